@@ -1,0 +1,41 @@
+# Each target makes its own virtual environment; a second run installs nothing.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.installed
+
+.PHONY: help demo test check bench fix clean
+
+help:  ## List the commands
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /|/' | awk -F'|' '{printf "make %-8s %s\n", $$1, $$2}'
+
+$(READY): pyproject.toml
+	@echo "Setting up $(VENV) (once) ..."
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "sapwood needs Python 3.11 or later")'
+	@$(PYTHON) -m venv --clear $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+demo: $(READY)  ## Append, branch, fork, cover and reopen a conversation in demo.db
+	@$(BIN)/python examples/demo.py
+
+test: $(READY)  ## Run all tests; prints what was skipped and why
+	$(BIN)/python -m pytest $(ARGS)
+
+check: $(READY)  ## Format, lint, types, generated twins, import direction
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python tools/unasync.py --check
+	$(BIN)/lint-imports
+
+bench: $(READY)  ## Measure against the raw driver; writes bench/latest.json
+	$(BIN)/python bench/run.py $(ARGS)
+
+fix: $(READY)  ## Format, mend what the linter can, write the generated twins
+	$(BIN)/ruff check --fix --quiet . || true
+	$(BIN)/ruff format --quiet .
+	$(BIN)/python tools/unasync.py
+
+clean:  ## Remove the virtual environment and what the commands left behind
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache bench/work demo.db demo.db-*

@@ -1,0 +1,1 @@
+"""sapwood: the session and memory layer for AI agents."""

@@ -1,0 +1,113 @@
+"""Messages: as a client hands them in, and as they are stored."""
+
+from __future__ import annotations
+
+import enum
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import msgspec
+
+from .part import Part, ReasoningPart, TextPart
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Root(enum.Enum):
+    """The place above every first message: parent of a root, tip of an empty session."""
+
+    ROOT = "root"
+
+    def __repr__(self) -> str:
+        return "ROOT"
+
+
+ROOT: Final = Root.ROOT
+
+
+def datetime_of(microseconds: int) -> datetime:
+    """Turn a store's time into an aware UTC datetime."""
+    return _EPOCH + timedelta(microseconds=microseconds)
+
+
+def microseconds_of(moment: datetime) -> int:
+    """Turn an aware datetime into a store's time."""
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+class Position(msgspec.Struct, frozen=True, order=True):
+    """Where a message stands: given once, never used again. `depth` counts from the root, from 1.
+
+    `segment` is opaque: compare it for equality only.
+    """
+
+    segment: str
+    depth: int
+
+
+class NewMessage(msgspec.Struct, frozen=True, kw_only=True):
+    """A message to append. Without an id it gets one; without tokens they are estimated."""
+
+    role: str
+    parts: list[Part]
+    metadata: dict[str, Any] = {}
+    id: str | None = None
+    tokens: int | None = None
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A stored message. `home` is the session that wrote it, or None when that is gone."""
+
+    id: str
+    role: str
+    parts: list[Part]
+    metadata: dict[str, Any]
+    segment: str
+    depth: int
+    home: str | None
+    tokens: int
+    version: int
+    created_us: int
+
+    @property
+    def position(self) -> Position:
+        """The place in the tree."""
+        return Position(self.segment, self.depth)
+
+    @property
+    def created_at(self) -> datetime:
+        """When it was first appended, by the store's clock."""
+        return datetime_of(self.created_us)
+
+    @property
+    def text(self) -> str:
+        """The text parts, one after the other."""
+        return "\n".join(part.text for part in self.parts if isinstance(part, TextPart))
+
+    @property
+    def reasoning(self) -> str:
+        """The reasoning parts, one after the other."""
+        return "\n".join(part.text for part in self.parts if isinstance(part, ReasoningPart))
+
+
+class Appended(msgspec.Struct, frozen=True, kw_only=True):
+    """What an append did: the stored messages in order, and how many of them were new."""
+
+    messages: list[Message]
+    written: int
+    tip: str
+
+
+class Deleted(msgspec.Struct, frozen=True, kw_only=True):
+    """What a deletion did: the ids erased now, and the overlays whose summaries may quote them."""
+
+    ids: list[str]
+    quoting_overlays: list[str]
+
+
+class Leaf(msgspec.Struct, frozen=True, kw_only=True):
+    """The end of a branch. `message` is None when it was deleted; the position is still there."""
+
+    id: str
+    position: Position
+    message: Message | None

@@ -1,0 +1,102 @@
+"""The smaller records: documents, usage, changes, statistics, problems."""
+
+from __future__ import annotations
+
+import enum
+from datetime import datetime
+
+import msgspec
+
+from .message import datetime_of
+
+
+class Document(msgspec.Struct, frozen=True, kw_only=True):
+    """A keyed value of an owner or a session. A version is never used twice."""
+
+    key: str
+    value: bytes
+    version: int
+    updated_us: int
+    expires_us: int | None
+
+    @property
+    def expires_at(self) -> datetime | None:
+        """When it stops being found, by the store's clock."""
+        return None if self.expires_us is None else datetime_of(self.expires_us)
+
+
+class Usage(msgspec.Struct, frozen=True, kw_only=True):
+    """What one model call cost; counted once by its id. `cost_micros` is in millionths."""
+
+    id: str
+    model: str = ""
+    message: str | None = None
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
+    cost_micros: int = 0
+
+
+class UsageTotal(msgspec.Struct, frozen=True, kw_only=True):
+    """The sum of a session's usage for one model."""
+
+    model: str
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int
+    reasoning_tokens: int
+    cost_micros: int
+
+
+class ChangeKind(enum.Enum):
+    """What happened to a message, or to all that a session wrote."""
+
+    APPEND = "append"
+    UPDATE = "update"
+    DELETE = "delete"
+    RETIRE = "retire"
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """One entry of the change feed. RETIRE (a session deleted or cleared) names no message."""
+
+    kind: ChangeKind
+    session: str
+    message: str | None
+    depth: int | None
+    at_us: int
+
+
+class Changes(msgspec.Struct, frozen=True, kw_only=True):
+    """A page of the change feed, and the cursor that continues it."""
+
+    changes: list[Change]
+    cursor: str
+    more: bool
+
+
+class Statistics(msgspec.Struct, frozen=True, kw_only=True):
+    """What an owner has, in numbers."""
+
+    sessions: int
+    messages: int
+    overlays: int
+    documents: int
+
+
+class Health(msgspec.Struct, frozen=True, kw_only=True):
+    """How a store is: which one, its version, and whether it can be written."""
+
+    store: str
+    version: str
+    writable: bool
+
+
+class Problem(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that a check found wrong, and where."""
+
+    kind: str
+    where: str
+    what: str

@@ -1,0 +1,124 @@
+"""Sessions: stateful pointers into a tree."""
+
+from __future__ import annotations
+
+import enum
+from datetime import datetime
+from typing import Any, Literal
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from .message import Position, Root, datetime_of
+
+
+class EdgeKind(enum.Enum):
+    """How a session came out of another one."""
+
+    BRANCH = "branch"
+    RESET = "reset"
+    CONTINUE = "continue"
+    DELEGATE = "delegate"
+
+
+class Edge(msgspec.Struct, frozen=True, kw_only=True):
+    """A typed link to the session that this one came out of."""
+
+    kind: EdgeKind
+    session: str
+
+
+class ForkPoint(msgspec.Struct, frozen=True, kw_only=True):
+    """The message of a session from which a fork goes on; without a message, from the tip.
+
+    `detach` copies the path into a tree of its own.
+    """
+
+    session: str
+    message: str | Root | None = None
+    detach: bool = False
+
+
+class NewSession(msgspec.Struct, frozen=True, kw_only=True):
+    """A session to create. A fork takes data, tags and budget from its source unless given."""
+
+    id: str
+    title: str | None = None
+    state: str = "active"
+    tags: list[str] | UnsetType = UNSET
+    data: dict[str, Any] | UnsetType = UNSET
+    budget: int | UnsetType | None = UNSET
+    parent: Edge | None = None
+    fork: ForkPoint | None = None
+
+
+class SessionPatch(msgspec.Struct, frozen=True, kw_only=True):
+    """What to change in a session's record; what is not given stays."""
+
+    title: str | UnsetType | None = UNSET
+    state: str | UnsetType = UNSET
+    tags: list[str] | UnsetType = UNSET
+    data: dict[str, Any] | UnsetType = UNSET
+    budget: int | UnsetType | None = UNSET
+
+
+class SessionRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A session as it is stored.
+
+    `messages` counts the live messages that this session wrote, on all its branches. `version`
+    counts changes of the record, and not appends. `context_tokens` estimates what the model is
+    shown at the tip. `budget` is the session's token budget.
+    """
+
+    id: str
+    tip: str | Root
+    tip_position: Position | None
+    title: str | None
+    state: str
+    tags: list[str]
+    data: dict[str, Any]
+    budget: int | None
+    parent: Edge | None
+    forked_at: Position | None
+    messages: int
+    context_tokens: int
+    version: int
+    created_us: int
+    active_us: int
+
+    @property
+    def created_at(self) -> datetime:
+        """When it was created, by the store's clock."""
+        return datetime_of(self.created_us)
+
+    @property
+    def active_at(self) -> datetime:
+        """When it was last appended to, or created."""
+        return datetime_of(self.active_us)
+
+
+class SessionQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """Which sessions to list. All filters must match; `tags` all have to be there.
+
+    Newest first. Activity is ordered by the second; within a second, by creation.
+    `cursor` continues after the page that gave it, under the same filters and order.
+    """
+
+    state: str | None = None
+    tags: list[str] = []
+    title_prefix: str | None = None
+    parent: str | None = None
+    created_from: datetime | None = None
+    created_until: datetime | None = None
+    active_from: datetime | None = None
+    active_until: datetime | None = None
+    order: Literal["active", "created"] = "active"
+    limit: int = 50
+    cursor: str | None = None
+
+
+class SessionPage(msgspec.Struct, frozen=True, kw_only=True):
+    """A page of sessions; `cursor` leads to the next one, None means that there is none."""
+
+    sessions: list[SessionRecord]
+    cursor: str | None

@@ -1,0 +1,1 @@
+"""Pure functions: everything that can be decided without I/O, a clock or randomness."""

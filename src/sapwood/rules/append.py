@@ -1,0 +1,110 @@
+"""What an append means, given what the session already sees: the rule of idempotence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from ..errors import MessageConflictError, StaleTipError
+from ..model import ROOT, Root
+from .codec import Packed
+
+
+class Known(NamedTuple):
+    """A message that the session sees: its digest (None when deleted) and its parent's id."""
+
+    digest: bytes | None
+    parent: str | Root
+
+
+class AppendPlan(NamedTuple):
+    """What to do: `known` messages of the batch are stored already, the rest goes after `parent`.
+
+    A `parent` of None means the tip.
+    """
+
+    known: int
+    parent: str | Root | None
+
+
+def plan_append(
+    batch: Sequence[Packed],
+    seen: Mapping[str, Known],
+    tip: str | Root,
+    parent: str | Root | None,
+    expected_tip: str | Root | None,
+) -> AppendPlan:
+    """Decide what of a batch is new and where it goes; raise where it contradicts what is stored.
+
+    Stored messages are looked at before the expected tip is, so that a retry succeeds.
+    """
+    _refuse_repeated_ids(batch)
+    known = _known_prefix(batch, seen)
+    _refuse_other_content(batch[:known], seen)
+    if parent is not None:
+        _refuse_other_parent(batch[:known], seen, parent)
+    if known == len(batch):
+        return AppendPlan(known, None)
+    last_known = batch[known - 1].id if known else None
+    if expected_tip is not None:
+        _refuse_stale_tip(tip, expected_tip if last_known is None else last_known)
+    if parent is not None:
+        return AppendPlan(known, parent if last_known is None else last_known)
+    return AppendPlan(known, None)
+
+
+def _refuse_repeated_ids(batch: Sequence[Packed]) -> None:
+    if len(batch) > 1 and len({message.id for message in batch}) < len(batch):
+        ids = [message.id for message in batch]
+        twice = next(id for id in ids if ids.count(id) > 1)
+        raise MessageConflictError(f"the message id {twice!r} is given twice in one call")
+
+
+def _known_prefix(batch: Sequence[Packed], seen: Mapping[str, Known]) -> int:
+    known = 0
+    while known < len(batch) and batch[known].id in seen:
+        known += 1
+    for message in batch[known:]:
+        if message.id in seen:
+            raise MessageConflictError(
+                f"message {message.id!r} is stored already, but the one before it in the batch "
+                "is not: append only what is new"
+            )
+    return known
+
+
+def _refuse_other_content(batch: Sequence[Packed], seen: Mapping[str, Known]) -> None:
+    for message in batch:
+        digest = seen[message.id].digest
+        if digest is None:
+            raise MessageConflictError(
+                f"message {message.id!r} was deleted, and its id stays taken: use a new id"
+            )
+        if digest != message.digest:
+            raise MessageConflictError(
+                f"message {message.id!r} is stored with other content: "
+                "use a new id, or update_message to change it"
+            )
+
+
+def _refuse_other_parent(
+    batch: Sequence[Packed], seen: Mapping[str, Known], parent: str | Root
+) -> None:
+    for message in batch:
+        stored = seen[message.id].parent
+        if stored != parent:
+            raise MessageConflictError(
+                f"message {message.id!r} is stored after {_name(stored)}, not after {_name(parent)}"
+            )
+        parent = message.id
+
+
+def _refuse_stale_tip(tip: str | Root, expected: str | Root) -> None:
+    if tip != expected:
+        raise StaleTipError(
+            f"the tip is {_name(tip)}, not {_name(expected)}: read the session again, then decide"
+        )
+
+
+def _name(id: str | Root) -> str:
+    return "the root" if id is ROOT else f"message {id!r}"

@@ -1,0 +1,226 @@
+"""Is a call right, whatever is stored? Each check raises a `UsageError` that says where not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from msgspec import UNSET
+
+from ..errors import MessageTooLargeError, UsageError
+from ..model import (
+    Edge,
+    EntryRef,
+    ForkPoint,
+    NewMessage,
+    NewOverlay,
+    NewSession,
+    Read,
+    Root,
+    SessionPatch,
+    SessionQuery,
+    Usage,
+)
+from .codec import encode_json, refuse_json
+from .ids import check_name
+
+MAX_PAGE = 10_000
+
+name = check_name
+
+
+def owner(value: str) -> None:
+    """Check an owner's name."""
+    name(value, "owner")
+
+
+def owner_and_session(owner: str, session: str) -> None:
+    """Check the two names that nearly every call begins with."""
+    name(owner, "owner")
+    name(session, "session")
+
+
+def place(value: str | Root, what: str) -> None:
+    """Check a message's id or `ROOT`."""
+    if not isinstance(value, Root):
+        name(value, what)
+
+
+def message_ids(ids: Sequence[str]) -> None:
+    """Check a list of message ids; a string alone is a mistake that is easily made."""
+    if isinstance(ids, str):
+        raise UsageError("ids is one string: give a list of ids", path="ids")
+    for index, id in enumerate(ids):
+        name(id, f"ids[{index}]")
+
+
+def has_id(message: NewMessage) -> None:
+    """Check that a message to update says which one."""
+    if message.id is None:
+        raise UsageError("a message to update needs its id", path="message id")
+
+
+def whole(value: int | None, what: str, least: int, most: int | None = None) -> None:
+    """Check an optional whole number against its bounds."""
+    if value is None:
+        return
+    if type(value) is not int or value < least or (most is not None and value > most):
+        upto = "" if most is None else f" to {most}"
+        raise UsageError(
+            f"{what} must be a whole number from {least}{upto}, not {value!r}", path=what
+        )
+
+
+def instance(value: Any, kind: type, what: str) -> None:
+    """Check a record's type, so that a wrong one is named and not stumbled over."""
+    if not isinstance(value, kind):
+        raise UsageError(f"{what} must be a {kind.__name__}, not {type(value).__name__}", path=what)
+
+
+def new_session(new: NewSession) -> None:
+    """Check a session to create."""
+    instance(new, NewSession, "session")
+    name(new.id, "session")
+    _record_fields(new)
+    if new.parent is not None:
+        instance(new.parent, Edge, "parent")
+        name(new.parent.session, "parent.session")
+    if new.fork is not None:
+        instance(new.fork, ForkPoint, "fork")
+        name(new.fork.session, "fork.session")
+        if new.fork.message is not None:
+            place(new.fork.message, "fork.message")
+
+
+def patch(value: SessionPatch) -> None:
+    """Check a change of a session's record."""
+    instance(value, SessionPatch, "patch")
+    _record_fields(value)
+
+
+def _record_fields(value: NewSession | SessionPatch) -> None:
+    if value.title is not UNSET and value.title is not None:
+        text(value.title, "title")
+    if value.state is not UNSET:
+        name(value.state, "state")
+    if value.tags is not UNSET:
+        _tags(value.tags)
+    if value.data is not UNSET:
+        instance(value.data, dict, "data")
+        encode_json(value.data, "data")
+    if value.budget is not UNSET:
+        whole(value.budget, "budget", 0)
+
+
+def _tags(tags: Sequence[str]) -> None:
+    if isinstance(tags, str):
+        raise UsageError("tags is one string: give a list of tags", path="tags")
+    for index, tag in enumerate(tags):
+        name(tag, f"tags[{index}]")
+
+
+def text(value: str, what: str) -> None:
+    """Check that something is valid Unicode text."""
+    instance(value, str, what)
+    refuse_json(value, what)
+
+
+def session_query(query: SessionQuery) -> None:
+    """Check what to list."""
+    instance(query, SessionQuery, "query")
+    whole(query.limit, "limit", 1, MAX_PAGE)
+    _tags(query.tags)
+    for field in ("state", "parent"):
+        value = getattr(query, field)
+        if value is not None:
+            name(value, field)
+    if query.title_prefix is not None:
+        text(query.title_prefix, "title_prefix")
+    if query.order not in ("active", "created"):
+        raise UsageError(f"order must be 'active' or 'created', not {query.order!r}", path="order")
+    for field in ("created_from", "created_until", "active_from", "active_until"):
+        _aware(getattr(query, field), field)
+
+
+def _aware(moment: datetime | None, what: str) -> None:
+    if moment is None:
+        return
+    instance(moment, datetime, what)
+    if moment.tzinfo is None:
+        raise UsageError(f"{what} has no time zone: use an aware datetime", path=what)
+
+
+def read(query: Read) -> None:
+    """Check what to read."""
+    instance(query, Read, "query")
+    if query.leaf is not None:
+        place(query.leaf, "leaf")
+    whole(query.limit, "limit", 1)
+    whole(query.max_bytes, "max_bytes", 1)
+    whole(query.after, "after", 0)
+    whole(query.before, "before", 0)
+
+
+def new_overlay(new: NewOverlay, max_bytes: int) -> None:
+    """Check an overlay to add."""
+    instance(new, NewOverlay, "overlay")
+    for what, ref in (("first", new.first), ("last", new.last)):
+        instance(ref, EntryRef, what)
+        name(ref.id, what)
+    text(new.summary, "summary")
+    if not new.summary.strip():
+        raise UsageError("the summary is empty: an overlay would hide messages", path="summary")
+    if len(new.summary.encode()) > max_bytes:
+        raise MessageTooLargeError(f"the summary has more than {max_bytes} bytes", path="summary")
+    encode_json(new.metadata, "metadata")
+    whole(new.tokens, "tokens", 0)
+    for what, value in (("leaf", new.leaf), ("id", new.id)):
+        if value is not None:
+            name(value, what)
+
+
+def document(owner: str, session: str | None, key: str) -> None:
+    """Check which document is meant."""
+    name(owner, "owner")
+    if session is not None:
+        name(session, "session")
+    name(key, "key")
+
+
+def document_value(value: bytes, max_bytes: int) -> None:
+    """Check a document's value."""
+    instance(value, bytes, "value")
+    if len(value) > max_bytes:
+        raise MessageTooLargeError(f"the value has more than {max_bytes} bytes", path="value")
+
+
+def expiry(seconds: float | None) -> int | None:
+    """Check a time to live, and give it in microseconds."""
+    if seconds is None:
+        return None
+    if not isinstance(seconds, (int, float)) or not math.isfinite(seconds) or seconds <= 0:
+        raise UsageError(f"expires_in_s must be more than 0, not {seconds!r}", path="expires_in_s")
+    return int(seconds * 1_000_000)
+
+
+def usage(value: Usage) -> None:
+    """Check a usage record."""
+    instance(value, Usage, "usage")
+    name(value.id, "usage.id")
+    if value.model:
+        name(value.model, "usage.model")
+    if value.message is not None:
+        name(value.message, "usage.message")
+    for field in ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens"):
+        whole(getattr(value, field), f"usage.{field}", 0)
+    whole(value.cost_micros, "usage.cost_micros", 0)
+
+
+def feed(after: str, limit: int, reader: str | None) -> None:
+    """Check how the change feed is read."""
+    instance(after, str, "after")
+    whole(limit, "limit", 1, MAX_PAGE)
+    if reader is not None:
+        name(reader, "reader")

@@ -1,0 +1,92 @@
+"""How many tokens something costs: an estimate by script and kind, or the user's own counter."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from ..model import FilePart, OtherPart, Part, ReasoningPart, TextPart, ToolCallPart
+
+logger = logging.getLogger(__name__)
+
+TokenCounter = Callable[[str, Sequence[Part]], int]
+
+MESSAGE_OVERHEAD = 4
+MEDIA_TOKENS = {"image": 1_000, "audio": 1_500, "video": 5_000, "application": 2_500}
+OTHER_MEDIA_TOKENS = 500
+
+_PUNCTUATION = bytes(b for b in range(33, 127) if not chr(b).isalnum())
+_DIGITS = b"0123456789"
+_LEAD_OF_TWO = bytes(range(0xC2, 0xE0))
+_LEAD_OF_THREE = bytes(range(0xE0, 0xF0))
+_LEAD_OF_FOUR = bytes(range(0xF0, 0xF5))
+
+
+def estimate_text(text: str) -> int:
+    """Estimate the tokens of a text.
+
+    Letters and blanks go about 4.5 to a token, digits 2.2, punctuation 1.8; an alphabetic
+    character of two bytes counts 0.6, a Chinese, Japanese or Korean one 1, an emoji 2.
+    """
+    return _estimate_utf8(text.encode("utf-8", "replace"))
+
+
+def _estimate_utf8(data: bytes) -> int:
+    size = len(data)
+    punctuation = size - len(data.translate(None, _PUNCTUATION))
+    digits = size - len(data.translate(None, _DIGITS))
+    weight = punctuation * 0.55 + digits / 2.2
+    plain = size - punctuation - digits
+    if not data.isascii():
+        two = size - len(data.translate(None, _LEAD_OF_TWO))
+        three = size - len(data.translate(None, _LEAD_OF_THREE))
+        four = size - len(data.translate(None, _LEAD_OF_FOUR))
+        weight += two * 0.6 + three + four * 2.0
+        plain -= two * 2 + three * 3 + four * 4
+    return -int(-(weight + plain / 4.5) // 1)
+
+
+def estimate_parts(parts: Sequence[Part]) -> int:
+    """Estimate the tokens of a message, its frame included."""
+    total = MESSAGE_OVERHEAD
+    for part in parts:
+        if isinstance(part, (TextPart, ReasoningPart)):
+            total += _estimate_utf8(part.text.encode())
+        else:
+            total += _estimate_structured(part)
+    return total
+
+
+def _estimate_structured(part: Part) -> int:
+    if isinstance(part, FilePart):
+        return _estimate_file(part)
+    if isinstance(part, ToolCallPart):
+        return _estimate_utf8(part.name.encode()) + _estimate_utf8(msgspec.json.encode(part.input))
+    content = part.value if isinstance(part, OtherPart) else getattr(part, "output", None)
+    return _estimate_utf8(
+        content.encode() if isinstance(content, str) else msgspec.json.encode(content)
+    )
+
+
+def _estimate_file(part: FilePart) -> int:
+    kind = part.media_type.partition("/")[0]
+    if kind == "text" and part.data is not None:
+        return _estimate_utf8(part.data)
+    return MEDIA_TOKENS.get(kind, OTHER_MEDIA_TOKENS)
+
+
+def count_tokens(counter: TokenCounter | None, role: str, parts: Sequence[Part]) -> int | None:
+    """Count with the user's counter; None, for the estimate, when there is none or it fails."""
+    if counter is None:
+        return None
+    try:
+        tokens = counter(role, parts)
+    except Exception:
+        logger.warning("the token counter failed; the estimate is used", exc_info=True)
+        return None
+    if not isinstance(tokens, int) or isinstance(tokens, bool) or tokens < 0:
+        logger.warning("the token counter gave %r; the estimate is used", tokens)
+        return None
+    return tokens

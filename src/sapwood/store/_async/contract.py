@@ -1,0 +1,338 @@
+"""The store contract: its docstrings are the specification.
+
+Every method is one atomic unit of work: it happens whole or not at all, and nothing is told to the
+caller before it is committed. Every method takes the owner first, and reaches nothing of another
+owner whatever id it is given: what belongs to somebody else is not found.
+
+Errors that any method may raise: `UsageError` for arguments that are wrong whatever is stored,
+before anything is written; `NotFoundError` for a session that is not there; `StoreError` when the
+store fails; `ClosedError` after `aclose`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar, Self
+
+from ...model import (
+    Appended,
+    Changes,
+    Deleted,
+    Document,
+    Fence,
+    Health,
+    History,
+    Leaf,
+    Message,
+    NewMessage,
+    NewOverlay,
+    NewSession,
+    Overlay,
+    Problem,
+    Read,
+    Root,
+    SessionPage,
+    SessionPatch,
+    SessionQuery,
+    SessionRecord,
+    Statistics,
+    Usage,
+    UsageTotal,
+)
+from ..capability import Capability
+
+
+class AsyncStore(ABC):
+    """Where sessions live."""
+
+    capabilities: ClassVar[frozenset[Capability]]
+    max_message_bytes: int
+
+    @property
+    @abstractmethod
+    def admin(self) -> AsyncStoreAdmin:
+        """The few calls that are not about one owner."""
+
+    # sessions
+
+    @abstractmethod
+    async def create_session(self, owner: str, session: NewSession) -> SessionRecord:
+        """Create a session, empty or as a fork.
+
+        An empty one begins a tree of its own with its tip at `ROOT`. A fork is a new session in the
+        tree of its source: its tip is the given message, no message is copied, and it sees the path
+        down to there. It takes the overlays in force on that path by reference, and copies of the
+        session's documents (not those with an expiry), data, tags and budget; not usage, title or
+        state. Later changes of these in one do not show in the other. A detached fork gets copies
+        of the path's messages and overlays, in a tree of its own.
+
+        Raises `AlreadyExistsError` when the id is taken, and `NotFoundError` when the source
+        session or message is not there.
+        """
+
+    @abstractmethod
+    async def find_session(self, owner: str, session: str) -> SessionRecord | None:
+        """Find a session's record."""
+
+    @abstractmethod
+    async def update_session(
+        self,
+        owner: str,
+        session: str,
+        patch: SessionPatch,
+        *,
+        expected_version: int | None = None,
+    ) -> SessionRecord:
+        """Change a session's record; its version goes up by one.
+
+        Raises `StaleVersionError` when the version is not the expected one. Appends do not count.
+        """
+
+    @abstractmethod
+    async def checkout(self, owner: str, session: str, message: str | Root) -> SessionRecord:
+        """Move the tip to a message that the session sees, or to `ROOT`.
+
+        The record's version stays. Raises `NotFoundError` for a message that it does not see.
+        """
+
+    @abstractmethod
+    async def list_sessions(self, owner: str, query: SessionQuery) -> SessionPage:
+        """List sessions, newest first, a page at a time."""
+
+    @abstractmethod
+    async def delete_session(self, owner: str, session: str) -> None:
+        """Delete a session and all that only it has: messages, overlays, documents, usage.
+
+        What other sessions stand on stays: a fork keeps the path to its fork point. The session is
+        gone at once; its rows may go after that, and are gone after `settle`. A session created
+        later under the same id begins empty.
+        """
+
+    @abstractmethod
+    async def clear_session(self, owner: str, session: str) -> SessionRecord:
+        """Delete a session's messages as `delete_session` does, and keep the session.
+
+        Title, tags, data, budget, state, documents and usage stay. The tip is `ROOT`; overlays,
+        pins, leases (documents with an expiry) and the fork point are gone.
+        """
+
+    # messages
+
+    @abstractmethod
+    async def append(
+        self,
+        owner: str,
+        session: str,
+        messages: Sequence[NewMessage],
+        *,
+        parent: str | Root | None = None,
+        expected_tip: str | Root | None = None,
+    ) -> Appended:
+        """Append messages, one after the other, all or none.
+
+        They follow `parent`, or without one the tip; the tip moves to the last of them. Blind
+        appends of several writers all land, one after the other.
+
+        Idempotent by message id, among the ids that the session sees: its own on all branches, and
+        those of the path down to its fork point. Compared are role, parts and metadata as first
+        appended. Same: the stored message is given back, nothing is written and the tip does not
+        move. Other content, another explicit parent, or a deleted message: `MessageConflictError`.
+        In a batch the known messages must form a prefix, and no id may come twice. What is new then
+        follows the last known one when a parent was given; with `expected_tip` that one must be the
+        tip; otherwise the new ones go to the tip.
+
+        Raises `StaleTipError` when the tip is not the expected one, and `NotFoundError` for a
+        parent that the session does not see.
+        """
+
+    @abstractmethod
+    async def update_message(self, owner: str, session: str, message: NewMessage) -> Message:
+        """Replace role, parts and metadata of a message by its id; its version goes up by one.
+
+        Its place, time and the digest that `append` compares stay as they were. Raises
+        `NotFoundError` for an unknown or deleted message, and `ConflictError` for an inherited one:
+        it is edited through its home only.
+        """
+
+    @abstractmethod
+    async def delete_messages(self, owner: str, session: str, ids: Sequence[str]) -> Deleted:
+        """Erase messages, all or none; their positions stay, empty, and their ids stay taken.
+
+        Deleting a deleted message does nothing. The answer lists the overlays, in force anywhere,
+        that cover one of them: their summaries may quote it. Raises `NotFoundError` for an unknown
+        message, and `ConflictError` for an inherited one whose home is still there.
+        """
+
+    @abstractmethod
+    async def find_messages(
+        self, owner: str, session: str, ids: Sequence[str]
+    ) -> list[Message | None]:
+        """Find messages that the session sees, in the order asked; None for what is not there."""
+
+    @abstractmethod
+    async def read(self, owner: str, session: str, query: Read) -> History:
+        """Read a path as it is shown, from one snapshot.
+
+        With overlays, it is resolved from the leaf upwards: of the session's overlays that end at
+        or above here, the one with the deepest end is shown, of those the widest, of those the
+        newest; the messages that the session's document `pins` (a JSON list of ids) names are given
+        with the summary that covers them. The cost is that of what is shown.
+
+        Raises `NotFoundError` for a leaf that the session does not see.
+        """
+
+    @abstractmethod
+    async def list_children(self, owner: str, session: str, message: str | Root) -> list[Message]:
+        """List the live messages that the session sees right after a message, by position."""
+
+    @abstractmethod
+    async def list_leaves(self, owner: str, session: str) -> list[Leaf]:
+        """List the ends of the session's branches: positions it sees that nothing it sees follows.
+
+        A deleted end is listed without its message. By position.
+        """
+
+    # overlays
+
+    @abstractmethod
+    async def add_overlay(
+        self, owner: str, session: str, overlay: NewOverlay, *, fence: Fence | None = None
+    ) -> Overlay:
+        """Put an overlay over a range, for this session.
+
+        Both ends must be entries visible at the leaf; a summary means all that it covers. Raises
+        `NotFoundError` for an end that does not exist, `ConflictError` for one that is not visible
+        or when a message of the range changed since the snapshot, `UsageError` when the ends are in
+        the wrong order, `AlreadyExistsError` when the id is taken in this session, and
+        `LeaseLostError` when the fence's document is not there at that version; no clock is read.
+        """
+
+    @abstractmethod
+    async def list_overlays(self, owner: str, session: str) -> list[Overlay]:
+        """List the overlays in force for a session, oldest first."""
+
+    @abstractmethod
+    async def undo_overlay(self, owner: str, session: str, overlay: str) -> Overlay:
+        """Take an overlay out of force for this session; what it covered is shown again."""
+
+    # documents
+
+    @abstractmethod
+    async def find_document(
+        self, owner: str, key: str, *, session: str | None = None
+    ) -> Document | None:
+        """Find a document of the owner, or of a session; an expired one is not found."""
+
+    @abstractmethod
+    async def put_document(
+        self,
+        owner: str,
+        key: str,
+        value: bytes,
+        *,
+        session: str | None = None,
+        expected_version: int | None = None,
+        expires_in_s: float | None = None,
+    ) -> Document:
+        """Create or replace a document; it gets a higher version than any it ever had.
+
+        An `expected_version` of 0 means that it must not be there, or be expired by the store's
+        clock. Raises `StaleVersionError` when the version is another.
+        """
+
+    @abstractmethod
+    async def delete_document(
+        self,
+        owner: str,
+        key: str,
+        *,
+        session: str | None = None,
+        expected_version: int | None = None,
+    ) -> bool:
+        """Delete a document; tell whether it was there. Raises `StaleVersionError`."""
+
+    @abstractmethod
+    async def list_documents(
+        self, owner: str, prefix: str = "", *, session: str | None = None
+    ) -> list[Document]:
+        """List the documents whose keys begin with a prefix, by key."""
+
+    # usage, statistics, changes
+
+    @abstractmethod
+    async def add_usage(self, owner: str, session: str, usage: Usage) -> bool:
+        """Record a model call's usage; tell whether it was new.
+
+        Idempotent by its id within the session. Raises `ConflictError` for other figures under a
+        known id.
+        """
+
+    @abstractmethod
+    async def total_usage(self, owner: str, session: str) -> list[UsageTotal]:
+        """Sum a session's usage, by model."""
+
+    @abstractmethod
+    async def statistics(self, owner: str) -> Statistics:
+        """Count what an owner has."""
+
+    @abstractmethod
+    async def changes(
+        self, owner: str, *, after: str = "", limit: int = 500, reader: str | None = None
+    ) -> Changes:
+        """Read the change feed after a cursor; the empty cursor is its beginning.
+
+        Each append, edit and delete comes at least once, in commit order within a session; changes
+        of sessions that are gone may be left out, but not that they went. A cursor never passes an
+        unseen change. Naming a `reader` keeps what follows `after` from being trimmed; the name
+        is one reader's of this owner. Raises `NotFoundError` when the feed was trimmed behind an
+        unregistered reader's cursor: read everything, then go on from the feed's beginning.
+        """
+
+    @abstractmethod
+    async def settle(self) -> None:
+        """Bring all that is derived up to date, and finish what deletions left to be done.
+
+        After it, the sums of sessions that share an edited message are right, and nothing that was
+        erased is in the store's files (where the store's page says so).
+        """
+
+    @abstractmethod
+    async def erase_owner(self, owner: str) -> None:
+        """Delete all that an owner has. Resumable and idempotent; complete after `settle`."""
+
+    @abstractmethod
+    async def aclose(self) -> None:
+        """Close the store; closing it again does nothing."""
+
+    async def __aenter__(self) -> Self:
+        """Give the store itself."""
+        return self
+
+    async def __aexit__(self, *details: object) -> None:
+        """Close the store."""
+        await self.aclose()
+
+
+class AsyncStoreAdmin(ABC):
+    """Calls about the store as a whole: for operators, not for agents."""
+
+    @abstractmethod
+    async def health(self) -> Health:
+        """Tell which store this is and whether it answers."""
+
+    @abstractmethod
+    async def schema_version(self) -> int:
+        """Tell the version of the stored schema."""
+
+    @abstractmethod
+    async def migrate(self) -> int:
+        """Bring the stored schema to this version of sapwood; give that version."""
+
+    @abstractmethod
+    async def check(self) -> list[Problem]:
+        """Look for damage and for derived figures that are wrong; change nothing."""
+
+    @abstractmethod
+    async def list_owners(self) -> list[str]:
+        """List the owners that have anything stored."""

@@ -1,0 +1,1 @@
+"""The stores. Each imports its driver only when it is used."""

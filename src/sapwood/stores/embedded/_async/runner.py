@@ -1,0 +1,35 @@
+"""How an embedded store carries out units of work."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import TypeVar
+
+from ..unit import Unit
+
+T = TypeVar("T")
+
+
+class AsyncRunner(ABC):
+    """Carries out units of work, each as a whole."""
+
+    @abstractmethod
+    async def read(self, work: Callable[[Unit], T]) -> T:
+        """Run work that only reads, on one snapshot."""
+
+    @abstractmethod
+    async def write(self, work: Callable[[Unit], T]) -> T:
+        """Run work and commit it; its outcome is told after the commit."""
+
+    @abstractmethod
+    async def settle(self) -> None:
+        """Finish what deletions left to be done, and bring what is derived up to date."""
+
+    @abstractmethod
+    async def migrate(self) -> int:
+        """Bring the schema up to date; give its version."""
+
+    @abstractmethod
+    async def aclose(self) -> None:
+        """Let go of files and threads."""

@@ -1,0 +1,271 @@
+"""The facade of the embedded stores: checks arguments, and makes each call a unit of work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ....model import (
+    Appended,
+    Changes,
+    Deleted,
+    Document,
+    Fence,
+    Health,
+    History,
+    Leaf,
+    Message,
+    NewMessage,
+    NewOverlay,
+    NewSession,
+    Overlay,
+    Problem,
+    Read,
+    Root,
+    SessionPage,
+    SessionPatch,
+    SessionQuery,
+    SessionRecord,
+    Statistics,
+    Usage,
+    UsageTotal,
+)
+from ....rules import check
+from ....rules.codec import MAX_MESSAGE_BYTES, pack, pack_all
+from ....rules.tokens import estimate_text
+from ....store._async.contract import AsyncStore, AsyncStoreAdmin
+from .runner import AsyncRunner
+
+
+class AsyncEmbeddedStore(AsyncStore):
+    """A store whose units of work are carried out inside this process."""
+
+    def __init__(
+        self,
+        runner: AsyncRunner,
+        *,
+        new_id: Callable[[], str],
+        max_message_bytes: int = MAX_MESSAGE_BYTES,
+    ) -> None:
+        self._runner = runner
+        self._new_id = new_id
+        self.max_message_bytes = max_message_bytes
+
+    @property
+    def admin(self) -> AsyncStoreAdmin:
+        """The calls about the store as a whole."""
+        return AsyncEmbeddedAdmin(self._runner)
+
+    async def create_session(self, owner: str, session: NewSession) -> SessionRecord:
+        check.owner(owner)
+        check.new_session(session)
+        return await self._runner.write(lambda unit: unit.sessions.create(owner, session))
+
+    async def find_session(self, owner: str, session: str) -> SessionRecord | None:
+        check.owner_and_session(owner, session)
+        return await self._runner.read(lambda unit: unit.sessions.find(owner, session))
+
+    async def update_session(
+        self,
+        owner: str,
+        session: str,
+        patch: SessionPatch,
+        *,
+        expected_version: int | None = None,
+    ) -> SessionRecord:
+        check.owner_and_session(owner, session)
+        check.patch(patch)
+        return await self._runner.write(
+            lambda unit: unit.sessions.update(owner, session, patch, expected_version)
+        )
+
+    async def checkout(self, owner: str, session: str, message: str | Root) -> SessionRecord:
+        check.owner_and_session(owner, session)
+        check.place(message, "message")
+        return await self._runner.write(
+            lambda unit: unit.sessions.checkout(owner, session, message)
+        )
+
+    async def list_sessions(self, owner: str, query: SessionQuery) -> SessionPage:
+        check.owner(owner)
+        check.session_query(query)
+        return await self._runner.read(lambda unit: unit.sessions.list_page(owner, query))
+
+    async def delete_session(self, owner: str, session: str) -> None:
+        check.owner_and_session(owner, session)
+        await self._runner.write(lambda unit: unit.sessions.delete(owner, session))
+
+    async def clear_session(self, owner: str, session: str) -> SessionRecord:
+        check.owner_and_session(owner, session)
+        return await self._runner.write(lambda unit: unit.sessions.clear(owner, session))
+
+    async def append(
+        self,
+        owner: str,
+        session: str,
+        messages: Sequence[NewMessage],
+        *,
+        parent: str | Root | None = None,
+        expected_tip: str | Root | None = None,
+    ) -> Appended:
+        check.owner_and_session(owner, session)
+        batch = pack_all(messages, self._new_id, self.max_message_bytes)
+        if parent is not None:
+            check.place(parent, "parent")
+        if expected_tip is not None:
+            check.place(expected_tip, "expected_tip")
+        return await self._runner.write(
+            lambda unit: unit.messages.append(owner, session, batch, parent, expected_tip)
+        )
+
+    async def update_message(self, owner: str, session: str, message: NewMessage) -> Message:
+        check.owner_and_session(owner, session)
+        check.has_id(message)
+        packed = pack(message, self._new_id, self.max_message_bytes)
+        return await self._runner.write(lambda unit: unit.messages.update(owner, session, packed))
+
+    async def delete_messages(self, owner: str, session: str, ids: Sequence[str]) -> Deleted:
+        check.owner_and_session(owner, session)
+        check.message_ids(ids)
+        return await self._runner.write(lambda unit: unit.messages.delete(owner, session, ids))
+
+    async def find_messages(
+        self, owner: str, session: str, ids: Sequence[str]
+    ) -> list[Message | None]:
+        check.owner_and_session(owner, session)
+        check.message_ids(ids)
+        return await self._runner.read(lambda unit: unit.messages.find(owner, session, ids))
+
+    async def read(self, owner: str, session: str, query: Read) -> History:
+        check.owner_and_session(owner, session)
+        check.read(query)
+        return await self._runner.read(lambda unit: unit.messages.read(owner, session, query))
+
+    async def list_children(self, owner: str, session: str, message: str | Root) -> list[Message]:
+        check.owner_and_session(owner, session)
+        check.place(message, "message")
+        return await self._runner.read(lambda unit: unit.messages.children(owner, session, message))
+
+    async def list_leaves(self, owner: str, session: str) -> list[Leaf]:
+        check.owner_and_session(owner, session)
+        return await self._runner.read(lambda unit: unit.messages.leaves(owner, session))
+
+    async def add_overlay(
+        self, owner: str, session: str, overlay: NewOverlay, *, fence: Fence | None = None
+    ) -> Overlay:
+        check.owner_and_session(owner, session)
+        check.new_overlay(overlay, self.max_message_bytes)
+        id = overlay.id or self._new_id()
+        tokens = estimate_text(overlay.summary) if overlay.tokens is None else overlay.tokens
+        return await self._runner.write(
+            lambda unit: unit.overlays.add(owner, session, overlay, id, tokens, fence)
+        )
+
+    async def list_overlays(self, owner: str, session: str) -> list[Overlay]:
+        check.owner_and_session(owner, session)
+        return await self._runner.read(lambda unit: unit.overlays.in_force(owner, session))
+
+    async def undo_overlay(self, owner: str, session: str, overlay: str) -> Overlay:
+        check.owner_and_session(owner, session)
+        check.name(overlay, "overlay")
+        return await self._runner.write(lambda unit: unit.overlays.undo(owner, session, overlay))
+
+    async def find_document(
+        self, owner: str, key: str, *, session: str | None = None
+    ) -> Document | None:
+        check.document(owner, session, key)
+        return await self._runner.read(lambda unit: unit.documents.find(owner, session, key))
+
+    async def put_document(
+        self,
+        owner: str,
+        key: str,
+        value: bytes,
+        *,
+        session: str | None = None,
+        expected_version: int | None = None,
+        expires_in_s: float | None = None,
+    ) -> Document:
+        check.document(owner, session, key)
+        check.document_value(value, self.max_message_bytes)
+        expires_in_us = check.expiry(expires_in_s)
+        return await self._runner.write(
+            lambda unit: unit.documents.put(
+                owner, session, key, value, expected_version, expires_in_us
+            )
+        )
+
+    async def delete_document(
+        self,
+        owner: str,
+        key: str,
+        *,
+        session: str | None = None,
+        expected_version: int | None = None,
+    ) -> bool:
+        check.document(owner, session, key)
+        return await self._runner.write(
+            lambda unit: unit.documents.delete(owner, session, key, expected_version)
+        )
+
+    async def list_documents(
+        self, owner: str, prefix: str = "", *, session: str | None = None
+    ) -> list[Document]:
+        check.document(owner, session, prefix or "any")
+        return await self._runner.read(
+            lambda unit: unit.documents.list_prefix(owner, session, prefix)
+        )
+
+    async def add_usage(self, owner: str, session: str, usage: Usage) -> bool:
+        check.owner_and_session(owner, session)
+        check.usage(usage)
+        return await self._runner.write(lambda unit: unit.usage.add(owner, session, usage))
+
+    async def total_usage(self, owner: str, session: str) -> list[UsageTotal]:
+        check.owner_and_session(owner, session)
+        return await self._runner.read(lambda unit: unit.usage.totals(owner, session))
+
+    async def statistics(self, owner: str) -> Statistics:
+        check.owner(owner)
+        return await self._runner.read(lambda unit: unit.sessions.statistics(owner))
+
+    async def changes(
+        self, owner: str, *, after: str = "", limit: int = 500, reader: str | None = None
+    ) -> Changes:
+        check.owner(owner)
+        check.feed(after, limit, reader)
+        if reader is not None:
+            name = reader
+            await self._runner.write(lambda unit: unit.feed.register(owner, name, after))
+        return await self._runner.read(lambda unit: unit.feed.changes(owner, after, limit))
+
+    async def settle(self) -> None:
+        await self._runner.settle()
+
+    async def erase_owner(self, owner: str) -> None:
+        check.owner(owner)
+        await self._runner.write(lambda unit: unit.sessions.erase_owner(owner))
+
+    async def aclose(self) -> None:
+        await self._runner.aclose()
+
+
+class AsyncEmbeddedAdmin(AsyncStoreAdmin):
+    """The calls about an embedded store as a whole."""
+
+    def __init__(self, runner: AsyncRunner) -> None:
+        self._runner = runner
+
+    async def health(self) -> Health:
+        return await self._runner.read(lambda unit: unit.admin.health())
+
+    async def schema_version(self) -> int:
+        return await self._runner.read(lambda unit: unit.admin.schema_version())
+
+    async def migrate(self) -> int:
+        return await self._runner.migrate()
+
+    async def check(self) -> list[Problem]:
+        return await self._runner.read(lambda unit: unit.admin.check())
+
+    async def list_owners(self) -> list[str]:
+        return await self._runner.read(lambda unit: unit.admin.owners())
