@@ -95,7 +95,7 @@ class Appended(msgspec.Struct, frozen=True, kw_only=True):
 
     messages: list[Message]
     written: int
-    tip: str
+    tip: str | Root
 
 
 class Deleted(msgspec.Struct, frozen=True, kw_only=True):

@@ -19,7 +19,7 @@ class _Part(
         """Give the part as the plain JSON object that a client would write."""
         plain: dict[str, Any] = msgspec.to_builtins(self)
         extra = plain.pop("extra", {})
-        return {**plain, **extra}
+        return {**plain, **extra, **plain}
 
 
 class TextPart(_Part, frozen=True, kw_only=True, tag="text", gc=False):
@@ -102,12 +102,15 @@ def part_from_json(value: Mapping[str, Any]) -> Part:
     fields = {name: value[name] for name in names if name in value}
     # An optional field that was spelt out with its default would be left out again when
     # written: it is kept as an extra field, too.
-    spelt_out = {n: v for n, v in fields.items() if n in known.optional and not v}
+    spelt_out = {
+        n: v for n, v in fields.items() if n in known.optional and (v is None or v is False)
+    }
     unknown = {n: v for n, v in value.items() if n not in fields and n != "type"}
     try:
         part = msgspec.convert({"type": kind, **fields}, known)
-    except msgspec.ValidationError:
-        return OtherPart(value=dict(value))
-    part = msgspec.structs.replace(part, extra={**spelt_out, **unknown})
-    # Base64 has spellings that decode alike and do not come out alike.
-    return part if part.to_json() == value else OtherPart(value=dict(value))
+        part = msgspec.structs.replace(part, extra={**spelt_out, **unknown})
+        # Base64 has spellings that decode alike and do not come out alike.
+        same = part.to_json() == value
+    except (msgspec.ValidationError, TypeError, RecursionError):
+        same = False
+    return part if same else OtherPart(value=dict(value))

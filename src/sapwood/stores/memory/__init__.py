@@ -1,0 +1,5 @@
+"""The memory store: for tests, and for sessions that need not outlive their process."""
+
+from .store import AsyncMemoryStore, MemoryStore
+
+__all__ = ["AsyncMemoryStore", "MemoryStore"]

@@ -1,0 +1,78 @@
+"""Carrying out units of work in memory: one at a time, where they are called."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+from ...errors import ClosedError
+from ..embedded._async.runner import AsyncRunner
+from ..embedded._sync.runner import Runner
+from ..embedded.unit import Unit
+from .admin import SCHEMA_VERSION
+from .unit import MemoryUnit
+
+T = TypeVar("T")
+
+
+class _Desk:
+    """The one unit, which one caller at a time may work on until it is closed."""
+
+    def __init__(self, clock: Callable[[], int]) -> None:
+        self._lock = threading.RLock()
+        self._unit: MemoryUnit | None = MemoryUnit(clock)
+
+    def run(self, work: Callable[[MemoryUnit], T]) -> T:
+        with self._lock:
+            if self._unit is None:
+                raise ClosedError("the store is closed: open a new one")
+            return work(self._unit)
+
+    def close(self) -> None:
+        with self._lock:
+            self._unit = None
+
+
+class MemoryRunner(Runner):
+    """Carries out units of work in the caller's thread."""
+
+    def __init__(self, clock: Callable[[], int]) -> None:
+        self._desk = _Desk(clock)
+
+    def read(self, work: Callable[[Unit], T]) -> T:
+        return self._desk.run(work)
+
+    def write(self, work: Callable[[Unit], T]) -> T:
+        return self._desk.run(work)
+
+    def settle(self) -> None:
+        self._desk.run(lambda unit: unit.settle())
+
+    def migrate(self) -> int:
+        return self._desk.run(lambda unit: SCHEMA_VERSION)
+
+    def close(self) -> None:
+        self._desk.close()
+
+
+class AsyncMemoryRunner(AsyncRunner):
+    """Carries out units of work inside the call: none waits for anything but the lock."""
+
+    def __init__(self, clock: Callable[[], int]) -> None:
+        self._desk = _Desk(clock)
+
+    async def read(self, work: Callable[[Unit], T]) -> T:
+        return self._desk.run(work)
+
+    async def write(self, work: Callable[[Unit], T]) -> T:
+        return self._desk.run(work)
+
+    async def settle(self) -> None:
+        self._desk.run(lambda unit: unit.settle())
+
+    async def migrate(self) -> int:
+        return self._desk.run(lambda unit: SCHEMA_VERSION)
+
+    async def aclose(self) -> None:
+        self._desk.close()

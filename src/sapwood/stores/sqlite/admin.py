@@ -1,0 +1,94 @@
+"""Work on the store as a whole: health, owners, and the search for damage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from os import W_OK, access
+from pathlib import Path
+
+import apsw
+
+from ...errors import StoreCorruptError
+from ...model import Health, Problem
+from ...rules.codec import decode_body
+from ...rules.tree import extend_lineage
+from .connection import Connection
+from .lookup import SESSION_COLUMNS, SessionRow
+from .position import unpack_lineage, unpack_place
+from .sums import context_at
+
+
+class SqliteAdmin:
+    """Work on the store as a whole."""
+
+    def __init__(self, tx: Connection) -> None:
+        self._tx = tx
+
+    def health(self) -> Health:
+        """Tell which store this is."""
+        path = Path(self._tx.raw.filename)
+        writable = access(path, W_OK) and access(path.parent, W_OK)
+        return Health(store="sqlite", version=apsw.sqlite_lib_version(), writable=writable)
+
+    def schema_version(self) -> int:
+        """Tell the schema's version."""
+        found: int = self._tx.value("PRAGMA user_version")
+        return found
+
+    def owners(self) -> list[str]:
+        """List the owners."""
+        return [name for (name,) in self._tx.rows("SELECT name FROM owner ORDER BY name")]
+
+    def check(self) -> list[Problem]:
+        """Look for damage, and for figures that do not add up."""
+        problems = [
+            Problem(kind="file", where="database", what=what)
+            for (what,) in self._tx.rows("PRAGMA integrity_check")
+            if what != "ok"
+        ]
+        if not problems:
+            problems += [*self._bodies(), *self._segments(), *self._sessions()]
+        return problems
+
+    def _bodies(self) -> Iterator[Problem]:
+        cursor = self._tx.raw.execute("SELECT id, body FROM message WHERE body IS NOT NULL")
+        for id, body in cursor:
+            try:
+                decode_body(body, id)
+            except StoreCorruptError as error:
+                yield Problem(kind="message", where=id, what=str(error))
+
+    def _segments(self) -> Iterator[Problem]:
+        for number, parent, data in self._tx.raw.execute(
+            "SELECT number, parent, lineage FROM segment"
+        ):
+            place = unpack_place(parent)
+            if place and not self._tx.value("SELECT 1 FROM message WHERE pos = ?", (parent,)):
+                yield Problem(kind="segment", where=str(number), what="its parent is missing")
+                continue
+            lineage = extend_lineage(place, self._tx.lineage(place.segment) if place else [])
+            if unpack_lineage(data) != lineage:
+                yield Problem(kind="segment", where=str(number), what="its lineage is wrong")
+
+    def _sessions(self) -> Iterator[Problem]:
+        stale = {tree for (tree,) in self._tx.rows("SELECT tree FROM stale")}
+        for found in self._tx.rows(f"SELECT {SESSION_COLUMNS} FROM session s"):
+            row = SessionRow._make(found)
+            for what in self._session_faults(row, row.tree in stale):
+                yield Problem(kind="session", where=row.id, what=what)
+
+    def _session_faults(self, row: SessionRow, is_stale: bool) -> Iterator[str]:
+        if row.tip and not self._tx.value("SELECT 1 FROM message WHERE pos = ?", (row.tip,)):
+            yield "its tip is missing"
+            return
+        live = self._tx.value(
+            "SELECT count(*) FROM message WHERE home = ? AND body IS NOT NULL", (row.home,)
+        )
+        if live != row.messages:
+            yield f"it counts {row.messages} messages and has {live}"
+        in_force = self._tx.value("SELECT count(*) FROM in_force WHERE session = ?", (row.number,))
+        if in_force != row.overlays:
+            yield f"it counts {row.overlays} overlays and has {in_force}"
+        context = context_at(self._tx, row, row.tip)
+        if row.context not in (None, context) and not is_stale:
+            yield f"it counts {row.context} tokens shown and shows {context}"

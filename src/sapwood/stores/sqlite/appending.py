@@ -1,0 +1,214 @@
+"""Appending: the one thing that happens all the time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ...errors import StoreError
+from ...model import Appended, Message, Root
+from ...rules.append import Known, plan_append
+from ...rules.codec import Packed
+from ...rules.tree import extend_lineage
+from .connection import Connection
+from .feed import KIND_APPEND, record_change
+from .lookup import (
+    SESSION_COLUMNS,
+    Seen,
+    SessionRow,
+    find_all_seen,
+    get_pos,
+    id_at,
+    no_session,
+)
+from .position import DEPTH_BITS, MAX_DEPTH, pack_lineage, pack_place, unpack_place
+from .rows import MESSAGE_COLUMNS, message_of
+from .sums import context_at
+
+RECENT_STEPS = 64
+"""How many spans an append walks to know its context; beyond that it is worked out when asked."""
+
+_STATE = (
+    f"SELECT {SESSION_COLUMNS}, t.home, t.path_tokens,"
+    " EXISTS (SELECT 1 FROM message WHERE pos = s.tip + 1),"
+    " EXISTS (SELECT 1 FROM message WHERE home = s.home AND id = ?)"
+    " FROM owner o JOIN session s ON s.owner = o.number LEFT JOIN message t ON t.pos = s.tip"
+    " WHERE o.name = ? AND s.id = ?"
+)
+_INSERT = "INSERT INTO message VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?, ?)"
+_MOVE = "UPDATE session SET tip = ?, context = ?, messages = messages + ?, active_at = ?"
+_MOVE_SAME_SECOND = f"{_MOVE} WHERE number = ?"
+_MOVE_NEXT_SECOND = f"{_MOVE}, active_s = ? WHERE number = ?"
+_SESSION_FIELDS = len(SessionRow._fields)
+
+
+class End(NamedTuple):
+    """The message to append after, and whether the position after it is taken."""
+
+    pos: int
+    home: int | None
+    path_tokens: int
+    is_followed: bool
+
+
+def append(
+    tx: Connection,
+    owner: str,
+    session: str,
+    batch: Sequence[Packed],
+    parent: str | Root | None,
+    expected_tip: str | Root | None,
+) -> Appended:
+    """Append a batch as the contract says."""
+    state = tx.row(_STATE, (batch[0].id, owner, session))
+    if state is None:
+        raise no_session(session)
+    row = SessionRow._make(state[:_SESSION_FIELDS])
+    home, path_tokens, is_followed, is_known = state[_SESSION_FIELDS:]
+    tip = End(row.tip, home, path_tokens or 0, bool(is_followed))
+    plain = len(batch) == 1 and parent is None and expected_tip is None
+    if plain and not row.fork and not is_known:
+        return _write(tx, row, batch, tip, tip, [])
+    return _append_planned(tx, row, batch, tip, parent, expected_tip)
+
+
+def _append_planned(
+    tx: Connection,
+    row: SessionRow,
+    batch: Sequence[Packed],
+    tip: End,
+    parent: str | Root | None,
+    expected_tip: str | Root | None,
+) -> Appended:
+    seen = find_all_seen(tx, row, [message.id for message in batch])
+    if parent is not None:
+        get_pos(tx, row, parent)
+    known = {id: Known(it.digest, _parent_id(tx, it, parent)) for id, it in seen.items()}
+    plan = plan_append(batch, known, id_at(tx, row.tip), parent, expected_tip)
+    stored = [_stored(tx, row, seen[message.id]) for message in batch[: plan.known]]
+    if plan.known == len(batch):
+        return Appended(messages=stored, written=0, tip=id_at(tx, row.tip))
+    end = tip if plan.parent is None else _end_at(tx, get_pos(tx, row, plan.parent))
+    return _write(tx, row, batch[plan.known :], tip, end, stored)
+
+
+def _parent_id(tx: Connection, seen: Seen, asked: str | Root | None) -> str | Root:
+    """Give a stored message's parent; it is only looked at when a parent was asked for."""
+    return "" if asked is None else id_at(tx, parent_pos(tx, seen.pos))
+
+
+def parent_pos(tx: Connection, pos: int) -> int:
+    """Give the position that a position follows; 0 for the root."""
+    place = unpack_place(pos)
+    assert place is not None
+    lineage = tx.lineage(place.segment)
+    first = lineage[0].depth + 1 if lineage else 1
+    return pos - 1 if place.depth > first else pack_place(lineage[0] if lineage else None)
+
+
+def _stored(tx: Connection, row: SessionRow, seen: Seen) -> Message:
+    found = tx.row(f"SELECT {MESSAGE_COLUMNS} FROM message m WHERE pos = ?", (seen.pos,))
+    return message_of(tx, found, {row.home: row.id})
+
+
+def _end_at(tx: Connection, pos: int) -> End:
+    if not pos:
+        return End(0, None, 0, False)
+    home, path_tokens, is_followed = tx.row(
+        "SELECT home, path_tokens, EXISTS (SELECT 1 FROM message WHERE pos = m.pos + 1)"
+        " FROM message m WHERE pos = ?",
+        (pos,),
+    )
+    return End(pos, home, path_tokens, bool(is_followed))
+
+
+def _write(
+    tx: Connection,
+    row: SessionRow,
+    batch: Sequence[Packed],
+    tip: End,
+    end: End,
+    stored: list[Message],
+) -> Appended:
+    now = tx.clock()
+    first = _first_slot(tx, row, end, len(batch))
+    last = first + len(batch) - 1
+    total = _insert(tx, row, batch, first, end.path_tokens, now)
+    record_change(tx, row, KIND_APPEND, first, last, now)
+    context = _context_after(tx, row, tip, end, total)
+    if now // 1_000_000 == row.active_s:
+        tx.run(_MOVE_SAME_SECOND, (last, context, len(batch), now, row.number))
+    else:
+        args = (last, context, len(batch), now, now // 1_000_000, row.number)
+        tx.run(_MOVE_NEXT_SECOND, args)
+    segment, depth = str(first >> DEPTH_BITS), first & MAX_DEPTH
+    stored.extend(
+        _new_message(message, row.id, segment, depth + index, now)
+        for index, message in enumerate(batch)
+    )
+    return Appended(messages=stored, written=len(batch), tip=batch[-1].id)
+
+
+def _first_slot(tx: Connection, row: SessionRow, end: End, count: int) -> int:
+    """Give the first position: after the end if that is ours and free, else in a new segment."""
+    if (end.pos & MAX_DEPTH) + count > MAX_DEPTH:
+        raise StoreError(f"a path holds at most {MAX_DEPTH} messages: fork it with detach=True")
+    if end.pos and end.home == row.home and not end.is_followed:
+        return end.pos + 1
+    return new_segment(tx, row.home, end.pos) << DEPTH_BITS | (end.pos & MAX_DEPTH) + 1
+
+
+def new_segment(tx: Connection, home: int, parent: int) -> int:
+    """Begin a segment under a position; give its number."""
+    place = unpack_place(parent)
+    lineage = extend_lineage(place, tx.lineage(place.segment) if place else [])
+    number: int = tx.value(
+        "INSERT INTO segment (home, parent, lineage) VALUES (?, ?, ?) RETURNING number",
+        (home, parent, pack_lineage(lineage)),
+    )
+    return number
+
+
+def _insert(
+    tx: Connection, row: SessionRow, batch: Sequence[Packed], first: int, running: int, now: int
+) -> int:
+    """Insert the rows; give the sum of their tokens."""
+    if len(batch) == 1:
+        it = batch[0]
+        running += it.tokens
+        tx.run(
+            _INSERT,
+            (first, row.home, it.id, it.role, it.tokens, running, it.digest, now, it.body),
+        )
+        return it.tokens
+    start, rows = running, []
+    for pos, it in enumerate(batch, first):
+        running += it.tokens
+        rows.append((pos, row.home, it.id, it.role, it.tokens, running, it.digest, now, it.body))
+    tx.run_many(_INSERT, rows)
+    return running - start
+
+
+def _context_after(tx: Connection, row: SessionRow, tip: End, end: End, added: int) -> int | None:
+    """Give the context after an append; None when it is to be worked out when asked."""
+    if end is tip:
+        return None if row.context is None else row.context + added
+    if not row.overlays and not row.edited:
+        return end.path_tokens + added
+    before = context_at(tx, row, end.pos, RECENT_STEPS)
+    return None if before is None else before + added
+
+
+def _new_message(it: Packed, home: str, segment: str, depth: int, now: int) -> Message:
+    return Message(
+        id=it.id,
+        role=it.role,
+        parts=it.parts,
+        metadata=it.metadata,
+        segment=segment,
+        depth=depth,
+        home=home,
+        tokens=it.tokens,
+        version=1,
+        created_us=now,
+    )

@@ -1,0 +1,169 @@
+"""One connection: its settings, and the few ways in which statements are run."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal
+
+import apsw
+
+from ...errors import StoreCorruptError, StoreError
+from ...rules.tree import Place
+from .position import unpack_lineage
+
+logger = logging.getLogger(__name__)
+
+Durability = Literal["full", "normal"]
+Args = Sequence[Any]
+
+CHECKPOINT_PAGES = 1_000
+WAL_CAP_PAGES = 16_000
+POLL_S = 0.001
+
+_SHARED_SETTINGS = """
+PRAGMA trusted_schema = OFF;
+PRAGMA temp_store = MEMORY;
+"""
+
+
+class Connection:
+    """A SQLite connection; used by one thread at a time."""
+
+    def __init__(self, raw: apsw.Connection, clock: Callable[[], int]) -> None:
+        self.raw = raw
+        self.clock = clock
+        self._cursor = raw.cursor()
+        self._execute = self._cursor.execute
+
+    def rows(self, sql: str, args: Args = ()) -> list[Any]:
+        """Run a statement and give all its rows."""
+        return self._execute(sql, args).fetchall()
+
+    def row(self, sql: str, args: Args = ()) -> Any:
+        """Run a statement and give its first row, or None."""
+        # All rows are fetched: an unfinished statement would hold its snapshot open.
+        rows = self._execute(sql, args).fetchall()
+        return rows[0] if rows else None
+
+    def value(self, sql: str, args: Args = ()) -> Any:
+        """Run a statement and give the first column of its first row, or None."""
+        rows = self._execute(sql, args).fetchall()
+        return rows[0][0] if rows else None
+
+    def run(self, sql: str, args: Args = ()) -> None:
+        """Run a statement that gives no rows."""
+        self._execute(sql, args)
+
+    def run_many(self, sql: str, rows: Iterable[Args]) -> None:
+        """Run a statement once for each row of arguments."""
+        self._cursor.executemany(sql, rows)
+
+    def lineage(self, segment: int) -> list[Place]:
+        """Read a segment's lineage."""
+        found = self.row("SELECT lineage FROM segment WHERE number = ?", (segment,))
+        if found is None:
+            raise StoreCorruptError(f"segment {segment} is missing")
+        return unpack_lineage(found[0])
+
+    def close(self) -> None:
+        """Close it; what was not committed is gone."""
+        self.raw.close(True)
+
+
+def open_writer(
+    path: str, clock: Callable[[], int], durability: Durability, patience_s: float, vfs: str | None
+) -> Connection:
+    """Open the connection that writes; makes the file if there is none."""
+    raw = apsw.Connection(path, vfs=vfs)
+    patience = _settle_in(raw, patience_s)
+    if not raw.readonly("main"):
+        _use_wal(raw, path)
+        raw.pragma("synchronous", "FULL" if durability == "full" else "NORMAL")
+        # Deleted content is overwritten in the file, and not only forgotten.
+        raw.pragma("secure_delete", "ON")
+        raw.pragma("journal_size_limit", WAL_CAP_PAGES * 4096)
+        raw.set_wal_hook(_Checkpointer(patience))
+    return Connection(raw, clock)
+
+
+def open_reader(
+    path: str, clock: Callable[[], int], patience_s: float, vfs: str | None
+) -> Connection:
+    """Open a connection that only reads."""
+    raw = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY, vfs=vfs)
+    _settle_in(raw, patience_s)
+    return Connection(raw, clock)
+
+
+def _settle_in(raw: apsw.Connection, patience_s: float) -> _Patience:
+    raw.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
+    patience = _Patience(patience_s)
+    raw.set_busy_handler(patience)
+    raw.execute(_SHARED_SETTINGS).fetchall()
+    return patience
+
+
+def _use_wal(raw: apsw.Connection, path: str) -> None:
+    mode = raw.pragma("journal_mode", "WAL")
+    if mode != "wal":
+        raise StoreError(
+            f"{path}: asked for write-ahead logging and got {mode!r}: "
+            "the file system does not support it, use a local disk"
+        )
+
+
+class _Patience:
+    """Waits for other processes by polling, until a deadline.
+
+    SQLite's own handler backs off to long sleeps, and lets one process get most of the writes.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._deadline = 0.0
+
+    def __call__(self, tries: int) -> bool:
+        now = time.monotonic()
+        if tries == 0:
+            self._deadline = now + self.seconds
+        if now >= self._deadline:
+            return False
+        time.sleep(POLL_S)
+        return True
+
+
+class _Checkpointer:
+    """Copies the log back after a commit: politely now and then, firmly when it gets large.
+
+    A firm one waits for readers, so it is short, and it is not tried at every commit.
+    """
+
+    FIRM_PATIENCE_S = 0.05
+
+    def __init__(self, patience: _Patience) -> None:
+        self._patience = patience
+        self._next_firm = WAL_CAP_PAGES
+
+    def __call__(self, raw: apsw.Connection, name: str, pages: int) -> int:
+        if pages < CHECKPOINT_PAGES:
+            self._next_firm = WAL_CAP_PAGES
+            return apsw.SQLITE_OK
+        try:
+            if pages < self._next_firm:
+                raw.wal_checkpoint(name, apsw.SQLITE_CHECKPOINT_PASSIVE)
+            else:
+                self._next_firm = pages + CHECKPOINT_PAGES
+                self._firmly(raw, name)
+        except apsw.Error:
+            # The commit stands whether or not its pages could be copied: a later one tries again.
+            logger.debug("checkpoint put off", exc_info=True)
+        return apsw.SQLITE_OK
+
+    def _firmly(self, raw: apsw.Connection, name: str) -> None:
+        usual, self._patience.seconds = self._patience.seconds, self.FIRM_PATIENCE_S
+        try:
+            raw.wal_checkpoint(name, apsw.SQLITE_CHECKPOINT_RESTART)
+        finally:
+            self._patience.seconds = usual

@@ -1,0 +1,178 @@
+"""A database file: its writer, its readers, and the work that deletions leave behind."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+import weakref
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import apsw
+
+from ...errors import ClosedError, ReadOnlyError, StoreError, StoreUnavailableError
+from .connection import Connection, Durability, open_reader, open_writer
+from .failure import translate
+from .feed import trim_feed
+from .messages import renew_stale
+from .migrate import migrate
+from .readers import Readers
+from .sweep import sweep_chunk
+from .unit import SqliteUnit
+from .writer import Outcome, Work, Writer
+
+T = TypeVar("T")
+
+PATIENCE_S = 30.0
+MOST_READERS = 8
+
+
+class Database:
+    """An open database file, for any number of threads of the process that opened it."""
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        clock: Callable[[], int],
+        durability: Durability = "full",
+        patience_s: float = PATIENCE_S,
+        vfs: str | None = None,
+    ) -> None:
+        self.path = str(path)
+        self._clock = clock
+        self._patience_s = patience_s
+        self._vfs = vfs
+        self._refusal: str | None = None
+        self._sweeper: threading.Thread | None = None
+        self._sweeper_guard = threading.Lock()
+        self._stop_sweeping = threading.Event()
+        tx = self._open_writer(durability)
+        self._is_read_only = tx.raw.readonly("main")
+        self._writer = Writer(tx, self.path)
+        self._readers = Readers(self._open_reader, self.path, MOST_READERS)
+        _open_databases.add(self)
+        if not self._is_read_only and self.read(_has_work_left):
+            self.sweep_soon()
+
+    def _open_writer(self, durability: Durability) -> Connection:
+        folder = Path(self.path).parent
+        if not folder.is_dir():
+            raise StoreUnavailableError(f"there is no folder {str(folder)!r}: create it first")
+        tx = None
+        try:
+            tx = open_writer(self.path, self._clock, durability, self._patience_s, self._vfs)
+            migrate(tx, self.path)
+        except BaseException as error:
+            if tx is not None:
+                tx.close()
+            if isinstance(error, apsw.Error):
+                raise translate(error, self.path) from error
+            raise
+        return tx
+
+    def _open_reader(self) -> Connection:
+        return open_reader(self.path, self._clock, self._patience_s, self._vfs)
+
+    def read(self, work: Callable[[SqliteUnit], T]) -> T:
+        """Run work that only reads, on one snapshot."""
+        if self._refusal is not None:
+            raise ClosedError(self._refusal)
+        return self._readers.read(work)
+
+    def write(self, work: Callable[[SqliteUnit], T]) -> T:
+        """Run work and commit it."""
+        self._refuse_writing()
+        result = self._writer.write(work)
+        if self._writer.unit.sessions.left_to_sweep:
+            self.sweep_soon()
+        return result
+
+    def write_group(self, works: Sequence[Work]) -> list[Outcome]:
+        """Run several pieces of work and commit them together."""
+        self._refuse_writing()
+        outcomes = self._writer.write_group(works)
+        if self._writer.unit.sessions.left_to_sweep:
+            self.sweep_soon()
+        return outcomes
+
+    def _refuse_writing(self) -> None:
+        if self._refusal is not None:
+            raise ClosedError(self._refusal)
+        if self._is_read_only:
+            raise ReadOnlyError(
+                f"{self.path} cannot be written: check the permissions of the file and its folder"
+            )
+
+    def migrate(self) -> int:
+        """Give the schema's version; opening has migrated it."""
+        return self.read(lambda unit: unit.admin.schema_version())
+
+    def sweep_soon(self) -> None:
+        """Let a thread remove, bit by bit, what deletions left."""
+        with self._sweeper_guard:
+            self._writer.unit.sessions.left_to_sweep = False
+            if self._sweeper is not None and self._sweeper.is_alive():
+                return
+            self._sweeper = threading.Thread(
+                target=self._sweep_politely, name="sapwood-sweeper", daemon=True
+            )
+            self._sweeper.start()
+
+    def _sweep_politely(self) -> None:
+        """Sweep with pauses as long as the work, so that others get at least every second turn."""
+        more = True
+        # A store that fails or is closed goes on sweeping when it is opened the next time.
+        with contextlib.suppress(StoreError):
+            while more and not self._stop_sweeping.is_set():
+                begun = time.perf_counter()
+                more = self._writer.write(lambda unit: sweep_chunk(unit.tx))
+                time.sleep(time.perf_counter() - begun)
+
+    def settle(self) -> None:
+        """Finish sweeping, renew sums, trim the feed, and leave no erased bytes in the log."""
+        while self.write(lambda unit: sweep_chunk(unit.tx)):
+            continue
+        while self.write(lambda unit: renew_stale(unit.tx)):
+            continue
+        self.write(lambda unit: trim_feed(unit.tx))
+        self._writer.truncate_log()
+
+    def close(self) -> None:
+        """Close all connections; closing again does nothing."""
+        if self._refusal is not None:
+            return
+        self._refusal = f"{self.path}: the store is closed"
+        self._stop_sweeping.set()
+        if self._sweeper is not None:
+            self._sweeper.join()
+        self._readers.close()
+        self._writer.close()
+
+    def disown(self) -> None:
+        """Refuse all further work: this process is a fork of the one that opened the file."""
+        self._refusal = (
+            f"{self.path} was opened before this process was forked: "
+            "SQLite cannot be carried over, open it again in the child"
+        )
+
+
+def _has_work_left(unit: SqliteUnit) -> bool:
+    return bool(unit.tx.value("SELECT EXISTS (SELECT 1 FROM sweep)"))
+
+
+_open_databases: weakref.WeakSet[Database] = weakref.WeakSet()
+_carried_over: list[Database] = []
+
+
+def _disown_all() -> None:
+    # Kept alive on purpose: closing a carried-over connection would touch the parent's files.
+    _carried_over.extend(_open_databases)
+    for database in _carried_over:
+        database.disown()
+
+
+os.register_at_fork(after_in_child=_disown_all)

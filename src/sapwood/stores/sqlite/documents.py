@@ -1,0 +1,119 @@
+"""Work on documents. A row's key is its version, so replacing one gives it a new version."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...errors import StaleVersionError
+from ...model import Document
+from .connection import Connection
+from .lookup import SessionRow, get_session
+from .owners import find_owner, own_number
+from .sums import PINS_KEY, renew_context
+
+_COLUMNS = "version, key, updated_at, expires_at, value"
+_FIND = f"SELECT {_COLUMNS} FROM document WHERE owner = ? AND session = ? AND key = ?"
+
+
+class SqliteDocuments:
+    """Work on documents."""
+
+    def __init__(self, tx: Connection) -> None:
+        self._tx = tx
+
+    def find(self, owner: str, session: str | None, key: str) -> Document | None:
+        """Find a document that has not expired."""
+        number, row = self._scope(owner, session)
+        found = self._tx.row(_FIND, (number, row.number if row else 0, key))
+        return None if found is None or self._is_expired(found) else _document(found)
+
+    def put(
+        self,
+        owner: str,
+        session: str | None,
+        key: str,
+        value: bytes,
+        expected_version: int | None,
+        expires_in_us: int | None,
+    ) -> Document:
+        """Create or replace a document."""
+        _, row = self._scope(owner, session)
+        number, scope = own_number(self._tx, owner), row.number if row else 0
+        found = self._tx.row(_FIND, (number, scope, key))
+        self._refuse_stale(found, key, expected_version)
+        now = self._tx.clock()
+        expires_at = None if expires_in_us is None else now + expires_in_us
+        if found is not None:
+            self._tx.run("DELETE FROM document WHERE version = ?", (found[0],))
+        stored = self._tx.row(
+            "INSERT INTO document (owner, session, key, updated_at, expires_at, value)"
+            f" VALUES (?, ?, ?, ?, ?, ?) RETURNING {_COLUMNS}",
+            (number, scope, key, now, expires_at, value),
+        )
+        self._renew_if_pins(row, key)
+        return _document(stored)
+
+    def delete(
+        self, owner: str, session: str | None, key: str, expected_version: int | None
+    ) -> bool:
+        """Delete a document; an expired one counts as not there."""
+        number, row = self._scope(owner, session)
+        found = self._tx.row(_FIND, (number, row.number if row else 0, key))
+        if expected_version is not None and (found is None or found[0] != expected_version):
+            raise _stale(key, found, expected_version)
+        if found is None:
+            return False
+        self._tx.run("DELETE FROM document WHERE version = ?", (found[0],))
+        self._renew_if_pins(row, key)
+        return not self._is_expired(found)
+
+    def list_prefix(self, owner: str, session: str | None, prefix: str) -> list[Document]:
+        """List documents by key."""
+        number, row = self._scope(owner, session)
+        rows = self._tx.rows(
+            f"SELECT {_COLUMNS} FROM document WHERE owner = ? AND session = ? AND key >= ?"
+            " ORDER BY key",
+            (number, row.number if row else 0, prefix),
+        )
+        return [
+            _document(found)
+            for found in rows
+            if found[1].startswith(prefix) and not self._is_expired(found)
+        ]
+
+    def _scope(self, owner: str, session: str | None) -> tuple[int | None, SessionRow | None]:
+        if session is None:
+            return find_owner(self._tx, owner), None
+        row = get_session(self._tx, owner, session)
+        return row.owner, row
+
+    def _is_expired(self, found: tuple[Any, ...]) -> bool:
+        return found[3] is not None and found[3] <= self._tx.clock()
+
+    def _refuse_stale(
+        self, found: tuple[Any, ...] | None, key: str, expected_version: int | None
+    ) -> None:
+        if expected_version is None:
+            return
+        is_free = expected_version == 0 and (found is None or self._is_expired(found))
+        if not is_free and (found is None or found[0] != expected_version):
+            raise _stale(key, found, expected_version)
+
+    def _renew_if_pins(self, row: SessionRow | None, key: str) -> None:
+        if row is not None and key == PINS_KEY and row.overlays:
+            renew_context(self._tx, row)
+
+
+def _stale(key: str, found: tuple[Any, ...] | None, expected: int) -> StaleVersionError:
+    is_now = "not there" if found is None else f"at version {found[0]}"
+    return StaleVersionError(
+        f"document {key!r} is {is_now}, and version {expected} was expected: "
+        "read it again, then decide"
+    )
+
+
+def _document(row: tuple[Any, ...]) -> Document:
+    version, key, updated_at, expires_at, value = row
+    return Document(
+        key=key, value=value, version=version, updated_us=updated_at, expires_us=expires_at
+    )

@@ -1,0 +1,36 @@
+"""SQLite's errors in our words; no exception of the driver leaves this package."""
+
+from __future__ import annotations
+
+import apsw
+
+from ...errors import (
+    ClosedError,
+    ReadOnlyError,
+    StoreBusyError,
+    StoreCorruptError,
+    StoreError,
+    StoreUnavailableError,
+)
+
+_KINDS: tuple[tuple[type[Exception], type[StoreError], str], ...] = (
+    (apsw.BusyError, StoreBusyError, "other writers held the database for too long: try again"),
+    (apsw.LockedError, StoreBusyError, "the database is locked: try again"),
+    (apsw.FullError, StoreUnavailableError, "the disk is full: nothing was written"),
+    (apsw.IOError, StoreUnavailableError, "the disk failed"),
+    (apsw.CantOpenError, StoreUnavailableError, "the file cannot be opened"),
+    (apsw.ReadOnlyError, ReadOnlyError, "the database cannot be written"),
+    (apsw.PermissionsError, ReadOnlyError, "the file's permissions do not allow this"),
+    (apsw.NotADBError, StoreCorruptError, "the file is not a SQLite database"),
+    (apsw.CorruptError, StoreCorruptError, "the database is damaged"),
+    (apsw.ConnectionClosedError, ClosedError, "the store is closed"),
+    (apsw.CursorClosedError, ClosedError, "the store is closed"),
+)
+
+
+def translate(error: apsw.Error, where: str) -> StoreError:
+    """Give the error to raise, with the driver's as its cause."""
+    for kind, ours, advice in _KINDS:
+        if isinstance(error, kind):
+            return ours(f"{where}: {advice} ({error})")
+    return StoreError(f"{where}: SQLite failed ({type(error).__name__}: {error})")

@@ -1,0 +1,127 @@
+"""The change feed: one row for each unit of work that changed messages, in commit order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...errors import NotFoundError, UsageError
+from ...model import Change, ChangeKind, Changes
+from .connection import Connection
+from .lookup import SessionRow
+from .owners import find_owner, own_number
+from .position import MAX_DEPTH
+
+KIND_APPEND, KIND_UPDATE, KIND_DELETE, KIND_RETIRE = range(1, 5)
+KEPT_AT_LEAST_US = 24 * 3600 * 1_000_000
+
+_KINDS = {
+    KIND_APPEND: ChangeKind.APPEND,
+    KIND_UPDATE: ChangeKind.UPDATE,
+    KIND_DELETE: ChangeKind.DELETE,
+    KIND_RETIRE: ChangeKind.RETIRE,
+}
+_RECORD = (
+    "INSERT INTO change (owner, session, kind, first, last, at, name) VALUES (?, ?, ?, ?, ?, ?, ?)"
+)
+_SCAN_AT_MOST = 10_000
+
+
+def record_change(
+    tx: Connection,
+    session: SessionRow,
+    kind: int,
+    first: int,
+    last: int,
+    now: int,
+    name: str | None = None,
+) -> None:
+    """Note what this unit of work did to messages."""
+    tx.run(_RECORD, (session.owner, session.number, kind, first, last, now, name))
+
+
+def latest_seq(tx: Connection) -> int:
+    """Give the number of the newest change, which dates a snapshot."""
+    return tx.value("SELECT max(seq) FROM change") or 0
+
+
+class SqliteFeed:
+    """Work on the change feed."""
+
+    def __init__(self, tx: Connection) -> None:
+        self._tx = tx
+
+    def changes(self, owner: str, after: str, limit: int) -> Changes:
+        """Read a page; a bounded number of other owners' rows is passed over."""
+        start = _seq_of(after)
+        self._refuse_trimmed(start)
+        number = find_owner(self._tx, owner)
+        rows = self._tx.rows(
+            "SELECT seq, owner, session, kind, first, last, at, name FROM change"
+            " WHERE seq > ? ORDER BY seq LIMIT ?",
+            (start, _SCAN_AT_MOST),
+        )
+        found: list[Change] = []
+        seq = start
+        for row in rows:
+            seq = row[0]
+            if row[1] == number:
+                found += self._expand(row)
+            if len(found) >= limit:
+                break
+        more = bool(rows) and seq < latest_seq(self._tx)
+        return Changes(changes=found, cursor=str(seq), more=more)
+
+    def register(self, owner: str, reader: str, after: str) -> None:
+        """Keep what follows a cursor from being trimmed."""
+        start = _seq_of(after)
+        self._refuse_trimmed(start)
+        self._tx.run(
+            "INSERT INTO reader VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET seq = excluded.seq",
+            (own_number(self._tx, owner), reader, start),
+        )
+
+    def _expand(self, row: tuple[Any, ...]) -> list[Change]:
+        _, _, session, kind, first, last, at, name = row
+        if kind == KIND_RETIRE:
+            return [
+                Change(kind=ChangeKind.RETIRE, session=name, message=None, depth=None, at_us=at)
+            ]
+        # A message whose home is gone is only heard of again when another session deletes it.
+        actor = session if kind == KIND_DELETE else 0
+        rows = self._tx.rows(
+            "SELECT m.id, m.pos, coalesce(h.id, s.id) FROM message m"
+            " LEFT JOIN session h ON h.home = m.home LEFT JOIN session s ON s.number = ?"
+            " WHERE m.pos BETWEEN ? AND ? ORDER BY m.pos",
+            (actor, first, last),
+        )
+        return [
+            Change(kind=_KINDS[kind], session=home, message=id, depth=pos & MAX_DEPTH, at_us=at)
+            for id, pos, home in rows
+            if home is not None
+        ]
+
+    def _refuse_trimmed(self, start: int) -> None:
+        oldest = self._tx.value("SELECT min(seq) FROM change")
+        if start and oldest is not None and start < oldest - 1:
+            raise NotFoundError(
+                f"the feed was trimmed after cursor {start}: read everything again, "
+                "and name a reader to keep it",
+                kind="cursor",
+                id=str(start),
+            )
+
+
+def _seq_of(cursor: str) -> int:
+    if not cursor:
+        return 0
+    if not (cursor.isascii() and cursor.isdigit()) or len(cursor) > 18:
+        raise UsageError(f"{cursor!r} is not a cursor of this feed", path="after")
+    return int(cursor)
+
+
+def trim_feed(tx: Connection) -> None:
+    """Remove what every registered reader has seen and is old enough; the newest row stays."""
+    slowest = tx.value("SELECT min(seq) FROM reader")
+    newest = latest_seq(tx)
+    limit = newest - 1 if slowest is None else min(slowest, newest - 1)
+    tx.run("DELETE FROM change WHERE seq <= ? AND at < ?", (limit, tx.clock() - KEPT_AT_LEAST_US))

@@ -1,0 +1,124 @@
+"""Forks: a new pointer into the same tree, or a copy of a path in a tree of its own."""
+
+from __future__ import annotations
+
+from ...model import ForkPoint
+from ...rules.tree import Place, is_on_path, spans_up
+from .appending import new_segment
+from .connection import Connection
+from .feed import KIND_APPEND, record_change
+from .lookup import SessionRow, get_pos
+from .overlays import put_in_force
+from .position import DEPTH_BITS, MAX_DEPTH, bounds, unpack_place
+from .sums import renew_context
+
+
+def fork_session(tx: Connection, fork: SessionRow, source: SessionRow, point: ForkPoint) -> None:
+    """Make a new, empty session a fork of another one."""
+    pos = source.tip if point.message is None else get_pos(tx, source, point.message)
+    _copy_documents(tx, fork, source)
+    place = _copy_path if point.detach else _stand_on
+    fork = place(tx, fork, source, pos)
+    if not _same_context(tx, fork, source):
+        renew_context(tx, fork)
+
+
+def _same_context(tx: Connection, fork: SessionRow, source: SessionRow) -> bool:
+    """Take over the source's figure when the fork shows the same; tell whether it does."""
+    if fork.tip != source.tip or source.context is None:
+        return False
+    tx.run("UPDATE session SET context = ? WHERE number = ?", (source.context, fork.number))
+    return True
+
+
+def _copy_documents(tx: Connection, fork: SessionRow, source: SessionRow) -> None:
+    tx.run(
+        "INSERT INTO document (owner, session, key, updated_at, expires_at, value)"
+        " SELECT owner, ?, key, updated_at, NULL, value FROM document"
+        " WHERE owner = ? AND session = ? AND expires_at IS NULL",
+        (fork.number, source.owner, source.number),
+    )
+
+
+def _stand_on(tx: Connection, fork: SessionRow, source: SessionRow, pos: int) -> SessionRow:
+    overlays = _overlays_on_path(tx, source, pos)
+    for number, last, first_depth in overlays:
+        put_in_force(tx, fork.number, last, first_depth, number)
+    if pos:
+        tx.run(
+            "INSERT INTO inherited SELECT ?1, home FROM inherited WHERE session = ?2"
+            " UNION SELECT ?1, ?3",
+            (fork.number, source.number, source.home),
+        )
+    row = fork._replace(
+        tree=source.tree, tip=pos, fork=pos, overlays=len(overlays), edited=source.edited
+    )
+    _save(tx, row)
+    return row
+
+
+def _overlays_on_path(tx: Connection, source: SessionRow, pos: int) -> list[tuple[int, int, int]]:
+    """Give the overlays of the source whose end lies on the path to a position."""
+    if not source.overlays or not pos:
+        return []
+    leaf = unpack_place(pos)
+    rows = tx.rows(
+        "SELECT overlay, last, first_depth FROM in_force WHERE session = ?", (source.number,)
+    )
+    return [row for row in rows if is_on_path(_place(row[1]), leaf, tx.lineage)]
+
+
+def _place(pos: int) -> Place:
+    return Place(pos >> DEPTH_BITS, pos & MAX_DEPTH)
+
+
+def _save(tx: Connection, row: SessionRow) -> None:
+    tx.run(
+        "UPDATE session SET tree = ?, tip = ?, fork = ?, messages = ?, overlays = ?, edited = ?"
+        " WHERE number = ?",
+        (row.tree, row.tip, row.fork, row.messages, row.overlays, row.edited, row.number),
+    )
+
+
+def _copy_path(tx: Connection, fork: SessionRow, source: SessionRow, pos: int) -> SessionRow:
+    """Copy every position of a path into one segment, with its running sums made anew."""
+    if not pos:
+        return fork
+    base = new_segment(tx, fork.home, 0) << DEPTH_BITS
+    running = 0
+    for span in reversed(list(spans_up(unpack_place(pos), tx.lineage))):
+        first, last = bounds(span)
+        offset = base - (span.segment << DEPTH_BITS)
+        tx.run(
+            "INSERT INTO message SELECT pos + ?, ?, id, role, tokens,"
+            " ? + sum(tokens) OVER (ORDER BY pos), digest, version, created_at, body"
+            " FROM message WHERE pos BETWEEN ? AND ?",
+            (offset, fork.home, running, first, last),
+        )
+        running = tx.value("SELECT path_tokens FROM message WHERE pos = ?", (last + offset,))
+    tip = base | (pos & MAX_DEPTH)
+    live = tx.value(
+        "SELECT count(*) FROM message WHERE pos BETWEEN ? AND ? AND body IS NOT NULL", (base, tip)
+    )
+    record_change(tx, fork, KIND_APPEND, base + 1, tip, tx.clock())
+    overlays = _copy_overlays(tx, fork, source, pos, base)
+    row = fork._replace(tip=tip, messages=live, overlays=overlays)
+    _save(tx, row)
+    return row
+
+
+def _copy_overlays(
+    tx: Connection, fork: SessionRow, source: SessionRow, pos: int, base: int
+) -> int:
+    overlays = _overlays_on_path(tx, source, pos)
+    for number, last, first_depth in sorted(overlays):
+        last_copy = base | (last & MAX_DEPTH)
+        copy = tx.value(
+            "INSERT INTO overlay (tree, id, first, last, tokens, covered_tokens, created_by,"
+            " created_at, metadata, summary) SELECT ?, id, ?, ?, tokens, covered_tokens,"
+            " created_by, created_at, metadata, summary FROM overlay WHERE number = ?"
+            " RETURNING number",
+            (fork.tree, base | first_depth, last_copy, number),
+        )
+        put_in_force(tx, fork.number, last_copy, first_depth, copy)
+    return len(overlays)

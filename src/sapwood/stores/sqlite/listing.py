@@ -1,0 +1,88 @@
+"""Listing sessions: a page at a time, each page a seek."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+from ...errors import UsageError
+from ...model import SessionPage, SessionQuery, SessionRecord, microseconds_of
+from .connection import Connection
+from .lookup import SESSION_COLUMNS
+from .owners import find_owner
+from .rows import PROFILE_COLUMNS
+
+_SELECT = (
+    f"SELECT {SESSION_COLUMNS}, t.id, {PROFILE_COLUMNS} FROM session s"
+    " JOIN profile p ON p.session = s.number LEFT JOIN message t ON t.pos = s.tip"
+    " WHERE s.owner = ?"
+)
+_ORDERS = {
+    "active": " ORDER BY s.active_s DESC, s.number DESC LIMIT ?",
+    "created": " ORDER BY s.number DESC LIMIT ?",
+}
+_NUMBER, _ACTIVE_S = 0, 14
+
+
+def list_page(
+    tx: Connection,
+    owner: str,
+    query: SessionQuery,
+    record: Callable[[tuple[Any, ...]], SessionRecord],
+) -> SessionPage:
+    """Give a page, and the cursor after its last session."""
+    conditions, args = _conditions(query)
+    sql = _SELECT + "".join(conditions) + _ORDERS[query.order]
+    rows = tx.rows(sql, (find_owner(tx, owner), *args, query.limit + 1))
+    page, has_next = rows[: query.limit], len(rows) > query.limit
+    cursor = f"{page[-1][_ACTIVE_S]}.{page[-1][_NUMBER]}" if has_next else None
+    return SessionPage(sessions=[record(row) for row in page], cursor=cursor)
+
+
+def _conditions(query: SessionQuery) -> tuple[list[str], list[Any]]:
+    """Give the conditions of a query; every text is a constant, every value an argument."""
+    found: list[str] = []
+    args: list[Any] = []
+
+    def add(sql: str, *values: Any) -> None:
+        found.append(sql)
+        args.extend(values)
+
+    if query.cursor is not None:
+        active_s, number = _split(query.cursor)
+        if query.order == "active":
+            add(" AND (s.active_s, s.number) < (?, ?)", active_s, number)
+        else:
+            add(" AND s.number < ?", number)
+    if query.state is not None:
+        add(" AND p.state = ?", query.state)
+    if query.parent is not None:
+        add(" AND p.parent = ?", query.parent)
+    if query.title_prefix is not None:
+        add(
+            " AND substr(p.title, 1, length(?1)) = ?1".replace("?1", "?"), *[query.title_prefix] * 2
+        )
+    for tag in query.tags:
+        add(" AND EXISTS (SELECT 1 FROM json_each(p.tags) j WHERE j.value = ?)", tag)
+    _add_ranges(query, add)
+    return found, args
+
+
+def _add_ranges(query: SessionQuery, add: Callable[..., None]) -> None:
+    ranges: tuple[tuple[str, datetime | None], ...] = (
+        (" AND s.created_at >= ?", query.created_from),
+        (" AND s.created_at < ?", query.created_until),
+        (" AND s.active_at >= ?", query.active_from),
+        (" AND s.active_at < ?", query.active_until),
+    )
+    for sql, moment in ranges:
+        if moment is not None:
+            add(sql, microseconds_of(moment))
+
+
+def _split(cursor: str) -> tuple[int, int]:
+    active_s, _, number = cursor.partition(".")
+    if not (cursor.isascii() and active_s.lstrip("-").isdigit() and number.isdigit()):
+        raise UsageError(f"{cursor!r} is not a cursor of this listing", path="cursor")
+    return int(active_s), int(number)

@@ -1,0 +1,128 @@
+"""Which session is meant, and which messages it sees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ...errors import NotFoundError
+from ...model import ROOT, Root
+from ...rules.tree import is_on_path
+from .connection import Connection
+from .position import unpack_place
+
+
+class SessionRow(NamedTuple):
+    """The part of a session that every unit of work reads."""
+
+    number: int
+    owner: int
+    id: str
+    home: int
+    tree: int
+    tip: int
+    fork: int
+    context: int | None
+    messages: int
+    overlays: int
+    edited: int
+    version: int
+    created_at: int
+    active_at: int
+    active_s: int
+
+
+class Seen(NamedTuple):
+    """A message as far as it matters where it stands."""
+
+    pos: int
+    home: int
+    digest: bytes | None
+
+
+SESSION_COLUMNS = (
+    "s.number, s.owner, s.id, s.home, s.tree, s.tip, s.fork, s.context, s.messages, s.overlays,"
+    " s.edited, s.version, s.created_at, s.active_at, s.active_s"
+)
+_FIND_SESSION = (
+    f"SELECT {SESSION_COLUMNS} FROM owner o JOIN session s ON s.owner = o.number"
+    " WHERE o.name = ? AND s.id = ?"
+)
+_FIND_SEEN = "SELECT pos, home, digest FROM message WHERE home = ? AND id = ?"
+
+
+def find_session(tx: Connection, owner: str, session: str) -> SessionRow | None:
+    """Find a session of an owner."""
+    row = tx.row(_FIND_SESSION, (owner, session))
+    return None if row is None else SessionRow._make(row)
+
+
+def get_session(tx: Connection, owner: str, session: str) -> SessionRow:
+    """Get a session of an owner, or raise."""
+    found = find_session(tx, owner, session)
+    if found is None:
+        raise no_session(session)
+    return found
+
+
+def no_session(session: str) -> NotFoundError:
+    """Say that a session is not there."""
+    return NotFoundError(
+        f"there is no session {session!r}: create it first", kind="session", id=session
+    )
+
+
+def no_message(session: str, id: str) -> NotFoundError:
+    """Say that a session does not see a message."""
+    return NotFoundError(
+        f"session {session!r} has no message {id!r} on its branches", kind="message", id=id
+    )
+
+
+def find_seen(tx: Connection, session: SessionRow, id: str) -> Seen | None:
+    """Find a message that a session sees: its own, or on the path to its fork point."""
+    row = tx.row(_FIND_SEEN, (session.home, id))
+    if row is not None:
+        return Seen._make(row)
+    if not session.fork:
+        return None
+    fork = unpack_place(session.fork)
+    for (home,) in tx.rows("SELECT home FROM inherited WHERE session = ?", (session.number,)):
+        row = tx.row(_FIND_SEEN, (home, id))
+        place = unpack_place(row[0]) if row else None
+        if place and is_on_path(place, fork, tx.lineage):
+            return Seen._make(row)
+    return None
+
+
+def find_all_seen(tx: Connection, session: SessionRow, ids: Sequence[str]) -> dict[str, Seen]:
+    """Find those of the messages that a session sees."""
+    found = ((id, find_seen(tx, session, id)) for id in ids)
+    return {id: seen for id, seen in found if seen is not None}
+
+
+def get_pos(tx: Connection, session: SessionRow, message: str | Root) -> int:
+    """Get the position of a message that a session sees, deleted or not, or raise."""
+    if message is ROOT:
+        return 0
+    assert isinstance(message, str)
+    seen = find_seen(tx, session, message)
+    if seen is None:
+        raise no_message(session.id, message)
+    return seen.pos
+
+
+def id_at(tx: Connection, pos: int) -> str | Root:
+    """Give the id of the message at a position."""
+    if not pos:
+        return ROOT
+    found: str = tx.value("SELECT id FROM message WHERE pos = ?", (pos,))
+    return found
+
+
+def is_seen(tx: Connection, session: SessionRow, pos: int, home: int) -> bool:
+    """Tell whether a session sees the message at a position."""
+    if home == session.home:
+        return True
+    place, fork = unpack_place(pos), unpack_place(session.fork)
+    return place is not None and is_on_path(place, fork, tx.lineage)

@@ -1,0 +1,170 @@
+"""How calls reach the database from an event loop: one thread hop for each unit of work.
+
+The loop collects the writes that arrive while a batch is being committed, and hands them to the
+worker thread as the next batch, with one wake-up for all of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+from typing import Any, TypeVar
+
+from ..embedded._async.runner import AsyncRunner
+from ..embedded.unit import Unit
+from .database import Database
+from .writer import Outcome, Work
+
+T = TypeVar("T")
+Task = Callable[[], None]
+
+READER_THREADS = 4
+
+
+class Workers:
+    """Threads that carry out tasks in the order given."""
+
+    def __init__(self, name: str, count: int) -> None:
+        self._tasks: SimpleQueue[Task | None] = SimpleQueue()
+        self.give = self._tasks.put
+        self._threads = [
+            threading.Thread(target=self._serve, name=name, daemon=True) for _ in range(count)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def _serve(self) -> None:
+        while (task := self._tasks.get()) is not None:
+            task()
+
+    def stop(self) -> None:
+        """End the threads after what was given to them."""
+        for _ in self._threads:
+            self._tasks.put(None)
+
+
+class AsyncSqliteRunner(AsyncRunner):
+    """Runs units of work in threads, for the loop that awaits them."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._writers = Workers("sapwood-loop-writer", 1)
+        self._readers = Workers("sapwood-loop-reader", READER_THREADS)
+        self._collector: _Collector | None = None
+
+    async def read(self, work: Callable[[Unit], T]) -> T:
+        return await self._hop(self._readers, lambda: self._database.read(work))
+
+    async def write(self, work: Callable[[Unit], T]) -> T:
+        loop = asyncio.get_running_loop()
+        collector = self._collector
+        if collector is None or collector.loop is not loop:
+            collector = self._collector = _Collector(loop, self._writers, self._database)
+        result: T = await collector.add(work)
+        return result
+
+    async def settle(self) -> None:
+        await self._hop(self._readers, self._database.settle)
+
+    async def migrate(self) -> int:
+        return await self._hop(self._readers, self._database.migrate)
+
+    async def aclose(self) -> None:
+        await self._hop(self._writers, self._database.close)
+        self._writers.stop()
+        self._readers.stop()
+
+    async def _hop(self, workers: Workers, call: Callable[[], T]) -> T:
+        """Run a call in another thread, and wait for it even when cancelled."""
+        loop = asyncio.get_running_loop()
+        future = _Handed(loop=loop)
+
+        def task() -> None:
+            outcome = Outcome()
+            try:
+                outcome.result = call()
+            except BaseException as error:  # noqa: BLE001  told to the caller
+                outcome.error = error
+            loop.call_soon_threadsafe(future.settle, outcome)
+
+        workers.give(task)
+        result: T = await future
+        return result
+
+
+class _Collector:
+    """Gathers the writes of one loop into batches, one of which is under way at a time."""
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, workers: Workers, database: Database
+    ) -> None:
+        self.loop = loop
+        self._workers = workers
+        self._database = database
+        self._waiting: list[tuple[Work, _Handed]] = []
+        self._is_under_way = False
+        self._has_company = False
+
+    def add(self, work: Work) -> _Handed:
+        future = _Handed(loop=self.loop)
+        self._waiting.append((work, future))
+        if not self._is_under_way:
+            self._is_under_way = True
+            # Writers that came together last time will come together again: let all of them in.
+            if self._has_company:
+                self.loop.call_soon(self._send)
+            else:
+                self._send()
+        return future
+
+    def _send(self) -> None:
+        batch, self._waiting = self._waiting, []
+        self._has_company = len(batch) > 1
+        self._workers.give(lambda: self._commit(batch))
+
+    def _commit(self, batch: list[tuple[Work, _Handed]]) -> None:
+        """Commit a batch in the worker thread, then wake the loop once."""
+        try:
+            outcomes = self._commit_in_order([work for work, _ in batch])
+        except BaseException as error:  # noqa: BLE001  told to every caller
+            outcomes = [Outcome() for _ in batch]
+            for outcome in outcomes:
+                outcome.error = error
+        self.loop.call_soon_threadsafe(self._deliver, batch, outcomes)
+
+    def _commit_in_order(self, works: list[Work]) -> list[Outcome]:
+        if len(works) > 1:
+            return self._database.write_group(works)
+        outcome = Outcome()
+        outcome.result = self._database.write(works[0])
+        return [outcome]
+
+    def _deliver(self, batch: list[tuple[Work, _Handed]], outcomes: list[Outcome]) -> None:
+        if self._waiting:
+            self._send()
+        else:
+            self._is_under_way = False
+        for (_, future), outcome in zip(batch, outcomes, strict=True):
+            future.settle(outcome)
+
+
+class _Handed(asyncio.Future[Any]):
+    """The outcome of work that was handed over: a cancelled caller does not abandon it.
+
+    A task that is cancelled while it waits for one is cancelled after the outcome is known.
+    """
+
+    def cancel(self, msg: Any = None) -> bool:
+        """Refuse: the work is under way."""
+        return False
+
+    def settle(self, outcome: Outcome) -> None:
+        """Tell the outcome."""
+        if outcome.error is None:
+            self.set_result(outcome.result)
+        else:
+            self.set_exception(outcome.error)
+            # A cancelled caller never asks for it, and that is no reason for a warning.
+            self.exception()

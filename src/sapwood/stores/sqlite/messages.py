@@ -1,0 +1,247 @@
+"""Work on messages that are there: change, erase, find, and look around."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...errors import ConflictError
+from ...model import Appended, Deleted, History, Leaf, Message, Read, Root
+from ...rules.codec import Packed
+from ...rules.tree import is_on_path, place_at
+from . import appending, reading
+from .connection import Connection
+from .feed import KIND_DELETE, KIND_UPDATE, latest_seq, record_change
+from .lookup import (
+    SESSION_COLUMNS,
+    Seen,
+    SessionRow,
+    find_seen,
+    get_pos,
+    get_session,
+    is_seen,
+    no_message,
+)
+from .position import MAX_DEPTH, public, unpack_place, whole_segment
+from .rows import MESSAGE_COLUMNS, Names, message_of
+from .sums import context_at, renew_context
+
+
+class SqliteMessages:
+    """Work on messages."""
+
+    def __init__(self, tx: Connection) -> None:
+        self._tx = tx
+
+    def append(
+        self,
+        owner: str,
+        session: str,
+        batch: Sequence[Packed],
+        parent: str | Root | None,
+        expected_tip: str | Root | None,
+    ) -> Appended:
+        """Append a batch."""
+        return appending.append(self._tx, owner, session, batch, parent, expected_tip)
+
+    def read(self, owner: str, session: str, query: Read) -> History:
+        """Read a path."""
+        return reading.read(self._tx, owner, session, query)
+
+    def find(self, owner: str, session: str, ids: Sequence[str]) -> list[Message | None]:
+        """Find messages by id."""
+        row = get_session(self._tx, owner, session)
+        names: Names = {row.home: row.id}
+        seen = [find_seen(self._tx, row, id) for id in ids]
+        return [
+            self._at(it.pos, names) if it is not None and it.digest is not None else None
+            for it in seen
+        ]
+
+    def update(self, owner: str, session: str, message: Packed) -> Message:
+        """Replace a message's content."""
+        row = get_session(self._tx, owner, session)
+        seen = find_seen(self._tx, row, message.id)
+        if seen is None or seen.digest is None:
+            raise no_message(session, message.id)
+        if seen.home != row.home:
+            raise ConflictError(
+                f"message {message.id!r} belongs to another session: edit it there, "
+                "or append a new one"
+            )
+        old = self._tx.value("SELECT tokens FROM message WHERE pos = ?", (seen.pos,))
+        self._tx.run(
+            "UPDATE message SET role = ?, tokens = ?, body = ?, version = version + 1"
+            " WHERE pos = ?",
+            (message.role, message.tokens, message.body, seen.pos),
+        )
+        self._note_change(row, [(seen.pos, message.tokens - old)], KIND_UPDATE)
+        return self._at(seen.pos, {row.home: row.id})
+
+    def delete(self, owner: str, session: str, ids: Sequence[str]) -> Deleted:
+        """Erase messages."""
+        row = get_session(self._tx, owner, session)
+        doomed: dict[str, Seen] = {}
+        for id in ids:
+            seen = find_seen(self._tx, row, id)
+            if seen is None:
+                raise no_message(session, id)
+            self._refuse_if_inherited(row, id, seen)
+            if seen.digest is not None:
+                doomed[id] = seen
+        quoting = self._quoting(row, list(doomed.values()))
+        deltas = [(seen.pos, -self._erase(seen)) for seen in doomed.values()]
+        if deltas:
+            self._note_change(row, deltas, KIND_DELETE)
+        return Deleted(ids=list(doomed), quoting_overlays=quoting)
+
+    def _refuse_if_inherited(self, row: SessionRow, id: str, seen: Seen) -> None:
+        if seen.home == row.home:
+            return
+        home = self._tx.value("SELECT id FROM session WHERE home = ?", (seen.home,))
+        if home is not None:
+            raise ConflictError(
+                f"message {id!r} belongs to session {home!r}: delete it through that one"
+            )
+
+    def _erase(self, seen: Seen) -> int:
+        """Empty a position; give the tokens that it held."""
+        tokens: int = self._tx.value("SELECT tokens FROM message WHERE pos = ?", (seen.pos,))
+        self._tx.run(
+            "UPDATE message SET role = '', tokens = 0, digest = NULL, version = version + 1,"
+            " body = NULL WHERE pos = ?",
+            (seen.pos,),
+        )
+        self._tx.run(
+            "UPDATE session SET messages = messages - 1 WHERE home = ?",
+            (seen.home,),
+        )
+        return tokens
+
+    def _quoting(self, row: SessionRow, doomed: list[Seen]) -> list[str]:
+        if not doomed:
+            return []
+        overlays = self._tx.rows(
+            "SELECT id, first, last FROM overlay WHERE tree = ? ORDER BY number", (row.tree,)
+        )
+        return [
+            id
+            for id, first, last in overlays
+            if any(self._covers(first, last, seen.pos) for seen in doomed)
+        ]
+
+    def _covers(self, first: int, last: int, pos: int) -> bool:
+        place, end = unpack_place(pos), unpack_place(last)
+        assert place is not None
+        return place.depth >= first & MAX_DEPTH and is_on_path(place, end, self._tx.lineage)
+
+    def _note_change(self, row: SessionRow, deltas: list[tuple[int, int]], kind: int) -> None:
+        """Keep the sums right after messages changed: in place at an end, as edits elsewhere."""
+        now = self._tx.clock()
+        for pos, delta in deltas:
+            record_change(self._tx, row, kind, pos, pos, now)
+            self._keep_sum(row, pos, delta)
+        shared = self._tx.value(
+            "SELECT 1 FROM session WHERE tree = ? AND number <> ?", (row.tree, row.number)
+        )
+        if shared:
+            self._tx.run("INSERT OR IGNORE INTO stale VALUES (?)", (row.tree,))
+        self._renew(row, deltas)
+
+    def _keep_sum(self, row: SessionRow, pos: int, delta: int) -> None:
+        ends_here = not self._tx.value(
+            "SELECT EXISTS (SELECT 1 FROM message WHERE pos = ?)"
+            " OR EXISTS (SELECT 1 FROM segment WHERE parent = ?)",
+            (pos + 1, pos),
+        )
+        if ends_here:
+            self._tx.run(
+                "UPDATE message SET path_tokens = path_tokens + ? WHERE pos = ?", (delta, pos)
+            )
+        elif delta and not row.edited:
+            self._tx.run("UPDATE session SET edited = 1 WHERE tree = ?", (row.tree,))
+        self._tx.run(
+            "INSERT INTO edit VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE"
+            " SET delta = delta + excluded.delta, seq = excluded.seq",
+            (pos, 0 if ends_here else delta, latest_seq(self._tx)),
+        )
+
+    def _renew(self, row: SessionRow, deltas: list[tuple[int, int]]) -> None:
+        """Bring this session's own figure up to date."""
+        (pos, delta), *others = deltas
+        if pos == row.tip and not others and row.context is not None and not row.overlays:
+            context: int | None = row.context + delta
+        else:
+            context = context_at(self._tx, row._replace(edited=1), row.tip)
+        self._tx.run("UPDATE session SET context = ? WHERE number = ?", (context, row.number))
+
+    def children(self, owner: str, session: str, message: str | Root) -> list[Message]:
+        """List what follows a message."""
+        row = get_session(self._tx, owner, session)
+        pos = get_pos(self._tx, row, message)
+        names: Names = {row.home: row.id}
+        return [
+            self._at(child, names)
+            for child in sorted(self._followers(row, pos))
+            if self._tx.value("SELECT body IS NOT NULL FROM message WHERE pos = ?", (child,))
+        ]
+
+    def _followers(self, row: SessionRow, pos: int) -> list[int]:
+        """Give the positions that a session sees right after a position."""
+        rows = self._tx.rows(
+            "SELECT g.number << 24 | (g.parent & 0xffffff) + 1 AS pos, g.home FROM segment g"
+            " WHERE g.parent = ?1 AND g.home = ?2"
+            " UNION ALL SELECT pos, home FROM message WHERE pos = ?1 + 1 AND ?1 > 0",
+            (pos, row.home),
+        )
+        found = {child for child, home in rows if is_seen(self._tx, row, child, home)}
+        return list(found | self._inherited_follower(row, pos))
+
+    def _inherited_follower(self, row: SessionRow, pos: int) -> set[int]:
+        """Give the next position on the path to the fork point, if there is one."""
+        fork = unpack_place(row.fork)
+        depth = (pos & MAX_DEPTH) + 1
+        if fork is None or depth > fork.depth or not self._on_fork_path(row, pos):
+            return set()
+        place = place_at(depth, fork, self._tx.lineage)
+        return {place.segment << 24 | place.depth} if place else set()
+
+    def _on_fork_path(self, row: SessionRow, pos: int) -> bool:
+        place, fork = unpack_place(pos), unpack_place(row.fork)
+        return place is None or is_on_path(place, fork, self._tx.lineage)
+
+    def leaves(self, owner: str, session: str) -> list[Leaf]:
+        """List the ends of a session's branches."""
+        row = get_session(self._tx, owner, session)
+        segments = self._tx.rows(
+            "SELECT number, parent FROM segment WHERE home = ? ORDER BY number", (row.home,)
+        )
+        branched = {parent for _, parent in segments}
+        ends = {
+            self._tx.value(
+                "SELECT max(pos) FROM message WHERE pos BETWEEN ? AND ?", whole_segment(number)
+            )
+            for number, _ in segments
+        }
+        if row.fork:
+            ends.add(row.fork)
+        return [self._leaf(row, pos) for pos in sorted(ends - branched)]
+
+    def _leaf(self, row: SessionRow, pos: int) -> Leaf:
+        id, is_live = self._tx.row("SELECT id, body IS NOT NULL FROM message WHERE pos = ?", (pos,))
+        message = self._at(pos, {row.home: row.id}) if is_live else None
+        return Leaf(id=id, position=public(pos), message=message)
+
+    def _at(self, pos: int, names: Names) -> Message:
+        row = self._tx.row(f"SELECT {MESSAGE_COLUMNS} FROM message m WHERE pos = ?", (pos,))
+        return message_of(self._tx, row, names)
+
+
+def renew_stale(tx: Connection) -> bool:
+    """Renew the sums of one tree in which a shared message changed; tell whether there was one."""
+    tree = tx.value("SELECT tree FROM stale LIMIT 1")
+    if tree is None:
+        return False
+    for row in tx.rows(f"SELECT {SESSION_COLUMNS} FROM session s WHERE tree = ?", (tree,)):
+        renew_context(tx, SessionRow._make(row))
+    tx.run("DELETE FROM stale WHERE tree = ?", (tree,))
+    return True

@@ -1,0 +1,131 @@
+"""Schema versions: forward only, each step recorded with the checksum of its text."""
+
+from __future__ import annotations
+
+import hashlib
+from importlib import resources
+from pathlib import Path
+from typing import NamedTuple
+
+import apsw
+
+from ...errors import MigrationNeededError, SchemaError, SchemaTooNewError
+from .connection import Connection
+
+APPLICATION_ID = 0x5A9D00D1
+"""Marks a SQLite file as ours."""
+
+_RECORDS = """
+CREATE TABLE migration (
+    version     INTEGER PRIMARY KEY,
+    name        TEXT NOT NULL,
+    checksum    TEXT NOT NULL,
+    applied_at  INTEGER NOT NULL
+) STRICT
+"""
+
+
+class Step(NamedTuple):
+    """One packaged migration."""
+
+    version: int
+    name: str
+    sql: str
+
+    @property
+    def checksum(self) -> str:
+        """The digest of the step's text."""
+        return hashlib.sha256(self.sql.encode()).hexdigest()
+
+
+def packaged_steps() -> list[Step]:
+    """Give the migrations that this version of sapwood ships, in order."""
+    folder = resources.files(__package__) / "schema"
+    names = sorted(it.name for it in folder.iterdir() if it.name.endswith(".sql"))
+    return [
+        Step(int(name.partition("_")[0]), name, (folder / name).read_text("utf-8"))
+        for name in names
+    ]
+
+
+def migrate(tx: Connection, path: str) -> int:
+    """Bring a database to the newest schema, in one transaction; give that version.
+
+    An older file is copied aside first; a newer one, or one that is not ours, is not touched.
+    """
+    steps = packaged_steps()
+    newest = steps[-1].version
+    if _current(tx, path, newest) == newest:
+        _refuse_other_text(tx, path, steps)
+        return newest
+    if tx.raw.readonly("main"):
+        raise MigrationNeededError(
+            f"{path} was written by an older version and cannot be written here: "
+            "open it once where it can be"
+        )
+    _back_up_before(tx, path)
+    tx.run("BEGIN IMMEDIATE")
+    try:
+        # Another process may have been first while this one waited for the lock.
+        current = _current(tx, path, newest)
+        for step in steps:
+            if step.version > current:
+                _apply(tx, step, is_first=current == 0 and step is steps[0])
+        tx.run("COMMIT")
+    except BaseException:
+        if tx.raw.in_transaction:
+            tx.run("ROLLBACK")
+        raise
+    return newest
+
+
+def _current(tx: Connection, path: str, newest: int) -> int:
+    """Give the schema's version, 0 for an empty file; refuse what is not ours or is newer."""
+    version: int = tx.value("PRAGMA user_version")
+    application = tx.value("PRAGMA application_id")
+    if application != APPLICATION_ID:
+        if application or version or tx.value("SELECT count(*) FROM sqlite_schema"):
+            raise SchemaError(f"{path} is a database of another program: choose another file")
+        return 0
+    if version > newest:
+        raise SchemaTooNewError(
+            f"{path} has schema version {version} and this sapwood knows up to {newest}: upgrade it"
+        )
+    return version
+
+
+def _refuse_other_text(tx: Connection, path: str, steps: list[Step]) -> None:
+    recorded = dict(tx.rows("SELECT version, checksum FROM migration"))
+    for step in steps:
+        if recorded.get(step.version) != step.checksum:
+            raise SchemaError(
+                f"{path} was made with another text of migration {step.name}: "
+                "it comes from a version of sapwood that was never released"
+            )
+
+
+def _apply(tx: Connection, step: Step, is_first: bool) -> None:
+    if is_first:
+        tx.run(_RECORDS)
+        tx.rows(f"PRAGMA application_id = {APPLICATION_ID}")
+    tx.rows(step.sql)
+    tx.run(
+        "INSERT INTO migration VALUES (?, ?, ?, ?)",
+        (step.version, step.name, step.checksum, tx.clock()),
+    )
+    tx.rows(f"PRAGMA user_version = {step.version}")
+
+
+def _back_up_before(tx: Connection, path: str) -> None:
+    """Copy an older file aside, whole or not at all."""
+    version = tx.value("PRAGMA user_version")
+    if not version:
+        return
+    target = Path(f"{path}.v{version}.backup")
+    unfinished = Path(f"{target}.unfinished")
+    unfinished.unlink(missing_ok=True)
+    copy = apsw.Connection(str(unfinished))
+    with copy.backup("main", tx.raw, "main") as backup:
+        backup.step()
+    copy.close()
+    unfinished.replace(target)

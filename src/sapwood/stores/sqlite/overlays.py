@@ -1,0 +1,240 @@
+"""Work on overlays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ...errors import (
+    AlreadyExistsError,
+    ConflictError,
+    LeaseLostError,
+    NotFoundError,
+    UsageError,
+)
+from ...model import EntryRef, Fence, NewOverlay, Overlay
+from ...rules.codec import encode_json
+from ...rules.overlay import Cover
+from ...rules.tree import Place, Span, spans_up
+from .connection import Connection
+from .lookup import SessionRow, find_seen, get_pos, get_session, no_message
+from .position import MAX_DEPTH, bounds, pack_place, unpack_place
+from .rows import OVERLAY_COLUMNS, overlay_of
+from .sums import path_tokens, renew_context, visible
+
+
+class SqliteOverlays:
+    """Work on overlays."""
+
+    def __init__(self, tx: Connection) -> None:
+        self._tx = tx
+
+    def add(
+        self, owner: str, session: str, new: NewOverlay, id: str, tokens: int, fence: Fence | None
+    ) -> Overlay:
+        """Put an overlay over a range."""
+        row = get_session(self._tx, owner, session)
+        if fence is not None:
+            self._refuse_if_lost(row, fence)
+        leaf = row.tip if new.leaf is None else get_pos(self._tx, row, new.leaf)
+        first, last = self._range(row, new)
+        covered = self._covered_tokens(row, leaf, first, last)
+        self._refuse_if_changed(new.snapshot, first, last)
+        if self._tx.value("SELECT 1 FROM overlay WHERE tree = ? AND id = ?", (row.tree, id)):
+            raise AlreadyExistsError(f"there is an overlay {id!r} in this tree already")
+        number = self._tx.value(
+            "INSERT INTO overlay (tree, id, first, last, tokens, covered_tokens, created_by,"
+            " created_at, metadata, summary)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING number",
+            (
+                row.tree,
+                id,
+                pack_place(first),
+                pack_place(last),
+                tokens,
+                covered,
+                row.id,
+                self._tx.clock(),
+                encode_json(new.metadata, "metadata"),
+                new.summary,
+            ),
+        )
+        put_in_force(self._tx, row.number, pack_place(last), first.depth, number)
+        self._renew(row, +1)
+        return overlay_of(self._row(number))
+
+    def in_force(self, owner: str, session: str) -> list[Overlay]:
+        """List a session's overlays."""
+        row = get_session(self._tx, owner, session)
+        rows = self._tx.rows(
+            f"SELECT {OVERLAY_COLUMNS} FROM in_force f JOIN overlay o ON o.number = f.overlay"
+            " WHERE f.session = ? ORDER BY o.number",
+            (row.number,),
+        )
+        return [overlay_of(found) for found in rows]
+
+    def undo(self, owner: str, session: str, overlay: str) -> Overlay:
+        """Take an overlay out of force."""
+        row = get_session(self._tx, owner, session)
+        found = self._find(row, overlay)
+        if found is None:
+            raise _no_overlay(row, overlay)
+        self._tx.run(
+            "DELETE FROM in_force WHERE session = ? AND last = ? AND overlay = ?",
+            (row.number, found[3], found[0]),
+        )
+        drop_unused_overlays(self._tx, [found[0]])
+        self._renew(row, -1)
+        return overlay_of(found)
+
+    def _renew(self, row: SessionRow, added: int) -> None:
+        self._tx.run(
+            "UPDATE session SET overlays = overlays + ? WHERE number = ?", (added, row.number)
+        )
+        renew_context(self._tx, row._replace(overlays=row.overlays + added))
+
+    def _row(self, number: int) -> Any:
+        return self._tx.row(f"SELECT {OVERLAY_COLUMNS} FROM overlay o WHERE number = ?", (number,))
+
+    def _find(self, row: SessionRow, id: str) -> Any:
+        return self._tx.row(
+            f"SELECT {OVERLAY_COLUMNS} FROM overlay o JOIN in_force f"
+            " ON f.overlay = o.number AND f.session = ? WHERE o.tree = ? AND o.id = ?",
+            (row.number, row.tree, id),
+        )
+
+    def _refuse_if_lost(self, row: SessionRow, fence: Fence) -> None:
+        version = self._tx.value(
+            "SELECT version FROM document WHERE owner = ? AND session = ? AND key = ?",
+            (row.owner, row.number, fence.key),
+        )
+        if version != fence.version:
+            raise LeaseLostError(
+                f"the lease {fence.key!r} of session {row.id!r} was taken over, released or "
+                "cleared: take it again and start over"
+            )
+
+    def _range(self, row: SessionRow, new: NewOverlay) -> tuple[Place, Place]:
+        first, _ = self._ends(row, new.first)
+        _, last = self._ends(row, new.last)
+        if first.depth > last.depth:
+            raise UsageError(
+                f"the first entry {new.first.id!r} comes after the last, {new.last.id!r}",
+                path="first",
+            )
+        return first, last
+
+    def _ends(self, row: SessionRow, ref: EntryRef) -> tuple[Place, Place]:
+        """Give the first and the last position that an entry stands for."""
+        if ref.kind == "overlay":
+            found = self._find(row, ref.id)
+            if found is None:
+                raise _no_overlay(row, ref.id)
+            return _at(found[2]), _at(found[3])
+        seen = find_seen(self._tx, row, ref.id)
+        if seen is None:
+            raise no_message(row.id, ref.id)
+        if seen.digest is None:
+            raise ConflictError(f"message {ref.id!r} was deleted: choose one that is shown")
+        return _at(seen.pos), _at(seen.pos)
+
+    def _covered_tokens(self, row: SessionRow, leaf: int, first: Place, last: Place) -> int:
+        """Sum what is visible in a range; raise unless both its ends are visible ends."""
+        total: int = 0
+        inside = False
+        for item in self._from(row, leaf, last):
+            inside = True
+            if isinstance(item, Cover):
+                total += self._tx.value(
+                    "SELECT tokens FROM overlay WHERE number = ?", (item.number,)
+                )
+                if item.first == first:
+                    return total
+            else:
+                start = (
+                    max(item.first, first.depth) if item.segment == first.segment else item.first
+                )
+                total += self._tokens_between(row, Span(item.segment, start, item.last))
+                if item.segment == first.segment and item.first <= first.depth <= item.last:
+                    return total
+            top = item.first.depth if isinstance(item, Cover) else item.first
+            if top <= first.depth:
+                break
+        which = "first" if inside else "last"
+        raise ConflictError(
+            f"the {which} entry of the range is not shown at this leaf: read the history again"
+        )
+
+    def _from(self, row: SessionRow, leaf: int, last: Place) -> Iterator[Span | Cover]:
+        """Give what is visible from the range's last entry upwards; nothing if it is not shown."""
+        items = visible(self._tx, row, leaf)
+        for item in items:
+            if isinstance(item, Cover):
+                if item.last == last:
+                    yield item
+                    yield from items
+                    return
+            elif item.segment == last.segment and item.first <= last.depth <= item.last:
+                yield Span(item.segment, item.first, last.depth)
+                yield from items
+                return
+
+    def _tokens_between(self, row: SessionRow, span: Span) -> int:
+        first, last = bounds(span)
+        total: int = self._tx.value(
+            "SELECT coalesce(sum(delta), 0) FROM edit WHERE pos BETWEEN ? AND ?", (first, last)
+        )
+        running: int
+        own: int
+        running, own = self._tx.row(
+            "SELECT path_tokens, tokens FROM message WHERE pos = ?", (first,)
+        )
+        delta_of_first: int = self._tx.value("SELECT delta FROM edit WHERE pos = ?", (first,)) or 0
+        # The first row's own share of the running sum is its tokens as they were when appended.
+        return total + path_tokens(self._tx, last) - running + own - delta_of_first
+
+    def _refuse_if_changed(self, snapshot: str | None, first: Place, last: Place) -> None:
+        if snapshot is None:
+            return
+        if not (snapshot.isascii() and snapshot.isdigit()):
+            raise UsageError(f"{snapshot!r} is not a snapshot of this store", path="snapshot")
+        for span in spans_up(last, self._tx.lineage):
+            start, end = bounds(span._replace(first=max(span.first, min(first.depth, span.last))))
+            if self._tx.value(
+                "SELECT 1 FROM edit WHERE pos BETWEEN ? AND ? AND seq > ?",
+                (start, end, int(snapshot)),
+            ):
+                raise ConflictError(
+                    "a message in the range was edited or deleted since it was read: read it again"
+                )
+            if span.first <= first.depth:
+                return
+
+
+def _at(pos: int) -> Place:
+    place = unpack_place(pos)
+    assert place is not None
+    return place
+
+
+def _no_overlay(row: SessionRow, id: str) -> NotFoundError:
+    return NotFoundError(
+        f"no overlay {id!r} is in force for session {row.id!r}", kind="overlay", id=id
+    )
+
+
+def put_in_force(tx: Connection, session: int, last: int, first_depth: int, overlay: int) -> None:
+    """Put an overlay in force for a session."""
+    tx.run(
+        "INSERT INTO in_force VALUES (?, ?, ?, ?)",
+        (session, last, first_depth & MAX_DEPTH, overlay),
+    )
+
+
+def drop_unused_overlays(tx: Connection, numbers: list[int]) -> None:
+    """Delete those of the overlays that no session has in force."""
+    tx.run_many(
+        "DELETE FROM overlay WHERE number = ?1"
+        " AND NOT EXISTS (SELECT 1 FROM in_force WHERE overlay = ?1)",
+        [(number,) for number in numbers],
+    )

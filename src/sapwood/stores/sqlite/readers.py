@@ -1,0 +1,85 @@
+"""Connections that only read: a bounded pool, the warmest first. They never wait for the writer."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+import apsw
+
+from ...errors import ClosedError
+from .connection import Connection
+from .failure import translate
+from .unit import SqliteUnit
+
+T = TypeVar("T")
+
+
+class Readers:
+    """A pool of read-only connections."""
+
+    def __init__(self, connect: Callable[[], Connection], where: str, most: int) -> None:
+        self._connect = connect
+        self._where = where
+        self._free: list[SqliteUnit] = []
+        self._room = most
+        self._changed = threading.Condition()
+        self._is_closed = False
+
+    def read(self, work: Callable[[SqliteUnit], T]) -> T:
+        """Run work on one snapshot."""
+        unit = self._take()
+        tx = unit.tx
+        try:
+            tx.run("BEGIN")
+            try:
+                return work(unit)
+            finally:
+                tx.run("COMMIT")
+        except apsw.Error as error:
+            raise translate(error, self._where) from error
+        finally:
+            self._give_back(unit)
+
+    def _take(self) -> SqliteUnit:
+        try:
+            return self._free.pop()
+        except IndexError:
+            return self._take_slowly()
+
+    def _take_slowly(self) -> SqliteUnit:
+        with self._changed:
+            while not self._free and not self._room and not self._is_closed:
+                self._changed.wait()
+            if self._is_closed:
+                raise ClosedError(f"{self._where}: the store is closed")
+            if self._free:
+                return self._free.pop()
+            self._room -= 1
+        try:
+            return SqliteUnit(self._connect())
+        except BaseException as error:
+            with self._changed:
+                self._room += 1
+                self._changed.notify()
+            if isinstance(error, apsw.Error):
+                raise translate(error, self._where) from error
+            raise
+
+    def _give_back(self, unit: SqliteUnit) -> None:
+        if self._is_closed:
+            unit.tx.close()
+            return
+        self._free.append(unit)
+        if not self._room:
+            with self._changed:
+                self._changed.notify()
+
+    def close(self) -> None:
+        """Close the connections that are free; the others follow when they are given back."""
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify_all()
+        while self._free:
+            self._free.pop().tx.close()

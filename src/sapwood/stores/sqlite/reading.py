@@ -1,0 +1,143 @@
+"""Reading a path as it is shown: ranges on the primary key, in one snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ...model import Entry, History, Message, Read, Summary
+from ...rules.overlay import Cover, clip
+from ...rules.tree import Span, spans_up
+from .connection import Connection
+from .feed import latest_seq
+from .lookup import SessionRow, get_pos, get_session, id_at
+from .position import bounds, unpack_place
+from .rows import MESSAGE_COLUMNS, OVERLAY_COLUMNS, Names, message_of, overlay_of
+from .sums import pinned_under, sum_of, visible
+
+_SELECT = (
+    f"SELECT {MESSAGE_COLUMNS} FROM message m"
+    " WHERE m.pos BETWEEN ? AND ? AND m.body IS NOT NULL ORDER BY m.pos"
+)
+_FORWARDS = f"{_SELECT} LIMIT ?"
+_BACKWARDS = f"{_SELECT} DESC LIMIT ?"
+_NO_LIMIT = -1
+
+
+def read(tx: Connection, owner: str, session: str, query: Read) -> History:
+    """Read a path as the contract says."""
+    row = get_session(tx, owner, session)
+    leaf = row.tip if query.leaf is None else get_pos(tx, row, query.leaf)
+    items: Iterable[Span | Cover] = visible(tx, row, leaf)
+    known_context = leaf == row.tip and row.context is not None
+    if not known_context or not query.overlays:
+        items = list(items)
+    shown = items if query.overlays else spans_up(unpack_place(leaf), tx.lineage)
+    window = _Window(tx, row, query)
+    window.fill(shown)
+    context = row.context if known_context else sum_of(tx, row, items)
+    assert context is not None
+    return History(
+        entries=window.entries,
+        leaf=id_at(tx, leaf),
+        tip=id_at(tx, row.tip),
+        context_tokens=context,
+        more=window.more,
+        bytes=window.bytes,
+        snapshot=str(latest_seq(tx)),
+    )
+
+
+class _Window:
+    """The entries of a read, taken from one end until a limit is met."""
+
+    def __init__(self, tx: Connection, session: SessionRow, query: Read) -> None:
+        self._tx = tx
+        self._session = session
+        self._query = query
+        self._names: Names = {session.home: session.id}
+        self.entries: list[Entry] = []
+        self.bytes = 0
+        self.more = False
+
+    def fill(self, shown: Iterable[Span | Cover]) -> None:
+        """Take entries; what is shown comes from the leaf upwards."""
+        backwards = self._query.backwards
+        ordered = shown if backwards else reversed(list(shown))
+        for item in ordered:
+            if isinstance(item, Cover):
+                self._take_cover(item)
+            else:
+                self._take_span(item)
+            if self.more:
+                break
+        if backwards:
+            self.entries.reverse()
+
+    def _take_span(self, span: Span) -> None:
+        clipped = clip(span, self._query.after, self._query.before)
+        if clipped is None:
+            return
+        limit = self._query.limit
+        rest = _NO_LIMIT if limit is None else limit - len(self.entries) + 1
+        sql = _BACKWARDS if self._query.backwards else _FORWARDS
+        args = (*bounds(clipped), rest)
+        if limit is None and self._query.max_bytes is None:
+            self._take_all(self._tx.rows(sql, args))
+            return
+        for row in self._rows_in_pages(sql, args):
+            if not self._has_room(len(row[-1])):
+                return
+            self.entries.append(message_of(self._tx, row, self._names))
+
+    def _take_all(self, rows: list[tuple[Any, ...]]) -> None:
+        tx, names = self._tx, self._names
+        self.entries += [message_of(tx, row, names) for row in rows]
+        self.bytes += sum(len(row[-1]) for row in rows)
+
+    def _rows_in_pages(self, sql: str, args: tuple[int, int, int]) -> Iterator[tuple[Any, ...]]:
+        """Give rows so that a byte limit does not read a whole long span."""
+        first, last, rest = args
+        page = 256
+        while rest:
+            size = page if rest < 0 else min(page, rest)
+            rows = self._tx.rows(sql, (first, last, size))
+            yield from rows
+            if len(rows) < size:
+                return
+            rest -= size if rest > 0 else 0
+            if self._query.backwards:
+                last = rows[-1][0] - 1
+            else:
+                first = rows[-1][0] + 1
+
+    def _take_cover(self, cover: Cover) -> None:
+        after, before = self._query.after, self._query.before
+        if cover.last.depth <= after or (before is not None and cover.first.depth >= before):
+            return
+        row = self._tx.row(
+            f"SELECT {OVERLAY_COLUMNS} FROM overlay o WHERE number = ?", (cover.number,)
+        )
+        pinned, pinned_bytes = self._pinned(cover)
+        summary = Summary(overlay=overlay_of(row), pinned=pinned)
+        if self._has_room(len(summary.text.encode()) + pinned_bytes):
+            self.entries.append(summary)
+
+    def _pinned(self, cover: Cover) -> tuple[list[Message], int]:
+        rows = [
+            self._tx.row(f"SELECT {MESSAGE_COLUMNS} FROM message m WHERE pos = ?", (pos,))
+            for pos in pinned_under(self._tx, self._session, cover)
+        ]
+        messages = [message_of(self._tx, row, self._names) for row in rows]
+        return messages, sum(len(row[-1]) for row in rows)
+
+    def _has_room(self, size: int) -> bool:
+        """Count an entry in, or note that it was cut off; the first always fits."""
+        limit, most = self._query.limit, self._query.max_bytes
+        too_many = limit is not None and len(self.entries) >= limit
+        too_large = most is not None and bool(self.entries) and self.bytes + size > most
+        if too_many or too_large:
+            self.more = True
+            return False
+        self.bytes += size
+        return True

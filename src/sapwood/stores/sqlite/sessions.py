@@ -1,0 +1,231 @@
+"""Work on sessions: make, find, change, move, retire."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+
+from ...errors import AlreadyExistsError, StaleVersionError
+from ...model import (
+    NewSession,
+    Root,
+    SessionPage,
+    SessionPatch,
+    SessionQuery,
+    SessionRecord,
+    Statistics,
+)
+from ...rules.codec import encode_json
+from . import listing
+from .connection import Connection
+from .forking import fork_session
+from .lookup import SESSION_COLUMNS, SessionRow, find_session, get_pos, get_session
+from .owners import find_owner, own_number
+from .rows import PROFILE_COLUMNS, record_of
+from .sums import renew_context
+from .sweep import retire
+
+_RECORD = (
+    f"SELECT {SESSION_COLUMNS}, t.id, {PROFILE_COLUMNS}"
+    " FROM owner o JOIN session s ON s.owner = o.number JOIN profile p ON p.session = s.number"
+    " LEFT JOIN message t ON t.pos = s.tip WHERE o.name = ? AND s.id = ?"
+)
+_SESSION_FIELDS = len(SessionRow._fields)
+
+
+class SqliteSessions:
+    """Work on sessions."""
+
+    def __init__(self, tx: Connection) -> None:
+        self._tx = tx
+        self.left_to_sweep = False
+
+    def create(self, owner: str, new: NewSession) -> SessionRecord:
+        """Create a session."""
+        if find_session(self._tx, owner, new.id) is not None:
+            raise AlreadyExistsError(f"there is a session {new.id!r} already: open that one")
+        if new.parent is not None:
+            get_session(self._tx, owner, new.parent.session)
+        source = None
+        if new.fork is not None:
+            source = get_session(self._tx, owner, new.fork.session)
+        number = self._insert(own_number(self._tx, owner), new)
+        row = get_session(self._tx, owner, new.id)
+        self._insert_profile(number, new, source)
+        if new.fork is not None and source is not None:
+            fork_session(self._tx, row, source, new.fork)
+        return self._get(owner, new.id)
+
+    def _insert(self, owner: int, new: NewSession) -> int:
+        now = self._tx.clock()
+        home = next_home(self._tx)
+        number: int = self._tx.value(
+            "INSERT INTO session (owner, id, home, tree, tip, fork, context, messages, overlays,"
+            " edited, version, created_at, active_at, active_s)"
+            " VALUES (?, ?, ?, ?, 0, 0, 0, 0, 0, 0, 1, ?, ?, ?) RETURNING number",
+            (owner, new.id, home, home, now, now, now // 1_000_000),
+        )
+        return number
+
+    def _insert_profile(self, number: int, new: NewSession, source: SessionRow | None) -> None:
+        tags, budget, data = "[]", None, b"{}"
+        kind, parent = None, None
+        if source is not None:
+            tags, budget, data = self._tx.row(
+                "SELECT tags, budget, data FROM profile WHERE session = ?", (source.number,)
+            )
+            kind, parent = "branch", source.id
+        if new.parent is not None:
+            kind, parent = new.parent.kind.value, new.parent.session
+        self._tx.run(
+            "INSERT INTO profile (session, title, state, tags, budget, parent_kind, parent, data)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                number,
+                new.title,
+                new.state,
+                tags if new.tags is UNSET else _json_text(new.tags),
+                budget if new.budget is UNSET else new.budget,
+                kind,
+                parent,
+                data if new.data is UNSET else encode_json(new.data, "data"),
+            ),
+        )
+
+    def find(self, owner: str, session: str) -> SessionRecord | None:
+        """Find a session's record."""
+        found = self._tx.row(_RECORD, (owner, session))
+        return None if found is None else self._record(found)
+
+    def _record(self, found: tuple[Any, ...]) -> SessionRecord:
+        row = SessionRow._make(found[:_SESSION_FIELDS])
+        return record_of(self._tx, row, found[_SESSION_FIELDS], found[_SESSION_FIELDS + 1 :])
+
+    def _get(self, owner: str, session: str) -> SessionRecord:
+        found = self.find(owner, session)
+        assert found is not None
+        return found
+
+    def update(
+        self, owner: str, session: str, patch: SessionPatch, expected_version: int | None
+    ) -> SessionRecord:
+        """Change a session's record."""
+        row = get_session(self._tx, owner, session)
+        if expected_version is not None and row.version != expected_version:
+            raise StaleVersionError(
+                f"session {session!r} is at version {row.version}, not {expected_version}: "
+                "read it again, then decide"
+            )
+        for sql, value in _assignments(patch):
+            self._tx.run(sql, (value, row.number))
+        self._tx.run("UPDATE session SET version = version + 1 WHERE number = ?", (row.number,))
+        return self._get(owner, session)
+
+    def checkout(self, owner: str, session: str, message: str | Root) -> SessionRecord:
+        """Move the tip."""
+        row = get_session(self._tx, owner, session)
+        pos = get_pos(self._tx, row, message)
+        self._tx.run("UPDATE session SET tip = ? WHERE number = ?", (pos, row.number))
+        renew_context(self._tx, row._replace(tip=pos))
+        return self._get(owner, session)
+
+    def list_page(self, owner: str, query: SessionQuery) -> SessionPage:
+        """List sessions."""
+        return listing.list_page(self._tx, owner, query, self._record)
+
+    def delete(self, owner: str, session: str) -> None:
+        """Delete a session; its messages are left to be swept."""
+        self._delete(get_session(self._tx, owner, session))
+
+    def _delete(self, row: SessionRow) -> None:
+        retire(self._tx, row)
+        for table, column in (
+            ("session", "number"),
+            ("profile", "session"),
+            ("usage", "session"),
+            ("document", "owner = ? AND session"),
+        ):
+            args = (row.owner, row.number) if table == "document" else (row.number,)
+            self._tx.run(f"DELETE FROM {table} WHERE {column} = ?", args)
+        self.left_to_sweep = True
+
+    def clear(self, owner: str, session: str) -> SessionRecord:
+        """Retire a session's messages and go on under a new number."""
+        row = get_session(self._tx, owner, session)
+        retire(self._tx, row)
+        self._tx.run(
+            "UPDATE session SET home = ?, tree = ?, tip = 0, fork = 0, context = 0, messages = 0,"
+            " overlays = 0, edited = 0, version = version + 1 WHERE number = ?",
+            ((home := next_home(self._tx)), home, row.number),
+        )
+        self._tx.run(
+            "DELETE FROM document WHERE owner = ? AND session = ?"
+            " AND (key = 'pins' OR expires_at IS NOT NULL)",
+            (row.owner, row.number),
+        )
+        self.left_to_sweep = True
+        return self._get(owner, session)
+
+    def erase_owner(self, owner: str) -> None:
+        """Delete all that an owner has."""
+        number = find_owner(self._tx, owner)
+        if number is None:
+            return
+        sql = f"SELECT {SESSION_COLUMNS} FROM session s WHERE owner = ?"
+        for row in self._tx.rows(sql, (number,)):
+            self._delete(SessionRow._make(row))
+        for table in ("document", "reader", "change"):
+            keep = " AND seq < (SELECT max(seq) FROM change)" if table == "change" else ""
+            self._tx.run(f"DELETE FROM {table} WHERE owner = ?{keep}", (number,))
+        self._tx.run("UPDATE change SET name = '' WHERE owner = ? AND name NOT NULL", (number,))
+        self._tx.run("DELETE FROM owner WHERE number = ?", (number,))
+
+    def statistics(self, owner: str) -> Statistics:
+        """Count what an owner has."""
+        number = find_owner(self._tx, owner)
+        sessions, messages = self._tx.row(
+            "SELECT count(*), coalesce(sum(messages), 0) FROM session WHERE owner = ?", (number,)
+        )
+        overlays = self._tx.value(
+            "SELECT count(DISTINCT f.overlay) FROM session s JOIN in_force f"
+            " ON f.session = s.number WHERE s.owner = ?",
+            (number,),
+        )
+        documents = self._tx.value(
+            "SELECT count(*) FROM document WHERE owner = ?"
+            " AND (expires_at IS NULL OR expires_at > ?)",
+            (number, self._tx.clock()),
+        )
+        return Statistics(
+            sessions=sessions, messages=messages, overlays=overlays, documents=documents
+        )
+
+
+def next_home(tx: Connection) -> int:
+    """Give a home number that was never given before."""
+    number: int = tx.value(
+        "UPDATE sequence SET value = value + 1 WHERE name = 'home' RETURNING value"
+    )
+    return number
+
+
+def _json_text(tags: list[str]) -> str:
+    return msgspec.json.encode(tags).decode()
+
+
+def _assignments(patch: SessionPatch) -> list[tuple[str, Any]]:
+    """Give the statements that carry out a patch."""
+    values = {
+        "UPDATE profile SET title = ? WHERE session = ?": patch.title,
+        "UPDATE profile SET state = ? WHERE session = ?": patch.state,
+        "UPDATE profile SET budget = ? WHERE session = ?": patch.budget,
+        "UPDATE profile SET tags = ? WHERE session = ?": (
+            UNSET if patch.tags is UNSET else _json_text(patch.tags)
+        ),
+        "UPDATE profile SET data = ? WHERE session = ?": (
+            UNSET if patch.data is UNSET else encode_json(patch.data, "data")
+        ),
+    }
+    return [(sql, value) for sql, value in values.items() if value is not UNSET]

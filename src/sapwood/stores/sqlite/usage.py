@@ -1,0 +1,55 @@
+"""Work on usage: rows by id, so that a retry is not counted twice."""
+
+from __future__ import annotations
+
+from ...errors import ConflictError
+from ...model import Usage, UsageTotal
+from .connection import Connection
+from .lookup import get_session
+
+
+class SqliteUsage:
+    """Work on usage."""
+
+    def __init__(self, tx: Connection) -> None:
+        self._tx = tx
+
+    def add(self, owner: str, session: str, usage: Usage) -> bool:
+        """Record a model call once."""
+        row = get_session(self._tx, owner, session)
+        fields = (
+            usage.model,
+            usage.message,
+            usage.input_tokens,
+            usage.output_tokens,
+            usage.cached_tokens,
+            usage.reasoning_tokens,
+            usage.cost_micros,
+        )
+        stored = self._tx.row(
+            "SELECT model, message, input_tokens, output_tokens, cached_tokens, reasoning_tokens,"
+            " cost_micros FROM usage WHERE session = ? AND id = ?",
+            (row.number, usage.id),
+        )
+        if stored is not None:
+            if stored != fields:
+                raise ConflictError(f"usage {usage.id!r} is recorded with other figures")
+            return False
+        self._tx.run(
+            "INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (row.number, usage.id, *fields),
+        )
+        return True
+
+    def totals(self, owner: str, session: str) -> list[UsageTotal]:
+        """Sum a session's usage by model."""
+        row = get_session(self._tx, owner, session)
+        rows = self._tx.rows(
+            "SELECT model, count(*), sum(input_tokens), sum(output_tokens), sum(cached_tokens),"
+            " sum(reasoning_tokens), sum(cost_micros) FROM usage WHERE session = ?"
+            " GROUP BY model ORDER BY model",
+            (row.number,),
+        )
+        return [
+            UsageTotal(**dict(zip(UsageTotal.__struct_fields__, it, strict=True))) for it in rows
+        ]

@@ -1,0 +1,197 @@
+"""The one connection that writes, and the commits that many writers share.
+
+A thread that finds the writer free writes at once. Threads that have to wait leave their work with
+a writer thread, which commits what has gathered together: one sync to disk serves them all. Each
+piece of work is in a savepoint of its own, so that one that fails takes nobody with it, and nobody
+is told anything before the commit.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import apsw
+
+from ...errors import ClosedError
+from .connection import Connection
+from .failure import translate
+from .unit import SqliteUnit
+
+T = TypeVar("T")
+Work = Callable[[SqliteUnit], Any]
+
+MOST_IN_A_GROUP = 512
+
+
+class Outcome:
+    """What became of a piece of work: its result or its error."""
+
+    __slots__ = ("error", "result")
+
+    def __init__(self) -> None:
+        self.result: Any = None
+        self.error: BaseException | None = None
+
+    def get(self) -> Any:
+        """Give the result, or raise the error."""
+        if self.error is not None:
+            raise self.error
+        return self.result
+
+
+class _Job(Outcome):
+    """Work that waits for the writer thread."""
+
+    __slots__ = ("done", "work")
+
+    def __init__(self, work: Work) -> None:
+        super().__init__()
+        self.work = work
+        self.done = threading.Lock()
+        self.done.acquire()
+
+
+class Writer:
+    """Commits units of work on one connection."""
+
+    def __init__(self, tx: Connection, where: str) -> None:
+        self.unit = SqliteUnit(tx)
+        self._tx = tx
+        self._where = where
+        self._lock = threading.Lock()
+        self._jobs: deque[_Job] = deque()
+        self._wake = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._is_closed = False
+
+    def write(self, work: Callable[[SqliteUnit], T]) -> T:
+        """Run and commit a piece of work: at once if the writer is free, else with others."""
+        if not self._jobs and self._lock.acquire(blocking=False):
+            try:
+                return self._commit_one(work)
+            finally:
+                self._lock.release()
+                if self._jobs:
+                    self._wake.set()
+        job = _Job(work)
+        self._jobs.append(job)
+        self._rouse()
+        job.done.acquire()
+        result: T = job.get()
+        return result
+
+    def write_group(self, works: Sequence[Work]) -> list[Outcome]:
+        """Run and commit several pieces of work together."""
+        outcomes = [Outcome() for _ in works]
+        with self._lock:
+            self._commit_group(works, outcomes)
+        if self._jobs:
+            self._wake.set()
+        return outcomes
+
+    def _commit_one(self, work: Callable[[SqliteUnit], T]) -> T:
+        self._refuse_if_closed()
+        tx = self._tx
+        try:
+            tx.run("BEGIN IMMEDIATE")
+            result = work(self.unit)
+            tx.run("COMMIT")
+        except BaseException as error:
+            self._roll_back()
+            if isinstance(error, apsw.Error):
+                raise translate(error, self._where) from error
+            raise
+        return result
+
+    def _commit_group(self, works: Sequence[Work], outcomes: Sequence[Outcome]) -> None:
+        try:
+            self._refuse_if_closed()
+            self._tx.run("BEGIN IMMEDIATE")
+            for work, outcome in zip(works, outcomes, strict=True):
+                self._run_in_savepoint(work, outcome)
+            self._tx.run("COMMIT")
+        except BaseException as error:  # noqa: BLE001  told to every caller
+            # Nothing of the group is stored: every caller is told, also those whose part went well.
+            self._roll_back()
+            for outcome in outcomes:
+                if outcome.error is None:
+                    outcome.error = self._told(error)
+
+    def _told(self, error: BaseException) -> BaseException:
+        """Give each caller an error object of its own, since a traceback is written into it."""
+        if isinstance(error, apsw.Error):
+            ours = translate(error, self._where)
+            ours.__cause__ = error
+            return ours
+        return error
+
+    def _run_in_savepoint(self, work: Work, outcome: Outcome) -> None:
+        tx = self._tx
+        tx.run("SAVEPOINT work")
+        try:
+            outcome.result = work(self.unit)
+        except BaseException as error:
+            if not tx.raw.in_transaction:
+                raise
+            outcome.error = self._told(error)
+            tx.run("ROLLBACK TO work")
+        tx.run("RELEASE work")
+
+    def _roll_back(self) -> None:
+        if not self._is_closed and self._tx.raw.in_transaction:
+            self._tx.run("ROLLBACK")
+
+    def _refuse_if_closed(self) -> None:
+        if self._is_closed:
+            raise ClosedError(f"{self._where}: the store is closed")
+
+    def _rouse(self) -> None:
+        if self._thread is None:
+            with self._lock:
+                if self._thread is None and not self._is_closed:
+                    name = "sapwood-writer"
+                    self._thread = threading.Thread(target=self._serve, name=name, daemon=True)
+                    self._thread.start()
+        if not self._wake.is_set():
+            self._wake.set()
+        if self._is_closed:
+            self._serve_once()
+
+    def _serve(self) -> None:
+        while not self._is_closed:
+            self._wake.wait()
+            self._wake.clear()
+            while self._jobs:
+                self._serve_once()
+
+    def _serve_once(self) -> None:
+        with self._lock:
+            group = [self._jobs.popleft() for _ in range(min(len(self._jobs), MOST_IN_A_GROUP))]
+            self._commit_group([job.work for job in group], group)
+        for job in group:
+            job.done.release()
+
+    def truncate_log(self) -> None:
+        """Copy the whole log back and empty it, waiting for readers."""
+        with self._lock:
+            self._refuse_if_closed()
+            try:
+                self._tx.raw.wal_checkpoint("main", apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            except apsw.Error as error:
+                raise translate(error, self._where) from error
+
+    def close(self) -> None:
+        """Close the connection; work that comes later is refused."""
+        with self._lock:
+            if self._is_closed:
+                return
+            self._is_closed = True
+            self._tx.close()
+        self._wake.set()
+        if self._thread is not None:
+            self._thread.join()
+        while self._jobs:
+            self._serve_once()
