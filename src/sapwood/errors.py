@@ -44,7 +44,8 @@ def _restore(
 ) -> SapwoodError:
     error = kind.__new__(kind, *args)
     error.args = args
-    error.__dict__.update(fields)
+    for name, value in fields.items():
+        setattr(error, name, value)
     return error
 
 
@@ -184,3 +185,8 @@ class MissingDependencyError(SapwoodError, ImportError):
     """A package is missing; the message names the extra to install."""
 
     code = "missing_dependency"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # An ImportError keeps these outside of its __dict__.
+        own = {"msg": self.msg, "name": self.name, "path": self.path}
+        return _restore, (type(self), self.args, {**self.__dict__, **own})

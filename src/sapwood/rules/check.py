@@ -12,6 +12,7 @@ from msgspec import UNSET
 from ..errors import MessageTooLargeError, UsageError
 from ..model import (
     Edge,
+    EdgeKind,
     EntryRef,
     ForkPoint,
     NewMessage,
@@ -25,8 +26,12 @@ from ..model import (
 )
 from .codec import encode_json, refuse_json
 from .ids import check_name
+from .tokens import MAX_TOKENS
 
 MAX_PAGE = 10_000
+MAX_WHOLE = 2**62  # one more still fits the integers of every store
+MAX_COST_MICROS = 2**50
+MAX_EXPIRY_S = 10**10  # three centuries: the end is a date that Python can say
 
 name = check_name
 
@@ -50,26 +55,34 @@ def place(value: str | Root, what: str) -> None:
 
 def message_ids(ids: Sequence[str]) -> None:
     """Check a list of message ids; a string alone is a mistake that is easily made."""
-    if isinstance(ids, str):
-        raise UsageError("ids is one string: give a list of ids", path="ids")
-    for index, id in enumerate(ids):
-        name(id, f"ids[{index}]")
+    _names(ids, "ids")
+
+
+def _names(values: Sequence[str], what: str) -> None:
+    if isinstance(values, str) or not isinstance(values, Sequence):
+        raise UsageError(f"{what} is a {type(values).__name__}: give a list", path=what)
+    for index, value in enumerate(values):
+        name(value, f"{what}[{index}]")
 
 
 def has_id(message: NewMessage) -> None:
     """Check that a message to update says which one."""
+    instance(message, NewMessage, "message")
     if message.id is None:
         raise UsageError("a message to update needs its id", path="message id")
 
 
-def whole(value: int | None, what: str, least: int, most: int | None = None) -> None:
+def whole(value: int | None, what: str, least: int, most: int = MAX_WHOLE) -> None:
     """Check an optional whole number against its bounds."""
-    if value is None:
-        return
-    if type(value) is not int or value < least or (most is not None and value > most):
-        upto = "" if most is None else f" to {most}"
+    if value is not None:
+        count(value, what, least, most)
+
+
+def count(value: int, what: str, least: int, most: int = MAX_WHOLE) -> None:
+    """Check a whole number against its bounds."""
+    if type(value) is not int or not least <= value <= most:
         raise UsageError(
-            f"{what} must be a whole number from {least}{upto}, not {value!r}", path=what
+            f"{what} must be a whole number from {least} to {most}, not {value!r}", path=what
         )
 
 
@@ -86,6 +99,7 @@ def new_session(new: NewSession) -> None:
     _record_fields(new)
     if new.parent is not None:
         instance(new.parent, Edge, "parent")
+        instance(new.parent.kind, EdgeKind, "parent.kind")
         name(new.parent.session, "parent.session")
     if new.fork is not None:
         instance(new.fork, ForkPoint, "fork")
@@ -106,19 +120,12 @@ def _record_fields(value: NewSession | SessionPatch) -> None:
     if value.state is not UNSET:
         name(value.state, "state")
     if value.tags is not UNSET:
-        _tags(value.tags)
+        _names(value.tags, "tags")
     if value.data is not UNSET:
         instance(value.data, dict, "data")
         encode_json(value.data, "data")
     if value.budget is not UNSET:
-        whole(value.budget, "budget", 0)
-
-
-def _tags(tags: Sequence[str]) -> None:
-    if isinstance(tags, str):
-        raise UsageError("tags is one string: give a list of tags", path="tags")
-    for index, tag in enumerate(tags):
-        name(tag, f"tags[{index}]")
+        whole(value.budget, "budget", 0, MAX_TOKENS)
 
 
 def text(value: str, what: str) -> None:
@@ -130,14 +137,16 @@ def text(value: str, what: str) -> None:
 def session_query(query: SessionQuery) -> None:
     """Check what to list."""
     instance(query, SessionQuery, "query")
-    whole(query.limit, "limit", 1, MAX_PAGE)
-    _tags(query.tags)
+    count(query.limit, "limit", 1, MAX_PAGE)
+    _names(query.tags, "tags")
     for field in ("state", "parent"):
         value = getattr(query, field)
         if value is not None:
             name(value, field)
-    if query.title_prefix is not None:
-        text(query.title_prefix, "title_prefix")
+    for field in ("title_prefix", "cursor"):
+        value = getattr(query, field)
+        if value is not None:
+            text(value, field)
     if query.order not in ("active", "created"):
         raise UsageError(f"order must be 'active' or 'created', not {query.order!r}", path="order")
     for field in ("created_from", "created_until", "active_from", "active_until"):
@@ -148,7 +157,7 @@ def _aware(moment: datetime | None, what: str) -> None:
     if moment is None:
         return
     instance(moment, datetime, what)
-    if moment.tzinfo is None:
+    if moment.utcoffset() is None:
         raise UsageError(f"{what} has no time zone: use an aware datetime", path=what)
 
 
@@ -159,7 +168,7 @@ def read(query: Read) -> None:
         place(query.leaf, "leaf")
     whole(query.limit, "limit", 1)
     whole(query.max_bytes, "max_bytes", 1)
-    whole(query.after, "after", 0)
+    count(query.after, "after", 0)
     whole(query.before, "before", 0)
 
 
@@ -169,13 +178,20 @@ def new_overlay(new: NewOverlay, max_bytes: int) -> None:
     for what, ref in (("first", new.first), ("last", new.last)):
         instance(ref, EntryRef, what)
         name(ref.id, what)
+        if ref.kind not in ("message", "overlay"):
+            raise UsageError(
+                f"{what} must be a 'message' or an 'overlay', not {ref.kind!r}", path=what
+            )
     text(new.summary, "summary")
     if not new.summary.strip():
         raise UsageError("the summary is empty: an overlay would hide messages", path="summary")
     if len(new.summary.encode()) > max_bytes:
         raise MessageTooLargeError(f"the summary has more than {max_bytes} bytes", path="summary")
+    instance(new.metadata, dict, "metadata")
     encode_json(new.metadata, "metadata")
-    whole(new.tokens, "tokens", 0)
+    whole(new.tokens, "tokens", 0, MAX_TOKENS)
+    if new.snapshot is not None:
+        text(new.snapshot, "snapshot")
     for what, value in (("leaf", new.leaf), ("id", new.id)):
         if value is not None:
             name(value, what)
@@ -200,27 +216,31 @@ def expiry(seconds: float | None) -> int | None:
     """Check a time to live, and give it in microseconds."""
     if seconds is None:
         return None
-    if not isinstance(seconds, (int, float)) or not math.isfinite(seconds) or seconds <= 0:
-        raise UsageError(f"expires_in_s must be more than 0, not {seconds!r}", path="expires_in_s")
-    return int(seconds * 1_000_000)
+    number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
+    if not number or not 0 < seconds <= MAX_EXPIRY_S:
+        raise UsageError(
+            f"expires_in_s must be more than 0 and at most {MAX_EXPIRY_S}, not {seconds!r}",
+            path="expires_in_s",
+        )
+    return math.ceil(seconds * 1_000_000)
 
 
 def usage(value: Usage) -> None:
     """Check a usage record."""
     instance(value, Usage, "usage")
     name(value.id, "usage.id")
-    if value.model:
+    if value.model != "":
         name(value.model, "usage.model")
     if value.message is not None:
         name(value.message, "usage.message")
     for field in ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens"):
-        whole(getattr(value, field), f"usage.{field}", 0)
-    whole(value.cost_micros, "usage.cost_micros", 0)
+        count(getattr(value, field), f"usage.{field}", 0, MAX_TOKENS)
+    count(value.cost_micros, "usage.cost_micros", 0, MAX_COST_MICROS)
 
 
 def feed(after: str, limit: int, reader: str | None) -> None:
     """Check how the change feed is read."""
-    instance(after, str, "after")
-    whole(limit, "limit", 1, MAX_PAGE)
+    text(after, "after")
+    count(limit, "limit", 1, MAX_PAGE)
     if reader is not None:
         name(reader, "reader")

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import msgspec
 
 from ..errors import MessageTooLargeError, StoreCorruptError, UsageError
-from ..model import NewMessage, Part
+from ..model import FilePart, NewMessage, Part, TextPart
 from .ids import check_name, check_role
-from .tokens import estimate_parts
+from .tokens import MAX_TOKENS, estimate_parts
 
 MAX_MESSAGE_BYTES = 8 * 1024 * 1024
+# How deep a decoder gets depends on the interpreter and on its caller's stack: what is stored
+# must be readable by all of them.
+MAX_NESTING = 500
 
 
 class Body(msgspec.Struct, omit_defaults=True, gc=False):
@@ -34,6 +38,8 @@ class Packed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     body: bytes
     digest: bytes
     tokens: int
+    is_ours: bool
+    """Its id was made here, so that nothing stored can have it."""
 
 
 _encode_body = msgspec.json.Encoder().encode
@@ -41,32 +47,46 @@ _encode_canonical = msgspec.json.Encoder(order="deterministic").encode
 _decode_body = msgspec.json.Decoder(Body).decode
 _decode_any = msgspec.json.Decoder().decode
 
+# Bytes that are not UTF-8 are a ValueError, a NULL is a TypeError.
+_UNDECODABLE = (msgspec.MsgspecError, TypeError, ValueError, RecursionError)
+_PLACE = re.compile(r" - at `\$\.?(.+)`$")
+
 
 def pack(
     message: NewMessage, new_id: Callable[[], str], max_bytes: int = MAX_MESSAGE_BYTES
 ) -> Packed:
     """Check and encode a message; everything that is wrong with it is told here."""
+    if not isinstance(message, NewMessage):
+        raise UsageError(
+            f"a message must be a NewMessage, not {type(message).__name__}", path="message"
+        )
     id = message.id
     if id is None:
         id = new_id()
     else:
         check_name(id, "message id")
-    check_role(message.role)
-    body = Body(list(message.parts), message.metadata)
-    data = encode_body(body, max_bytes)
+    role = message.role
+    check_role(role)
+    body = Body(_listed(message.parts, "parts"), message.metadata)
+    is_plain = _is_plain(body)
+    data = encode_body(body, max_bytes, is_plain)
+    canonical = data if is_plain else _encode_canonical(body)
     tokens = message.tokens
     if tokens is None:
         tokens = estimate_parts(body.parts)
-    elif type(tokens) is not int or tokens < 0:
-        raise UsageError(f"tokens must be a whole number from 0, not {tokens!r}", path="tokens")
+    elif type(tokens) is not int or not 0 <= tokens <= MAX_TOKENS:
+        raise UsageError(
+            f"tokens must be a whole number from 0 to {MAX_TOKENS}, not {tokens!r}", path="tokens"
+        )
     return Packed(
         id=id,
-        role=message.role,
+        role=role,
         parts=body.parts,
         metadata=body.metadata,
         body=data,
-        digest=digest(message.role, body),
+        digest=_digest(role, canonical),
         tokens=tokens,
+        is_ours=message.id is None,
     )
 
 
@@ -74,19 +94,39 @@ def pack_all(
     messages: Sequence[NewMessage], new_id: Callable[[], str], max_bytes: int = MAX_MESSAGE_BYTES
 ) -> list[Packed]:
     """Pack a batch; an empty one is refused."""
-    if not messages:
+    batch = _listed(messages, "messages")
+    if not batch:
         raise UsageError("there is no message to append: give at least one", path="messages")
-    return [pack(message, new_id, max_bytes) for message in messages]
+    if len(batch) == 1:
+        return [pack(batch[0], new_id, max_bytes)]
+    packed: list[Packed] = []
+    try:
+        for message in batch:
+            packed.append(pack(message, new_id, max_bytes))  # noqa: PERF401  counts how far it got
+    except UsageError as error:
+        where = f"messages[{len(packed)}]"
+        path = where if error.path == "message" else f"{where}.{error.path}"
+        raise type(error)(f"{where}: {error}", path=path) from error
+    return packed
 
 
-def encode_body(body: Body, max_bytes: int = MAX_MESSAGE_BYTES) -> bytes:
+def _listed(values: Iterable[Any], what: str) -> list[Any]:
+    try:
+        return list(values)
+    except TypeError:
+        raise UsageError(f"{what} must be a list, not {type(values).__name__}", path=what) from None
+
+
+def encode_body(body: Body, max_bytes: int = MAX_MESSAGE_BYTES, is_plain: bool = False) -> bytes:
     """Encode a body, and make sure that it will be read back equal."""
     try:
         data = _encode_body(body)
-        same = _decode_body(data) == body
+        same = is_plain or _is_read_back(data, body)
     except (msgspec.MsgspecError, TypeError, ValueError, RecursionError, OverflowError) as error:
         refuse_body(body)
-        raise UsageError(f"the message cannot be stored: {error}", path="message") from error
+        where = _place_in(error)
+        why = _PLACE.sub("", str(error))
+        raise UsageError(f"{where} cannot be stored: {why}", path=where) from error
     if not same:
         refuse_body(body)
         raise UsageError("the message would not be read back as it is", path="message")
@@ -99,16 +139,36 @@ def encode_body(body: Body, max_bytes: int = MAX_MESSAGE_BYTES) -> bytes:
     return data
 
 
+def _is_plain(body: Body) -> bool:
+    """Tell whether a body is text and nothing else: it has one encoding, which reads back equal."""
+    if body.metadata != {}:
+        return False
+    for part in body.parts:
+        if type(part) is not TextPart or type(part.text) is not str or part.extra != {}:
+            return False
+    return True
+
+
+def _is_read_back(data: bytes, body: Body) -> bool:
+    if _decode_body(data) != body:
+        return False
+    return not _may_be_deep(data) or _nesting(_json_of(body)) <= MAX_NESTING
+
+
 def digest(role: str, body: Body) -> bytes:
     """Digest role, parts and metadata, whatever the order of keys in their objects."""
-    return hashlib.sha256(role.encode() + b"\0" + _encode_canonical(body)).digest()[:16]
+    return _digest(role, _encode_canonical(body))
+
+
+def _digest(role: str, canonical: bytes) -> bytes:
+    return hashlib.sha256(role.encode() + b"\0" + canonical).digest()[:16]
 
 
 def decode_body(data: bytes, where: str) -> Body:
     """Decode a stored body; one that cannot be decoded is an error that says where."""
     try:
         return _decode_body(data)
-    except (msgspec.MsgspecError, TypeError) as error:
+    except _UNDECODABLE as error:
         raise StoreCorruptError(f"message {where} cannot be decoded: {error}") from error
 
 
@@ -119,7 +179,7 @@ def encode_json(value: Any, what: str) -> bytes:
         same = _decode_any(data) == value
     except (msgspec.MsgspecError, TypeError, ValueError, RecursionError, OverflowError):
         same = False
-    if not same:
+    if not same or (_may_be_deep(data) and _nesting([value]) > MAX_NESTING):
         refuse_json(value, what)
         raise UsageError(f"{what} is not JSON", path=what)
     return data
@@ -129,46 +189,101 @@ def decode_json(data: bytes, where: str) -> Any:
     """Decode stored JSON; what cannot be decoded is an error that says where."""
     try:
         return _decode_any(data)
-    except msgspec.MsgspecError as error:
+    except _UNDECODABLE as error:
         raise StoreCorruptError(f"{where} cannot be decoded: {error}") from error
+
+
+def _may_be_deep(data: bytes) -> bool:
+    return data.count(b"{") + data.count(b"[") > MAX_NESTING
+
+
+def _nesting(values: Iterable[Any]) -> int:
+    """Count the levels of lists and objects, one below the other."""
+    depth = 0
+    while level := [value for value in values if isinstance(value, (dict, list))]:
+        depth += 1
+        values = [
+            child
+            for value in level
+            for child in (value.values() if isinstance(value, dict) else value)
+        ]
+    return depth
+
+
+def _json_of(body: Body) -> list[Any]:
+    fields = [getattr(part, name) for part in body.parts for name in part.__struct_fields__]
+    return [body.metadata, *fields]
+
+
+def _place_in(error: Exception) -> str:
+    found = _PLACE.search(str(error))
+    return found[1] if found else "message"
 
 
 def refuse_body(body: Body) -> None:
     """Raise a UsageError that names the first place where a body is not JSON."""
+    if not isinstance(body.metadata, dict):
+        raise UsageError(
+            f"metadata must be a dict, not {type(body.metadata).__name__}", path="metadata"
+        )
     refuse_json(body.metadata, "metadata")
     for index, part in enumerate(body.parts):
-        path = f"parts[{index}]"
-        if not isinstance(part, Part):
-            raise UsageError(
-                f"{path} is {type(part).__name__}: parts are TextPart, ToolCallPart ... ", path=path
-            )
-        for name in part.__struct_fields__:
-            value = getattr(part, name)
-            if not isinstance(value, bytes):
-                refuse_json(value, f"{path}.{name}")
+        _refuse_part(part, f"parts[{index}]")
 
 
-def refuse_json(value: Any, path: str, depth: int = 0) -> None:
+def _refuse_part(part: Any, path: str) -> None:
+    if not isinstance(part, Part):
+        raise UsageError(
+            f"{path} is a {type(part).__name__}: parts are TextPart, ToolCallPart ...; "
+            "part_from_json makes one of a JSON object",
+            path=path,
+        )
+    for name in part.__struct_fields__:
+        value = getattr(part, name)
+        if name != "data" or not isinstance(part, FilePart):
+            refuse_json(value, f"{path}.{name}")
+        elif isinstance(value, str):
+            raise UsageError(f"{path}.data is a string: give bytes", path=f"{path}.data")
+
+
+def refuse_json(value: Any, path: str) -> None:
     """Raise a UsageError that names the first place where a value is not JSON."""
-    if value is None or isinstance(value, (bool, int)):
-        return
-    if depth > 500:
-        raise UsageError(f"{path[:80]}... is nested too deeply", path=path)
+    rest = [(value, path, 0)]
+    while rest:
+        value, path, depth = rest.pop()
+        if not isinstance(value, (dict, list)):
+            _refuse_leaf(value, path)
+            continue
+        if depth >= MAX_NESTING:
+            raise UsageError(
+                f"{path[:80]}... is nested more than {MAX_NESTING} levels deep", path=path
+            )
+        children = _children(value, path)
+        rest.extend((child, at, depth + 1) for at, child in reversed(children))
+
+
+def _children(value: dict[Any, Any] | list[Any], path: str) -> list[tuple[str, Any]]:
+    if isinstance(value, list):
+        return [(f"{path}[{index}]", item) for index, item in enumerate(value)]
+    for key in value:
+        if not isinstance(key, str):
+            raise UsageError(f"{path} has the key {key!r}: keys must be strings", path=path)
+        _refuse_leaf(key, path)
+    return [(f"{path}.{key}", item) for key, item in value.items()]
+
+
+def _refuse_leaf(value: Any, path: str) -> None:
     if isinstance(value, str):
         _refuse_text(value, path)
-    elif isinstance(value, float):
-        if not math.isfinite(value):
-            raise UsageError(f"{path} is {value}, which JSON cannot say: use null", path=path)
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            if not isinstance(key, str):
-                raise UsageError(f"{path} has the key {key!r}: keys must be strings", path=path)
-            _refuse_text(key, path)
-            refuse_json(item, f"{path}.{key}", depth + 1)
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            refuse_json(item, f"{path}[{index}]", depth + 1)
-    else:
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise UsageError(f"{path} is {value}, which JSON cannot say: use null", path=path)
+    try:
+        same = _decode_any(_encode_body(value)) == value
+    except (msgspec.MsgspecError, TypeError, RecursionError):
+        same = False
+    except ValueError:
+        raise UsageError(f"{path} has too many digits: use a string", path=path) from None
+    if not same:
         raise UsageError(f"{path} is a {type(value).__name__}, which is not JSON", path=path)
 
 

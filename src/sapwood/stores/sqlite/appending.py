@@ -11,16 +11,8 @@ from ...rules.append import Known, plan_append
 from ...rules.codec import Packed
 from ...rules.tree import extend_lineage
 from .connection import Connection
-from .feed import KIND_APPEND, record_change
-from .lookup import (
-    SESSION_COLUMNS,
-    Seen,
-    SessionRow,
-    find_all_seen,
-    get_pos,
-    id_at,
-    no_session,
-)
+from .feed import KIND_APPEND, RECORD_CHANGE, record_change
+from .lookup import Seen, SessionRow, find_all_seen, get_pos, get_session, id_at
 from .position import DEPTH_BITS, MAX_DEPTH, pack_lineage, pack_place, unpack_place
 from .rows import MESSAGE_COLUMNS, message_of
 from .sums import context_at
@@ -28,18 +20,17 @@ from .sums import context_at
 RECENT_STEPS = 64
 """How many spans an append walks to know its context; beyond that it is worked out when asked."""
 
-_STATE = (
-    f"SELECT {SESSION_COLUMNS}, t.home, t.path_tokens,"
-    " EXISTS (SELECT 1 FROM message WHERE pos = s.tip + 1),"
-    " EXISTS (SELECT 1 FROM message WHERE home = s.home AND id = ?)"
-    " FROM owner o JOIN session s ON s.owner = o.number LEFT JOIN message t ON t.pos = s.tip"
-    " WHERE o.name = ? AND s.id = ?"
+_EXTENDABLE = (
+    "SELECT s.number, s.owner, s.home, s.tip, s.context, s.active_s, t.path_tokens"
+    " FROM owner o JOIN session s ON s.owner = o.number JOIN message t ON t.pos = s.tip"
+    " WHERE o.name = ?1 AND s.id = ?2 AND (s.fork = 0 OR ?3 IS NULL) AND t.home = s.home"
+    " AND NOT EXISTS (SELECT 1 FROM message WHERE pos = s.tip + 1)"
+    " AND NOT EXISTS (SELECT 1 FROM message WHERE home = s.home AND id = ?3)"
 )
 _INSERT = "INSERT INTO message VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?, ?)"
 _MOVE = "UPDATE session SET tip = ?, context = ?, messages = messages + ?, active_at = ?"
 _MOVE_SAME_SECOND = f"{_MOVE} WHERE number = ?"
 _MOVE_NEXT_SECOND = f"{_MOVE}, active_s = ? WHERE number = ?"
-_SESSION_FIELDS = len(SessionRow._fields)
 
 
 class End(NamedTuple):
@@ -60,36 +51,57 @@ def append(
     expected_tip: str | Root | None,
 ) -> Appended:
     """Append a batch as the contract says."""
-    state = tx.row(_STATE, (batch[0].id, owner, session))
-    if state is None:
-        raise no_session(session)
-    row = SessionRow._make(state[:_SESSION_FIELDS])
-    home, path_tokens, is_followed, is_known = state[_SESSION_FIELDS:]
-    tip = End(row.tip, home, path_tokens or 0, bool(is_followed))
-    plain = len(batch) == 1 and parent is None and expected_tip is None
-    if plain and not row.fork and not is_known:
-        return _write(tx, row, batch, tip, tip, [])
-    return _append_planned(tx, row, batch, tip, parent, expected_tip)
+    if len(batch) == 1 and parent is None and expected_tip is None:
+        appended = _extend(tx, owner, session, batch[0])
+        if appended is not None:
+            return appended
+    row = get_session(tx, owner, session)
+    return _append_planned(tx, row, batch, parent, expected_tip)
+
+
+def _extend(tx: Connection, owner: str, session: str, it: Packed) -> Appended | None:
+    """Put one new message after a tip of the session's own that nothing follows.
+
+    This is what nearly every append is. None when it is not: then nothing was written.
+    """
+    found = tx.row(_EXTENDABLE, (owner, session, None if it.is_ours else it.id))
+    if found is None or found[3] & MAX_DEPTH == MAX_DEPTH:
+        return None
+    number, owner_number, home, tip, context, active_s, running = found
+    now, pos, tokens = tx.clock(), tip + 1, it.tokens
+    tx.run(_INSERT, (pos, home, it.id, it.role, tokens, running + tokens, it.digest, now, it.body))
+    tx.run(RECORD_CHANGE, (owner_number, number, KIND_APPEND, pos, pos, now, None))
+    _move(tx, number, active_s, pos, None if context is None else context + tokens, 1, now)
+    message = _new_message(it, session, str(pos >> DEPTH_BITS), pos & MAX_DEPTH, now)
+    return Appended(messages=[message], written=1, tip=it.id)
+
+
+def _move(
+    tx: Connection, session: int, active_s: int, tip: int, context: int | None, count: int, now: int
+) -> None:
+    """Move the tip to the last message appended."""
+    second = now // 1_000_000
+    if second == active_s:
+        tx.run(_MOVE_SAME_SECOND, (tip, context, count, now, session))
+    else:
+        tx.run(_MOVE_NEXT_SECOND, (tip, context, count, now, second, session))
 
 
 def _append_planned(
     tx: Connection,
     row: SessionRow,
     batch: Sequence[Packed],
-    tip: End,
     parent: str | Root | None,
     expected_tip: str | Root | None,
 ) -> Appended:
-    seen = find_all_seen(tx, row, [message.id for message in batch])
-    if parent is not None:
-        get_pos(tx, row, parent)
+    seen = find_all_seen(tx, row, [it.id for it in batch if not it.is_ours])
     known = {id: Known(it.digest, _parent_id(tx, it, parent)) for id, it in seen.items()}
     plan = plan_append(batch, known, id_at(tx, row.tip), parent, expected_tip)
     stored = [_stored(tx, row, seen[message.id]) for message in batch[: plan.known]]
     if plan.known == len(batch):
         return Appended(messages=stored, written=0, tip=id_at(tx, row.tip))
-    end = tip if plan.parent is None else _end_at(tx, get_pos(tx, row, plan.parent))
-    return _write(tx, row, batch[plan.known :], tip, end, stored)
+    pos = row.tip if plan.parent is None else get_pos(tx, row, plan.parent)
+    return _write(tx, row, batch[plan.known :], _end_at(tx, pos), stored)
 
 
 def _parent_id(tx: Connection, seen: Seen, asked: str | Root | None) -> str | Root:
@@ -123,24 +135,15 @@ def _end_at(tx: Connection, pos: int) -> End:
 
 
 def _write(
-    tx: Connection,
-    row: SessionRow,
-    batch: Sequence[Packed],
-    tip: End,
-    end: End,
-    stored: list[Message],
+    tx: Connection, row: SessionRow, batch: Sequence[Packed], end: End, stored: list[Message]
 ) -> Appended:
     now = tx.clock()
     first = _first_slot(tx, row, end, len(batch))
     last = first + len(batch) - 1
     total = _insert(tx, row, batch, first, end.path_tokens, now)
     record_change(tx, row, KIND_APPEND, first, last, now)
-    context = _context_after(tx, row, tip, end, total)
-    if now // 1_000_000 == row.active_s:
-        tx.run(_MOVE_SAME_SECOND, (last, context, len(batch), now, row.number))
-    else:
-        args = (last, context, len(batch), now, now // 1_000_000, row.number)
-        tx.run(_MOVE_NEXT_SECOND, args)
+    context = _context_after(tx, row, end, total)
+    _move(tx, row.number, row.active_s, last, context, len(batch), now)
     segment, depth = str(first >> DEPTH_BITS), first & MAX_DEPTH
     stored.extend(
         _new_message(message, row.id, segment, depth + index, now)
@@ -173,14 +176,6 @@ def _insert(
     tx: Connection, row: SessionRow, batch: Sequence[Packed], first: int, running: int, now: int
 ) -> int:
     """Insert the rows; give the sum of their tokens."""
-    if len(batch) == 1:
-        it = batch[0]
-        running += it.tokens
-        tx.run(
-            _INSERT,
-            (first, row.home, it.id, it.role, it.tokens, running, it.digest, now, it.body),
-        )
-        return it.tokens
     start, rows = running, []
     for pos, it in enumerate(batch, first):
         running += it.tokens
@@ -189,9 +184,9 @@ def _insert(
     return running - start
 
 
-def _context_after(tx: Connection, row: SessionRow, tip: End, end: End, added: int) -> int | None:
+def _context_after(tx: Connection, row: SessionRow, end: End, added: int) -> int | None:
     """Give the context after an append; None when it is to be worked out when asked."""
-    if end is tip:
+    if end.pos == row.tip:
         return None if row.context is None else row.context + added
     if not row.overlays and not row.edited:
         return end.path_tokens + added

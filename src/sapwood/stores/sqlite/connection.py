@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Literal
 
 import apsw
@@ -13,13 +13,11 @@ from ...errors import StoreCorruptError, StoreError
 from ...rules.tree import Place
 from .position import unpack_lineage
 
-logger = logging.getLogger(__name__)
-
 Durability = Literal["full", "normal"]
 Args = Sequence[Any]
 
 CHECKPOINT_PAGES = 1_000
-WAL_CAP_PAGES = 16_000
+WAL_CAP_BYTES = 64 * 1024 * 1024
 POLL_S = 0.001
 
 _SHARED_SETTINGS = """
@@ -67,6 +65,18 @@ class Connection:
             raise StoreCorruptError(f"segment {segment} is missing")
         return unpack_lineage(found[0])
 
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Let several statements read the same state."""
+        if self.raw.in_transaction:
+            yield
+            return
+        self._execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._execute("COMMIT")
+
     def close(self) -> None:
         """Close it; what was not committed is gone."""
         self.raw.close(True)
@@ -77,14 +87,14 @@ def open_writer(
 ) -> Connection:
     """Open the connection that writes; makes the file if there is none."""
     raw = apsw.Connection(path, vfs=vfs)
-    patience = _settle_in(raw, patience_s)
+    _settle_in(raw, patience_s)
     if not raw.readonly("main"):
-        _use_wal(raw, path)
+        _use_wal(raw, path, patience_s)
         raw.pragma("synchronous", "FULL" if durability == "full" else "NORMAL")
         # Deleted content is overwritten in the file, and not only forgotten.
         raw.pragma("secure_delete", "ON")
-        raw.pragma("journal_size_limit", WAL_CAP_PAGES * 4096)
-        raw.set_wal_hook(_Checkpointer(patience))
+        raw.pragma("journal_size_limit", WAL_CAP_BYTES)
+        raw.wal_autocheckpoint(CHECKPOINT_PAGES)
     return Connection(raw, clock)
 
 
@@ -97,16 +107,14 @@ def open_reader(
     return Connection(raw, clock)
 
 
-def _settle_in(raw: apsw.Connection, patience_s: float) -> _Patience:
+def _settle_in(raw: apsw.Connection, patience_s: float) -> None:
     raw.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
-    patience = _Patience(patience_s)
-    raw.set_busy_handler(patience)
+    raw.set_busy_handler(Patience(patience_s))
     raw.execute(_SHARED_SETTINGS).fetchall()
-    return patience
 
 
-def _use_wal(raw: apsw.Connection, path: str) -> None:
-    mode = raw.pragma("journal_mode", "WAL")
+def _use_wal(raw: apsw.Connection, path: str, patience_s: float) -> None:
+    mode = _switch_to_wal(raw, patience_s)
     if mode != "wal":
         raise StoreError(
             f"{path}: asked for write-ahead logging and got {mode!r}: "
@@ -114,7 +122,19 @@ def _use_wal(raw: apsw.Connection, path: str) -> None:
         )
 
 
-class _Patience:
+def _switch_to_wal(raw: apsw.Connection, patience_s: float) -> object:
+    """Switch on the log; SQLite does not ask the busy handler when two processes do it at once."""
+    deadline = time.monotonic() + patience_s
+    while True:
+        try:
+            return raw.pragma("journal_mode", "WAL")
+        except apsw.BusyError:
+            if time.monotonic() >= deadline:
+                raise
+            time.sleep(POLL_S)
+
+
+class Patience:
     """Waits for other processes by polling, until a deadline.
 
     SQLite's own handler backs off to long sleeps, and lets one process get most of the writes.
@@ -132,38 +152,3 @@ class _Patience:
             return False
         time.sleep(POLL_S)
         return True
-
-
-class _Checkpointer:
-    """Copies the log back after a commit: politely now and then, firmly when it gets large.
-
-    A firm one waits for readers, so it is short, and it is not tried at every commit.
-    """
-
-    FIRM_PATIENCE_S = 0.05
-
-    def __init__(self, patience: _Patience) -> None:
-        self._patience = patience
-        self._next_firm = WAL_CAP_PAGES
-
-    def __call__(self, raw: apsw.Connection, name: str, pages: int) -> int:
-        if pages < CHECKPOINT_PAGES:
-            self._next_firm = WAL_CAP_PAGES
-            return apsw.SQLITE_OK
-        try:
-            if pages < self._next_firm:
-                raw.wal_checkpoint(name, apsw.SQLITE_CHECKPOINT_PASSIVE)
-            else:
-                self._next_firm = pages + CHECKPOINT_PAGES
-                self._firmly(raw, name)
-        except apsw.Error:
-            # The commit stands whether or not its pages could be copied: a later one tries again.
-            logger.debug("checkpoint put off", exc_info=True)
-        return apsw.SQLITE_OK
-
-    def _firmly(self, raw: apsw.Connection, name: str) -> None:
-        usual, self._patience.seconds = self._patience.seconds, self.FIRM_PATIENCE_S
-        try:
-            raw.wal_checkpoint(name, apsw.SQLITE_CHECKPOINT_RESTART)
-        finally:
-            self._patience.seconds = usual

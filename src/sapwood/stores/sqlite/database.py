@@ -52,7 +52,7 @@ class Database:
         self._stop_sweeping = threading.Event()
         tx = self._open_writer(durability)
         self._is_read_only = tx.raw.readonly("main")
-        self._writer = Writer(tx, self.path)
+        self._writer = Writer(tx, self.path, patience_s)
         self._readers = Readers(self._open_reader, self.path, MOST_READERS)
         _open_databases.add(self)
         if not self._is_read_only and self.read(_has_work_left):
@@ -83,9 +83,16 @@ class Database:
             raise ClosedError(self._refusal)
         return self._readers.read(work)
 
+    def glance(self, work: Callable[[SqliteUnit], T]) -> T:
+        """Run work that reads with one statement, which is its own snapshot."""
+        if self._refusal is not None:
+            raise ClosedError(self._refusal)
+        return self._readers.glance(work)
+
     def write(self, work: Callable[[SqliteUnit], T]) -> T:
         """Run work and commit it."""
-        self._refuse_writing()
+        if self._refusal is not None or self._is_read_only:
+            self._refuse_writing()
         result = self._writer.write(work)
         if self._writer.unit.sessions.left_to_sweep:
             self.sweep_soon()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...errors import NotFoundError, UsageError
 from ...model import Change, ChangeKind, Changes
@@ -20,7 +20,7 @@ _KINDS = {
     KIND_DELETE: ChangeKind.DELETE,
     KIND_RETIRE: ChangeKind.RETIRE,
 }
-_RECORD = (
+RECORD_CHANGE = (
     "INSERT INTO change (owner, session, kind, first, last, at, name) VALUES (?, ?, ?, ?, ?, ?, ?)"
 )
 _SCAN_AT_MOST = 10_000
@@ -36,7 +36,7 @@ def record_change(
     name: str | None = None,
 ) -> None:
     """Note what this unit of work did to messages."""
-    tx.run(_RECORD, (session.owner, session.number, kind, first, last, now, name))
+    tx.run(RECORD_CHANGE, (session.owner, session.number, kind, first, last, now, name))
 
 
 def latest_seq(tx: Connection) -> int:
@@ -52,32 +52,33 @@ class SqliteFeed:
 
     def changes(self, owner: str, after: str, limit: int) -> Changes:
         """Read a page; a bounded number of other owners' rows is passed over."""
-        start = _seq_of(after)
-        self._refuse_trimmed(start)
+        cursor = _Cursor.read(after)
+        self._refuse_trimmed(cursor)
         number = find_owner(self._tx, owner)
         rows = self._tx.rows(
             "SELECT seq, owner, session, kind, first, last, at, name FROM change"
             " WHERE seq > ? ORDER BY seq LIMIT ?",
-            (start, _SCAN_AT_MOST),
+            (cursor.seq, _SCAN_AT_MOST),
         )
         found: list[Change] = []
-        seq = start
         for row in rows:
-            seq = row[0]
-            if row[1] == number:
-                found += self._expand(row)
-            if len(found) >= limit:
-                break
-        more = bool(rows) and seq < latest_seq(self._tx)
-        return Changes(changes=found, cursor=str(seq), more=more)
+            unseen = self._expand(row)[cursor.done :] if row[1] == number else []
+            room = limit - len(found)
+            found += unseen[:room]
+            if len(unseen) > room:
+                cursor = cursor._replace(done=cursor.done + room)
+                return Changes(changes=found, cursor=str(cursor), more=True)
+            cursor = _Cursor(row[0], 0)
+        more = bool(rows) and cursor.seq < latest_seq(self._tx)
+        return Changes(changes=found, cursor=str(cursor), more=more)
 
     def register(self, owner: str, reader: str, after: str) -> None:
         """Keep what follows a cursor from being trimmed."""
-        start = _seq_of(after)
-        self._refuse_trimmed(start)
+        cursor = _Cursor.read(after)
+        self._refuse_trimmed(cursor)
         self._tx.run(
             "INSERT INTO reader VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET seq = excluded.seq",
-            (own_number(self._tx, owner), reader, start),
+            (own_number(self._tx, owner), reader, cursor.seq),
         )
 
     def _expand(self, row: tuple[Any, ...]) -> list[Change]:
@@ -100,23 +101,32 @@ class SqliteFeed:
             if home is not None
         ]
 
-    def _refuse_trimmed(self, start: int) -> None:
+    def _refuse_trimmed(self, cursor: _Cursor) -> None:
         oldest = self._tx.value("SELECT min(seq) FROM change")
-        if start and oldest is not None and start < oldest - 1:
+        if cursor.seq and oldest is not None and cursor.seq < oldest - 1:
             raise NotFoundError(
-                f"the feed was trimmed after cursor {start}: read everything again, "
+                f"the feed was trimmed after cursor {cursor}: read everything again, "
                 "and name a reader to keep it",
                 kind="cursor",
-                id=str(start),
+                id=str(cursor),
             )
 
 
-def _seq_of(cursor: str) -> int:
-    if not cursor:
-        return 0
-    if not (cursor.isascii() and cursor.isdigit()) or len(cursor) > 18:
-        raise UsageError(f"{cursor!r} is not a cursor of this feed", path="after")
-    return int(cursor)
+class _Cursor(NamedTuple):
+    """The last row that was read whole, and how many changes of the next one were, too."""
+
+    seq: int
+    done: int
+
+    @classmethod
+    def read(cls, text: str) -> _Cursor:
+        seq, _, done = (text or "0.0").partition(".")
+        if not (text.isascii() and seq.isdigit() and done.isdigit() and len(text) <= 32):
+            raise UsageError(f"{text!r} is not a cursor of this feed", path="after")
+        return cls(int(seq), int(done))
+
+    def __str__(self) -> str:
+        return f"{self.seq}.{self.done}"
 
 
 def trim_feed(tx: Connection) -> None:

@@ -9,35 +9,34 @@ from typing import Any
 from ...errors import UsageError
 from ...model import SessionPage, SessionQuery, SessionRecord, microseconds_of
 from .connection import Connection
-from .lookup import SESSION_COLUMNS
 from .owners import find_owner
-from .rows import PROFILE_COLUMNS
+from .rows import CONTEXT_IN_RECORD, RECORD_COLUMNS, RECORD_TABLES, record_of
 
-_SELECT = (
-    f"SELECT {SESSION_COLUMNS}, t.id, {PROFILE_COLUMNS} FROM session s"
-    " JOIN profile p ON p.session = s.number LEFT JOIN message t ON t.pos = s.tip"
-    " WHERE s.owner = ?"
-)
+_SELECT = f"SELECT s.active_s, s.number, {RECORD_COLUMNS} FROM {RECORD_TABLES} WHERE s.owner = ?"
 _ORDERS = {
     "active": " ORDER BY s.active_s DESC, s.number DESC LIMIT ?",
     "created": " ORDER BY s.number DESC LIMIT ?",
 }
-_NUMBER, _ACTIVE_S = 0, 14
 
 
 def list_page(
     tx: Connection,
     owner: str,
     query: SessionQuery,
-    record: Callable[[tuple[Any, ...]], SessionRecord],
+    get: Callable[[str, str], SessionRecord],
 ) -> SessionPage:
     """Give a page, and the cursor after its last session."""
     conditions, args = _conditions(query)
     sql = _SELECT + "".join(conditions) + _ORDERS[query.order]
     rows = tx.rows(sql, (find_owner(tx, owner), *args, query.limit + 1))
     page, has_next = rows[: query.limit], len(rows) > query.limit
-    cursor = f"{page[-1][_ACTIVE_S]}.{page[-1][_NUMBER]}" if has_next else None
-    return SessionPage(sessions=[record(row) for row in page], cursor=cursor)
+    cursor = f"{page[-1][0]}.{page[-1][1]}" if has_next else None
+    records = []
+    for _, _, *row in page:
+        context = row[CONTEXT_IN_RECORD]
+        known = context is not None
+        records.append(record_of(tuple(row), context) if known else get(owner, row[0]))
+    return SessionPage(sessions=records, cursor=cursor)
 
 
 def _conditions(query: SessionQuery) -> tuple[list[str], list[Any]]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from ...errors import NotFoundError
 from ...model import ROOT, Root
 from ...rules.tree import is_on_path
@@ -47,6 +49,11 @@ SESSION_COLUMNS = (
 _FIND_SESSION = (
     f"SELECT {SESSION_COLUMNS} FROM owner o JOIN session s ON s.owner = o.number"
     " WHERE o.name = ? AND s.id = ?"
+)
+FEW_IDS = 8
+_FIND_ALL_OWN = (
+    "SELECT m.id, m.pos, m.home, m.digest FROM json_each(?1) j"
+    " JOIN message m ON m.home = ?2 AND m.id = j.value"
 )
 _FIND_SEEN = "SELECT pos, home, digest FROM message WHERE home = ? AND id = ?"
 
@@ -97,6 +104,9 @@ def find_seen(tx: Connection, session: SessionRow, id: str) -> Seen | None:
 
 def find_all_seen(tx: Connection, session: SessionRow, ids: Sequence[str]) -> dict[str, Seen]:
     """Find those of the messages that a session sees."""
+    if len(ids) > FEW_IDS and not session.fork:
+        rows = tx.rows(_FIND_ALL_OWN, (msgspec.json.encode(ids), session.home))
+        return {id: Seen(pos, home, digest) for id, pos, home, digest in rows}
     found = ((id, find_seen(tx, session, id)) for id in ids)
     return {id: seen for id, seen in found if seen is not None}
 

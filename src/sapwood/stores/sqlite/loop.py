@@ -7,15 +7,19 @@ worker thread as the next batch, with one wake-up for all of them.
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
+from ...errors import ClosedError
 from ..embedded._async.runner import AsyncRunner
 from ..embedded.unit import Unit
 from .database import Database
 from .writer import Outcome, Work
+
+logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Task = Callable[[], None]
@@ -53,11 +57,18 @@ class AsyncSqliteRunner(AsyncRunner):
         self._writers = Workers("sapwood-loop-writer", 1)
         self._readers = Workers("sapwood-loop-reader", READER_THREADS)
         self._collector: _Collector | None = None
+        self._is_closed = False
 
     async def read(self, work: Callable[[Unit], T]) -> T:
+        self._refuse_if_closed()
         return await self._hop(self._readers, lambda: self._database.read(work))
 
+    async def glance(self, work: Callable[[Unit], T]) -> T:
+        self._refuse_if_closed()
+        return await self._hop(self._readers, lambda: self._database.glance(work))
+
     async def write(self, work: Callable[[Unit], T]) -> T:
+        self._refuse_if_closed()
         loop = asyncio.get_running_loop()
         collector = self._collector
         if collector is None or collector.loop is not loop:
@@ -66,15 +77,24 @@ class AsyncSqliteRunner(AsyncRunner):
         return result
 
     async def settle(self) -> None:
+        self._refuse_if_closed()
         await self._hop(self._readers, self._database.settle)
 
     async def migrate(self) -> int:
+        self._refuse_if_closed()
         return await self._hop(self._readers, self._database.migrate)
 
     async def aclose(self) -> None:
+        if self._is_closed:
+            return
+        self._is_closed = True
         await self._hop(self._writers, self._database.close)
         self._writers.stop()
         self._readers.stop()
+
+    def _refuse_if_closed(self) -> None:
+        if self._is_closed:
+            raise ClosedError(f"{self._database.path}: the store is closed")
 
     async def _hop(self, workers: Workers, call: Callable[[], T]) -> T:
         """Run a call in another thread, and wait for it even when cancelled."""
@@ -87,7 +107,7 @@ class AsyncSqliteRunner(AsyncRunner):
                 outcome.result = call()
             except BaseException as error:  # noqa: BLE001  told to the caller
                 outcome.error = error
-            loop.call_soon_threadsafe(future.settle, outcome)
+            _tell(loop, future.settle, outcome)
 
         workers.give(task)
         result: T = await future
@@ -132,7 +152,7 @@ class _Collector:
             outcomes = [Outcome() for _ in batch]
             for outcome in outcomes:
                 outcome.error = error
-        self.loop.call_soon_threadsafe(self._deliver, batch, outcomes)
+        _tell(self.loop, self._deliver, batch, outcomes)
 
     def _commit_in_order(self, works: list[Work]) -> list[Outcome]:
         if len(works) > 1:
@@ -148,6 +168,14 @@ class _Collector:
             self._is_under_way = False
         for (_, future), outcome in zip(batch, outcomes, strict=True):
             future.settle(outcome)
+
+
+def _tell(loop: asyncio.AbstractEventLoop, tell: Callable[..., None], *args: Any) -> None:
+    """Run something on the loop; one that was closed has nobody left to tell."""
+    try:
+        loop.call_soon_threadsafe(tell, *args)
+    except RuntimeError:
+        logger.debug("the loop was closed before an outcome could be told", exc_info=True)
 
 
 class _Handed(asyncio.Future[Any]):

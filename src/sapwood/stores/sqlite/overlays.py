@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...errors import (
     AlreadyExistsError,
@@ -37,8 +37,9 @@ class SqliteOverlays:
         if fence is not None:
             self._refuse_if_lost(row, fence)
         leaf = row.tip if new.leaf is None else get_pos(self._tx, row, new.leaf)
-        first, last = self._range(row, new)
-        covered = self._covered_tokens(row, leaf, first, last)
+        begin, end = self._range(row, new)
+        covered = self._covered_tokens(row, leaf, begin, end)
+        first, last = begin.first, end.last
         self._refuse_if_changed(new.snapshot, first, last)
         if self._tx.value("SELECT 1 FROM overlay WHERE tree = ? AND id = ?", (row.tree, id)):
             raise AlreadyExistsError(f"there is an overlay {id!r} in this tree already")
@@ -114,72 +115,64 @@ class SqliteOverlays:
                 "cleared: take it again and start over"
             )
 
-    def _range(self, row: SessionRow, new: NewOverlay) -> tuple[Place, Place]:
-        first, _ = self._ends(row, new.first)
-        _, last = self._ends(row, new.last)
-        if first.depth > last.depth:
+    def _range(self, row: SessionRow, new: NewOverlay) -> tuple[_End, _End]:
+        first, last = self._end(row, new.first), self._end(row, new.last)
+        if first.first.depth > last.last.depth:
             raise UsageError(
                 f"the first entry {new.first.id!r} comes after the last, {new.last.id!r}",
                 path="first",
             )
         return first, last
 
-    def _ends(self, row: SessionRow, ref: EntryRef) -> tuple[Place, Place]:
-        """Give the first and the last position that an entry stands for."""
+    def _end(self, row: SessionRow, ref: EntryRef) -> _End:
+        """Find an entry that a range may begin or end with."""
         if ref.kind == "overlay":
             found = self._find(row, ref.id)
             if found is None:
                 raise _no_overlay(row, ref.id)
-            return _at(found[2]), _at(found[3])
+            return _End(found[0], _at(found[2]), _at(found[3]))
         seen = find_seen(self._tx, row, ref.id)
         if seen is None:
             raise no_message(row.id, ref.id)
         if seen.digest is None:
             raise ConflictError(f"message {ref.id!r} was deleted: choose one that is shown")
-        return _at(seen.pos), _at(seen.pos)
+        return _End(None, _at(seen.pos), _at(seen.pos))
 
-    def _covered_tokens(self, row: SessionRow, leaf: int, first: Place, last: Place) -> int:
-        """Sum what is visible in a range; raise unless both its ends are visible ends."""
-        total: int = 0
-        inside = False
+    def _covered_tokens(self, row: SessionRow, leaf: int, first: _End, last: _End) -> int:
+        """Sum what is visible in a range; raise unless both its ends are visible entries."""
+        total = 0
         for item in self._from(row, leaf, last):
-            inside = True
-            if isinstance(item, Cover):
-                total += self._tx.value(
-                    "SELECT tokens FROM overlay WHERE number = ?", (item.number,)
-                )
-                if item.first == first:
-                    return total
-            else:
-                start = (
-                    max(item.first, first.depth) if item.segment == first.segment else item.first
-                )
-                total += self._tokens_between(row, Span(item.segment, start, item.last))
-                if item.segment == first.segment and item.first <= first.depth <= item.last:
-                    return total
-            top = item.first.depth if isinstance(item, Cover) else item.first
-            if top <= first.depth:
+            total += self._tokens_of(item, first)
+            if first.is_in(item):
+                return total
+            if _top(item) <= first.first.depth:
                 break
-        which = "first" if inside else "last"
+        which = "first" if total else "first or the last"
         raise ConflictError(
             f"the {which} entry of the range is not shown at this leaf: read the history again"
         )
 
-    def _from(self, row: SessionRow, leaf: int, last: Place) -> Iterator[Span | Cover]:
+    def _from(self, row: SessionRow, leaf: int, last: _End) -> Iterator[Span | Cover]:
         """Give what is visible from the range's last entry upwards; nothing if it is not shown."""
         items = visible(self._tx, row, leaf)
         for item in items:
-            if isinstance(item, Cover):
-                if item.last == last:
-                    yield item
-                    yield from items
-                    return
-            elif item.segment == last.segment and item.first <= last.depth <= item.last:
-                yield Span(item.segment, item.first, last.depth)
+            if last.is_in(item):
+                if isinstance(item, Span):
+                    item = item._replace(last=last.last.depth)
+                yield item
                 yield from items
-                return
 
-    def _tokens_between(self, row: SessionRow, span: Span) -> int:
+    def _tokens_of(self, item: Span | Cover, first: _End) -> int:
+        if isinstance(item, Cover):
+            tokens: int = self._tx.value(
+                "SELECT tokens FROM overlay WHERE number = ?", (item.number,)
+            )
+            return tokens
+        if first.is_in(item):
+            item = item._replace(first=first.first.depth)
+        return self._tokens_between(item)
+
+    def _tokens_between(self, span: Span) -> int:
         first, last = bounds(span)
         total: int = self._tx.value(
             "SELECT coalesce(sum(delta), 0) FROM edit WHERE pos BETWEEN ? AND ?", (first, last)
@@ -209,6 +202,26 @@ class SqliteOverlays:
                 )
             if span.first <= first.depth:
                 return
+
+
+class _End(NamedTuple):
+    """An entry at an end of a range: a message, or all that an overlay covers."""
+
+    overlay: int | None
+    first: Place
+    last: Place
+
+    def is_in(self, item: Span | Cover) -> bool:
+        """Tell whether a visible item is, or contains, this entry."""
+        if isinstance(item, Cover):
+            return item.number == self.overlay
+        segment, depth = self.first
+        is_inside = item.segment == segment and item.first <= depth <= item.last
+        return self.overlay is None and is_inside
+
+
+def _top(item: Span | Cover) -> int:
+    return item.first.depth if isinstance(item, Cover) else item.first
 
 
 def _at(pos: int) -> Place:

@@ -29,14 +29,18 @@ class Readers:
 
     def read(self, work: Callable[[SqliteUnit], T]) -> T:
         """Run work on one snapshot."""
-        unit = self._take()
-        tx = unit.tx
-        try:
-            tx.run("BEGIN")
-            try:
+
+        def on_snapshot(unit: SqliteUnit) -> T:
+            with unit.tx.snapshot():
                 return work(unit)
-            finally:
-                tx.run("COMMIT")
+
+        return self.glance(on_snapshot)
+
+    def glance(self, work: Callable[[SqliteUnit], T]) -> T:
+        """Run work whose one statement is its own snapshot."""
+        unit = self._take()
+        try:
+            return work(unit)
         except apsw.Error as error:
             raise translate(error, self._where) from error
         finally:

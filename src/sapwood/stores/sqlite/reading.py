@@ -13,7 +13,7 @@ from .feed import latest_seq
 from .lookup import SessionRow, get_pos, get_session, id_at
 from .position import bounds, unpack_place
 from .rows import MESSAGE_COLUMNS, OVERLAY_COLUMNS, Names, message_of, overlay_of
-from .sums import pinned_under, sum_of, visible
+from .sums import is_stale, pinned_under, sum_of, visible
 
 _SELECT = (
     f"SELECT {MESSAGE_COLUMNS} FROM message m"
@@ -29,7 +29,7 @@ def read(tx: Connection, owner: str, session: str, query: Read) -> History:
     row = get_session(tx, owner, session)
     leaf = row.tip if query.leaf is None else get_pos(tx, row, query.leaf)
     items: Iterable[Span | Cover] = visible(tx, row, leaf)
-    known_context = leaf == row.tip and row.context is not None
+    known_context = leaf == row.tip and row.context is not None and not is_stale(tx, row)
     if not known_context or not query.overlays:
         items = list(items)
     shown = items if query.overlays else spans_up(unpack_place(leaf), tx.lineage)

@@ -8,9 +8,7 @@ from ...errors import StoreCorruptError
 from ...model import ROOT, Edge, EdgeKind, Message, Overlay, SessionRecord
 from ...rules.codec import decode_body, decode_json
 from .connection import Connection
-from .lookup import SessionRow
 from .position import DEPTH_BITS, MAX_DEPTH, public
-from .sums import context_at
 
 MESSAGE_COLUMNS = "m.pos, m.home, m.id, m.role, m.tokens, m.version, m.created_at, m.body"
 OVERLAY_COLUMNS = (
@@ -58,35 +56,36 @@ def overlay_of(row: tuple[Any, ...]) -> Overlay:
     )
 
 
-PROFILE_COLUMNS = "p.title, p.state, p.tags, p.budget, p.parent_kind, p.parent, p.data"
+RECORD_COLUMNS = (
+    "s.id, s.tip, t.id, s.fork, s.context, s.messages, s.version, s.created_at, s.active_at,"
+    " p.title, p.state, p.tags, p.budget, p.parent_kind, p.parent, p.data"
+)
+RECORD_TABLES = (
+    "session s JOIN profile p ON p.session = s.number LEFT JOIN message t ON t.pos = s.tip"
+)
+CONTEXT_IN_RECORD = 4
 
 
-def record_of(
-    tx: Connection, session: SessionRow, tip: str | None, profile: tuple[Any, ...]
-) -> SessionRecord:
-    """Make a session's record of its rows."""
+def record_of(row: tuple[Any, ...], context: int) -> SessionRecord:
+    """Make a session's record of its row; `context` is what the row has, or was worked out."""
+    id, tip, tip_id, fork, _, messages, version, created_at, active_at, *profile = row
     title, state, tags, budget, parent_kind, parent, data = profile
-    if session.tip and tip is None:
-        raise StoreCorruptError(f"the tip of session {session.id!r} is missing")
-    context = session.context
-    if context is None:
-        context = context_at(tx, session, session.tip)
-        assert context is not None
-    where = f"the record of session {session.id!r}"
+    if tip and tip_id is None:
+        raise StoreCorruptError(f"the tip of session {id!r} is missing")
     return SessionRecord(
-        id=session.id,
-        tip=tip or ROOT,
-        tip_position=public(session.tip) if session.tip else None,
+        id=id,
+        tip=tip_id or ROOT,
+        tip_position=public(tip) if tip else None,
         title=title,
         state=state,
-        tags=decode_json(tags, where),
-        data=decode_json(data, where),
+        tags=[] if tags == "[]" else decode_json(tags, f"session {id!r}"),
+        data={} if data == b"{}" else decode_json(data, f"session {id!r}"),
         budget=budget,
         parent=Edge(kind=EdgeKind(parent_kind), session=parent) if parent else None,
-        forked_at=public(session.fork) if session.fork else None,
-        messages=session.messages,
+        forked_at=public(fork) if fork else None,
+        messages=messages,
         context_tokens=context,
-        version=session.version,
-        created_us=session.created_at,
-        active_us=session.active_at,
+        version=version,
+        created_us=created_at,
+        active_us=active_at,
     )

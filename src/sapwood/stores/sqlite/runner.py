@@ -21,6 +21,9 @@ class SqliteRunner(Runner):
     def read(self, work: Callable[[Unit], T]) -> T:
         return self._database.read(work)
 
+    def glance(self, work: Callable[[Unit], T]) -> T:
+        return self._database.glance(work)
+
     def write(self, work: Callable[[Unit], T]) -> T:
         return self._database.write(work)
 

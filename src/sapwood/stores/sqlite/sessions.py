@@ -23,16 +23,14 @@ from .connection import Connection
 from .forking import fork_session
 from .lookup import SESSION_COLUMNS, SessionRow, find_session, get_pos, get_session
 from .owners import find_owner, own_number
-from .rows import PROFILE_COLUMNS, record_of
-from .sums import renew_context
+from .rows import CONTEXT_IN_RECORD, RECORD_COLUMNS, RECORD_TABLES, record_of
+from .sums import context_at, renew_context
 from .sweep import retire
 
 _RECORD = (
-    f"SELECT {SESSION_COLUMNS}, t.id, {PROFILE_COLUMNS}"
-    " FROM owner o JOIN session s ON s.owner = o.number JOIN profile p ON p.session = s.number"
-    " LEFT JOIN message t ON t.pos = s.tip WHERE o.name = ? AND s.id = ?"
+    f"SELECT {RECORD_COLUMNS} FROM {RECORD_TABLES}"
+    " WHERE s.owner = (SELECT number FROM owner WHERE name = ?) AND s.id = ?"
 )
-_SESSION_FIELDS = len(SessionRow._fields)
 
 
 class SqliteSessions:
@@ -97,11 +95,22 @@ class SqliteSessions:
     def find(self, owner: str, session: str) -> SessionRecord | None:
         """Find a session's record."""
         found = self._tx.row(_RECORD, (owner, session))
-        return None if found is None else self._record(found)
+        if found is None:
+            return None
+        context = found[CONTEXT_IN_RECORD]
+        if context is None:
+            return self._find_with_context(owner, session)
+        return record_of(found, context)
 
-    def _record(self, found: tuple[Any, ...]) -> SessionRecord:
-        row = SessionRow._make(found[:_SESSION_FIELDS])
-        return record_of(self._tx, row, found[_SESSION_FIELDS], found[_SESSION_FIELDS + 1 :])
+    def _find_with_context(self, owner: str, session: str) -> SessionRecord | None:
+        """Find a record whose context is to be worked out, on one snapshot."""
+        with self._tx.snapshot():
+            row = find_session(self._tx, owner, session)
+            if row is None:
+                return None
+            context = context_at(self._tx, row, row.tip)
+            assert context is not None
+            return record_of(self._tx.row(_RECORD, (owner, session)), context)
 
     def _get(self, owner: str, session: str) -> SessionRecord:
         found = self.find(owner, session)
@@ -133,7 +142,7 @@ class SqliteSessions:
 
     def list_page(self, owner: str, query: SessionQuery) -> SessionPage:
         """List sessions."""
-        return listing.list_page(self._tx, owner, query, self._record)
+        return listing.list_page(self._tx, owner, query, self._get)
 
     def delete(self, owner: str, session: str) -> None:
         """Delete a session; its messages are left to be swept."""

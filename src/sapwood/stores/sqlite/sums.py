@@ -133,6 +133,11 @@ def pinned_ids(tx: Connection, session: SessionRow) -> list[str]:
     return ids
 
 
+def is_stale(tx: Connection, session: SessionRow) -> bool:
+    """Tell whether a message that the session shares was changed through another one."""
+    return bool(tx.value("SELECT 1 FROM stale WHERE tree = ?", (session.tree,)))
+
+
 def renew_context(tx: Connection, session: SessionRow) -> int:
     """Work out a session's context at its tip, and keep it."""
     context = context_at(tx, session, session.tip)

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import apsw
 
 from ...errors import ClosedError
+from .checkpoint import LogKeeper
 from .connection import Connection
 from .failure import translate
 from .unit import SqliteUnit
@@ -57,8 +58,9 @@ class _Job(Outcome):
 class Writer:
     """Commits units of work on one connection."""
 
-    def __init__(self, tx: Connection, where: str) -> None:
+    def __init__(self, tx: Connection, where: str, patience_s: float) -> None:
         self.unit = SqliteUnit(tx)
+        self._log = LogKeeper(tx.raw, where, patience_s)
         self._tx = tx
         self._where = where
         self._lock = threading.Lock()
@@ -104,6 +106,7 @@ class Writer:
             if isinstance(error, apsw.Error):
                 raise translate(error, self._where) from error
             raise
+        self._log.after_commit()
         return result
 
     def _commit_group(self, works: Sequence[Work], outcomes: Sequence[Outcome]) -> None:
@@ -119,6 +122,8 @@ class Writer:
             for outcome in outcomes:
                 if outcome.error is None:
                     outcome.error = self._told(error)
+        else:
+            self._log.after_commit()
 
     def _told(self, error: BaseException) -> BaseException:
         """Give each caller an error object of its own, since a traceback is written into it."""

@@ -18,6 +18,10 @@ class AsyncRunner(ABC):
     async def read(self, work: Callable[[Unit], T]) -> T:
         """Run work that only reads, on one snapshot."""
 
+    async def glance(self, work: Callable[[Unit], T]) -> T:
+        """Run work that reads with one statement, which is its own snapshot."""
+        return await self.read(work)
+
     @abstractmethod
     async def write(self, work: Callable[[Unit], T]) -> T:
         """Run work and commit it; its outcome is told after the commit."""

@@ -62,7 +62,7 @@ class AsyncEmbeddedStore(AsyncStore):
 
     async def find_session(self, owner: str, session: str) -> SessionRecord | None:
         check.owner_and_session(owner, session)
-        return await self._runner.read(lambda unit: unit.sessions.find(owner, session))
+        return await self._runner.glance(lambda unit: unit.sessions.find(owner, session))
 
     async def update_session(
         self,

@@ -20,6 +20,10 @@ class Runner(ABC):
     def read(self, work: Callable[[Unit], T]) -> T:
         """Run work that only reads, on one snapshot."""
 
+    def glance(self, work: Callable[[Unit], T]) -> T:
+        """Run work that reads with one statement, which is its own snapshot."""
+        return self.read(work)
+
     @abstractmethod
     def write(self, work: Callable[[Unit], T]) -> T:
         """Run work and commit it; its outcome is told after the commit."""

@@ -64,7 +64,7 @@ class EmbeddedStore(Store):
 
     def find_session(self, owner: str, session: str) -> SessionRecord | None:
         check.owner_and_session(owner, session)
-        return self._runner.read(lambda unit: unit.sessions.find(owner, session))
+        return self._runner.glance(lambda unit: unit.sessions.find(owner, session))
 
     def update_session(
         self,

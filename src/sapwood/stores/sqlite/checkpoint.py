@@ -1,0 +1,52 @@
+"""Keeping the write-ahead log small.
+
+SQLite copies it back politely every thousand pages, which never finishes while readers and writers
+come and go without a gap. When the log has grown past its cap, a firm checkpoint waits for them,
+shortly, and not at every commit.
+"""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import apsw
+
+from . import connection
+from .connection import Patience
+
+logger = logging.getLogger(__name__)
+
+COMMITS_BETWEEN_LOOKS = 256
+FIRM_PATIENCE_S = 0.05
+
+
+class LogKeeper:
+    """Looks at the log now and then, after a commit."""
+
+    def __init__(self, raw: apsw.Connection, path: str, patience_s: float) -> None:
+        self._raw = raw
+        self._log = Path(f"{path}-wal")
+        self._patience_s = patience_s
+        self._commits = 0
+
+    def after_commit(self) -> None:
+        """Count a commit; look at the log when it is time to."""
+        self._commits += 1
+        if self._commits % COMMITS_BETWEEN_LOOKS == 0:
+            self._look()
+
+    def _look(self) -> None:
+        try:
+            if self._log.stat().st_size > connection.WAL_CAP_BYTES:
+                self._checkpoint_firmly()
+        except (OSError, apsw.Error):
+            # The commits stand whether or not they could be copied back: a later look tries again.
+            logger.debug("checkpoint put off", exc_info=True)
+
+    def _checkpoint_firmly(self) -> None:
+        self._raw.set_busy_handler(Patience(FIRM_PATIENCE_S))
+        try:
+            self._raw.wal_checkpoint("main", apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        finally:
+            self._raw.set_busy_handler(Patience(self._patience_s))
