@@ -75,7 +75,9 @@ class Connection:
         try:
             yield
         finally:
-            self._execute("COMMIT")
+            # A failing disk ends the transaction by itself.
+            if self.raw.in_transaction:
+                self._execute("COMMIT")
 
     def close(self) -> None:
         """Close it; what was not committed is gone."""

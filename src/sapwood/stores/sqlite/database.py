@@ -14,6 +14,8 @@ from typing import TypeVar
 import apsw
 
 from ...errors import ClosedError, ReadOnlyError, StoreError, StoreUnavailableError
+from ..embedded._sync.runner import Runner
+from ..embedded.unit import Unit
 from .connection import Connection, Durability, open_reader, open_writer
 from .failure import translate
 from .feed import trim_feed
@@ -30,7 +32,7 @@ PATIENCE_S = 30.0
 MOST_READERS = 8
 
 
-class Database:
+class Database(Runner):
     """An open database file, for any number of threads of the process that opened it."""
 
     def __init__(
@@ -55,7 +57,7 @@ class Database:
         self._writer = Writer(tx, self.path, patience_s)
         self._readers = Readers(self._open_reader, self.path, MOST_READERS)
         _open_databases.add(self)
-        if not self._is_read_only and self.read(_has_work_left):
+        if not self._is_read_only and self._readers.read(_has_work_left):
             self.sweep_soon()
 
     def _open_writer(self, durability: Durability) -> Connection:
@@ -77,20 +79,17 @@ class Database:
     def _open_reader(self) -> Connection:
         return open_reader(self.path, self._clock, self._patience_s, self._vfs)
 
-    def read(self, work: Callable[[SqliteUnit], T]) -> T:
-        """Run work that only reads, on one snapshot."""
+    def read(self, work: Callable[[Unit], T]) -> T:
         if self._refusal is not None:
             raise ClosedError(self._refusal)
         return self._readers.read(work)
 
-    def glance(self, work: Callable[[SqliteUnit], T]) -> T:
-        """Run work that reads with one statement, which is its own snapshot."""
+    def glance(self, work: Callable[[Unit], T]) -> T:
         if self._refusal is not None:
             raise ClosedError(self._refusal)
         return self._readers.glance(work)
 
-    def write(self, work: Callable[[SqliteUnit], T]) -> T:
-        """Run work and commit it."""
+    def write(self, work: Callable[[Unit], T]) -> T:
         if self._refusal is not None or self._is_read_only:
             self._refuse_writing()
         result = self._writer.write(work)
@@ -115,7 +114,7 @@ class Database:
             )
 
     def migrate(self) -> int:
-        """Give the schema's version; opening has migrated it."""
+        # Opening has migrated it.
         return self.read(lambda unit: unit.admin.schema_version())
 
     def sweep_soon(self) -> None:
@@ -141,11 +140,12 @@ class Database:
 
     def settle(self) -> None:
         """Finish sweeping, renew sums, trim the feed, and leave no erased bytes in the log."""
-        while self.write(lambda unit: sweep_chunk(unit.tx)):
+        self._refuse_writing()
+        while self._writer.write(lambda unit: sweep_chunk(unit.tx)):
             continue
-        while self.write(lambda unit: renew_stale(unit.tx)):
+        while self._writer.write(lambda unit: renew_stale(unit.tx)):
             continue
-        self.write(lambda unit: trim_feed(unit.tx))
+        self._writer.write(lambda unit: trim_feed(unit.tx))
         self._writer.truncate_log()
 
     def close(self) -> None:

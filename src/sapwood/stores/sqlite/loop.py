@@ -17,12 +17,13 @@ from ...errors import ClosedError
 from ..embedded._async.runner import AsyncRunner
 from ..embedded.unit import Unit
 from .database import Database
-from .writer import Outcome, Work
+from .writer import Outcome
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Task = Callable[[], None]
+Work = Callable[[Unit], Any]
 
 READER_THREADS = 4
 

@@ -68,8 +68,8 @@ CONTEXT_IN_RECORD = 4
 
 def record_of(row: tuple[Any, ...], context: int) -> SessionRecord:
     """Make a session's record of its row; `context` is what the row has, or was worked out."""
-    id, tip, tip_id, fork, _, messages, version, created_at, active_at, *profile = row
-    title, state, tags, budget, parent_kind, parent, data = profile
+    id, tip, tip_id, fork, _, messages, version, created_at, active_at = row[:9]
+    title, state, tags, budget, parent_kind, parent, data = row[9:]
     if tip and tip_id is None:
         raise StoreCorruptError(f"the tip of session {id!r} is missing")
     return SessionRecord(

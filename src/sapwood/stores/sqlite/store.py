@@ -11,7 +11,6 @@ from ..embedded._async.store import AsyncEmbeddedStore
 from ..embedded._sync.store import EmbeddedStore
 from .connection import Durability
 from .database import PATIENCE_S, Database
-from .runner import SqliteRunner
 
 
 class SqliteStore(EmbeddedStore):
@@ -33,7 +32,7 @@ class SqliteStore(EmbeddedStore):
         database = Database(
             path, clock=clock, durability=durability, patience_s=patience_s, vfs=vfs
         )
-        super().__init__(SqliteRunner(database), new_id=new_id, max_message_bytes=max_message_bytes)
+        super().__init__(database, new_id=new_id, max_message_bytes=max_message_bytes)
 
 
 class AsyncSqliteStore(AsyncEmbeddedStore):
