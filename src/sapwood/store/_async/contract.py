@@ -4,6 +4,15 @@ Every method is one atomic unit of work: it happens whole or not at all, and not
 caller before it is committed. Every method takes the owner first, and reaches nothing of another
 owner whatever id it is given: what belongs to somebody else is not found.
 
+A session *sees* the messages that it wrote itself, on all its branches, and those on the path down
+to its fork point; ids are looked up among these only. A deleted message keeps its id and position:
+it may be a parent, a leaf, the tip, a fork point or an expected tip, but it is not found, shown or
+counted.
+
+Sums: `context_tokens` counts what is visible at a leaf, pins and summaries included. That of a
+history is exact, and so is a record's for the session that was acted through; that of other
+sessions that share an edited message is exact after `settle`.
+
 Errors that any method may raise: `UsageError` for arguments that are wrong whatever is stored,
 before anything is written; `NotFoundError` for a session that is not there; `StoreError` when the
 store fails; `ClosedError` after `aclose`.
@@ -60,6 +69,9 @@ class AsyncStore(ABC):
     async def create_session(self, owner: str, session: NewSession) -> SessionRecord:
         """Create a session, empty or as a fork.
 
+        A given parent must exist; a fork's is its source, unless another is given. The edge stays
+        when the parent is deleted.
+
         An empty one begins a tree of its own with its tip at `ROOT`. A fork is a new session in the
         tree of its source: its tip is the given message, no message is copied, and it sees the path
         down to there. It takes the overlays in force on that path by reference, and copies of the
@@ -84,7 +96,7 @@ class AsyncStore(ABC):
         *,
         expected_version: int | None = None,
     ) -> SessionRecord:
-        """Change a session's record; its version goes up by one.
+        """Change a session's record; its version, which begins at 1, goes up by one.
 
         Raises `StaleVersionError` when the version is not the expected one. Appends do not count.
         """
@@ -98,7 +110,10 @@ class AsyncStore(ABC):
 
     @abstractmethod
     async def list_sessions(self, owner: str, query: SessionQuery) -> SessionPage:
-        """List sessions, newest first, a page at a time."""
+        """List sessions, newest first, a page at a time.
+
+        Ranges include their start and not their end. Raises `UsageError` for a cursor that is none.
+        """
 
     @abstractmethod
     async def delete_session(self, owner: str, session: str) -> None:
@@ -114,7 +129,8 @@ class AsyncStore(ABC):
         """Delete a session's messages as `delete_session` does, and keep the session.
 
         Title, tags, data, budget, state, documents and usage stay. The tip is `ROOT`; overlays,
-        pins, leases (documents with an expiry) and the fork point are gone.
+        pins, leases (documents with an expiry) and the fork point are gone, and the ids used before
+        are free again. The record's version goes up by one.
         """
 
     # messages
@@ -179,6 +195,10 @@ class AsyncStore(ABC):
         newest; the messages that the session's document `pins` (a JSON list of ids) names are given
         with the summary that covers them. The cost is that of what is shown.
 
+        A summary is in the window when a part of its range is. `bytes` and `max_bytes` count
+        encoded bodies and summaries. Deleted messages do not count towards a limit. A document of
+        pins that is not such a list is `StoreCorruptError`.
+
         Raises `NotFoundError` for a leaf that the session does not see.
         """
 
@@ -204,7 +224,7 @@ class AsyncStore(ABC):
         Both ends must be entries visible at the leaf; a summary means all that it covers. Raises
         `NotFoundError` for an end that does not exist, `ConflictError` for one that is not visible
         or when a message of the range changed since the snapshot, `UsageError` when the ends are in
-        the wrong order, `AlreadyExistsError` when the id is taken in this session, and
+        the wrong order, `AlreadyExistsError` when the id is taken in this tree, and first of all
         `LeaseLostError` when the fence's document is not there at that version; no clock is read.
         """
 
@@ -238,7 +258,7 @@ class AsyncStore(ABC):
         """Create or replace a document; it gets a higher version than any it ever had.
 
         An `expected_version` of 0 means that it must not be there, or be expired by the store's
-        clock. Raises `StaleVersionError` when the version is another.
+        clock; any other must be the stored one, expired or not. Raises `StaleVersionError`.
         """
 
     @abstractmethod
@@ -250,7 +270,10 @@ class AsyncStore(ABC):
         session: str | None = None,
         expected_version: int | None = None,
     ) -> bool:
-        """Delete a document; tell whether it was there. Raises `StaleVersionError`."""
+        """Delete a document; tell whether it was there and not expired.
+
+        Raises `StaleVersionError` when it is not stored at the expected version.
+        """
 
     @abstractmethod
     async def list_documents(
