@@ -24,7 +24,6 @@ WORDS = {
     "await ": "",
     "__aenter__": "__enter__",
     "__aexit__": "__exit__",
-    "__aiter__": "__iter__",
     "aclose": "close",
     "AsyncIterator": "Iterator",
     "_async": "_sync",

@@ -29,7 +29,7 @@ class AsyncThing(base.AsyncBase):
     async def __aexit__(self, *error: object) -> None:
         await self.aclose()
 
-    async def __aiter__(self) -> AsyncIterator[int]:
+    async def each(self) -> AsyncIterator[int]:
         async for number in self.numbers():
             yield number
 
@@ -56,7 +56,7 @@ class Thing(base.Base):
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def __iter__(self) -> Iterator[int]:
+    def each(self) -> Iterator[int]:
         for number in self.numbers():
             yield number
 

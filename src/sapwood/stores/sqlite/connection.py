@@ -68,7 +68,7 @@ class Connection:
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """Let several statements read the same state."""
-        if self.raw.in_transaction:
+        if self.is_in_transaction():
             yield
             return
         self._execute("BEGIN")
@@ -76,8 +76,12 @@ class Connection:
             yield
         finally:
             # A failing disk ends the transaction by itself.
-            if self.raw.in_transaction:
+            if self.is_in_transaction():
                 self._execute("COMMIT")
+
+    def is_in_transaction(self) -> bool:
+        """Tell whether a transaction is open."""
+        return self.raw.in_transaction
 
     def close(self) -> None:
         """Close it; what was not committed is gone."""
@@ -85,19 +89,22 @@ class Connection:
 
 
 def open_writer(
-    path: str, clock: Callable[[], int], durability: Durability, patience_s: float, vfs: str | None
+    path: str, clock: Callable[[], int], patience_s: float, vfs: str | None
 ) -> Connection:
-    """Open the connection that writes; makes the file if there is none."""
+    """Open the connection that writes; nothing in the file is changed yet."""
     raw = apsw.Connection(path, vfs=vfs)
     _settle_in(raw, patience_s)
-    if not raw.readonly("main"):
-        _use_wal(raw, path, patience_s)
-        raw.pragma("synchronous", "FULL" if durability == "full" else "NORMAL")
-        # Deleted content is overwritten in the file, and not only forgotten.
-        raw.pragma("secure_delete", "ON")
-        raw.pragma("journal_size_limit", WAL_CAP_BYTES)
-        raw.wal_autocheckpoint(CHECKPOINT_PAGES)
     return Connection(raw, clock)
+
+
+def make_durable(tx: Connection, path: str, durability: Durability, patience_s: float) -> None:
+    """Switch a connection to the log, and to the care that was asked for."""
+    _use_wal(tx.raw, path, patience_s)
+    tx.raw.pragma("synchronous", "FULL" if durability == "full" else "NORMAL")
+    # Deleted content is overwritten in the file, and not only forgotten.
+    tx.raw.pragma("secure_delete", "ON")
+    tx.raw.pragma("journal_size_limit", WAL_CAP_BYTES)
+    tx.raw.wal_autocheckpoint(CHECKPOINT_PAGES)
 
 
 def open_reader(

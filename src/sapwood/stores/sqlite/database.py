@@ -16,11 +16,11 @@ import apsw
 from ...errors import ClosedError, ReadOnlyError, StoreError, StoreUnavailableError
 from ..embedded._sync.runner import Runner
 from ..embedded.unit import Unit
-from .connection import Connection, Durability, open_reader, open_writer
+from .connection import Connection, Durability, make_durable, open_reader, open_writer
 from .failure import translate
 from .feed import trim_feed
 from .messages import renew_stale
-from .migrate import migrate
+from .migrate import migrate, refuse_foreign
 from .readers import Readers
 from .sweep import sweep_chunk
 from .unit import SqliteUnit
@@ -66,7 +66,10 @@ class Database(Runner):
             raise StoreUnavailableError(f"there is no folder {str(folder)!r}: create it first")
         tx = None
         try:
-            tx = open_writer(self.path, self._clock, durability, self._patience_s, self._vfs)
+            tx = open_writer(self.path, self._clock, self._patience_s, self._vfs)
+            refuse_foreign(tx, self.path)
+            if not tx.raw.readonly("main"):
+                make_durable(tx, self.path, durability, self._patience_s)
             migrate(tx, self.path)
         except BaseException as error:
             if tx is not None:
@@ -182,4 +185,5 @@ def _disown_all() -> None:
         database.disown()
 
 
-os.register_at_fork(after_in_child=_disown_all)
+if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
+    os.register_at_fork(after_in_child=_disown_all)

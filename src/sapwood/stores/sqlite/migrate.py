@@ -48,6 +48,11 @@ def packaged_steps() -> list[Step]:
     ]
 
 
+def refuse_foreign(tx: Connection, path: str) -> None:
+    """Refuse a file that is another program's, or a newer version's, before it is touched."""
+    _current(tx, path, packaged_steps()[-1].version)
+
+
 def migrate(tx: Connection, path: str) -> int:
     """Bring a database to the newest schema, in one transaction; give that version.
 

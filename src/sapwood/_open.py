@@ -1,0 +1,141 @@
+"""Open a store by its URL. The one place that reads the clock, randomness and the environment."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Literal
+from urllib.parse import unquote
+
+from .errors import StoreUnavailableError, UnsupportedOperationError, UsageError
+from .rules.ids import IdMaker, check_name
+from .rules.tokens import TokenCounter
+from .session._async.manager import AsyncSessionManager
+from .session._sync.manager import SessionManager
+
+Durability = Literal["full", "normal"]
+
+VARIABLE = "SAPWOOD_STORE"
+SCHEMES = "sqlite:///file.db, sqlite:////folder/file.db or memory://"
+PLANNED = {"postgresql", "postgres", "redis", "rediss", "mongodb", "mongodb+srv", "opensearch"}
+
+
+def open(
+    url: str | None = None,
+    *,
+    owner: str = "default",
+    token_counter: TokenCounter | None = None,
+    durability: Durability = "full",
+) -> SessionManager:
+    """Open a store and give the owner's sessions in it.
+
+    `sqlite:///file.db` is a file in the current folder, `sqlite:////folder/file.db` one anywhere,
+    `memory://` is gone when it is closed. Without a URL it is the environment's `SAPWOOD_STORE`,
+    or a file in the user's data folder. `durability="normal"` does not wait for the disk: a power
+    cut may then take the last messages, but never damages the file.
+    """
+    file = _file_of(url, owner, durability)
+    new_id = IdMaker(_clock, os.urandom)
+    if file is None:
+        from .stores.memory import MemoryStore
+
+        memory = MemoryStore(clock=_clock, new_id=new_id)
+        return SessionManager(memory, owner=owner, new_id=new_id, token_counter=token_counter)
+    from .stores.sqlite import SqliteStore
+
+    store = SqliteStore(file, clock=_clock, new_id=new_id, durability=durability)
+    return SessionManager(store, owner=owner, new_id=new_id, token_counter=token_counter)
+
+
+def open_async(
+    url: str | None = None,
+    *,
+    owner: str = "default",
+    token_counter: TokenCounter | None = None,
+    durability: Durability = "full",
+) -> AsyncSessionManager:
+    """Open a store for use on an event loop; the same as `open` otherwise."""
+    file = _file_of(url, owner, durability)
+    new_id = IdMaker(_clock, os.urandom)
+    if file is None:
+        from .stores.memory import AsyncMemoryStore
+
+        memory = AsyncMemoryStore(clock=_clock, new_id=new_id)
+        return AsyncSessionManager(memory, owner=owner, new_id=new_id, token_counter=token_counter)
+    from .stores.sqlite import AsyncSqliteStore
+
+    store = AsyncSqliteStore(file, clock=_clock, new_id=new_id, durability=durability)
+    return AsyncSessionManager(store, owner=owner, new_id=new_id, token_counter=token_counter)
+
+
+def _clock() -> int:
+    return time.time_ns() // 1000
+
+
+def _file_of(url: str | None, owner: str, durability: str) -> Path | None:
+    """Check the arguments, and give the database's file; None means memory."""
+    check_name(owner, "owner")
+    if durability not in ("full", "normal"):
+        raise UsageError(
+            f"durability must be 'full' or 'normal', not {durability!r}", path="durability"
+        )
+    if url is None:
+        url = os.environ.get(VARIABLE) or None
+    return _default_file() if url is None else _parse(url)
+
+
+def _parse(url: str) -> Path | None:
+    # Only the scheme is ever quoted in an error: what follows it may hold a password.
+    scheme, colon, rest = str(url).partition("://")
+    scheme = scheme.lower()
+    if not colon:
+        raise UsageError(f"the store's URL has no scheme: use {SCHEMES}", path="url")
+    if scheme in PLANNED:
+        raise UnsupportedOperationError(
+            f"{scheme}:// is not there yet: this version of sapwood has {SCHEMES}"
+        )
+    if scheme not in ("sqlite", "memory"):
+        raise UsageError(f"{scheme}:// is not known: use {SCHEMES}", path="url")
+    if "?" in rest or "#" in rest:
+        raise UsageError("the URL takes no ? or #: write them as %3F and %23", path="url")
+    if scheme == "sqlite":
+        return _sqlite_file(rest)
+    if rest:
+        raise UsageError("nothing comes after memory://", path="url")
+    return None
+
+
+def _sqlite_file(rest: str) -> Path:
+    if not rest.startswith("/") or rest == "/":
+        raise UsageError(
+            "after sqlite: come three slashes and a file, sqlite:///file.db, or four and the "
+            "whole path, sqlite:////folder/file.db",
+            path="url",
+        )
+    name = unquote(rest[1:])
+    if name == ":memory:":
+        raise UsageError("for a store in memory use memory://", path="url")
+    return Path(name)
+
+
+def _default_file() -> Path:
+    try:
+        folder = _data_folder() / "sapwood"
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except (OSError, RuntimeError) as error:
+        raise StoreUnavailableError(
+            f"the user's data folder cannot be used ({error}): give a URL or set {VARIABLE}"
+        ) from error
+    return folder / "sapwood.db"
+
+
+def _data_folder() -> Path:
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Application Support"
+    # A relative XDG path is to be ignored, says its specification.
+    given = Path(os.environ.get("XDG_DATA_HOME", ""))
+    return given if given.is_absolute() else Path.home() / ".local" / "share"

@@ -1,0 +1,111 @@
+"""The sessions of one owner in one store: what `open` gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Self, Unpack
+
+from ...errors import AlreadyExistsError, NotFoundError
+from ...model import NewSession, SessionPage, SessionQuery
+from ...rules.ids import check_name
+from ...rules.tokens import TokenCounter
+from ...store._async.contract import AsyncStore
+from ..fields import SessionFields, SessionFilters
+from .session import AsyncSession
+
+TRIES = 10
+
+
+class AsyncSessionManager:
+    """The sessions of one owner. A context manager: leaving it closes the store."""
+
+    def __init__(
+        self,
+        store: AsyncStore,
+        *,
+        owner: str = "default",
+        new_id: Callable[[], str],
+        token_counter: TokenCounter | None = None,
+    ) -> None:
+        check_name(owner, "owner")
+        self._store = store
+        self._owner = owner
+        self._new_id = new_id
+        self._counter = token_counter
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self._owner!r}>"
+
+    @property
+    def store(self) -> AsyncStore:
+        """The store: for documents, usage, changes and the admin calls."""
+        return self._store
+
+    @property
+    def owner(self) -> str:
+        """Whom the sessions belong to."""
+        return self._owner
+
+    async def session(self, id: str, **fields: Unpack[SessionFields]) -> AsyncSession:
+        """Get a session, or create it at once; the fields are for a new one only."""
+        for _ in range(TRIES):
+            found = await self.find(id)
+            if found is not None:
+                return found
+            try:
+                return await self.create(id, **fields)
+            except AlreadyExistsError:
+                # Another process was faster: read again.
+                continue
+        raise AlreadyExistsError(f"session {id!r} is created and deleted by others all the time")
+
+    async def create(self, id: str | None = None, **fields: Unpack[SessionFields]) -> AsyncSession:
+        """Create a session; without an id it gets one. `AlreadyExistsError` when it is taken."""
+        new = NewSession(id=self._new_id() if id is None else id, **fields)
+        record = await self._store.create_session(self._owner, new)
+        return self._hold(record.id)
+
+    async def get(self, id: str) -> AsyncSession:
+        """Give a session, or raise `NotFoundError`."""
+        session = await self.find(id)
+        if session is None:
+            raise NotFoundError(
+                f"{self._owner!r} has no session {id!r}: create it with session({id!r})",
+                kind="session",
+                id=id,
+            )
+        return session
+
+    async def find(self, id: str) -> AsyncSession | None:
+        """Give a session, or None when there is none."""
+        record = await self._store.find_session(self._owner, id)
+        return None if record is None else self._hold(record.id)
+
+    async def list_sessions(self, **filters: Unpack[SessionFilters]) -> SessionPage:
+        """List the records of sessions, the last active first, a page at a time."""
+        return await self._store.list_sessions(self._owner, SessionQuery(**filters))
+
+    async def delete(self, id: str) -> None:
+        """Delete a session; what its forks stand on stays with them."""
+        await self._store.delete_session(self._owner, id)
+
+    async def settle(self) -> None:
+        """Finish what deletions left to be done; after it, erased bytes are gone from the files."""
+        await self._store.settle()
+
+    async def aclose(self) -> None:
+        """Close the store; closing it again does nothing."""
+        await self._store.aclose()
+
+    async def __aenter__(self) -> Self:
+        """Give the manager itself."""
+        return self
+
+    async def __aexit__(self, *details: object) -> None:
+        """Close the store."""
+        await self.aclose()
+
+    def _hold(self, id: str) -> AsyncSession:
+        return AsyncSession(
+            self._store, self._owner, id, new_id=self._new_id, token_counter=self._counter
+        )

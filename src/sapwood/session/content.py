@@ -1,0 +1,90 @@
+"""What a client may hand in as a message, made into one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from ..errors import UsageError
+from ..model import NewMessage, Part, TextPart, part_from_json
+from ..rules.tokens import TokenCounter, count_tokens
+
+Piece = str | Part | Mapping[str, Any]
+Content = Piece | Sequence[Piece]
+Draft = NewMessage | tuple[str, Content]
+
+
+def parts_of(content: Content) -> list[Part]:
+    """Make a string, a part, a JSON object or a list of these into parts."""
+    if isinstance(content, (str, Mapping, Part)):
+        return [_part_of(content, "content")]
+    _refuse_no_list(content)
+    return [_part_of(piece, f"content[{index}]") for index, piece in enumerate(content)]
+
+
+def _refuse_no_list(content: object) -> None:
+    if isinstance(content, (bytes, bytearray)) or not isinstance(content, Sequence):
+        raise _not_content(content, "content")
+
+
+def _part_of(piece: Piece, where: str) -> Part:
+    if isinstance(piece, str):
+        return TextPart(text=piece)
+    if isinstance(piece, Part):
+        return piece
+    if not isinstance(piece, Mapping):
+        raise _not_content(piece, where)
+    try:
+        return part_from_json(piece)
+    except RecursionError:
+        raise UsageError(f"{where} is nested too deeply", path=where) from None
+
+
+def _not_content(value: object, where: str) -> UsageError:
+    return UsageError(
+        f"{where} is a {type(value).__name__}: give a string, a part, a JSON object "
+        "or a list of these",
+        path=where,
+    )
+
+
+def new_message(
+    role: str,
+    content: Content,
+    counter: TokenCounter | None,
+    *,
+    id: str | None = None,
+    metadata: dict[str, Any] | None = None,
+) -> NewMessage:
+    """Make a message to append, counted by the user's counter if there is one."""
+    parts = parts_of(content)
+    return NewMessage(
+        role=role,
+        parts=parts,
+        metadata={} if metadata is None else metadata,
+        id=id,
+        tokens=count_tokens(counter, role, parts),
+    )
+
+
+def new_messages(drafts: Sequence[Draft], counter: TokenCounter | None) -> list[NewMessage]:
+    """Make messages to append from a mix of `NewMessage` and `(role, content)`."""
+    if isinstance(drafts, (str, NewMessage)) or not isinstance(drafts, Sequence):
+        raise UsageError("messages must be a list: give [(role, content), ...]", path="messages")
+    return [_from_draft(draft, counter, f"messages[{i}]") for i, draft in enumerate(drafts)]
+
+
+def _from_draft(draft: Draft, counter: TokenCounter | None, where: str) -> NewMessage:
+    if isinstance(draft, NewMessage):
+        if counter is None or draft.tokens is not None:
+            return draft
+        tokens = count_tokens(counter, draft.role, draft.parts)
+        return msgspec.structs.replace(draft, tokens=tokens)
+    if isinstance(draft, tuple) and len(draft) == 2:
+        return new_message(draft[0], draft[1], counter)
+    raise UsageError(
+        f"{where} is a {type(draft).__name__}: give a NewMessage or a pair (role, content)",
+        path=where,
+    )

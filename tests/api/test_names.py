@@ -1,0 +1,98 @@
+"""The public names are those that the reference documents, and no others."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import sapwood
+from sapwood import errors
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+ROW = re.compile(r"^\| `([\w.]+)", re.M)
+CLASSES = [sapwood.Session, sapwood.SessionManager]
+
+
+def section(page: str, heading: str) -> str:
+    """Give the text under a heading, up to the next one of its level."""
+    found = re.search(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", page, re.M | re.S)
+    assert found is not None, f"there is no section {heading!r}"
+    return found[1]
+
+
+def reference() -> str:
+    return (DOCS / "reference.md").read_text()
+
+
+def public_methods(cls: type) -> set[str]:
+    return {name for name in vars(cls) if not name.startswith("_")}
+
+
+def all_errors() -> dict[str, type[errors.SapwoodError]]:
+    return {
+        name: value
+        for name, value in vars(errors).items()
+        if inspect.isclass(value) and issubclass(value, errors.SapwoodError)
+    }
+
+
+def test_all_is_what_the_reference_documents() -> None:
+    documented = ROW.findall(section(reference(), "Names of the package"))
+    assert sorted(documented) == sorted(sapwood.__all__)
+
+
+def test_every_name_resolves_and_no_other_does() -> None:
+    for name in sapwood.__all__:
+        assert getattr(sapwood, name) is not None
+    assert dir(sapwood) == sorted(sapwood.__all__)
+    with pytest.raises(AttributeError, match="nope"):
+        sapwood.nope  # type: ignore[attr-defined] # noqa: B018
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+def test_every_method_is_documented(cls: type) -> None:
+    documented = ROW.findall(section(reference(), cls.__name__))
+    assert set(documented) == public_methods(cls)
+    assert len(documented) == len(set(documented))
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+def test_every_parameter_is_documented(cls: type) -> None:
+    text = section(reference(), cls.__name__)
+    for name in public_methods(cls):
+        member = inspect.getattr_static(cls, name)
+        if isinstance(member, property):
+            continue
+        row = re.search(rf"^\| `{name}\(([^`]*)\)`", text, re.M)
+        assert row is not None, f"{cls.__name__}.{name}"
+        _, *parameters = inspect.signature(member).parameters.values()
+        assert row[1] == ", ".join(written(it) for it in parameters), f"{cls.__name__}.{name}"
+
+
+def written(parameter: inspect.Parameter) -> str:
+    if parameter.kind is parameter.VAR_KEYWORD:
+        return f"**{parameter.name}"
+    if parameter.default is parameter.empty:
+        return parameter.name
+    return f"{parameter.name}={parameter.default!r}"
+
+
+def test_every_error_is_documented_with_its_code() -> None:
+    page = (DOCS / "errors.md").read_text()
+    rows = dict(re.findall(r"^\| `(\w+)` \| `(\w+)` \|", page, re.M))
+    assert rows == {name: cls.code for name, cls in all_errors().items()}
+
+
+def test_every_error_has_a_code_of_its_own() -> None:
+    codes = [cls.code for cls in all_errors().values()]
+    assert len(codes) == len(set(codes))
+
+
+def test_the_records_are_documented() -> None:
+    from sapwood import model
+
+    documented = set(re.findall(r"`(\w+)`", section(reference(), "Records")))
+    assert set(model.__all__) <= documented

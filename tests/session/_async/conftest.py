@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+import sapwood
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    return "memory://" if request.param == "memory" else f"sqlite:///{tmp_path}/sessions.db"
+
+
+@pytest.fixture
+async def sessions(url: str) -> AsyncIterator[sapwood.AsyncSessionManager]:
+    async with sapwood.open_async(url, owner="ada") as manager:
+        yield manager
+
+
+@pytest.fixture
+async def chat(sessions: sapwood.AsyncSessionManager) -> sapwood.AsyncSession:
+    return await sessions.session("chat")

@@ -1,0 +1,140 @@
+"""`open`: URLs, the environment and the user's data folder."""
+
+from __future__ import annotations
+
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+import sapwood
+from sapwood.errors import StoreUnavailableError, UnsupportedOperationError, UsageError
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SAPWOOD_STORE", raising=False)
+    return tmp_path
+
+
+def append_one(url: str | None = None) -> None:
+    with sapwood.open(url) as sessions:
+        sessions.session("chat").append("user", "hello")
+
+
+def texts(url: str | None = None) -> list[str]:
+    with sapwood.open(url) as sessions:
+        return [message.text for message in sessions.get("chat").history().messages]
+
+
+def test_three_slashes_are_relative_and_four_are_absolute(elsewhere: Path) -> None:
+    append_one("sqlite:///chat.db")
+    assert (elsewhere / "chat.db").exists()
+    assert texts(f"sqlite:///{elsewhere}/chat.db") == ["hello"]
+    (elsewhere / "deeper").mkdir()
+    append_one("sqlite:///deeper/chat.db")
+    assert (elsewhere / "deeper" / "chat.db").exists()
+
+
+def test_a_url_spells_odd_characters_by_percent(elsewhere: Path) -> None:
+    append_one("SQLite:///a%20b%23c%3F%25.db")
+    assert (elsewhere / "a b#c?%.db").exists()
+
+
+def test_memory_is_gone_when_closed() -> None:
+    append_one("memory://")
+    with sapwood.open("memory://") as sessions:
+        assert sessions.find("chat") is None
+
+
+def test_the_environment_names_the_store(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SAPWOOD_STORE", "sqlite:///from-env.db")
+    append_one()
+    assert texts("sqlite:///from-env.db") == ["hello"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the data folder of Linux")
+def test_nothing_at_all_is_a_file_in_the_users_data_folder(
+    elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(elsewhere / "data"))
+    append_one()
+    folder = elsewhere / "data" / "sapwood"
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert texts(f"sqlite:///{folder}/sapwood.db") == texts() == ["hello"]
+    monkeypatch.setenv("XDG_DATA_HOME", "relative/is/ignored")
+    monkeypatch.setenv("HOME", str(elsewhere / "home"))
+    monkeypatch.setenv("SAPWOOD_STORE", "")
+    append_one()
+    assert (elsewhere / "home" / ".local" / "share" / "sapwood" / "sapwood.db").exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the data folder of Linux")
+def test_a_data_folder_that_cannot_be_made_is_told(
+    elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (elsewhere / "file").write_text("no folder")
+    monkeypatch.setenv("XDG_DATA_HOME", str(elsewhere / "file"))
+    with pytest.raises(StoreUnavailableError, match="SAPWOOD_STORE"):
+        sapwood.open()
+
+
+@pytest.mark.parametrize("opener", [sapwood.open, sapwood.open_async])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "agent.db",
+        "",
+        "sqlite:agent.db",
+        "sqlite://agent.db",
+        "sqlite://",
+        "sqlite:///",
+        "sqlite:///:memory:",
+        "sqlite:///a.db?mode=ro",
+        "sqlite:///a.db#x",
+        "memory://x",
+        "mysql://ada:secret@host/db",
+        "C:\\agent.db",
+    ],
+)
+def test_a_wrong_url_says_which_are_right(opener: object, url: str, elsewhere: Path) -> None:
+    with pytest.raises(UsageError) as caught:
+        opener(url)  # type: ignore[operator]
+    assert caught.value.path == "url"
+    assert "secret" not in str(caught.value)
+    assert list(elsewhere.iterdir()) == []
+
+
+@pytest.mark.parametrize("scheme", ["postgresql", "redis", "mongodb", "opensearch"])
+def test_servers_are_not_there_yet(scheme: str) -> None:
+    for opener in (sapwood.open, sapwood.open_async):
+        with pytest.raises(UnsupportedOperationError, match="not there yet") as caught:
+            opener(f"{scheme}://ada:secret@host/db")
+        assert "secret" not in str(caught.value)
+
+
+def test_other_arguments_are_checked_before_a_file_is_made(elsewhere: Path) -> None:
+    with pytest.raises(UsageError, match="durability"):
+        sapwood.open("sqlite:///a.db", durability="fast")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="owner"):
+        sapwood.open("sqlite:///a.db", owner="")
+    assert list(elsewhere.iterdir()) == []
+
+
+@pytest.mark.parametrize("url", ["sqlite:///a.db", "memory://"])
+def test_owner_durability_and_counter_reach_the_sessions(url: str) -> None:
+    with sapwood.open(
+        url, owner="ada", durability="normal", token_counter=lambda role, parts: 7
+    ) as sessions:
+        assert sessions.owner == "ada"
+        assert sessions.session("chat").append("user", "hello").tokens == 7
+
+
+async def test_the_twins_share_a_file() -> None:
+    append_one("sqlite:///a.db")
+    async with sapwood.open_async("sqlite:///a.db") as sessions:
+        chat = await sessions.session("chat")
+        await chat.append("assistant", "hello back")
+    assert texts("sqlite:///a.db") == ["hello", "hello back"]
