@@ -16,7 +16,16 @@ SAME, OTHER = b"same", b"other"
 
 
 def packed(id: str, digest: bytes = SAME) -> Packed:
-    return Packed(id=id, role="user", parts=[], metadata={}, body=b"", digest=digest, tokens=0)
+    return Packed(
+        id=id,
+        role="user",
+        parts=[],
+        metadata={},
+        body=b"",
+        digest=digest,
+        tokens=0,
+        is_ours=False,
+    )
 
 
 def plan(

@@ -41,7 +41,7 @@ from sapwood.rules.codec import (
 )
 from sapwood.rules.tokens import MAX_TOKENS, estimate_parts
 
-relaxed = settings(deadline=None)
+relaxed = settings(deadline=None, max_examples=max(150, settings().max_examples))
 
 numbers = (
     st.integers()
@@ -141,6 +141,11 @@ def test_a_message_keeps_an_id_and_tokens_or_gets_them() -> None:
     given_none = packed(part, id=None)
     assert (given_none.id, given_none.tokens) == ("made", estimate_parts([part]))
     assert packed(part, tokens=0).tokens == 0
+
+
+def test_only_an_id_made_here_is_ours() -> None:
+    assert packed(id=None).is_ours
+    assert not packed(id="m").is_ours
 
 
 def test_a_batch_is_packed_in_order() -> None:
@@ -263,6 +268,17 @@ def test_the_first_of_several_wrong_places_is_named() -> None:
 )
 def test_a_wrong_type_in_a_part_is_refused_with_its_path(part: Part, path: str) -> None:
     assert refused(TextPart(text="a"), part).path == f"parts[1].{path}"
+
+
+@pytest.mark.parametrize("text", ["\ud800", "a\udfffb", "漢\ud83d"])
+def test_a_lone_surrogate_in_plain_text_is_refused_with_its_path(text: str) -> None:
+    assert refused(TextPart(text="a"), TextPart(text=text)).path == "parts[1].text"
+
+
+def test_a_mapping_that_only_equals_an_empty_object_is_refused() -> None:
+    assert refused(TextPart(text="a"), metadata=UserDict()).path == "metadata"
+    extra: Any = UserDict()
+    assert refused(TextPart(text="a", extra=extra)).path == "parts[0].extra"
 
 
 @pytest.mark.parametrize("part", ["text", {"type": "text", "text": "a"}, None, 5, Body([])])
@@ -436,6 +452,17 @@ def test_a_digest_is_the_same_exactly_for_the_same_content(one: Any, other: Any)
     same = one == other
     digests = [digest(role, Body(parts, metadata)) for role, parts, metadata in (one, other)]
     assert (digests[0] == digests[1]) == same
+
+
+plain_text = st.lists(st.builds(TextPart, text=st.text()), max_size=3)
+
+
+@relaxed
+@given(plain_text | st.lists(parts, max_size=3), st.just({}) | json_objects)
+def test_a_digest_is_that_of_what_is_stored(given_parts: list[Part], metadata: Any) -> None:
+    one = packed(*given_parts, metadata=metadata)
+    assert one.digest == digest("user", Body(given_parts, metadata))
+    assert one.digest == digest("user", decode_body(one.body, "m"))
 
 
 def test_a_digest_tells_role_parts_and_metadata_apart() -> None:

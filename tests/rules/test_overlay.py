@@ -10,7 +10,7 @@ from sapwood.rules.tree import Place, Span
 
 from .growth import Tree, a_place, places_in, staircase, trees
 
-relaxed = settings(deadline=None)
+relaxed = settings(deadline=None, max_examples=max(150, settings().max_examples))
 
 
 class Overlays:

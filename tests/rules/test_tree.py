@@ -20,7 +20,7 @@ from sapwood.rules.tree import (
 
 from .growth import Tree, a_place, places_in, staircase, trees
 
-relaxed = settings(deadline=None)
+relaxed = settings(deadline=None, max_examples=max(150, settings().max_examples))
 NESTINGS = [1, 2, 63, 64, 65, 66, 127, 128, 129, 130, 193, 300]
 
 

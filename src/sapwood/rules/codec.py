@@ -19,6 +19,7 @@ MAX_MESSAGE_BYTES = 8 * 1024 * 1024
 # How deep a decoder gets depends on the interpreter and on its caller's stack: what is stored
 # must be readable by all of them.
 MAX_NESTING = 500
+USUAL_ROLES = frozenset({"user", "assistant", "system", "developer", "tool"})
 
 
 class Body(msgspec.Struct, omit_defaults=True, gc=False):
@@ -66,7 +67,8 @@ def pack(
     else:
         check_name(id, "message id")
     role = message.role
-    check_role(role)
+    if type(role) is not str or role not in USUAL_ROLES:
+        check_role(role)
     body = Body(_listed(message.parts, "parts"), message.metadata)
     is_plain = _is_plain(body)
     data = encode_body(body, max_bytes, is_plain)
@@ -194,7 +196,9 @@ def decode_json(data: bytes, where: str) -> Any:
 
 
 def _may_be_deep(data: bytes) -> bool:
-    return data.count(b"{") + data.count(b"[") > MAX_NESTING
+    return len(data) > 2 * MAX_NESTING and (
+        len(data) - len(data.translate(None, b"{[")) > MAX_NESTING
+    )
 
 
 def _nesting(values: Iterable[Any]) -> int:
