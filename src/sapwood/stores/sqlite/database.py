@@ -23,7 +23,6 @@ from .messages import renew_stale
 from .migrate import migrate, refuse_foreign
 from .readers import Readers
 from .sweep import sweep_chunk
-from .unit import SqliteUnit
 from .writer import Outcome, Work, Writer
 
 T = TypeVar("T")
@@ -52,15 +51,16 @@ class Database(Runner):
         self._sweeper: threading.Thread | None = None
         self._sweeper_guard = threading.Lock()
         self._stop_sweeping = threading.Event()
-        tx = self._open_writer(durability)
+        tx, has_work_left = self._open_writer(durability)
         self._is_read_only = tx.raw.readonly("main")
         self._writer = Writer(tx, self.path, patience_s)
         self._readers = Readers(self._open_reader, self.path, MOST_READERS)
         _open_databases.add(self)
-        if not self._is_read_only and self._readers.read(_has_work_left):
+        if has_work_left and not self._is_read_only:
             self.sweep_soon()
 
-    def _open_writer(self, durability: Durability) -> Connection:
+    def _open_writer(self, durability: Durability) -> tuple[Connection, bool]:
+        """Open and migrate; tell also whether a deletion left work to be done."""
         folder = Path(self.path).parent
         if not folder.is_dir():
             raise StoreUnavailableError(f"there is no folder {str(folder)!r}: create it first")
@@ -71,13 +71,13 @@ class Database(Runner):
             if not tx.raw.readonly("main"):
                 make_durable(tx, self.path, durability, self._patience_s)
             migrate(tx, self.path)
+            return tx, bool(tx.value("SELECT EXISTS (SELECT 1 FROM sweep)"))
         except BaseException as error:
             if tx is not None:
                 tx.close()
             if isinstance(error, apsw.Error):
                 raise translate(error, self.path) from error
             raise
-        return tx
 
     def _open_reader(self) -> Connection:
         return open_reader(self.path, self._clock, self._patience_s, self._vfs)
@@ -168,10 +168,6 @@ class Database(Runner):
             f"{self.path} was opened before this process was forked: "
             "SQLite cannot be carried over, open it again in the child"
         )
-
-
-def _has_work_left(unit: SqliteUnit) -> bool:
-    return bool(unit.tx.value("SELECT EXISTS (SELECT 1 FROM sweep)"))
 
 
 _open_databases: weakref.WeakSet[Database] = weakref.WeakSet()

@@ -9,7 +9,8 @@ from ...model import Document
 from .connection import Connection
 from .lookup import SessionRow, get_session
 from .owners import find_owner, own_number
-from .sums import PINS_KEY, renew_context
+from .sums import renew_context
+from .view import PINS_KEY
 
 _COLUMNS = "version, key, updated_at, expires_at, value"
 _FIND = f"SELECT {_COLUMNS} FROM document WHERE owner = ? AND session = ? AND key = ?"

@@ -53,7 +53,7 @@ _FIND_SESSION = (
 FEW_IDS = 8
 _FIND_ALL_OWN = (
     "SELECT m.id, m.pos, m.home, m.digest FROM json_each(?1) j"
-    " JOIN message m ON m.home = ?2 AND m.id = j.value"
+    " CROSS JOIN message m ON m.home = ?2 AND m.id = j.value"
 )
 _FIND_SEEN = "SELECT pos, home, digest FROM message WHERE home = ? AND id = ?"
 

@@ -10,7 +10,7 @@ from ...rules.codec import Packed
 from ...rules.tree import is_on_path, place_at
 from . import appending, reading
 from .connection import Connection
-from .feed import KIND_DELETE, KIND_UPDATE, latest_seq, record_change
+from .feed import KIND_DELETE, KIND_UPDATE, record_change
 from .lookup import (
     SESSION_COLUMNS,
     Seen,
@@ -68,14 +68,18 @@ class SqliteMessages:
                 f"message {message.id!r} belongs to another session: edit it there, "
                 "or append a new one"
             )
-        old = self._tx.value("SELECT tokens FROM message WHERE pos = ?", (seen.pos,))
+        delta = message.tokens - self._tokens(seen.pos)
         self._tx.run(
             "UPDATE message SET role = ?, tokens = ?, body = ?, version = version + 1"
             " WHERE pos = ?",
             (message.role, message.tokens, message.body, seen.pos),
         )
-        self._note_change(row, [(seen.pos, message.tokens - old)], KIND_UPDATE)
+        self._note_change(row, [(seen.pos, delta)], KIND_UPDATE)
         return self._at(seen.pos, {row.home: row.id})
+
+    def _tokens(self, pos: int) -> int:
+        tokens: int = self._tx.value("SELECT tokens FROM message WHERE pos = ?", (pos,))
+        return tokens
 
     def delete(self, owner: str, session: str, ids: Sequence[str]) -> Deleted:
         """Erase messages."""
@@ -105,7 +109,7 @@ class SqliteMessages:
 
     def _erase(self, seen: Seen) -> int:
         """Empty a position; give the tokens that it held."""
-        tokens: int = self._tx.value("SELECT tokens FROM message WHERE pos = ?", (seen.pos,))
+        tokens = self._tokens(seen.pos)
         self._tx.run(
             "UPDATE message SET role = '', tokens = 0, digest = NULL, version = version + 1,"
             " body = NULL WHERE pos = ?",
@@ -137,33 +141,35 @@ class SqliteMessages:
     def _note_change(self, row: SessionRow, deltas: list[tuple[int, int]], kind: int) -> None:
         """Keep the sums right after messages changed: in place at an end, as edits elsewhere."""
         now = self._tx.clock()
+        is_shared = False
         for pos, delta in deltas:
             record_change(self._tx, row, kind, pos, pos, now)
-            self._keep_sum(row, pos, delta)
-        shared = self._tx.value(
-            "SELECT 1 FROM session WHERE tree = ? AND number <> ?", (row.tree, row.number)
-        )
-        if shared:
+            is_shared = self._keep_sum(row, pos, delta)
+        if is_shared:
             self._tx.run("INSERT OR IGNORE INTO stale VALUES (?)", (row.tree,))
         self._renew(row, deltas)
 
-    def _keep_sum(self, row: SessionRow, pos: int, delta: int) -> None:
-        ends_here = not self._tx.value(
-            "SELECT EXISTS (SELECT 1 FROM message WHERE pos = ?)"
-            " OR EXISTS (SELECT 1 FROM segment WHERE parent = ?)",
-            (pos + 1, pos),
+    def _keep_sum(self, row: SessionRow, pos: int, delta: int) -> bool:
+        """Note one message's change; tell whether other sessions may see it, too."""
+        seq = self._tx.raw.last_insert_rowid()
+        is_followed, is_shared = self._tx.row(
+            "SELECT EXISTS (SELECT 1 FROM message WHERE pos = ?1 + 1)"
+            " OR EXISTS (SELECT 1 FROM segment WHERE parent = ?1),"
+            " EXISTS (SELECT 1 FROM session WHERE tree = ?2 AND number <> ?3)",
+            (pos, row.tree, row.number),
         )
-        if ends_here:
+        if is_followed and delta and not row.edited:
+            self._tx.run("UPDATE session SET edited = 1 WHERE tree = ?", (row.tree,))
+        if delta and not is_followed:
             self._tx.run(
                 "UPDATE message SET path_tokens = path_tokens + ? WHERE pos = ?", (delta, pos)
             )
-        elif delta and not row.edited:
-            self._tx.run("UPDATE session SET edited = 1 WHERE tree = ?", (row.tree,))
         self._tx.run(
-            "INSERT INTO edit VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE"
+            "INSERT INTO edit VALUES (?, ?, ?) ON CONFLICT DO UPDATE"
             " SET delta = delta + excluded.delta, seq = excluded.seq",
-            (pos, 0 if ends_here else delta, latest_seq(self._tx)),
+            (pos, delta if is_followed else 0, seq),
         )
+        return bool(is_shared)
 
     def _renew(self, row: SessionRow, deltas: list[tuple[int, int]]) -> None:
         """Bring this session's own figure up to date."""

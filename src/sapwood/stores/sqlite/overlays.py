@@ -20,7 +20,8 @@ from .connection import Connection
 from .lookup import SessionRow, find_seen, get_pos, get_session, no_message
 from .position import MAX_DEPTH, bounds, pack_place, unpack_place
 from .rows import OVERLAY_COLUMNS, overlay_of
-from .sums import path_tokens, renew_context, visible
+from .sums import deltas_between, path_tokens, renew_context
+from .view import View
 
 
 class SqliteOverlays:
@@ -154,7 +155,7 @@ class SqliteOverlays:
 
     def _from(self, row: SessionRow, leaf: int, last: _End) -> Iterator[Span | Cover]:
         """Give what is visible from the range's last entry upwards; nothing if it is not shown."""
-        items = visible(self._tx, row, leaf)
+        items = View(self._tx, row).visible(leaf)
         for item in items:
             if last.is_in(item):
                 if isinstance(item, Span):
@@ -174,9 +175,7 @@ class SqliteOverlays:
 
     def _tokens_between(self, span: Span) -> int:
         first, last = bounds(span)
-        total: int = self._tx.value(
-            "SELECT coalesce(sum(delta), 0) FROM edit WHERE pos BETWEEN ? AND ?", (first, last)
-        )
+        total = deltas_between(self._tx, first, last)
         running: int
         own: int
         running, own = self._tx.row(

@@ -10,10 +10,11 @@ from ...rules.overlay import Cover, clip
 from ...rules.tree import Span, spans_up
 from .connection import Connection
 from .feed import latest_seq
-from .lookup import SessionRow, get_pos, get_session, id_at
+from .lookup import get_pos, get_session, id_at
 from .position import bounds, unpack_place
-from .rows import MESSAGE_COLUMNS, OVERLAY_COLUMNS, Names, message_of, overlay_of
-from .sums import is_stale, pinned_under, sum_of, visible
+from .rows import MESSAGE_COLUMNS, Names, message_of, overlay_of
+from .sums import is_stale, sum_of
+from .view import View
 
 _SELECT = (
     f"SELECT {MESSAGE_COLUMNS} FROM message m"
@@ -28,14 +29,15 @@ def read(tx: Connection, owner: str, session: str, query: Read) -> History:
     """Read a path as the contract says."""
     row = get_session(tx, owner, session)
     leaf = row.tip if query.leaf is None else get_pos(tx, row, query.leaf)
-    items: Iterable[Span | Cover] = visible(tx, row, leaf)
+    view = View(tx, row)
+    items: Iterable[Span | Cover] = view.visible(leaf)
     known_context = leaf == row.tip and row.context is not None and not is_stale(tx, row)
     if not known_context or not query.overlays:
         items = list(items)
-    shown = items if query.overlays else spans_up(unpack_place(leaf), tx.lineage)
-    window = _Window(tx, row, query)
+    shown = items if query.overlays else spans_up(unpack_place(leaf), view.lineage)
+    window = _Window(view, query)
     window.fill(shown)
-    context = row.context if known_context else sum_of(tx, row, items)
+    context = row.context if known_context else sum_of(view, items)
     assert context is not None
     return History(
         entries=window.entries,
@@ -51,11 +53,11 @@ def read(tx: Connection, owner: str, session: str, query: Read) -> History:
 class _Window:
     """The entries of a read, taken from one end until a limit is met."""
 
-    def __init__(self, tx: Connection, session: SessionRow, query: Read) -> None:
-        self._tx = tx
-        self._session = session
+    def __init__(self, view: View, query: Read) -> None:
+        self._view = view
+        self._tx = view.tx
         self._query = query
-        self._names: Names = {session.home: session.id}
+        self._names: Names = {view.session.home: view.session.id}
         self.entries: list[Entry] = []
         self.bytes = 0
         self.more = False
@@ -115,18 +117,15 @@ class _Window:
         after, before = self._query.after, self._query.before
         if cover.last.depth <= after or (before is not None and cover.first.depth >= before):
             return
-        row = self._tx.row(
-            f"SELECT {OVERLAY_COLUMNS} FROM overlay o WHERE number = ?", (cover.number,)
-        )
         pinned, pinned_bytes = self._pinned(cover)
-        summary = Summary(overlay=overlay_of(row), pinned=pinned)
+        summary = Summary(overlay=overlay_of(self._view.overlay(cover)), pinned=pinned)
         if self._has_room(len(summary.text.encode()) + pinned_bytes):
             self.entries.append(summary)
 
     def _pinned(self, cover: Cover) -> tuple[list[Message], int]:
         rows = [
             self._tx.row(f"SELECT {MESSAGE_COLUMNS} FROM message m WHERE pos = ?", (pos,))
-            for pos in pinned_under(self._tx, self._session, cover)
+            for pos in self._view.pinned_under(cover)
         ]
         messages = [message_of(self._tx, row, self._names) for row in rows]
         return messages, sum(len(row[-1]) for row in rows)

@@ -15,6 +15,7 @@ OVERLAY_COLUMNS = (
     "o.number, o.id, o.first, o.last, o.tokens, o.covered_tokens, o.created_by, o.created_at,"
     " o.metadata, o.summary"
 )
+TOKENS_IN_OVERLAY = 4
 
 Names = dict[int, str | None]
 """The sessions behind home numbers, as far as they are known."""
@@ -50,7 +51,7 @@ def overlay_of(row: tuple[Any, ...]) -> Overlay:
         summary=summary,
         tokens=tokens,
         covered_tokens=covered,
-        metadata=decode_json(metadata, f"the metadata of overlay {id!r}"),
+        metadata={} if metadata == b"{}" else decode_json(metadata, f"overlay {id!r}"),
         created_by=created_by,
         created_us=created_at,
     )

@@ -8,6 +8,7 @@ is told anything before the commit.
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -20,6 +21,8 @@ from .checkpoint import LogKeeper
 from .connection import Connection
 from .failure import translate
 from .unit import SqliteUnit
+
+logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Work = Callable[[SqliteUnit], Any]
@@ -146,8 +149,13 @@ class Writer:
         tx.run("RELEASE work")
 
     def _roll_back(self) -> None:
-        if not self._is_closed and self._tx.raw.in_transaction:
+        if self._is_closed or not self._tx.raw.in_transaction:
+            return
+        try:
             self._tx.run("ROLLBACK")
+        except apsw.Error:
+            # The caller is told why the work failed, which is what it can act on.
+            logger.warning("%s: rolling back failed", self._where, exc_info=True)
 
     def _refuse_if_closed(self) -> None:
         if self._is_closed:

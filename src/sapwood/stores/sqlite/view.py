@@ -1,0 +1,96 @@
+"""What a session shows at a leaf: spans of messages, overlays, and the pins under them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from ...errors import StoreCorruptError
+from ...rules.overlay import Cover, resolve_up
+from ...rules.tree import Place, Span, is_on_path, spans_up
+from .connection import Connection
+from .lookup import SessionRow, find_seen
+from .position import bounds, pack_place, unpack_place
+from .rows import OVERLAY_COLUMNS
+
+PINS_KEY = "pins"
+
+_DEEPEST = (
+    f"SELECT {OVERLAY_COLUMNS} FROM in_force f JOIN overlay o ON o.number = f.overlay"
+    " WHERE f.session = ? AND f.last BETWEEN ? AND ?"
+    " ORDER BY f.last DESC, f.first_depth ASC, f.overlay DESC LIMIT 1"
+)
+
+
+class View:
+    """A session's way of seeing its tree; whatever it looks up, it looks up once."""
+
+    def __init__(self, tx: Connection, session: SessionRow) -> None:
+        self.tx = tx
+        self.session = session
+        self._lineages: dict[int, list[Place]] = {}
+        self._overlays: dict[int, tuple[Any, ...]] = {}
+        self._pins: list[Place] | None = None
+
+    def lineage(self, segment: int) -> list[Place]:
+        """Give a segment's lineage."""
+        found = self._lineages.get(segment)
+        if found is None:
+            found = self._lineages[segment] = self.tx.lineage(segment)
+        return found
+
+    def visible(self, leaf: int) -> Iterator[Span | Cover]:
+        """Give what is shown at a leaf, from the leaf upwards."""
+        place = unpack_place(leaf)
+        if not self.session.overlays:
+            return spans_up(place, self.lineage)
+        return resolve_up(place, self.lineage, self._deepest)
+
+    def _deepest(self, span: Span) -> Cover | None:
+        row = self.tx.row(_DEEPEST, (self.session.number, *bounds(span)))
+        if row is None:
+            return None
+        number, _, first, last = row[:4]
+        self._overlays[number] = row
+        begin, end = unpack_place(first), unpack_place(last)
+        assert begin is not None
+        assert end is not None
+        return Cover(number, begin, end)
+
+    def overlay(self, cover: Cover) -> tuple[Any, ...]:
+        """Give the row of an overlay that is shown."""
+        return self._overlays[cover.number]
+
+    def pinned_under(self, cover: Cover) -> list[int]:
+        """Give the positions of the live pinned messages that an overlay covers, by depth."""
+        if self._pins is None:
+            self._pins = self._find_pins()
+        return [
+            pack_place(place)
+            for place in self._pins
+            if cover.first.depth <= place.depth <= cover.last.depth
+            and is_on_path(place, cover.last, self.lineage)
+        ]
+
+    def _find_pins(self) -> list[Place]:
+        seen = (find_seen(self.tx, self.session, id) for id in self._pinned_ids())
+        places = {unpack_place(it.pos) for it in seen if it and it.digest is not None}
+        return sorted((place for place in places if place), key=lambda place: place.depth)
+
+    def _pinned_ids(self) -> list[str]:
+        session = self.session
+        data = self.tx.value(
+            "SELECT value FROM document WHERE owner = ? AND session = ? AND key = ?"
+            " AND (expires_at IS NULL OR expires_at > ?)",
+            (session.owner, session.number, PINS_KEY, self.tx.clock()),
+        )
+        if data is None:
+            return []
+        try:
+            ids = json.loads(data)
+        except ValueError as error:
+            raise StoreCorruptError(f"the pins of session {session.id!r} are not JSON") from error
+        if not isinstance(ids, list) or not all(isinstance(id, str) for id in ids):
+            raise StoreCorruptError(f"the pins of session {session.id!r} are not a list of ids")
+        return ids
