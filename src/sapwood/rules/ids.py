@@ -14,12 +14,13 @@ MAX_NAME_BYTES = 256
 class IdMaker:
     """Makes ids that sort by the time they were made, also within one microsecond.
 
-    Thirty hexadecimal digits: fourteen of microseconds, sixteen of randomness.
+    Thirty hexadecimal digits: fourteen of microseconds, which only ever rise, and sixteen that are
+    drawn once and are this maker's own. One maker must not be used on both sides of a fork.
     """
 
     def __init__(self, clock: Callable[[], int], entropy: Callable[[int], bytes]) -> None:
         self._clock = clock
-        self._entropy = entropy
+        self._mark = entropy(8).hex()
         self._lock = threading.Lock()
         self._last = 0
 
@@ -28,7 +29,7 @@ class IdMaker:
         with self._lock:
             now = self._clock()
             self._last = last = now if now > self._last else self._last + 1
-        return f"{last:014x}{self._entropy(8).hex()}"
+        return f"{last:014x}{self._mark}"
 
 
 def check_name(value: str, what: str) -> None:

@@ -19,16 +19,16 @@ MEDIA_TOKENS = {"image": 1_000, "audio": 1_500, "video": 5_000, "application": 2
 OTHER_MEDIA_TOKENS = 500
 
 _MARKS = bytes(b for b in range(33, 127) if not chr(b).isalpha())
-_LEAD_OF_TWO = bytes(range(0xC2, 0xE0))
-_LEAD_OF_THREE = bytes(range(0xE0, 0xF0))
-_LEAD_OF_FOUR = bytes(range(0xF0, 0xF5))
+_CONTINUATION = bytes(range(0x80, 0xC0))
+_LEAD = bytes(range(0xC0, 0x100))
 
 
 def estimate_text(text: str) -> int:
     """Estimate the tokens of a text.
 
-    Letters and blanks go about 4.5 to a token, digits and punctuation 1.9; an alphabetic
-    character of two bytes counts 0.6, a Chinese, Japanese or Korean one 1, an emoji 2.
+    Letters and blanks go about 4.5 to a token, digits and punctuation 1.9. Beyond ASCII, what a
+    character costs grows with its bytes: an accented letter 0.6, a Chinese, Japanese or Korean
+    character 1, an emoji 1.4.
     """
     return _estimate_utf8(text.encode("utf-8", "replace"))
 
@@ -39,11 +39,10 @@ def _estimate_utf8(data: bytes) -> int:
     plain = len(data.translate(None, _MARKS))
     weight = (size - plain) * 477
     if not data.isascii():
-        two = size - len(data.translate(None, _LEAD_OF_TWO))
-        three = size - len(data.translate(None, _LEAD_OF_THREE))
-        four = size - len(data.translate(None, _LEAD_OF_FOUR))
-        weight += two * 540 + three * 900 + four * 1800
-        plain -= two * 2 + three * 3 + four * 4
+        continued = size - len(data.translate(None, _CONTINUATION))
+        begun = size - len(data.translate(None, _LEAD))
+        weight += begun * 180 + continued * 360
+        plain -= begun + continued
     return -(-(weight + plain * 200) // 900)
 
 

@@ -34,6 +34,9 @@ class Connection:
         self.clock = clock
         self._cursor = raw.cursor()
         self._execute = self._cursor.execute
+        # Not a method of its own: a statement that gives no rows is run by executing it, and
+        # this is called for every row that is written.
+        self.run: Callable[[str, Args], object] = self._cursor.execute
 
     def rows(self, sql: str, args: Args = ()) -> list[Any]:
         """Run a statement and give all its rows."""
@@ -49,10 +52,6 @@ class Connection:
         """Run a statement and give the first column of its first row, or None."""
         rows = self._execute(sql, args).fetchall()
         return rows[0][0] if rows else None
-
-    def run(self, sql: str, args: Args = ()) -> None:
-        """Run a statement that gives no rows."""
-        self._execute(sql, args)
 
     def run_many(self, sql: str, rows: Iterable[Args]) -> None:
         """Run a statement once for each row of arguments."""

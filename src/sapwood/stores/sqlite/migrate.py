@@ -69,17 +69,17 @@ def migrate(tx: Connection, path: str) -> int:
             "open it once where it can be"
         )
     _back_up_before(tx, path)
-    tx.run("BEGIN IMMEDIATE")
+    tx.run("BEGIN IMMEDIATE", ())
     try:
         # Another process may have been first while this one waited for the lock.
         current = _current(tx, path, newest)
         for step in steps:
             if step.version > current:
                 _apply(tx, step, is_first=current == 0 and step is steps[0])
-        tx.run("COMMIT")
+        tx.run("COMMIT", ())
     except BaseException:
         if tx.raw.in_transaction:
-            tx.run("ROLLBACK")
+            tx.run("ROLLBACK", ())
         raise
     return newest
 
@@ -111,7 +111,7 @@ def _refuse_other_text(tx: Connection, path: str, steps: list[Step]) -> None:
 
 def _apply(tx: Connection, step: Step, is_first: bool) -> None:
     if is_first:
-        tx.run(_RECORDS)
+        tx.run(_RECORDS, ())
         tx.rows(f"PRAGMA application_id = {APPLICATION_ID}")
     tx.rows(step.sql)
     tx.run(

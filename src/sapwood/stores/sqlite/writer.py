@@ -74,7 +74,7 @@ class Writer:
 
     def write(self, work: Callable[[SqliteUnit], T]) -> T:
         """Run and commit a piece of work: at once if the writer is free, else with others."""
-        if not self._jobs and self._lock.acquire(blocking=False):
+        if not self._jobs and self._lock.acquire(False):
             try:
                 return self._commit_one(work)
             finally:
@@ -101,9 +101,9 @@ class Writer:
         self._refuse_if_closed()
         tx = self._tx
         try:
-            tx.run("BEGIN IMMEDIATE")
+            tx.run("BEGIN IMMEDIATE", ())
             result = work(self.unit)
-            tx.run("COMMIT")
+            tx.run("COMMIT", ())
         except BaseException as error:
             self._roll_back()
             if isinstance(error, apsw.Error):
@@ -115,10 +115,10 @@ class Writer:
     def _commit_group(self, works: Sequence[Work], outcomes: Sequence[Outcome]) -> None:
         try:
             self._refuse_if_closed()
-            self._tx.run("BEGIN IMMEDIATE")
+            self._tx.run("BEGIN IMMEDIATE", ())
             for work, outcome in zip(works, outcomes, strict=True):
                 self._run_in_savepoint(work, outcome)
-            self._tx.run("COMMIT")
+            self._tx.run("COMMIT", ())
         except BaseException as error:  # noqa: BLE001  told to every caller
             # Nothing of the group is stored: every caller is told, also those whose part went well.
             self._roll_back()
@@ -138,21 +138,21 @@ class Writer:
 
     def _run_in_savepoint(self, work: Work, outcome: Outcome) -> None:
         tx = self._tx
-        tx.run("SAVEPOINT work")
+        tx.run("SAVEPOINT work", ())
         try:
             outcome.result = work(self.unit)
         except BaseException as error:
             if not tx.raw.in_transaction:
                 raise
             outcome.error = self._told(error)
-            tx.run("ROLLBACK TO work")
-        tx.run("RELEASE work")
+            tx.run("ROLLBACK TO work", ())
+        tx.run("RELEASE work", ())
 
     def _roll_back(self) -> None:
         if self._is_closed or not self._tx.raw.in_transaction:
             return
         try:
-            self._tx.run("ROLLBACK")
+            self._tx.run("ROLLBACK", ())
         except apsw.Error:
             # The caller is told why the work failed, which is what it can act on.
             logger.warning("%s: rolling back failed", self._where, exc_info=True)

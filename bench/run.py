@@ -1,0 +1,120 @@
+"""Measure sapwood against the raw driver: `make bench`, or `bench/run.py --only WORD`."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from statistics import median
+
+import append_rows
+import async_rows
+import branch_rows
+import crowd_rows
+import footprint_rows
+import history_rows
+import overlay_rows
+import session_rows
+import write_rows
+from commit import Commits
+from report import chart, line, machine, table, write_json
+from row import JUDGED_FROM_US, Finding, Row
+from svg import write_svg
+from world import World
+
+HERE = Path(__file__).parent
+WORK = HERE / "work"
+
+Work = Callable[[World], Iterable[Row]]
+
+WORKS: dict[str, Work] = {
+    "append sync full": append_rows.append_one_full,
+    "append sync normal": append_rows.append_one_normal,
+    "append async": async_rows.append_async,
+    "ticker": async_rows.ticker,
+    "append deep": append_rows.append_deep,
+    "append among many": append_rows.append_among_many,
+    "crowd of tasks, 64 sessions": crowd_rows.tasks_to_many,
+    "crowd of tasks, one session": crowd_rows.tasks_to_one,
+    "crowd of threads": crowd_rows.threads,
+    "batch": write_rows.append_batch,
+    "update": write_rows.update_last,
+    "branches": branch_rows.regenerate,
+    "history": history_rows.histories,
+    "last 50": history_rows.last_50,
+    "path of branches": branch_rows.path_of_branches,
+    "path of segments": branch_rows.path_of_segments,
+    "overlays one": overlay_rows.one_summary,
+    "overlays nested": overlay_rows.nested_summaries,
+    "overlays alternating": overlay_rows.alternating_summaries,
+    "context": history_rows.context_estimates,
+    "fork": session_rows.forks,
+    "delete": session_rows.delete_large,
+    "import": footprint_rows.imports,
+    "memory": footprint_rows.stream,
+    "disk": footprint_rows.on_disk,
+}
+
+
+def main() -> int:
+    """Measure, tell, and say whether all judged bars hold."""
+    options = _options()
+    shutil.rmtree(WORK, ignore_errors=True)
+    WORK.mkdir()
+    try:
+        findings = _measure(World(WORK, quick=options.quick), options.only)
+    finally:
+        shutil.rmtree(WORK, ignore_errors=True)
+    if not findings:
+        print(f"nothing is called {options.only!r}: there are {', '.join(WORKS)}")
+        return 2
+    commit_us = median(finding.raw_commit_us for finding in findings)
+    print(f"\n{table(findings)}\n\n{chart([finding.row for finding in findings])}\n")
+    if not options.only and not options.quick:
+        write_json(HERE / "latest.json", findings, commit_us)
+        write_svg(HERE / "latest.svg", findings, commit_us)
+    return _judge(findings, commit_us)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default="", metavar="WORD", help="run what has WORD in its name")
+    parser.add_argument("--quick", action="store_true", help="smaller and less exact")
+    return parser.parse_args()
+
+
+def _measure(world: World, only: str) -> list[Finding]:
+    print(", ".join(f"{name} {value}" for name, value in machine().items()))
+    commits = Commits(world)
+    before = commits.p50_us()
+    print(f"one raw commit costs {before:.0f} µs", flush=True)
+    findings: list[Finding] = []
+    for work in (work for name, work in WORKS.items() if only in name):
+        rows = list(work(world))
+        after = commits.p50_us()
+        # Load from outside only ever adds to what a commit costs.
+        found = [Finding(row=row, raw_commit_us=min(before, after)) for row in rows]
+        print(*map(line, found), sep="\n", flush=True)
+        findings += found
+        before = after
+    return findings
+
+
+def _judge(findings: list[Finding], commit_us: float) -> int:
+    print(f"one raw commit costs {commit_us:.0f} µs, the median over the rows")
+    passed_over = [it for it in findings if it.row.is_at_full and not it.is_judged]
+    if passed_over:
+        print(
+            f"{len(passed_over)} bars at synchronous=FULL were not judged: "
+            f"a raw commit cost less than {JUDGED_FROM_US:.0f} µs beside them"
+        )
+    broken = [finding.row.work for finding in findings if finding.is_broken]
+    for work in broken:
+        print(f"the bar does not hold: {work}")
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

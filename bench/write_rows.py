@@ -1,0 +1,106 @@
+"""Other writes from one thread: batches, and updates while a message streams in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import cycle, islice
+from statistics import median
+
+from measure import ROUNDS, take_turns
+from messages import TEXT_BYTES, messages, text
+from raw import RawTable, new_id
+from row import Row, faster, slower
+from world import BATCH, OWNER, SESSION, World, go_round
+
+from sapwood.model import NewMessage, TextPart
+from sapwood.stores.sqlite import SqliteStore
+
+BATCHES = 5
+SPARE = 20
+UPDATES = 100
+
+
+def append_batch(world: World) -> Iterator[Row]:
+    """Append 1,000 messages in one call, against a raw batch in one transaction."""
+    count = max(world.times(BATCHES), 3)
+    path, store = world.new_store("batch")
+    table = world.new_raw("batch")
+    new = list(messages(BATCH))
+    rows = table.endless(new)
+    ready = iter([list(islice(rows, BATCH)) for _ in range(ROUNDS * count + SPARE)])
+
+    def ours() -> None:
+        store.append(OWNER, SESSION, new)
+
+    def raw() -> None:
+        table.append_all(next(ready))
+
+    go_round(path, ours)
+    go_round(table.path, raw)
+    turns = take_turns(ours, raw, count)
+    yield faster(
+        "append 1,000 messages in one call",
+        [1e6 * BATCH / median(times) for times in turns.ours],
+        [1e6 * BATCH / median(times) for times in turns.raw],
+        0.5,
+        times=turns.ours,
+    )
+    store.close()
+    table.close()
+
+
+def update_last(world: World) -> Iterator[Row]:
+    """Update the last message as it grows, against a raw update and commit."""
+    path, store = world.new_store("update")
+    table = world.new_raw("update")
+    ours, raw = _Streaming(store), _RawStreaming(table)
+
+    def next_message() -> None:
+        ours.begin()
+        raw.begin()
+
+    next_message()
+    go_round(path, ours.grow)
+    go_round(table.path, raw.grow)
+    turns = take_turns(ours.grow, raw.grow, world.times(UPDATES), before_round=next_message)
+    yield slower("update of the last message as it streams in", turns, 1.5, at_full=True)
+    store.close()
+    table.close()
+
+
+def _growing(id: str) -> list[NewMessage]:
+    """Give a message as it streams in, a few bytes more each time."""
+    whole = text(TEXT_BYTES, seed=1)
+    ends = range(6, len(whole), 6)
+    return [NewMessage(id=id, role="assistant", parts=[TextPart(text=whole[:n])]) for n in ends]
+
+
+class _Streaming:
+    def __init__(self, store: SqliteStore) -> None:
+        self._store = store
+
+    def begin(self) -> None:
+        """Append the message that will grow."""
+        states = _growing(new_id())
+        self._store.append(OWNER, SESSION, states[:1])
+        self._states = cycle(states)
+
+    def grow(self) -> None:
+        """Update it."""
+        self._store.update_message(OWNER, SESSION, next(self._states))
+
+
+class _RawStreaming:
+    def __init__(self, table: RawTable) -> None:
+        self._table = table
+
+    def begin(self) -> None:
+        """Insert the row that will grow."""
+        states = list(self._table.records(_growing(new_id())))
+        self._table.append(states[0])
+        self._pos = states[0][0]
+        self._contents = cycle([(it[3], it[4], it[9]) for it in states])
+
+    def grow(self) -> None:
+        """Update it."""
+        self._table.update(self._pos, next(self._contents))

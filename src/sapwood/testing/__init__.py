@@ -1,0 +1,42 @@
+"""What a store is held to: the contract suite, the oracle, and the state machine.
+
+A third party's store is tested by one class with one fixture:
+
+    class TestMyStore(StoreContract):
+        @pytest.fixture
+        def store(self, clock):
+            with MyStore(clock=clock) as store:
+                yield store
+
+`clock` is a `ManualClock`: a function that gives microseconds, and that tests move by hand. A store
+that reads a server's clock overrides it with a `WaitingClock`. A store that declares DURABLE
+inherits `DurableStoreContract` and also gives the fixture `reopen`.
+"""
+
+import pytest
+
+pytest.register_assert_rewrite(f"{__name__}._async", f"{__name__}._sync", f"{__name__}.machine")
+
+from . import strategies  # noqa: E402
+from ._async.contract import AsyncDurableStoreContract, AsyncStoreContract  # noqa: E402
+from ._sync.contract import DurableStoreContract, StoreContract  # noqa: E402
+from .clock import Clock, ManualClock, WaitingClock  # noqa: E402
+from .counts import COUNTS  # noqa: E402
+from .machine import Place, StoreMachine, machine_for  # noqa: E402
+from .oracle import Oracle  # noqa: E402
+
+__all__ = [
+    "COUNTS",
+    "AsyncDurableStoreContract",
+    "AsyncStoreContract",
+    "Clock",
+    "DurableStoreContract",
+    "ManualClock",
+    "Oracle",
+    "Place",
+    "StoreContract",
+    "StoreMachine",
+    "WaitingClock",
+    "machine_for",
+    "strategies",
+]

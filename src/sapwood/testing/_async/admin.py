@@ -1,0 +1,81 @@
+"""The store as a whole: its capabilities, its health, its end."""
+
+from __future__ import annotations
+
+import pytest
+
+from ...errors import ClosedError
+from ...model import Read, SessionQuery
+from ...store import AsyncStore, Capability
+from ..makers import ADA, cover, fork_of, say
+from .base import AsyncContractBase, grow
+from .calls import SESSION_CALLS, furnish
+from .durability import AsyncDurableContract
+
+
+class AsyncAdminContract(AsyncContractBase):
+    """What operators ask of a store."""
+
+    async def test_what_is_declared_is_tested(self, store: AsyncStore) -> None:
+        assert store.capabilities <= frozenset(Capability)
+        if Capability.DURABLE in store.capabilities:
+            assert isinstance(self, AsyncDurableContract), "inherit DurableStoreContract, too"
+
+    async def test_a_healthy_store_says_so(self, store: AsyncStore) -> None:
+        health = await store.admin.health()
+        assert health.store
+        assert health.version
+        assert health.writable
+
+    async def test_migrating_a_current_store_does_nothing(self, store: AsyncStore) -> None:
+        await furnish(store)
+        version = await store.admin.schema_version()
+        assert await store.admin.migrate() == version
+        assert await store.admin.schema_version() == version
+        assert (await store.read(ADA, "s", Read())).tip == "m3"
+
+    async def test_owners_are_those_that_have_something(self, store: AsyncStore) -> None:
+        assert await store.admin.list_owners() == []
+        await grow(store, owner="bob")
+        await store.put_document(ADA, "k", b"")
+        assert sorted(await store.admin.list_owners()) == [ADA, "bob"]
+
+    async def test_a_check_finds_nothing_wrong_with_what_calls_leave(
+        self, store: AsyncStore
+    ) -> None:
+        assert await store.admin.check() == []
+        await furnish(store)
+        await store.append(ADA, "s", [say("x1"), say("x2")], parent="m1")
+        await store.create_session(ADA, fork_of("s", "x1", id="a"))
+        await store.create_session(ADA, fork_of("a", "m1", id="b"))
+        await store.create_session(ADA, fork_of("s", "m3", id="d", detach=True))
+        await grow(store, "a1", "a2", session="a")
+        await store.update_message(ADA, "s", say("m1", "changed", tokens=50))
+        await store.delete_messages(ADA, "s", ["x1"])
+        await store.add_overlay(ADA, "a", cover("m1", "a1", id="o2"))
+        await store.settle()
+        assert await store.admin.check() == []
+        await store.delete_session(ADA, "s")
+        await store.clear_session(ADA, "a")
+        await store.settle()
+        assert await store.admin.check() == []
+
+    async def test_a_closed_store_says_so_and_may_be_closed_again(self, store: AsyncStore) -> None:
+        await furnish(store)
+        await store.aclose()
+        await store.aclose()
+        for name in ("append", "read", "put_document", "find_messages", "delete_session"):
+            with pytest.raises(ClosedError):
+                await SESSION_CALLS[name](store, ADA, "s")
+        with pytest.raises(ClosedError):
+            await store.find_session(ADA, "s")
+        with pytest.raises(ClosedError):
+            await store.list_sessions(ADA, SessionQuery())
+        with pytest.raises(ClosedError):
+            await store.settle()
+
+    async def test_a_store_closes_at_the_end_of_a_with_block(self, store: AsyncStore) -> None:
+        async with store as same:
+            assert same is store
+        with pytest.raises(ClosedError):
+            await store.find_session(ADA, "s")

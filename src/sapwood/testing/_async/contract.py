@@ -1,0 +1,68 @@
+"""The whole contract, put together."""
+
+from __future__ import annotations
+
+from .admin import AsyncAdminContract
+from .append import AsyncAppendContract, AsyncExpectedTipContract
+from .bad_names import AsyncBadNameContract
+from .bad_values import AsyncBadValueContract
+from .batches import AsyncBatchContract
+from .concurrency import AsyncConcurrencyContract
+from .deletion import AsyncClearContract, AsyncSessionDeletionContract
+from .documents import AsyncDocumentContract
+from .durability import AsyncDurableContract
+from .feed import AsyncFeedContract
+from .forks import AsyncDetachedForkContract, AsyncForkContract
+from .listing import AsyncListingContract
+from .messages import AsyncDeleteContract, AsyncFindContract, AsyncUpdateContract
+from .overlay_checks import AsyncLeaseContract, AsyncOverlayEndContract, AsyncSnapshotContract
+from .overlays import AsyncOverlayContract, AsyncOverlayForkContract, AsyncPinContract
+from .owners import AsyncOwnerContract
+from .reading import AsyncReadContract, AsyncTreeContract, AsyncWindowContract
+from .roundtrip import AsyncRoundTripContract
+from .sessions import AsyncSessionContract
+from .usage import AsyncStatisticsContract, AsyncUsageContract
+
+
+class AsyncStoreContract(
+    AsyncSessionContract,
+    AsyncListingContract,
+    AsyncForkContract,
+    AsyncDetachedForkContract,
+    AsyncAppendContract,
+    AsyncExpectedTipContract,
+    AsyncBatchContract,
+    AsyncFindContract,
+    AsyncUpdateContract,
+    AsyncDeleteContract,
+    AsyncReadContract,
+    AsyncWindowContract,
+    AsyncTreeContract,
+    AsyncOverlayContract,
+    AsyncOverlayForkContract,
+    AsyncPinContract,
+    AsyncOverlayEndContract,
+    AsyncSnapshotContract,
+    AsyncLeaseContract,
+    AsyncDocumentContract,
+    AsyncUsageContract,
+    AsyncStatisticsContract,
+    AsyncFeedContract,
+    AsyncSessionDeletionContract,
+    AsyncClearContract,
+    AsyncOwnerContract,
+    AsyncBadNameContract,
+    AsyncBadValueContract,
+    AsyncRoundTripContract,
+    AsyncConcurrencyContract,
+    AsyncAdminContract,
+):
+    """What every store keeps: inherit it, and override the fixture `store`.
+
+    Let the store read the fixture `clock`; where it has a clock of its own, override that with a
+    `WaitingClock`.
+    """
+
+
+class AsyncDurableStoreContract(AsyncStoreContract, AsyncDurableContract):
+    """What a store that declares DURABLE keeps: override the fixture `reopen`, too."""

@@ -1,0 +1,160 @@
+"""Documents: keyed values with versions that are never used twice, and with an expiry."""
+
+from __future__ import annotations
+
+import pytest
+
+from ...errors import StaleVersionError
+from ...store import AsyncStore
+from ..clock import Clock
+from ..makers import ADA
+from .base import AsyncContractBase, grow
+
+SCOPES = pytest.mark.parametrize("session", [None, "s"])
+
+
+class AsyncDocumentContract(AsyncContractBase):
+    """A document belongs to an owner or to a session."""
+
+    @SCOPES
+    async def test_a_document_is_found_as_it_was_put(
+        self, store: AsyncStore, session: str | None
+    ) -> None:
+        await grow(store)
+        for value in (b"", b"\x00\xff{", bytes(range(256)) * 40):
+            put = await store.put_document(ADA, "k", value, session=session)
+            assert (put.key, put.value, put.expires_us) == ("k", value, None)
+            assert await store.find_document(ADA, "k", session=session) == put
+            assert await store.list_documents(ADA, session=session) == [put]
+
+    async def test_scopes_do_not_mix(self, store: AsyncStore) -> None:
+        await grow(store)
+        await grow(store, session="other")
+        for scope in (None, "s", "other"):
+            assert await store.find_document(ADA, "k", session=scope) is None
+            await store.put_document(ADA, "k", str(scope).encode(), session=scope)
+        for scope in (None, "s", "other"):
+            found = await store.find_document(ADA, "k", session=scope)
+            assert found is not None
+            assert found.value == str(scope).encode()
+        assert await store.delete_document(ADA, "k", session="s") is True
+        assert await store.find_document(ADA, "k", session="other") is not None
+        assert await store.find_document(ADA, "k") is not None
+
+    @SCOPES
+    async def test_a_version_is_never_used_twice(
+        self, store: AsyncStore, clock: Clock, session: str | None
+    ) -> None:
+        await grow(store)
+        versions = [0]
+        for n in range(9):
+            life = 0.5 if n % 3 == 0 else None
+            put = await store.put_document(ADA, "k", b"", session=session, expires_in_s=life)
+            assert put.version > versions[-1]
+            versions.append(put.version)
+            if n % 3 == 0:
+                clock.advance(1)
+            if n % 3 == 1:
+                await store.delete_document(ADA, "k", session=session)
+
+    @SCOPES
+    async def test_versions_rise_over_the_life_of_a_session(
+        self, store: AsyncStore, session: str | None
+    ) -> None:
+        await grow(store)
+        old = await store.put_document(ADA, "k", b"", session=session)
+        await store.delete_session(ADA, "s")
+        await store.settle()
+        await grow(store)
+        new = await store.put_document(ADA, "k", b"", session=session)
+        assert new.version > old.version
+
+    @SCOPES
+    async def test_an_expected_version_is_compared(
+        self, store: AsyncStore, session: str | None
+    ) -> None:
+        await grow(store)
+        with pytest.raises(StaleVersionError):
+            await store.put_document(ADA, "k", b"0", session=session, expected_version=1)
+        assert await store.find_document(ADA, "k", session=session) is None
+        one = await store.put_document(ADA, "k", b"1", session=session, expected_version=0)
+        for version in (0, one.version + 1):
+            with pytest.raises(StaleVersionError):
+                await store.put_document(ADA, "k", b"x", session=session, expected_version=version)
+        assert await store.find_document(ADA, "k", session=session) == one
+        two = await store.put_document(
+            ADA, "k", b"2", session=session, expected_version=one.version
+        )
+        with pytest.raises(StaleVersionError):
+            await store.delete_document(ADA, "k", session=session, expected_version=one.version)
+        assert await store.delete_document(ADA, "k", session=session, expected_version=two.version)
+        with pytest.raises(StaleVersionError):
+            await store.delete_document(ADA, "k", session=session, expected_version=two.version)
+
+    @SCOPES
+    async def test_deleting_tells_whether_it_was_there(
+        self, store: AsyncStore, clock: Clock, session: str | None
+    ) -> None:
+        await grow(store)
+        assert await store.delete_document(ADA, "k", session=session) is False
+        await store.put_document(ADA, "k", b"", session=session)
+        assert await store.delete_document(ADA, "k", session=session) is True
+        assert await store.delete_document(ADA, "k", session=session) is False
+        await store.put_document(ADA, "k", b"", session=session, expires_in_s=0.5)
+        clock.advance(1)
+        assert await store.delete_document(ADA, "k", session=session) is False
+
+    @SCOPES
+    async def test_an_expired_document_is_not_there(
+        self, store: AsyncStore, clock: Clock, session: str | None
+    ) -> None:
+        await grow(store)
+        put = await store.put_document(ADA, "k", b"1", session=session, expires_in_s=2)
+        assert put.expires_us is not None
+        assert put.expires_us - put.updated_us == 2_000_000
+        clock.advance(1)
+        assert await store.find_document(ADA, "k", session=session) == put
+        with pytest.raises(StaleVersionError):
+            await store.put_document(ADA, "k", b"2", session=session, expected_version=0)
+        clock.advance(1.1)
+        assert await store.find_document(ADA, "k", session=session) is None
+        assert await store.list_documents(ADA, session=session) == []
+        new = await store.put_document(
+            ADA, "k", b"2", session=session, expected_version=0, expires_in_s=60
+        )
+        assert new.version > put.version
+
+    @SCOPES
+    async def test_its_holder_may_renew_an_expired_document(
+        self, store: AsyncStore, clock: Clock, session: str | None
+    ) -> None:
+        await grow(store)
+        put = await store.put_document(ADA, "k", b"1", session=session, expires_in_s=0.5)
+        clock.advance(1)
+        renewed = await store.put_document(
+            ADA, "k", b"1", session=session, expected_version=put.version, expires_in_s=60
+        )
+        assert renewed.version > put.version
+
+    @SCOPES
+    async def test_a_put_without_an_expiry_stays(
+        self, store: AsyncStore, clock: Clock, session: str | None
+    ) -> None:
+        await grow(store)
+        await store.put_document(ADA, "k", b"1", session=session, expires_in_s=0.5)
+        await store.put_document(ADA, "k", b"2", session=session)
+        clock.advance(1)
+        assert await store.find_document(ADA, "k", session=session) is not None
+
+    @SCOPES
+    async def test_documents_are_listed_by_prefix_and_in_order(
+        self, store: AsyncStore, session: str | None
+    ) -> None:
+        await grow(store)
+        keys = ["a", "a/1", "a/2", "a%", "a_", "aé", "b", "A/1", "\U0010ffff", "\ud7ff"]
+        for key in reversed(keys):
+            await store.put_document(ADA, key, key.encode(), session=session)
+        for prefix in ("", "a", "a/", "a%", "_", "é", "aé", "b", "c", "\U0010ffff"):
+            found = await store.list_documents(ADA, prefix, session=session)
+            expected = sorted((k for k in keys if k.startswith(prefix)), key=str.encode)
+            assert [document.key for document in found] == expected

@@ -1,0 +1,127 @@
+"""Usage and statistics: counted once, whatever is retried."""
+
+from __future__ import annotations
+
+import pytest
+
+from ...errors import ConflictError
+from ...model import Statistics, Usage
+from ...store import AsyncStore
+from ..makers import ADA, cover, fork_of, say
+from .base import AsyncContractBase, grow, message_in, record_of
+
+
+class AsyncUsageContract(AsyncContractBase):
+    """Usage is rows keyed by an id."""
+
+    async def test_rule_14_a_retry_does_not_count_twice(self, store: AsyncStore) -> None:
+        await grow(store)
+        usage = Usage(id="u1", model="m", input_tokens=10, output_tokens=5, cost_micros=7)
+        assert await store.add_usage(ADA, "s", usage) is True
+        assert await store.add_usage(ADA, "s", usage) is False
+        [total] = await store.total_usage(ADA, "s")
+        assert (total.model, total.calls, total.input_tokens) == ("m", 1, 10)
+        assert (total.output_tokens, total.cost_micros) == (5, 7)
+
+    async def test_rule_14_other_figures_under_a_known_id_are_a_conflict(
+        self, store: AsyncStore
+    ) -> None:
+        await grow(store)
+        await store.add_usage(ADA, "s", Usage(id="u", model="m", input_tokens=10))
+        for other in (
+            Usage(id="u", model="m", input_tokens=11),
+            Usage(id="u", model="n", input_tokens=10),
+            Usage(id="u", model="m", input_tokens=10, message="m1"),
+            Usage(id="u", model="m", input_tokens=10, cached_tokens=1),
+        ):
+            with pytest.raises(ConflictError):
+                await store.add_usage(ADA, "s", other)
+        [total] = await store.total_usage(ADA, "s")
+        assert (total.calls, total.input_tokens) == (1, 10)
+
+    async def test_totals_are_by_model(self, store: AsyncStore) -> None:
+        await grow(store)
+        for n, model in enumerate(["b", "a", "b", ""]):
+            usage = Usage(
+                id=f"u{n}",
+                model=model,
+                input_tokens=1,
+                output_tokens=2,
+                cached_tokens=3,
+                reasoning_tokens=4,
+                cost_micros=5,
+            )
+            await store.add_usage(ADA, "s", usage)
+        totals = {total.model: total for total in await store.total_usage(ADA, "s")}
+        assert {model: total.calls for model, total in totals.items()} == {"a": 1, "b": 2, "": 1}
+        both = totals["b"]
+        assert (both.input_tokens, both.output_tokens, both.cached_tokens) == (2, 4, 6)
+        assert (both.reasoning_tokens, both.cost_micros) == (8, 10)
+
+    async def test_large_sums_are_exact(self, store: AsyncStore) -> None:
+        await grow(store)
+        for n in range(3):
+            usage = Usage(id=f"u{n}", input_tokens=2**40, cost_micros=2**50)
+            await store.add_usage(ADA, "s", usage)
+        [total] = await store.total_usage(ADA, "s")
+        assert (total.input_tokens, total.cost_micros) == (3 * 2**40, 3 * 2**50)
+
+    async def test_ids_are_of_one_session(self, store: AsyncStore) -> None:
+        await grow(store)
+        await grow(store, session="other")
+        assert await store.total_usage(ADA, "s") == []
+        for session in ("s", "other"):
+            assert await store.add_usage(ADA, session, Usage(id="u", input_tokens=1)) is True
+        assert [t.input_tokens for t in await store.total_usage(ADA, "s")] == [1]
+
+    async def test_usage_survives_a_clear_and_goes_with_the_session(
+        self, store: AsyncStore
+    ) -> None:
+        await grow(store, "m1")
+        await store.add_usage(ADA, "s", Usage(id="u", message="m1", input_tokens=1))
+        await store.clear_session(ADA, "s")
+        assert len(await store.total_usage(ADA, "s")) == 1
+        assert await store.add_usage(ADA, "s", Usage(id="u", message="m1", input_tokens=1)) is False
+        await store.delete_session(ADA, "s")
+        await grow(store)
+        assert await store.total_usage(ADA, "s") == []
+
+
+class AsyncStatisticsContract(AsyncContractBase):
+    """Statistics count what an owner has, and are current after `settle`."""
+
+    async def test_rule_14_nothing_is_counted_as_nothing(self, store: AsyncStore) -> None:
+        assert await store.statistics(ADA) == Statistics(
+            sessions=0, messages=0, overlays=0, documents=0
+        )
+
+    async def test_rule_14_statistics_are_current_after_settle(self, store: AsyncStore) -> None:
+        await grow(store, *"1234")
+        await store.add_overlay(ADA, "s", cover("1", "2", id="o1"))
+        await store.create_session(ADA, fork_of("s"))
+        await grow(store, "f1", session="fork")
+        await store.add_overlay(ADA, "fork", cover("3", "4", id="o2"))
+        await store.put_document(ADA, "k", b"")
+        await store.put_document(ADA, "k", b"", session="fork")
+        await store.delete_messages(ADA, "s", ["4"])
+        await grow(store, "x", session="x", owner="bob")
+        await store.settle()
+        assert await store.statistics(ADA) == Statistics(
+            sessions=2, messages=4, overlays=2, documents=2
+        )
+        await store.delete_session(ADA, "s")
+        await store.settle()
+        assert await store.statistics(ADA) == Statistics(
+            sessions=1, messages=1, overlays=2, documents=2
+        )
+
+    async def test_rule_14_settling_changes_nothing_that_is_stored(self, store: AsyncStore) -> None:
+        await grow(store, "m1", "m2", tokens=3)
+        await store.create_session(ADA, fork_of("s"))
+        await store.update_message(ADA, "s", say("m1", "new", tokens=9))
+        before = await message_in(store, "m1")
+        for _ in range(2):
+            await store.settle()
+            assert await message_in(store, "m1") == before
+            assert (await record_of(store, "fork")).context_tokens == 12
+            assert (await record_of(store)).context_tokens == 12

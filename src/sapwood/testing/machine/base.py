@@ -1,0 +1,135 @@
+"""What the state machine stands on: calls compared with the oracle, and then everything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from hypothesis.stateful import RuleBasedStateMachine, invariant
+
+from ...model import ChangeKind, NewMessage, NewSession, Read, SessionRecord
+from ..clock import ManualClock
+from ..counts import COUNTS
+from ..makers import ADA
+from ..oracle import Oracle, Refused, Session
+from .compare import Comparison, Places, name
+from .draws import NAMES, Draws
+from .driver import Driver, Place
+
+T = TypeVar("T")
+
+
+class MachineBase(RuleBasedStateMachine):
+    """A store and the oracle, side by side."""
+
+    subject: str = ""
+    new_place: Callable[[ManualClock], Place]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.clock = ManualClock()
+        self.driver = Driver(type(self).new_place(self.clock))
+        self.oracle = Oracle()
+        self.draws = Draws(self.oracle)
+        self.places = Places()
+        self.appended: list[tuple[str, list[NewMessage], dict[str, Any]]] = []
+        self.snapshots: dict[str, list[tuple[str, int]]] = {}
+        self.is_deep = False
+        self.retired = 0
+
+    @invariant()
+    def every_session_is_as_the_oracle_says(self) -> None:
+        COUNTS[f"state machine steps, {type(self).subject}"] += 1
+        self.clock.advance(0.3)
+        for id in NAMES:
+            session = self.oracle.sessions.get(id)
+            record = self.driver.call("find_session", ADA, id)
+            assert (record is None) == (session is None)
+            if session is not None:
+                self._compare(session, record)
+
+    def teardown(self) -> None:
+        """See that the store finds nothing wrong with itself, and that the feed tells all."""
+        try:
+            self.driver.call("settle")
+            self.oracle.settle()
+            self.every_session_is_as_the_oracle_says()
+            assert self.driver.check() == []
+            self._compare_feed()
+        finally:
+            self.driver.end()
+
+    def do(
+        self, method: str, *args: Any, expect: Callable[[], T], **options: Any
+    ) -> tuple[T, Any] | None:
+        """Make a call and see that its outcome is the oracle's; None when both refuse."""
+        try:
+            expected = expect()
+        except Refused as refused:
+            self._expect_refusal(refused, method, args, options)
+            return None
+        given = self.driver.call(method, ADA, *args, **options)
+        if isinstance(given, SessionRecord) and isinstance(expected, Session):
+            Comparison(self.places, expected).record(given)
+        return expected, given
+
+    def _expect_refusal(
+        self, refused: Refused, method: str, args: tuple[Any, ...], options: dict[str, Any]
+    ) -> None:
+        try:
+            given = self.driver.call(method, ADA, *args, **options)
+        except refused.kinds as error:
+            assert type(error) in refused.kinds, f"{error!r} instead of {refused}"
+        else:
+            raise AssertionError(f"{given} instead of {refused}")
+
+    def create_both(self, new: NewSession) -> None:
+        self.do("create_session", new, expect=lambda: self.oracle.create(new, self.clock()))
+
+    def append_both(self, session: str, batch: list[NewMessage], options: dict[str, Any]) -> None:
+        done = self.do(
+            "append",
+            session,
+            batch,
+            expect=lambda: self.oracle.append(session, batch, now_us=self.clock(), **options),
+            **options,
+        )
+        if done is None:
+            return
+        (nodes, written), appended = done
+        found = self.oracle.sessions[session]
+        assert (appended.written, appended.tip) == (written, name(found.tip))
+        assert [message.id for message in appended.messages] == [node.id for node in nodes]
+        for node, message in zip(nodes, appended.messages, strict=True):
+            Comparison(self.places, found).message(node, message)
+
+    def _compare(self, session: Session, record: SessionRecord) -> None:
+        compare = Comparison(self.places, session)
+        compare.record(record)
+        for overlays in (True, False):
+            history = self.driver.call("read", ADA, session.id, Read(overlays=overlays))
+            compare.history(history, session.tip, overlays)
+        compare.leaves(self.driver.call("list_leaves", ADA, session.id))
+        compare.overlays(self.driver.call("list_overlays", ADA, session.id))
+        ids = self.draws.ids[-40:]
+        compare.found(ids, self.driver.call("find_messages", ADA, session.id, ids))
+        for node in [None, *session.seen()[-6:]]:
+            children = self.driver.call("list_children", ADA, session.id, name(node))
+            compare.messages(session.children(node), children)
+
+    def _compare_feed(self) -> None:
+        after, more, appended, retired = "", True, dict[str, list[str]](), 0
+        while more:
+            page = self.driver.call("changes", ADA, after=after, limit=50)
+            after, more = page.cursor, page.more
+            for change in page.changes:
+                if change.kind is ChangeKind.APPEND:
+                    appended.setdefault(change.session, []).append(change.message)
+                if change.kind is ChangeKind.RETIRE:
+                    appended.pop(change.session, None)
+                    retired += 1
+        assert retired >= self.retired
+        for session in self.oracle.sessions.values():
+            told = dict.fromkeys(appended.get(session.id, []))
+            own = [node.id for node in session.own if not node.deleted]
+            assert [id for id in told if id in set(own)] == own

@@ -1,0 +1,163 @@
+"""Compares what a store says with what the oracle says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...model import (
+    ROOT,
+    Entry,
+    History,
+    Leaf,
+    Message,
+    Overlay,
+    Position,
+    Root,
+    SessionRecord,
+    Summary,
+)
+from ..oracle import Cover, Node, Session, Shown
+
+
+class Places:
+    """Every position that was ever seen: each is one node's for ever, and segments are runs."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[tuple[object, str, int], Node] = {}
+
+    def check(self, tree: object, node: Node, position: Position | None) -> None:
+        """See that a node stands where it always stood, and nowhere that another one did."""
+        assert position is not None
+        assert position.depth == node.depth
+        if node.position is not None:
+            assert position == node.position
+            return
+        key = (tree, position.segment, position.depth)
+        assert key not in self._nodes, f"{position} was given twice"
+        above = self._nodes.get((tree, position.segment, position.depth - 1))
+        assert above in (None, node.parent), f"segment {position.segment} branches"
+        self._nodes[key] = node
+        node.position = position
+
+
+def name(node: Node | None) -> str | Root:
+    """Give a node's id, or the root."""
+    return ROOT if node is None else node.id
+
+
+class Comparison:
+    """What a session shows, compared field by field."""
+
+    def __init__(self, places: Places, session: Session) -> None:
+        self._places = places
+        self._session = session
+
+    def message(self, node: Node, message: Message) -> None:
+        """Compare a message."""
+        expected = node.message
+        assert (message.id, message.role) == (expected.id, expected.role)
+        assert message.parts == expected.parts
+        assert message.metadata == expected.metadata
+        assert message.tokens == node.tokens
+        assert message.version == node.version
+        assert message.created_us == node.created_us
+        assert message.home == (node.home.session if node.home.alive else None)
+        self._places.check(self._session.tree, node, message.position)
+
+    def messages(self, nodes: Sequence[Node], messages: Sequence[Message]) -> None:
+        """Compare messages whose order is the store's own."""
+        by_id = {node.id: node for node in nodes}
+        assert sorted(message.id for message in messages) == sorted(by_id)
+        for message in messages:
+            self.message(by_id[message.id], message)
+
+    def found(self, ids: Sequence[str], messages: Sequence[Message | None]) -> None:
+        """Compare what was found by ids."""
+        nodes = {node.id: node for node in self._session.seen() if not node.deleted}
+        assert [message and message.id for message in messages] == [
+            id if id in nodes else None for id in ids
+        ]
+        for message in messages:
+            if message is not None:
+                self.message(nodes[message.id], message)
+
+    def overlay(self, cover: Cover, overlay: Overlay) -> None:
+        """Compare an overlay."""
+        assert (overlay.id, overlay.summary) == (cover.id, cover.summary)
+        assert (overlay.tokens, overlay.covered_tokens) == (cover.tokens, cover.covered_tokens)
+        assert (overlay.created_by, overlay.created_us) == (cover.created_by, cover.created_us)
+        self._places.check(self._session.tree, cover.first, overlay.first)
+        self._places.check(self._session.tree, cover.last, overlay.last)
+
+    def overlays(self, overlays: Sequence[Overlay]) -> None:
+        """Compare the overlays in force, oldest first."""
+        covers = sorted(self._session.covers, key=lambda cover: cover.number)
+        assert [overlay.id for overlay in overlays] == [cover.id for cover in covers]
+        for cover, overlay in zip(covers, overlays, strict=True):
+            self.overlay(cover, overlay)
+
+    def entries(self, shown: Sequence[Shown], entries: Sequence[Entry]) -> None:
+        """Compare what a history shows."""
+        assert [entry.name for entry in shown] == [_name(entry) for entry in entries]
+        for expected, entry in zip(shown, entries, strict=True):
+            if isinstance(entry, Message):
+                assert expected.node is not None
+                self.message(expected.node, entry)
+            else:
+                assert expected.cover is not None
+                self.overlay(expected.cover, entry.overlay)
+                assert [pin.id for pin in expected.pins] == [pin.id for pin in entry.pinned]
+                self.messages(expected.pins, entry.pinned)
+
+    def history(self, history: History, leaf: Node | None, overlays: bool) -> None:
+        """Compare a whole history."""
+        self.entries(self._session.shown(leaf, overlays), history.entries)
+        assert (history.leaf, history.tip) == (name(leaf), name(self._session.tip))
+        assert history.context_tokens == self._session.context_tokens(leaf)
+        assert not history.more
+
+    def leaves(self, leaves: Sequence[Leaf]) -> None:
+        """Compare the ends of the branches."""
+        nodes = {node.id: node for node in self._session.leaves()}
+        assert sorted(leaf.id for leaf in leaves) == sorted(nodes)
+        for leaf in leaves:
+            node = nodes[leaf.id]
+            self._places.check(self._session.tree, node, leaf.position)
+            assert (leaf.message is None) == node.deleted
+            if leaf.message is not None:
+                self.message(node, leaf.message)
+
+    def record(self, record: SessionRecord) -> None:
+        """Compare a session's record."""
+        session = self._session
+        assert (record.id, record.tip) == (session.id, name(session.tip))
+        self._place(session.tip, record.tip_position)
+        self._place(session.fork_point, record.forked_at)
+        assert _fields(record) == _fields(session)
+        assert record.messages == session.count()
+        if not session.stale:
+            assert record.context_tokens == session.context_tokens(session.tip)
+
+    def _place(self, node: Node | None, position: Position | None) -> None:
+        if node is None:
+            assert position is None
+        else:
+            self._places.check(self._session.tree, node, position)
+
+
+def _fields(record: SessionRecord | Session) -> list[Any]:
+    return [
+        record.title,
+        sorted(record.tags),
+        record.data,
+        record.budget,
+        record.parent,
+        record.version,
+        record.created_us,
+        record.active_us,
+    ]
+
+
+def _name(entry: Entry) -> tuple[str, str]:
+    return ("overlay", entry.overlay.id) if isinstance(entry, Summary) else ("message", entry.id)

@@ -1,0 +1,292 @@
+"""The state machine: random calls, each compared with the oracle."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hypothesis import strategies as st
+from hypothesis.stateful import initialize, precondition, rule
+
+from ...model import (
+    ROOT,
+    ForkPoint,
+    NewOverlay,
+    NewSession,
+    Read,
+    Root,
+    SessionPatch,
+    Statistics,
+)
+from ...store import Capability
+from ..makers import ADA, say
+from ..oracle import Shown
+from .base import MachineBase
+from .compare import Comparison, name
+from .draws import NAMES
+
+DEEP = 70
+"""More segments than the nearest ones that a segment knows on its way to the root."""
+
+
+class StoreMachine(MachineBase):
+    """One owner's sessions, in a store and in the oracle. Made for a store by `machine_for`."""
+
+    @initialize(data=st.data(), length=st.integers(2, 7), often=st.sampled_from([0, 2, 2, 3]))
+    def begin(self, data: st.DataObject, length: int, often: int) -> None:
+        """Begin with a conversation and forks of it, where things are most likely to go wrong."""
+        self.create_both(NewSession(id=NAMES[0]))
+        batch = [say(self.draws.fresh(), tokens=n) for n in range(length)]
+        self.append_both(NAMES[0], batch, {})
+        for _ in range(often):
+            self.fork(data, False, False)
+
+    @rule(data=st.data(), title=st.sampled_from([None, "", "title"]))
+    def create(self, data: st.DataObject, title: str | None) -> None:
+        self.create_both(NewSession(id=self.draws.name(data), title=title))
+
+    @rule(data=st.data(), detach=st.sampled_from([False] * 5 + [True]), at_tip=st.booleans())
+    def fork(self, data: st.DataObject, detach: bool, at_tip: bool) -> None:
+        source = self.draws.session(data)
+        message = None if at_tip else self.draws.place(data, source)
+        point = ForkPoint(session=source, message=message, detach=detach)
+        self.create_both(NewSession(id=self.draws.name(data), fork=point))
+
+    @rule(data=st.data(), how=st.sampled_from(["blind", "blind", "tip", "parent", "both"]))
+    def append(self, data: st.DataObject, how: str) -> None:
+        session = self.draws.session(data)
+        batch = self.draws.batch(data, session)
+        options: dict[str, Any] = {}
+        if how in ("tip", "both"):
+            options["expected_tip"] = self._a_tip(data, session)
+        if how in ("parent", "both"):
+            options["parent"] = self.draws.place(data, session)
+        self.appended.append((session, batch, options))
+        self.append_both(session, batch, options)
+
+    @precondition(lambda self: self.appended)
+    @rule(data=st.data())
+    def append_again(self, data: st.DataObject) -> None:
+        count = len(self.appended)
+        session, batch, options = self.appended[data.draw(st.integers(0, count - 1), label="n")]
+        self.append_both(session, batch, options)
+
+    @precondition(lambda self: not self.is_deep)
+    @rule(data=st.data(), often=st.sampled_from([3] * 8 + [DEEP]))
+    def regenerate_often(self, data: st.DataObject, often: int) -> None:
+        """Branch off the last message but one, again and again."""
+        self.is_deep = often == DEEP
+        session = self.draws.session(data)
+        parent: str | Root | None = None
+        for _ in range(often):
+            batch = [say(self.draws.fresh(), tokens=1) for _ in range(2)]
+            self.append_both(session, batch, {"parent": parent})
+            parent = batch[0].id
+
+    @rule(data=st.data())
+    def checkout(self, data: st.DataObject) -> None:
+        session = self.draws.session(data)
+        place = self.draws.place(data, session)
+        self.do("checkout", session, place, expect=lambda: self.oracle.checkout(session, place))
+
+    @rule(data=st.data(), title=st.sampled_from([None, "x"]), off=st.sampled_from([None, 0, 0, 1]))
+    def update_session(self, data: st.DataObject, title: str | None, off: int | None) -> None:
+        session = self.draws.session(data)
+        found = self.oracle.sessions.get(session)
+        expected = None if off is None or found is None else found.version + off
+        patch = SessionPatch(title=title, tags=[title or "y"], data={"title": title})
+        self.do(
+            "update_session",
+            session,
+            patch,
+            expected_version=expected,
+            expect=lambda: self.oracle.update(session, patch, expected),
+        )
+
+    @rule(data=st.data())
+    def update_message(self, data: st.DataObject) -> None:
+        session = self.draws.session(data)
+        place = self.draws.place(data, session, live=True)
+        message = self.draws.message(data, "nothing" if isinstance(place, Root) else place)
+        self.do(
+            "update_message",
+            session,
+            message,
+            expect=lambda: self.oracle.update_message(session, message),
+        )
+
+    @rule(data=st.data())
+    def delete_messages(self, data: st.DataObject) -> None:
+        session = self.draws.session(data)
+        count = data.draw(st.sampled_from([1, 1, 1, 2, 3]), label="how many")
+        places = [self.draws.place(data, session) for _ in range(count)]
+        ids = [place for place in places if isinstance(place, str)]
+        done = self.do(
+            "delete_messages",
+            session,
+            ids,
+            expect=lambda: self.oracle.delete_messages(session, ids),
+        )
+        if done is not None:
+            expected, deleted = done
+            assert (deleted.ids, deleted.quoting_overlays) == expected
+
+    @rule(data=st.data(), with_snapshot=st.booleans())
+    def add_overlay(self, data: st.DataObject, with_snapshot: bool) -> None:
+        session = self.draws.session(data)
+        new = self.draws.overlay(data, session)
+        taken = self.snapshots.get(session, [])
+        snapshot = data.draw(st.sampled_from(taken)) if taken and with_snapshot else (None, None)
+        fields = {field: getattr(new, field) for field in new.__struct_fields__}
+        new = NewOverlay(**{**fields, "snapshot": snapshot[0]})
+        self.do(
+            "add_overlay",
+            session,
+            new,
+            expect=lambda: self.oracle.add_overlay(
+                session, new, snapshot=snapshot[1], now_us=self.clock()
+            ),
+        )
+
+    @precondition(lambda self: any(s.covers for s in self.oracle.sessions.values()))
+    @rule(data=st.data())
+    def undo_overlay(self, data: st.DataObject) -> None:
+        session = self.draws.session(data)
+        found = self.oracle.sessions.get(session)
+        mine = [cover.id for cover in found.covers] if found else []
+        everywhere = [c.id for s in self.oracle.sessions.values() for c in s.covers]
+        id = data.draw(st.sampled_from(mine * 6 + everywhere), label="overlay")
+        self.do("undo_overlay", session, id, expect=lambda: self.oracle.undo(session, id))
+
+    @rule(data=st.data())
+    def take_snapshot(self, data: st.DataObject) -> None:
+        session = self.draws.session(data)
+        if session in self.oracle.sessions:
+            history = self.driver.call("read", ADA, session, Read())
+            taken = (history.snapshot, self.oracle.changes)
+            self.snapshots.setdefault(session, []).append(taken)
+
+    @rule(data=st.data(), pinned=st.none() | st.integers(0, 4))
+    def pin(self, data: st.DataObject, pinned: int | None) -> None:
+        session = self.draws.session(data)
+        if session not in self.oracle.sessions:
+            return
+        found = self.oracle.sessions[session]
+        if pinned is None:
+            told = self.driver.call("delete_document", ADA, "pins", session=session)
+            assert told == (found.pins is not None)
+            found.pins = None
+            return
+        places = [self.draws.place(data, session) for _ in range(pinned)]
+        found.pins = [place for place in places if isinstance(place, str)]
+        value = json.dumps(found.pins).encode()
+        self.driver.call("put_document", ADA, "pins", value, session=session)
+
+    @precondition(lambda self: len(self.oracle.sessions) > 2)
+    @rule(data=st.data())
+    def delete_session(self, data: st.DataObject) -> None:
+        session = self.draws.session(data)
+        self.snapshots.pop(session, None)
+        if self.do("delete_session", session, expect=lambda: self.oracle.delete(session)):
+            self.retired += 1
+
+    @precondition(lambda self: len(self.oracle.sessions) > 2)
+    @rule(data=st.data())
+    def clear_session(self, data: st.DataObject) -> None:
+        session = self.draws.session(data)
+        self.snapshots.pop(session, None)
+        if self.do("clear_session", session, expect=lambda: self.oracle.clear(session)):
+            self.retired += 1
+
+    @rule()
+    def settle(self) -> None:
+        self.driver.call("settle")
+        self.oracle.settle()
+        sessions = self.oracle.sessions.values()
+        assert self.driver.call("statistics", ADA) == Statistics(
+            sessions=len(sessions),
+            messages=sum(session.count() for session in sessions),
+            overlays=len({cover for session in sessions for cover in session.covers}),
+            documents=sum(session.pins is not None for session in sessions),
+        )
+
+    @precondition(lambda self: Capability.DURABLE in self.driver.store.capabilities)
+    @rule()
+    def reopen(self) -> None:
+        self.driver.reopen()
+
+    @rule(
+        data=st.data(),
+        limit=st.none() | st.integers(1, 5),
+        bounds=st.tuples(st.integers(0, 6), st.none() | st.integers(0, 9)),
+        backwards=st.booleans(),
+        overlays=st.booleans(),
+        part=st.none() | st.integers(1, 10),
+    )
+    def read_a_part(
+        self,
+        data: st.DataObject,
+        limit: int | None,
+        bounds: tuple[int, int | None],
+        backwards: bool,
+        overlays: bool,
+        part: int | None,
+    ) -> None:
+        session = self.draws.session(data)
+        place = self.draws.place(data, session)
+        found = self.oracle.sessions.get(session)
+        leaf = None if isinstance(place, Root) or found is None else found.find(place)
+        if found is None or (leaf is None and place is not ROOT):
+            return
+        whole = [e for e in found.shown(leaf, overlays) if _is_within(e, *bounds)]
+        sizes = [self._size(session, place, overlays, entry) for entry in whole]
+        max_bytes = None if part is None else max(1, sum(sizes) * part // 10)
+        taken = _take(sizes[::-1] if backwards else sizes, limit, max_bytes)
+        query = Read(
+            leaf=place,
+            overlays=overlays,
+            limit=limit,
+            max_bytes=max_bytes,
+            after=bounds[0],
+            before=bounds[1],
+            backwards=backwards,
+        )
+        history = self.driver.call("read", ADA, session, query)
+        start = len(whole) - taken if backwards else 0
+        Comparison(self.places, found).entries(whole[start : start + taken], history.entries)
+        assert history.more == (taken < len(whole))
+        assert history.bytes == sum(sizes[start : start + taken])
+        assert history.context_tokens == found.context_tokens(leaf)
+
+    def _a_tip(self, data: st.DataObject, session: str) -> str | Root:
+        found = self.oracle.sessions.get(session)
+        if found is not None and data.draw(st.booleans(), label="the tip"):
+            return name(found.tip)
+        return self.draws.place(data, session)
+
+    def _size(self, session: str, leaf: str | Root, overlays: bool, entry: Shown) -> int:
+        first, last = entry.depths
+        query = Read(leaf=leaf, overlays=overlays, after=last - 1, before=first + 1)
+        if first < last:
+            query = Read(leaf=leaf, overlays=overlays, after=first - 1, before=last + 1)
+        history = self.driver.call("read", ADA, session, query)
+        assert len(history.entries) == 1
+        assert isinstance(history.bytes, int)
+        return history.bytes
+
+
+def _is_within(entry: Shown, after: int, before: int | None) -> bool:
+    first, last = entry.depths
+    return last > after and (before is None or first < before)
+
+
+def _take(sizes: list[int], limit: int | None, max_bytes: int | None) -> int:
+    """Count how many entries fit."""
+    taken, total = 0, 0
+    for size in sizes:
+        total += size
+        full = max_bytes is not None and total > max_bytes
+        if (full and taken) or taken == limit:
+            break
+        taken += 1
+    return taken
