@@ -177,9 +177,10 @@ class Store(ABC):
     def delete_messages(self, owner: str, session: str, ids: Sequence[str]) -> Deleted:
         """Erase messages, all or none; their positions stay, empty, and their ids stay taken.
 
-        Deleting a deleted message does nothing. The answer lists the overlays, in force anywhere,
-        that cover one of them: their summaries may quote it. Raises `NotFoundError` for an unknown
-        message, and `ConflictError` for an inherited one whose home is still there.
+        A message that is deleted already is passed over, whoever wrote it. The answer lists the
+        overlays, in force anywhere, that cover one of them: their summaries may quote it. Raises
+        `NotFoundError` for an unknown message, and `ConflictError` for an inherited one whose home
+        is still there.
         """
 
     @abstractmethod

@@ -89,8 +89,8 @@ class SqliteMessages:
             seen = find_seen(self._tx, row, id)
             if seen is None:
                 raise no_message(session, id)
-            self._refuse_if_inherited(row, id, seen)
             if seen.digest is not None:
+                self._refuse_if_inherited(row, id, seen)
                 doomed[id] = seen
         quoting = self._quoting(row, list(doomed.values()))
         deltas = [(seen.pos, -self._erase(seen)) for seen in doomed.values()]

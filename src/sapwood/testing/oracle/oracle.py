@@ -107,7 +107,7 @@ class Oracle:
             self._copy(session, path, covers)
         else:
             session.tree, session.tip, session.fork_point = source.tree, point, point
-            session.covers = covers
+            session.covers, session.stale = covers, source.stale
 
     def _copy(self, session: Session, path: list[Node], covers: list[Cover]) -> None:
         copies: dict[Node, Node] = {}

@@ -1,0 +1,81 @@
+"""How the tests are run: without skips where asked, with as many examples as asked."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from sapwood.testing import COUNTS
+
+_QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+settings.register_profile(
+    "default",
+    derandomize=False,
+    deadline=None,
+    max_examples=30,
+    stateful_step_count=30,
+    suppress_health_check=_QUIET,
+)
+settings.register_profile(
+    "thorough",
+    settings.get_profile("default"),
+    max_examples=400,
+    stateful_step_count=60,
+)
+settings.load_profile(os.environ.get("SAPWOOD_HYPOTHESIS", "default"))
+
+COUNTED = pytest.StashKey[Counter[str]]()
+SKIPPED: list[str] = []
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--no-skips", action="store_true", help="fail the run when any test was skipped"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[COUNTED] = Counter()
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    if report.skipped and not hasattr(report, "wasxfail"):
+        SKIPPED.append(report.nodeid)
+
+
+def pytest_collectreport(report: pytest.CollectReport) -> None:
+    if report.skipped:
+        SKIPPED.append(report.nodeid)
+
+
+def pytest_testnodedown(node: Any, error: object) -> None:
+    """Add up what the workers of pytest-xdist counted."""
+    node.config.stash[COUNTED].update(getattr(node, "workeroutput", {}).get("sapwood_counts", {}))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output["sapwood_counts"] = dict(COUNTS)
+        return
+    session.config.stash[COUNTED].update(COUNTS)
+    if session.config.getoption("--no-skips") and SKIPPED:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    counted = config.stash[COUNTED]
+    if counted:
+        terminalreporter.section("what was tried")
+        for name, count in sorted(counted.items()):
+            terminalreporter.write_line(f"{count:>8}  {name}")
+    if config.getoption("--no-skips") and SKIPPED:
+        terminalreporter.section("--no-skips: the run fails", red=True)
+        for nodeid in SKIPPED:
+            terminalreporter.write_line(f"skipped: {nodeid}")

@@ -1,0 +1,38 @@
+"""The memory store keeps the contract, in both twins."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Iterator
+from functools import partial
+
+import pytest
+from hypothesis import settings
+
+from sapwood.rules.ids import IdMaker
+from sapwood.stores.memory import AsyncMemoryStore, MemoryStore
+from sapwood.testing import AsyncStoreContract, ManualClock, StoreContract, machine_for
+
+from .places import InMemory
+
+
+class TestMemoryStore(StoreContract):
+    @pytest.fixture
+    def store(self, clock: ManualClock) -> Iterator[MemoryStore]:
+        with MemoryStore(clock=clock, new_id=IdMaker(clock, os.urandom)) as store:
+            yield store
+
+
+class TestAsyncMemoryStore(AsyncStoreContract):
+    @pytest.fixture
+    async def store(self, clock: ManualClock) -> AsyncIterator[AsyncMemoryStore]:
+        async with AsyncMemoryStore(clock=clock, new_id=IdMaker(clock, os.urandom)) as store:
+            yield store
+
+
+TestMachine = machine_for("memory, sync", partial(InMemory, MemoryStore)).TestCase
+TestAsyncMachine = machine_for("memory, async", partial(InMemory, AsyncMemoryStore)).TestCase
+
+# Steps cost little here: take more of them.
+MANY = settings(max_examples=settings.default.max_examples * 4)
+TestMachine.settings = TestAsyncMachine.settings = MANY

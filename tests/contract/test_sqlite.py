@@ -1,0 +1,85 @@
+"""The SQLite store keeps the contract, in both twins."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from sapwood.rules.ids import IdMaker
+from sapwood.stores.sqlite import AsyncSqliteStore, SqliteStore
+from sapwood.testing import (
+    AsyncDurableStoreContract,
+    DurableStoreContract,
+    ManualClock,
+    machine_for,
+)
+
+from .places import InAFile
+
+
+def open_sync(path: Path, clock: ManualClock) -> SqliteStore:
+    return SqliteStore(path / "s.db", clock=clock, new_id=IdMaker(clock, os.urandom))
+
+
+def open_async(path: Path, clock: ManualClock) -> AsyncSqliteStore:
+    return AsyncSqliteStore(path / "s.db", clock=clock, new_id=IdMaker(clock, os.urandom))
+
+
+class TestSqliteStore(DurableStoreContract):
+    @pytest.fixture
+    def opened(self) -> Iterator[list[SqliteStore]]:
+        stores: list[SqliteStore] = []
+        yield stores
+        for store in stores:
+            store.close()
+
+    @pytest.fixture
+    def store(self, tmp_path: Path, clock: ManualClock, opened: list[SqliteStore]) -> SqliteStore:
+        opened.append(open_sync(tmp_path, clock))
+        return opened[-1]
+
+    @pytest.fixture
+    def reopen(
+        self, tmp_path: Path, clock: ManualClock, opened: list[SqliteStore]
+    ) -> Callable[[], SqliteStore]:
+        def reopen() -> SqliteStore:
+            opened[-1].close()
+            opened.append(open_sync(tmp_path, clock))
+            return opened[-1]
+
+        return reopen
+
+
+class TestAsyncSqliteStore(AsyncDurableStoreContract):
+    @pytest.fixture
+    async def opened(self) -> AsyncIterator[list[AsyncSqliteStore]]:
+        stores: list[AsyncSqliteStore] = []
+        yield stores
+        for store in stores:
+            await store.aclose()
+
+    @pytest.fixture
+    async def store(
+        self, tmp_path: Path, clock: ManualClock, opened: list[AsyncSqliteStore]
+    ) -> AsyncSqliteStore:
+        opened.append(open_async(tmp_path, clock))
+        return opened[-1]
+
+    @pytest.fixture
+    def reopen(
+        self, tmp_path: Path, clock: ManualClock, opened: list[AsyncSqliteStore]
+    ) -> Callable[[], Awaitable[AsyncSqliteStore]]:
+        async def reopen() -> AsyncSqliteStore:
+            await opened[-1].aclose()
+            opened.append(open_async(tmp_path, clock))
+            return opened[-1]
+
+        return reopen
+
+
+TestMachine = machine_for("SQLite, sync", partial(InAFile, SqliteStore)).TestCase
+TestAsyncMachine = machine_for("SQLite, async", partial(InAFile, AsyncSqliteStore)).TestCase

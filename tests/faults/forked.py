@@ -1,0 +1,195 @@
+"""A process that forks after it opened a store, and tells what parent and child could do.
+
+`python forked.py file way` prints one JSON object: what each call came to in the child, how the
+child ended, and what the parent could do after it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import multiprocessing
+import os
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+from support import ADA, make_session, open_async_store, open_store, say
+
+from sapwood.model import NewSession, Read, SessionQuery
+
+CALLS: dict[str, Callable[[Any], Any]] = {
+    "read": lambda store: store.read(ADA, "s", Read()),
+    "find_session": lambda store: store.find_session(ADA, "s"),
+    "list_sessions": lambda store: store.list_sessions(ADA, SessionQuery()),
+    "find_document": lambda store: store.find_document(ADA, "k"),
+    "check": lambda store: store.admin.check(),
+    "schema_version": lambda store: store.admin.schema_version(),
+    "append": lambda store: store.append(ADA, "s", [say("child")]),
+    "create_session": lambda store: store.create_session(ADA, NewSession(id="child")),
+    "delete_session": lambda store: store.delete_session(ADA, "s"),
+    "settle": lambda store: store.settle(),
+}
+
+
+def try_all(store: Any) -> dict[str, str]:
+    told = {}
+    for name, call in CALLS.items():
+        try:
+            call(store)
+            told[name] = "ok"
+        except Exception as error:  # noqa: BLE001  the parent judges it
+            told[name] = f"{type(error).__name__}: {error}"
+    store.close()
+    return told
+
+
+async def try_all_async(store: Any) -> dict[str, str]:
+    told = {}
+    for name, call in CALLS.items():
+        try:
+            await asyncio.wait_for(call(store), 5)
+            told[name] = "ok"
+        except Exception as error:  # noqa: BLE001  the parent judges it
+            told[name] = f"{type(error).__name__}: {error}"
+    await asyncio.wait_for(store.aclose(), 5)
+    return told
+
+
+def fork(body: Callable[[], dict[str, str]], leave: Callable[[int], Any]) -> dict[str, Any]:
+    """Run a body in a forked child; give what it told and how it ended."""
+    note = Path(tempfile.mkdtemp()) / "note"
+    child = os.fork()
+    if child == 0:
+        note.write_text(json.dumps(body()))
+        leave(0)
+    status = wait_for(child)
+    return {"status": status, "told": json.loads(note.read_text()) if note.exists() else {}}
+
+
+def wait_for(child: int) -> int | str:
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return status
+        time.sleep(0.01)
+    os.kill(child, 9)
+    os.waitpid(child, 0)
+    return "hung"
+
+
+def with_sync_store(path: str, leave: Callable[[int], Any]) -> dict[str, Any]:
+    store = open_store(path)
+    make_session(store, "s")
+    store.append(ADA, "s", [say("before")])
+    found = fork(lambda: try_all(store), leave)
+    store.append(ADA, "s", [say("after")])
+    found["parent"] = [it.id for it in store.read(ADA, "s", Read()).messages]
+    store.close()
+    return found
+
+
+def with_async_store(path: str) -> dict[str, Any]:
+    store = open_async_store(path)
+
+    async def begin() -> None:
+        await store.create_session(ADA, NewSession(id="s"))
+        await store.append(ADA, "s", [say("before")])
+
+    async def end() -> list[str]:
+        await store.append(ADA, "s", [say("after")])
+        history = await store.read(ADA, "s", Read())
+        await store.aclose()
+        return [it.id for it in history.messages]
+
+    asyncio.run(begin())
+    found = fork(lambda: asyncio.run(try_all_async(store)), os._exit)
+    found["parent"] = asyncio.run(end())
+    return found
+
+
+def with_multiprocessing(path: str) -> dict[str, Any]:
+    store = open_store(path)
+    make_session(store, "s")
+    store.append(ADA, "s", [say("before")])
+    context = multiprocessing.get_context("fork")
+    told = context.Queue()
+    process = context.Process(target=lambda: told.put(try_all(store)))
+    process.start()
+    found: dict[str, Any] = {"told": told.get(timeout=60)}
+    process.join(60)
+    found["status"] = process.exitcode
+    store.append(ADA, "s", [say("after")])
+    found["parent"] = [it.id for it in store.read(ADA, "s", Read()).messages]
+    store.close()
+    return found
+
+
+def while_writing(path: str) -> dict[str, Any]:
+    """Fork again and again while threads write, with locks held at whatever moment."""
+    store = open_store(path)
+    make_session(store, "s")
+    stop = threading.Event()
+    written: list[str] = []
+
+    def write(writer: int) -> None:
+        n = 0
+        while not stop.is_set():
+            store.append(ADA, "s", [say(f"{writer}.{n}")])
+            written.append(f"{writer}.{n}")
+            n += 1
+
+    threads = [threading.Thread(target=write, args=(writer,)) for writer in range(4)]
+    for thread in threads:
+        thread.start()
+    ways = [os._exit, sys.exit] * 15
+    results = [fork(lambda: try_all(store), leave) for leave in ways]
+    stop.set()
+    for thread in threads:
+        thread.join()
+    found = [it.id for it in store.read(ADA, "s", Read()).messages]
+    store.close()
+    kinds = {text.partition(":")[0] for it in results for text in it["told"].values()}
+    return {
+        "statuses": sorted({str(it["status"]) for it in results}),
+        "kinds": sorted(kinds),
+        "lost": len(set(written) - set(found)),
+        "written": len(written),
+    }
+
+
+def reopened_in_child(path: str) -> dict[str, Any]:
+    """Do what the error says: open it again in the child."""
+    store = open_store(path)
+    make_session(store, "s")
+
+    def body() -> dict[str, str]:
+        with open_store(path) as mine:
+            mine.append(ADA, "s", [say("child")])
+        return {}
+
+    found = fork(body, sys.exit)
+    store.append(ADA, "s", [say("after")])
+    found["parent"] = [it.id for it in store.read(ADA, "s", Read()).messages]
+    store.close()
+    return found
+
+
+WAYS: dict[str, Callable[[str], dict[str, Any]]] = {
+    "_exit": lambda path: with_sync_store(path, os._exit),
+    "sys.exit": lambda path: with_sync_store(path, sys.exit),
+    "async": with_async_store,
+    "multiprocessing": with_multiprocessing,
+    "while writing": while_writing,
+    "reopened": reopened_in_child,
+}
+
+if __name__ == "__main__":
+    result = json.dumps(WAYS[sys.argv[2]](sys.argv[1]))
+    sys.stdout.write(result)

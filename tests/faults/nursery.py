@@ -1,0 +1,61 @@
+"""Processes that write until they are killed, as seen by the one who kills them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+ACTORS = Path(__file__).with_name("actors.py")
+
+
+class Nursery:
+    """Forks writers from a warm process, and kills them."""
+
+    def __init__(self, database: Path) -> None:
+        self.database = database
+        self.kills = 0
+        self._process = subprocess.Popen(
+            [sys.executable, str(ACTORS)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._process.communicate()
+
+    def live_and_kill(self, life: int, group: str, delay_s: float) -> list[list[Any]]:
+        """Let a writer live for a while, kill it, and give what it noted."""
+        notes = self.database.with_name(f"notes-{life}")
+        orders = {
+            "path": str(self.database),
+            "notes_path": str(notes),
+            "life": life,
+            "group": group,
+        }
+        child = int(self._ask(json.dumps(orders)))
+        time.sleep(delay_s)
+        os.kill(child, signal.SIGKILL)
+        assert self._ask("") == "buried"
+        self.kills += 1
+        lines = notes.read_text().splitlines() if notes.exists() else []
+        return [json.loads(line) for line in lines]
+
+    def _ask(self, line: str) -> str:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(f"{line}\n")
+        self._process.stdin.flush()
+        return self._process.stdout.readline().strip()

@@ -1,0 +1,231 @@
+"""Erased means gone: after `settle()` no file holds the bytes of what was deleted or replaced."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from sapwood.model import (
+    EntryRef,
+    ForkPoint,
+    NewMessage,
+    NewOverlay,
+    NewSession,
+    SessionPatch,
+    TextPart,
+    ToolResultPart,
+    Usage,
+)
+from sapwood.stores.sqlite import SqliteStore
+
+from .support import ADA, assert_sound, make_session, open_store, say
+
+MARK = "m4rk3r-of-what-is-to-be-forgotten"
+SIZES = (40, 900, 5_000, 70_000)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "s.db"
+
+
+@pytest.fixture
+def store(path: Path) -> Iterator[SqliteStore]:
+    with open_store(path) as opened:
+        make_session(opened, "s")
+        yield opened
+
+
+def holds(path: Path, mark: str) -> list[str]:
+    """Give the files beside a database that hold a text."""
+    return [it.name for it in path.parent.iterdir() if mark.encode() in it.read_bytes()]
+
+
+def marked(id: str, size: int = 40, mark: str = MARK) -> NewMessage:
+    """Write a message with a mark in its text, its tool result and its metadata."""
+    fill = "x" * size
+    parts = [
+        TextPart(text=f"{mark} {fill} {mark}"),
+        ToolResultPart(call_id="c", output={"o": mark}),
+    ]
+    return NewMessage(id=id, role="user", parts=[*parts], metadata={"note": mark})
+
+
+def surround(store: SqliteStore, session: str, doomed: list[NewMessage]) -> None:
+    """Append messages between others, so that they share pages with what stays."""
+    for n, message in enumerate(doomed):
+        store.append(ADA, session, [say(f"{session}-before-{n}", "y" * 300), message])
+    store.append(ADA, session, [say(f"{session}-last")])
+
+
+def refer(id: str) -> EntryRef:
+    return EntryRef(kind="message", id=id)
+
+
+def assert_forgotten(store: SqliteStore, path: Path, erase: Callable[[], object]) -> None:
+    assert holds(path, MARK) != [], "the test looks for the wrong thing"
+    erase()
+    store.settle()
+    assert holds(path, MARK) == []
+    store.close()
+    assert holds(path, MARK) == []
+    assert_sound(path)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_deleted_messages_are_gone_from_the_files(
+    store: SqliteStore, path: Path, size: int
+) -> None:
+    ids = [f"doomed-{n}" for n in range(10)]
+    surround(store, "s", [marked(id, size) for id in ids])
+    assert_forgotten(store, path, lambda: store.delete_messages(ADA, "s", ids))
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("to", [5, 20_000])
+def test_replaced_messages_are_gone_from_the_files(
+    store: SqliteStore, path: Path, size: int, to: int
+) -> None:
+    ids = [f"doomed-{n}" for n in range(10)]
+    surround(store, "s", [marked(id, size) for id in ids])
+
+    def replace() -> None:
+        for id in ids:
+            store.update_message(ADA, "s", say(id, "z" * to))
+
+    assert_forgotten(store, path, replace)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("way", ["delete", "clear"])
+def test_the_messages_of_a_retired_session_are_gone_from_the_files(
+    store: SqliteStore, path: Path, size: int, way: str
+) -> None:
+    make_session(store, "doomed")
+    surround(store, "s", [say("a"), say("b")])
+    surround(store, "doomed", [marked(f"d{n}", size) for n in range(20)])
+    surround(store, "s", [say("c"), say("d")])
+    erase = store.delete_session if way == "delete" else store.clear_session
+    assert_forgotten(store, path, lambda: erase(ADA, "doomed"))
+
+
+def test_messages_that_were_checkpointed_before_are_gone_from_the_files(
+    store: SqliteStore, path: Path
+) -> None:
+    surround(store, "s", [marked("d1"), marked("d2", 9_000)])
+    store.settle()
+    assert_forgotten(store, path, lambda: store.delete_messages(ADA, "s", ["d1", "d2"]))
+
+
+def test_all_that_a_deleted_session_had_is_gone_from_the_files(
+    store: SqliteStore, path: Path
+) -> None:
+    new = NewSession(id="doomed", title=f"t {MARK}", tags=[MARK], data={"k": [MARK]})
+    store.create_session(ADA, new)
+    store.append(ADA, "doomed", [say("m1"), say("m2"), say("m3")])
+    overlay = NewOverlay(
+        first=refer("m1"), last=refer("m2"), summary=f"it said {MARK}", metadata={"k": MARK}
+    )
+    store.add_overlay(ADA, "doomed", overlay)
+    store.put_document(ADA, "pins", b'["m1"]', session="doomed")
+    store.put_document(ADA, "block", MARK.encode() * 100, session="doomed")
+    store.add_usage(ADA, "doomed", Usage(id="u", model=MARK))
+    assert_forgotten(store, path, lambda: store.delete_session(ADA, "doomed"))
+
+
+def test_a_cleared_sessions_overlays_are_gone_from_the_files(
+    store: SqliteStore, path: Path
+) -> None:
+    store.append(ADA, "s", [say("m1"), say("m2")])
+    overlay = NewOverlay(first=refer("m1"), last=refer("m2"), summary=MARK * 50)
+    store.add_overlay(ADA, "s", overlay)
+    assert_forgotten(store, path, lambda: store.clear_session(ADA, "s"))
+
+
+def test_an_undone_overlay_that_nobody_has_is_gone_from_the_files(
+    store: SqliteStore, path: Path
+) -> None:
+    store.append(ADA, "s", [say("m1"), say("m2")])
+    overlay = NewOverlay(id="o", first=refer("m1"), last=refer("m2"), summary=MARK * 50)
+    store.add_overlay(ADA, "s", overlay)
+    assert_forgotten(store, path, lambda: store.undo_overlay(ADA, "s", "o"))
+
+
+def test_the_old_record_of_a_session_is_gone_from_the_files(store: SqliteStore, path: Path) -> None:
+    patch = SessionPatch(title=MARK, tags=[MARK], data={"k": MARK * 300})
+    store.update_session(ADA, "s", patch)
+    new = SessionPatch(title="new", tags=[], data={})
+    assert_forgotten(store, path, lambda: store.update_session(ADA, "s", new))
+
+
+@pytest.mark.parametrize("session", [None, "s"])
+@pytest.mark.parametrize("way", ["replace", "delete"])
+def test_an_old_document_is_gone_from_the_files(
+    store: SqliteStore, path: Path, session: str | None, way: str
+) -> None:
+    for n in range(20):
+        store.put_document(ADA, f"key-{n}", b"other" * 50, session=session)
+    store.put_document(ADA, "key-9", MARK.encode() * 200, session=session)
+
+    def erase() -> None:
+        if way == "replace":
+            store.put_document(ADA, "key-9", b"new", session=session)
+        else:
+            store.delete_document(ADA, "key-9", session=session)
+
+    assert_forgotten(store, path, erase)
+
+
+def test_all_that_an_erased_owner_had_is_gone_from_the_files(
+    store: SqliteStore, path: Path
+) -> None:
+    owner = f"owner-{MARK}"
+    store.create_session(owner, NewSession(id=MARK, title=MARK))
+    store.append(owner, MARK, [marked(f"id-{MARK}")])
+    store.create_session(owner, NewSession(id=f"f-{MARK}", fork=ForkPoint(session=MARK)))
+    store.put_document(owner, MARK, MARK.encode())
+    store.changes(owner, reader=MARK)
+    store.append(ADA, "s", [say("of somebody else")])
+    assert_forgotten(store, path, lambda: store.erase_owner(owner))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(6))
+def test_nothing_is_left_where_pages_were_split_and_joined(
+    store: SqliteStore, path: Path, seed: int
+) -> None:
+    """Rows that move between pages leave copies behind unless those are overwritten, too."""
+    dice = random.Random(seed)
+    sessions = [f"s{n}" for n in range(12)]
+    for session in sessions:
+        make_session(store, session)
+    alive: dict[str, str] = {}
+    gone: list[str] = []
+    for n in range(600):
+        session, id = dice.choice(sessions), f"id{n}"
+        store.append(ADA, session, [marked(id, dice.choice((5, 200, 1_500, 3_000)), mark_of(id))])
+        alive[id] = session
+        if dice.random() < 0.4:
+            gone.append(churn(store, dice, alive))
+    store.settle()
+    everything = b"".join(it.read_bytes() for it in path.parent.iterdir())
+    assert [id for id in gone if mark_of(id).encode() in everything] == []
+    assert all(mark_of(id).encode() in everything for id in alive)
+
+
+def mark_of(id: str) -> str:
+    return f"<mark of {id}>"
+
+
+def churn(store: SqliteStore, dice: random.Random, alive: dict[str, str]) -> str:
+    """Delete a message or replace it by a longer or shorter one; give its id."""
+    id = dice.choice(sorted(alive))
+    session = alive.pop(id)
+    if dice.random() < 0.5:
+        store.delete_messages(ADA, session, [id])
+    else:
+        store.update_message(ADA, session, say(id, "z" * dice.choice((1, 500, 6_000))))
+    return id

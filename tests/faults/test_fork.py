@@ -1,0 +1,65 @@
+"""A store that was opened before `fork()` is refused in the child, clearly, and stays intact."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .forked import CALLS
+from .support import assert_sound
+
+SCRIPT = Path(__file__).with_name("forked.py")
+
+
+def run(path: Path, way: str) -> dict[str, Any]:
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore::DeprecationWarning", str(SCRIPT), str(path), way],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=240,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize("way", ["_exit", "sys.exit", "multiprocessing", "async"])
+def test_every_call_in_a_forked_child_is_refused_and_the_parent_goes_on(
+    tmp_path: Path, way: str
+) -> None:
+    path = tmp_path / "s.db"
+    found = run(path, way)
+    assert found["status"] == 0
+    assert set(found["told"]) == set(CALLS)
+    for told in found["told"].values():
+        assert told.startswith("ClosedError")
+        assert "opened before this process was forked" in told
+        assert "open it again in the child" in told
+    assert found["parent"] == ["before", "after"]
+    assert_sound(path)
+
+
+@pytest.mark.fault
+def test_a_fork_at_any_moment_of_writing_hangs_nobody_and_loses_nothing(tmp_path: Path) -> None:
+    found = run(tmp_path / "s.db", "while writing")
+    assert found["statuses"] == ["0"]
+    assert found["kinds"] == ["ClosedError"]
+    assert found["lost"] == 0
+    assert found["written"] > 0
+    assert_sound(tmp_path / "s.db")
+
+
+@pytest.mark.fault
+def test_a_forked_child_may_open_the_store_again(tmp_path: Path) -> None:
+    found = run(tmp_path / "s.db", "reopened")
+    assert found["status"] == 0
+    assert found["parent"] == ["child", "after"]
+    assert_sound(tmp_path / "s.db")

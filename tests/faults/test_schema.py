@@ -1,0 +1,109 @@
+"""A file of every released schema can be opened, and shows what was put into it.
+
+After a change of a migration that was not released yet, make the file anew:
+`.venv/bin/python tests/fixtures/make_schema_0001.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sapwood.errors import ConflictError, MessageConflictError
+from sapwood.model import ROOT, Message, Read, Summary
+from sapwood.stores.sqlite import SqliteStore
+from sapwood.stores.sqlite.migrate import packaged_steps
+
+from .support import ADA, ids_in, open_store, say
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+RELEASED = json.loads((FIXTURES / "released.json").read_text())
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return Path(shutil.copy(FIXTURES / "schema-0001.db", tmp_path / "s.db"))
+
+
+@pytest.fixture
+def store(path: Path) -> Iterator[SqliteStore]:
+    with open_store(path) as opened:
+        yield opened
+
+
+def test_the_text_of_a_released_migration_does_not_change() -> None:
+    packaged = {step.name: step.checksum for step in packaged_steps()}
+    assert {name: packaged.get(name) for name in RELEASED} == RELEASED
+
+
+def test_migrations_are_numbered_without_a_gap() -> None:
+    versions = [step.version for step in packaged_steps()]
+    assert versions == list(range(1, len(versions) + 1))
+
+
+def test_the_first_schemas_file_is_one_file() -> None:
+    assert [it.name for it in FIXTURES.glob("schema-0001.db*")] == ["schema-0001.db"]
+
+
+def test_the_first_schemas_file_is_sound(store: SqliteStore) -> None:
+    assert store.admin.check() == []
+    assert store.admin.schema_version() == packaged_steps()[-1].version
+    assert store.admin.list_owners() == ["ada", "bob"]
+
+
+def test_the_first_schemas_tree_is_shown(store: SqliteStore) -> None:
+    history = store.read(ADA, "main", Read())
+    shown = [it.id if isinstance(it, Message) else it.overlay.id for it in history.entries]
+    assert shown == ["m1", "o1", "m4", "m5", "m6", "m8"]
+    summary = history.entries[1]
+    assert isinstance(summary, Summary)
+    assert summary.text == "two and three"
+    assert [it.id for it in summary.pinned] == ["m2"]
+    assert history.messages[3].text == "edited"
+    branch = store.read(ADA, "main", Read(leaf="b2", overlays=False))
+    assert [it.id for it in branch.messages] == ["m1", "m2", "m3", "m4", "b1", "b2"]
+    assert [leaf.id for leaf in store.list_leaves(ADA, "main")] == ["m8", "b2"]
+
+
+def test_the_first_schemas_forks_are_shown(store: SqliteStore) -> None:
+    plain = Read(overlays=False)
+    fork = [it.id for it in store.read(ADA, "fork", plain).messages]
+    assert fork == ["m1", "m2", "m3", "m4", "m5", "m6", "f1"]
+    apart = [it.id for it in store.read(ADA, "apart", plain).messages]
+    assert apart == ["m1", "m2", "m3", "m4"]
+    assert {it.home for it in store.read(ADA, "apart", plain).messages} == {"apart"}
+    assert ids_in(store, "orphan") == ["gone-0", "gone-1"]
+    with pytest.raises(ConflictError):
+        store.delete_messages(ADA, "fork", ["m1"])
+
+
+def test_the_first_schemas_records_are_there(store: SqliteStore) -> None:
+    main = store.find_session(ADA, "main")
+    assert main is not None
+    assert (main.title, main.tags, main.data, main.budget) == ("Main", ["a"], {"k": 1}, 1000)
+    cleared = store.find_session(ADA, "cleared")
+    assert cleared is not None
+    assert (cleared.title, cleared.tip, cleared.messages) == ("cleared", ROOT, 0)
+    assert store.find_session(ADA, "gone") is None
+    note = store.find_document(ADA, "note")
+    assert note is not None
+    assert note.value == b"of the owner"
+    assert [it.input_tokens for it in store.total_usage(ADA, "main")] == [10]
+    assert [it.text for it in store.read("bob", "main", Read()).messages] == ["of bob"]
+
+
+def test_the_first_schemas_file_can_be_written(path: Path) -> None:
+    with open_store(path) as store:
+        with pytest.raises(MessageConflictError):
+            store.append(ADA, "main", [say("m7", "text of m7")])
+        assert store.append(ADA, "main", [say("m8", "text of m8")]).written == 0
+        store.append(ADA, "main", [say("m9")])
+        store.delete_session(ADA, "orphan")
+        store.settle()
+    with open_store(path) as again:
+        assert again.admin.check() == []
+        assert ids_in(again, "main")[-1] == "m9"
