@@ -38,7 +38,9 @@ class SqliteOverlays:
         if fence is not None:
             self._refuse_if_lost(row, fence)
         leaf = row.tip if new.leaf is None else get_pos(self._tx, row, new.leaf)
-        begin, end = self._range(row, new)
+        begin, end = self._end(row, new.first), self._end(row, new.last)
+        if begin.first.depth > end.last.depth:
+            self._refuse_order(row, leaf, begin, end)
         covered = self._covered_tokens(row, leaf, begin, end)
         first, last = begin.first, end.last
         self._refuse_if_changed(new.snapshot, first, last)
@@ -116,14 +118,11 @@ class SqliteOverlays:
                 "cleared: take it again and start over"
             )
 
-    def _range(self, row: SessionRow, new: NewOverlay) -> tuple[_End, _End]:
-        first, last = self._end(row, new.first), self._end(row, new.last)
-        if first.first.depth > last.last.depth:
-            raise UsageError(
-                f"the first entry {new.first.id!r} comes after the last, {new.last.id!r}",
-                path="first",
-            )
-        return first, last
+    def _refuse_order(self, row: SessionRow, leaf: int, first: _End, last: _End) -> None:
+        """Refuse ends in the wrong order; what is not shown has none, and is refused as such."""
+        items = list(View(self._tx, row).visible(leaf))
+        if all(any(end.is_in(item) for item in items) for end in (first, last)):
+            raise UsageError("the first entry of the range comes after the last", path="first")
 
     def _end(self, row: SessionRow, ref: EntryRef) -> _End:
         """Find an entry that a range may begin or end with."""
@@ -148,10 +147,7 @@ class SqliteOverlays:
                 return total
             if _top(item) <= first.first.depth:
                 break
-        which = "first" if total else "first or the last"
-        raise ConflictError(
-            f"the {which} entry of the range is not shown at this leaf: read the history again"
-        )
+        raise ConflictError("an end of the range is not shown at this leaf: read the history again")
 
     def _from(self, row: SessionRow, leaf: int, last: _End) -> Iterator[Span | Cover]:
         """Give what is visible from the range's last entry upwards; nothing if it is not shown."""
