@@ -209,7 +209,7 @@ def test_nothing_is_left_where_pages_were_split_and_joined(
         store.append(ADA, session, [marked(id, dice.choice((5, 200, 1_500, 3_000)), mark_of(id))])
         alive[id] = session
         if dice.random() < 0.4:
-            gone.append(churn(store, dice, alive))
+            gone += churn(store, dice, alive)
     store.settle()
     everything = b"".join(it.read_bytes() for it in path.parent.iterdir())
     assert [id for id in gone if mark_of(id).encode() in everything] == []
@@ -220,12 +220,12 @@ def mark_of(id: str) -> str:
     return f"<mark of {id}>"
 
 
-def churn(store: SqliteStore, dice: random.Random, alive: dict[str, str]) -> str:
-    """Delete a message or replace it by a longer or shorter one; give its id."""
+def churn(store: SqliteStore, dice: random.Random, alive: dict[str, str]) -> list[str]:
+    """Delete a message or replace it by a longer or shorter one; give what was deleted."""
     id = dice.choice(sorted(alive))
     session = alive.pop(id)
     if dice.random() < 0.5:
         store.delete_messages(ADA, session, [id])
-    else:
-        store.update_message(ADA, session, say(id, "z" * dice.choice((1, 500, 6_000))))
-    return id
+        return [id]
+    store.update_message(ADA, session, say(id, "z" * dice.choice((1, 500, 6_000))))
+    return []

@@ -58,9 +58,14 @@ class Machine:
         here = self._new_folder()
         for life in range(cuts):
             after = self._new_folder()
-            notes = self._live_until_cut(here / "cut.db", after, life)
             self.cuts += 1
-            if not self._is_sound(after / "cut.db", ledger, life, notes):
+            try:
+                notes = self._live_until_cut(here / "cut.db", after, life)
+                self.lost += check(after / "cut.db", ledger, life, notes)
+            except (AssertionError, StoreError):
+                if self._setting is None:
+                    raise
+                self.damaged += 1
                 return
             here = after
         self.acknowledged += ledger.acknowledged
@@ -70,37 +75,32 @@ class Machine:
         folder.mkdir()
         return folder
 
-    def _is_sound(self, path: Path, ledger: Ledger, life: int, notes: ListedNotes) -> bool:
-        try:
-            self.lost += check(path, ledger, life, notes)
-        except (AssertionError, StoreError):
-            if self._setting is None:
-                raise
-            self.damaged += 1
-            return False
-        return True
-
     def _live_until_cut(self, path: Path, after: Path, life: int) -> ListedNotes:
         disk = Disk(self.dice)
         vfs = PowerVfs("sapwood-power", disk)
         notes = ListedNotes()
         disk.cut_after(self.dice.randrange(900))
-        store = self._open(path)
-        if store is not None:
-            with pytest.raises(StoreError):
-                self._write(store, str(path), notes, life)
-        assert disk.is_cut
-        disk.write_survivors(after)
-        if store is not None:
-            store.close()
-        vfs.unregister()
+        store = None
+        try:
+            store = self._open(path, disk)
+            if store is not None:
+                with pytest.raises(StoreError) as caught:
+                    self._write(store, str(path), notes, life)
+                assert disk.is_cut, repr(caught.value)
+        finally:
+            disk.write_survivors(after)
+            if store is not None:
+                store.close()
+            vfs.unregister()
         return notes
 
-    def _open(self, path: Path) -> SqliteStore | None:
+    def _open(self, path: Path, disk: Disk) -> SqliteStore | None:
         # Closing the connection again raises what a VFS in Python raises; SQLite's own cannot.
         try:
             return open_store(path, vfs="sapwood-power", durability=self._durability)
         except (StoreError, PowerCutError):
+            if not disk.is_cut:
+                raise
             return None
 
     def _write(self, store: SqliteStore, path: str, notes: ListedNotes, life: int) -> None:

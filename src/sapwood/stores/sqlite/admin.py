@@ -41,13 +41,16 @@ class SqliteAdmin:
 
     def check(self) -> list[Problem]:
         """Look for damage, and for figures that do not add up."""
-        problems = [
-            Problem(kind="file", where="database", what=what)
-            for (what,) in self._tx.rows("PRAGMA integrity_check")
-            if what != "ok"
-        ]
-        if not problems:
-            problems += [*self._bodies(), *self._segments(), *self._sessions()]
+        try:
+            problems = [
+                Problem(kind="file", where="database", what=what)
+                for (what,) in self._tx.rows("PRAGMA integrity_check")
+                if what != "ok"
+            ]
+            if not problems:
+                problems += [*self._bodies(), *self._segments(), *self._sessions()]
+        except (apsw.CorruptError, StoreCorruptError) as error:
+            problems = [Problem(kind="file", where="database", what=str(error))]
         return problems
 
     def _bodies(self) -> Iterator[Problem]:

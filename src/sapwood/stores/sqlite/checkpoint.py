@@ -17,7 +17,7 @@ from .connection import Patience
 
 logger = logging.getLogger(__name__)
 
-COMMITS_BETWEEN_LOOKS = 256
+COMMITS_BETWEEN_LOOKS = 16
 FIRM_PATIENCE_S = 0.05
 
 
@@ -29,6 +29,7 @@ class LogKeeper:
         self._log = Path(f"{path}-wal")
         self._patience_s = patience_s
         self._commits = 0
+        self._next_try = 0
 
     def after_commit(self) -> None:
         """Count a commit; look at the log when it is time to."""
@@ -38,8 +39,12 @@ class LogKeeper:
 
     def _look(self) -> None:
         try:
-            if self._log.stat().st_size > connection.WAL_CAP_BYTES:
+            size = self._log.stat().st_size
+            if size > max(connection.WAL_CAP_BYTES, self._next_try):
+                # If somebody keeps on reading, the next try waits until the log has grown again.
+                self._next_try = size + connection.WAL_CAP_BYTES // 8
                 self._checkpoint_firmly()
+                self._next_try = 0
         except (OSError, apsw.Error):
             # The commits stand whether or not they could be copied back: a later look tries again.
             logger.debug("checkpoint put off", exc_info=True)

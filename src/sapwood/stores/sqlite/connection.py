@@ -20,11 +20,6 @@ CHECKPOINT_PAGES = 1_000
 WAL_CAP_BYTES = 64 * 1024 * 1024
 POLL_S = 0.001
 
-_SHARED_SETTINGS = """
-PRAGMA trusted_schema = OFF;
-PRAGMA temp_store = MEMORY;
-"""
-
 
 class Connection:
     """A SQLite connection; used by one thread at a time."""
@@ -76,7 +71,14 @@ class Connection:
         finally:
             # A failing disk ends the transaction by itself.
             if self.is_in_transaction():
-                self._execute("COMMIT")
+                self._end_snapshot()
+
+    def _end_snapshot(self) -> None:
+        try:
+            self._execute("COMMIT")
+        except apsw.Error:
+            # A cursor may tell once more that its last statement failed.
+            self.raw.execute("ROLLBACK")
 
     def is_in_transaction(self) -> bool:
         """Tell whether a transaction is open."""
@@ -118,7 +120,7 @@ def open_reader(
 def _settle_in(raw: apsw.Connection, patience_s: float) -> None:
     raw.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
     raw.set_busy_handler(Patience(patience_s))
-    raw.execute(_SHARED_SETTINGS).fetchall()
+    raw.pragma("trusted_schema", "OFF")
 
 
 def _use_wal(raw: apsw.Connection, path: str, patience_s: float) -> None:

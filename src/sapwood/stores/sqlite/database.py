@@ -17,6 +17,7 @@ from ...errors import ClosedError, ReadOnlyError, StoreError, StoreUnavailableEr
 from ..embedded._sync.runner import Runner
 from ..embedded.unit import Unit
 from .connection import Connection, Durability, make_durable, open_reader, open_writer
+from .erasure import forget_erasures, latest_erasure
 from .failure import translate
 from .feed import trim_feed
 from .messages import renew_stale
@@ -83,8 +84,7 @@ class Database(Runner):
         return open_reader(self.path, self._clock, self._patience_s, self._vfs)
 
     def read(self, work: Callable[[Unit], T]) -> T:
-        if self._refusal is not None:
-            raise ClosedError(self._refusal)
+        self.refuse_if_closed()
         return self._readers.read(work)
 
     def glance(self, work: Callable[[Unit], T]) -> T:
@@ -109,8 +109,7 @@ class Database(Runner):
         return outcomes
 
     def _refuse_writing(self) -> None:
-        if self._refusal is not None:
-            raise ClosedError(self._refusal)
+        self.refuse_if_closed()
         if self._is_read_only:
             raise ReadOnlyError(
                 f"{self.path} cannot be written: check the permissions of the file and its folder"
@@ -142,13 +141,17 @@ class Database(Runner):
                 time.sleep(time.perf_counter() - begun)
 
     def settle(self) -> None:
-        """Finish sweeping, renew sums, trim the feed, and leave no erased bytes in the log."""
+        """Finish sweeping, renew sums, trim the feed, and leave no erased bytes in the files."""
         self._refuse_writing()
         while self._writer.write(lambda unit: sweep_chunk(unit.tx)):
             continue
         while self._writer.write(lambda unit: renew_stale(unit.tx)):
             continue
         self._writer.write(lambda unit: trim_feed(unit.tx))
+        erased = self._writer.write(lambda unit: latest_erasure(unit.tx))
+        if erased is not None:
+            self._writer.rewrite_file()
+            self._writer.write(lambda unit: forget_erasures(unit.tx, erased))
         self._writer.truncate_log()
 
     def close(self) -> None:
@@ -161,6 +164,15 @@ class Database(Runner):
             self._sweeper.join()
         self._readers.close()
         self._writer.close()
+
+    def is_closed(self) -> bool:
+        """Tell whether it was closed, or opened before a fork."""
+        return self._refusal is not None
+
+    def refuse_if_closed(self) -> None:
+        """Raise if it was closed, or opened before a fork."""
+        if self._refusal is not None:
+            raise ClosedError(self._refusal)
 
     def disown(self) -> None:
         """Refuse all further work: this process is a fork of the one that opened the file."""

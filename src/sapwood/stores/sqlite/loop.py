@@ -86,7 +86,7 @@ class AsyncSqliteRunner(AsyncRunner):
         return await self._hop(self._readers, self._database.migrate)
 
     async def aclose(self) -> None:
-        if self._is_closed:
+        if self._is_closed or self._database.is_closed():
             return
         self._is_closed = True
         await self._hop(self._writers, self._database.close)
@@ -94,6 +94,8 @@ class AsyncSqliteRunner(AsyncRunner):
         self._readers.stop()
 
     def _refuse_if_closed(self) -> None:
+        # Also after a fork: there are no threads then that could carry anything out.
+        self._database.refuse_if_closed()
         if self._is_closed:
             raise ClosedError(f"{self._database.path}: the store is closed")
 

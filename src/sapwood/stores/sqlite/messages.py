@@ -10,6 +10,7 @@ from ...rules.codec import Packed
 from ...rules.tree import is_on_path, place_at
 from . import appending, reading
 from .connection import Connection
+from .erasure import note_erasure
 from .feed import KIND_DELETE, KIND_UPDATE, record_change
 from .lookup import (
     SESSION_COLUMNS,
@@ -96,6 +97,7 @@ class SqliteMessages:
         deltas = [(seen.pos, -self._erase(seen)) for seen in doomed.values()]
         if deltas:
             self._note_change(row, deltas, KIND_DELETE)
+            note_erasure(self._tx)
         return Deleted(ids=list(doomed), quoting_overlays=quoting)
 
     def _refuse_if_inherited(self, row: SessionRow, id: str, seen: Seen) -> None:

@@ -50,7 +50,9 @@ def packaged_steps() -> list[Step]:
 
 def refuse_foreign(tx: Connection, path: str) -> None:
     """Refuse a file that is another program's, or a newer version's, before it is touched."""
-    _current(tx, path, packaged_steps()[-1].version)
+    steps = packaged_steps()
+    current = _current(tx, path, steps[-1].version)
+    _refuse_other_text(tx, path, [step for step in steps if step.version <= current])
 
 
 def migrate(tx: Connection, path: str) -> int:
@@ -61,18 +63,18 @@ def migrate(tx: Connection, path: str) -> int:
     steps = packaged_steps()
     newest = steps[-1].version
     if _current(tx, path, newest) == newest:
-        _refuse_other_text(tx, path, steps)
         return newest
     if tx.raw.readonly("main"):
         raise MigrationNeededError(
             f"{path} was written by an older version and cannot be written here: "
             "open it once where it can be"
         )
-    _back_up_before(tx, path)
     tx.run("BEGIN IMMEDIATE", ())
     try:
         # Another process may have been first while this one waited for the lock.
         current = _current(tx, path, newest)
+        if 0 < current < newest:
+            _back_up(tx, path, current)
         for step in steps:
             if step.version > current:
                 _apply(tx, step, is_first=current == 0 and step is steps[0])
@@ -100,6 +102,8 @@ def _current(tx: Connection, path: str, newest: int) -> int:
 
 
 def _refuse_other_text(tx: Connection, path: str, steps: list[Step]) -> None:
+    if not steps:
+        return
     recorded = dict(tx.rows("SELECT version, checksum FROM migration"))
     for step in steps:
         if recorded.get(step.version) != step.checksum:
@@ -121,16 +125,16 @@ def _apply(tx: Connection, step: Step, is_first: bool) -> None:
     tx.rows(f"PRAGMA user_version = {step.version}")
 
 
-def _back_up_before(tx: Connection, path: str) -> None:
-    """Copy an older file aside, whole or not at all."""
-    version = tx.value("PRAGMA user_version")
-    if not version:
-        return
+def _back_up(tx: Connection, path: str, version: int) -> None:
+    """Copy an older file aside, whole or not at all; nobody else writes meanwhile."""
     target = Path(f"{path}.v{version}.backup")
     unfinished = Path(f"{target}.unfinished")
     unfinished.unlink(missing_ok=True)
     copy = apsw.Connection(str(unfinished))
-    with copy.backup("main", tx.raw, "main") as backup:
+    # A connection that is writing cannot be the source of a copy.
+    source = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY, vfs=tx.raw.open_vfs)
+    with copy.backup("main", source, "main") as backup:
         backup.step()
+    source.close()
     copy.close()
     unfinished.replace(target)

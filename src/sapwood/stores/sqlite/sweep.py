@@ -8,6 +8,7 @@ that it stood on itself is looked at again.
 from __future__ import annotations
 
 from .connection import Connection
+from .erasure import note_erasure
 from .feed import KIND_RETIRE, record_change
 from .lookup import SessionRow
 from .overlays import drop_unused_overlays
@@ -26,6 +27,7 @@ def retire(tx: Connection, row: SessionRow) -> None:
     drop_unused_overlays(tx, [number for (number,) in overlays])
     tx.run("DELETE FROM inherited WHERE session = ?", (row.number,))
     record_change(tx, row, KIND_RETIRE, 0, 0, tx.clock(), row.id)
+    note_erasure(tx)
 
 
 def sweep_chunk(tx: Connection) -> bool:

@@ -145,14 +145,15 @@ class Writer:
             if not tx.raw.in_transaction:
                 raise
             outcome.error = self._told(error)
-            tx.run("ROLLBACK TO work", ())
+            tx.raw.execute("ROLLBACK TO work")
         tx.run("RELEASE work", ())
 
     def _roll_back(self) -> None:
         if self._is_closed or not self._tx.raw.in_transaction:
             return
         try:
-            self._tx.run("ROLLBACK", ())
+            # Not by the cursor of the failed statement, which may tell of its failure once more.
+            self._tx.raw.execute("ROLLBACK")
         except apsw.Error:
             # The caller is told why the work failed, which is what it can act on.
             logger.warning("%s: rolling back failed", self._where, exc_info=True)
@@ -189,10 +190,18 @@ class Writer:
 
     def truncate_log(self) -> None:
         """Copy the whole log back and empty it, waiting for readers."""
+        self._run_alone(lambda raw: raw.wal_checkpoint("main", apsw.SQLITE_CHECKPOINT_TRUNCATE))
+
+    def rewrite_file(self) -> None:
+        """Copy what is stored into fresh pages; other writers wait meanwhile."""
+        self._run_alone(lambda raw: raw.execute("VACUUM").fetchall())
+
+    def _run_alone(self, work: Callable[[apsw.Connection], object]) -> None:
+        """Run something that is not part of a transaction."""
         with self._lock:
             self._refuse_if_closed()
             try:
-                self._tx.raw.wal_checkpoint("main", apsw.SQLITE_CHECKPOINT_TRUNCATE)
+                work(self._tx.raw)
             except apsw.Error as error:
                 raise translate(error, self._where) from error
 

@@ -55,6 +55,19 @@ class AsyncSessionDeletionContract(AsyncContractBase):
             await store.settle()
         assert (await store.append(ADA, "fork", [say("2")])).written == 0
 
+    async def test_a_fork_keeps_its_fork_point_while_its_tip_is_elsewhere(
+        self, store: AsyncStore
+    ) -> None:
+        await grow(store, *"1234")
+        await store.create_session(ADA, fork_of("s", "3"))
+        await store.checkout(ADA, "fork", "1")
+        await store.delete_session(ADA, "s")
+        await store.settle()
+        assert [leaf.id for leaf in await store.list_leaves(ADA, "fork")] == ["3"]
+        assert await shown_in(store, "fork", leaf="3") == list("123")
+        await store.checkout(ADA, "fork", "3")
+        assert await shown_in(store, "fork") == list("123")
+
     async def test_the_home_stays_gone_when_the_name_is_used_again(self, store: AsyncStore) -> None:
         await grow(store, "m1", "m2")
         await store.create_session(ADA, fork_of("s"))

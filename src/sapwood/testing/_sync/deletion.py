@@ -57,6 +57,17 @@ class SessionDeletionContract(ContractBase):
             store.settle()
         assert (store.append(ADA, "fork", [say("2")])).written == 0
 
+    def test_a_fork_keeps_its_fork_point_while_its_tip_is_elsewhere(self, store: Store) -> None:
+        grow(store, *"1234")
+        store.create_session(ADA, fork_of("s", "3"))
+        store.checkout(ADA, "fork", "1")
+        store.delete_session(ADA, "s")
+        store.settle()
+        assert [leaf.id for leaf in store.list_leaves(ADA, "fork")] == ["3"]
+        assert shown_in(store, "fork", leaf="3") == list("123")
+        store.checkout(ADA, "fork", "3")
+        assert shown_in(store, "fork") == list("123")
+
     def test_the_home_stays_gone_when_the_name_is_used_again(self, store: Store) -> None:
         grow(store, "m1", "m2")
         store.create_session(ADA, fork_of("s"))

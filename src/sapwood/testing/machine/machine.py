@@ -11,6 +11,7 @@ from hypothesis.stateful import initialize, precondition, rule
 from ...model import (
     ROOT,
     ForkPoint,
+    NewMessage,
     NewOverlay,
     NewSession,
     Read,
@@ -60,7 +61,7 @@ class StoreMachine(MachineBase):
         if how in ("tip", "both"):
             options["expected_tip"] = self._a_tip(data, session)
         if how in ("parent", "both"):
-            options["parent"] = self.draws.place(data, session)
+            options["parent"] = self._a_parent(data, session, batch[0])
         self.appended.append((session, batch, options))
         self.append_both(session, batch, options)
 
@@ -262,6 +263,14 @@ class StoreMachine(MachineBase):
         found = self.oracle.sessions.get(session)
         if found is not None and data.draw(st.booleans(), label="the tip"):
             return name(found.tip)
+        return self.draws.place(data, session)
+
+    def _a_parent(self, data: st.DataObject, session: str, first: NewMessage) -> str | Root:
+        """Draw a parent; for a known message, mostly the one that it has."""
+        found = self.oracle.sessions.get(session)
+        known = found.find(first.id or "") if found else None
+        if known is not None and not self.draws.rarely(data, "any parent"):
+            return name(known.parent)
         return self.draws.place(data, session)
 
     def _size(self, session: str, leaf: str | Root, overlays: bool, entry: Shown) -> int:

@@ -156,9 +156,13 @@ CREATE TABLE reader (
     PRIMARY KEY (owner, name)
 ) STRICT, WITHOUT ROWID;
 
--- Work that a deletion left to be done: segments to cut or delete, trees whose sums to renew.
+-- Work that is left to be done: segments to cut or delete, trees whose sums to renew.
 CREATE TABLE sweep (
     segment     INTEGER PRIMARY KEY
+) STRICT;
+-- Deletions, by their change, after which the file has yet to be rewritten.
+CREATE TABLE erased (
+    seq         INTEGER PRIMARY KEY
 ) STRICT;
 CREATE TABLE stale (
     tree        INTEGER PRIMARY KEY

@@ -1,0 +1,27 @@
+"""Which erasures the file has yet to forget.
+
+Deleted content is overwritten where it stands, but when SQLite moves rows between pages it leaves
+copies in the unused part of the old page, which no statement reaches. So a deletion is noted, and
+`settle` rewrites the file after one.
+"""
+
+from __future__ import annotations
+
+from .connection import Connection
+from .feed import latest_seq
+
+
+def note_erasure(tx: Connection) -> None:
+    """Note that something was deleted; called after its change was recorded."""
+    tx.run("INSERT OR IGNORE INTO erased VALUES (?)", (latest_seq(tx),))
+
+
+def latest_erasure(tx: Connection) -> int | None:
+    """Give the newest erasure that the file has yet to forget."""
+    found: int | None = tx.value("SELECT max(seq) FROM erased")
+    return found
+
+
+def forget_erasures(tx: Connection, until: int) -> None:
+    """Note that the file was rewritten after an erasure."""
+    tx.run("DELETE FROM erased WHERE seq <= ?", (until,))
