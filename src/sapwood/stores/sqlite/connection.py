@@ -77,8 +77,9 @@ class Connection:
         try:
             self._execute("COMMIT")
         except apsw.Error:
-            # A cursor may tell once more that its last statement failed.
-            self.raw.execute("ROLLBACK")
+            # A cursor may tell once more that its last statement failed, and do this one, too.
+            if self.is_in_transaction():
+                self.raw.execute("ROLLBACK")
 
     def is_in_transaction(self) -> bool:
         """Tell whether a transaction is open."""
