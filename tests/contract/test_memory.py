@@ -34,5 +34,5 @@ TestMachine = machine_for("memory, sync", partial(InMemory, MemoryStore)).TestCa
 TestAsyncMachine = machine_for("memory, async", partial(InMemory, AsyncMemoryStore)).TestCase
 
 # Steps cost little here: take more of them.
-MANY = settings(max_examples=settings.default.max_examples * 4)
+MANY = settings(max_examples=settings.default.max_examples * 8)
 TestMachine.settings = TestAsyncMachine.settings = MANY

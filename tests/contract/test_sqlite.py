@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from sapwood.rules.ids import IdMaker
 from sapwood.stores.sqlite import AsyncSqliteStore, SqliteStore
@@ -83,3 +84,7 @@ class TestAsyncSqliteStore(AsyncDurableStoreContract):
 
 TestMachine = machine_for("SQLite, sync", partial(InAFile, SqliteStore)).TestCase
 TestAsyncMachine = machine_for("SQLite, async", partial(InAFile, AsyncSqliteStore)).TestCase
+
+# A few steps find little: most mistakes need a fork, a deletion and what comes after them.
+MANY = settings(max_examples=settings.default.max_examples * 4, stateful_step_count=40)
+TestMachine.settings = TestAsyncMachine.settings = MANY

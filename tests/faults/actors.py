@@ -33,6 +33,7 @@ SHARED = 2
 THREADS = [f"thread{n}" for n in range(3)]
 WRITTEN = [*THREADS, *(f"shared-{n}" for n in range(SHARED))]
 """The sessions that are written to and never emptied; each thread has one."""
+LIVES_BETWEEN_SETTLES = 4
 PADDING = "lorem ipsum " * 20
 
 
@@ -95,6 +96,8 @@ def deleter(store: SqliteStore, notes: Noting, life: int, group: str) -> None:
             else:
                 store.clear_session(ADA, session)
             notes.add(what, session)
+        if life % LIVES_BETWEEN_SETTLES == 0:
+            store.settle()
 
 
 def make_if_absent(store: SqliteStore, session: str) -> None:

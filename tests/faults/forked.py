@@ -10,6 +10,7 @@ import asyncio
 import json
 import multiprocessing
 import os
+import shutil
 import sys
 import tempfile
 import threading
@@ -69,7 +70,9 @@ def fork(body: Callable[[], dict[str, str]], leave: Callable[[int], Any]) -> dic
         note.write_text(json.dumps(body()))
         leave(0)
     status = wait_for(child)
-    return {"status": status, "told": json.loads(note.read_text()) if note.exists() else {}}
+    told = json.loads(note.read_text()) if note.exists() else {}
+    shutil.rmtree(note.parent)
+    return {"status": status, "told": told}
 
 
 def wait_for(child: int) -> int | str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,7 +13,18 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+NOTE = re.compile(r'\["(open|create|append|deleted|cleared|error)"')
 ACTORS = Path(__file__).with_name("actors.py")
+
+
+def read_notes(text: str) -> list[list[Any]]:
+    """Read what a killed process noted; a kill may cut short the note that it was writing."""
+    notes = []
+    for line in text.split("\n")[:-1]:
+        # Another thread's note may have come right after one that was cut short.
+        *_, begin = (found.start() for found in NOTE.finditer(line))
+        notes.append(json.loads(line[begin:]))
+    return notes
 
 
 class Nursery:
@@ -50,8 +62,7 @@ class Nursery:
         os.kill(child, signal.SIGKILL)
         assert self._ask("") == "buried"
         self.kills += 1
-        lines = notes.read_text().splitlines() if notes.exists() else []
-        return [json.loads(line) for line in lines]
+        return read_notes(notes.read_text()) if notes.exists() else []
 
     def _ask(self, line: str) -> str:
         assert self._process.stdin is not None

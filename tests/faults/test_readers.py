@@ -16,7 +16,7 @@ from sapwood.model import Read
 from sapwood.stores.sqlite import SqliteStore, connection
 
 from .faulty import FaultyVfs
-from .support import ADA, fill, ids_in, make_session, open_store, raw, say
+from .support import ADA, fill, ids_in, make_session, open_store, raw, run_in_threads, say
 
 MEGABYTE = 1 << 20
 
@@ -199,3 +199,19 @@ def test_a_snapshot_held_open_stops_nobody_and_the_log_shrinks_after_it(
         for n in range(600):
             store.append(ADA, "s", [say(f"n{n}")])
         assert log_size(path) <= 8 * MEGABYTE
+
+
+def test_stores_that_settle_one_file_at_once_wait_for_each_other(path: Path) -> None:
+    """SQLite does not ask the busy handler when somebody else is at a checkpoint."""
+    stores = [open_store(path) for _ in range(3)]
+    make_session(stores[0], "s")
+
+    def write_and_settle(writer: int) -> None:
+        for n in range(150):
+            stores[writer].append(ADA, "s", [say(f"{writer}.{n}")])
+            stores[writer].settle()
+
+    run_in_threads(*(lambda writer=writer: write_and_settle(writer) for writer in range(3)))
+    assert len(ids_in(stores[0], "s")) == 450
+    for store in stores:
+        store.close()

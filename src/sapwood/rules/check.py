@@ -14,6 +14,7 @@ from ..model import (
     Edge,
     EdgeKind,
     EntryRef,
+    Fence,
     ForkPoint,
     NewMessage,
     NewOverlay,
@@ -244,3 +245,16 @@ def feed(after: str, limit: int, reader: str | None) -> None:
     count(limit, "limit", 1, MAX_PAGE)
     if reader is not None:
         name(reader, "reader")
+
+
+def version(value: int | None) -> None:
+    """Check an expected version."""
+    whole(value, "expected_version", 0)
+
+
+def fence(value: Fence | None) -> None:
+    """Check the lease that a write depends on."""
+    if value is not None:
+        instance(value, Fence, "fence")
+        name(value.key, "fence.key")
+        count(value.version, "fence.version", 0)

@@ -17,6 +17,15 @@ from .lookup import SESSION_COLUMNS, SessionRow
 from .position import unpack_lineage, unpack_place
 from .sums import context_at
 
+_WRONG_SUMS = """
+SELECT m.id FROM message m
+JOIN segment g ON g.number = m.pos >> 24
+LEFT JOIN edit e ON e.pos = m.pos
+LEFT JOIN message b ON b.pos = CASE
+    WHEN (m.pos & 0xffffff) = (g.parent & 0xffffff) + 1 THEN g.parent ELSE m.pos - 1 END
+WHERE m.path_tokens - coalesce(b.path_tokens, 0) <> m.tokens - coalesce(e.delta, 0)
+"""
+
 
 class SqliteAdmin:
     """Work on the store as a whole."""
@@ -37,21 +46,30 @@ class SqliteAdmin:
 
     def owners(self) -> list[str]:
         """List the owners."""
-        return [name for (name,) in self._tx.rows("SELECT name FROM owner ORDER BY name")]
+        rows = self._tx.rows(
+            "SELECT name FROM owner o WHERE EXISTS (SELECT 1 FROM session WHERE owner = o.number)"
+            " OR EXISTS (SELECT 1 FROM document WHERE owner = o.number) ORDER BY name"
+        )
+        return [name for (name,) in rows]
 
     def check(self) -> list[Problem]:
         """Look for damage, and for figures that do not add up."""
+        problems: list[Problem] = []
         try:
-            problems = [
-                Problem(kind="file", where="database", what=what)
-                for (what,) in self._tx.rows("PRAGMA integrity_check")
-                if what != "ok"
-            ]
+            problems += self._file()
             if not problems:
-                problems += [*self._bodies(), *self._segments(), *self._sessions()]
+                for found in (self._bodies(), self._segments(), self._sums(), self._sessions()):
+                    problems += found
         except (apsw.CorruptError, StoreCorruptError) as error:
-            problems = [Problem(kind="file", where="database", what=str(error))]
+            problems.append(Problem(kind="file", where="database", what=str(error)))
         return problems
+
+    def _file(self) -> list[Problem]:
+        return [
+            Problem(kind="file", where="database", what=what)
+            for (what,) in self._tx.rows("PRAGMA integrity_check")
+            if what != "ok"
+        ]
 
     def _bodies(self) -> Iterator[Problem]:
         cursor = self._tx.raw.execute("SELECT id, body FROM message WHERE body IS NOT NULL")
@@ -72,6 +90,10 @@ class SqliteAdmin:
             lineage = extend_lineage(place, self._tx.lineage(place.segment) if place else [])
             if unpack_lineage(data) != lineage:
                 yield Problem(kind="segment", where=str(number), what="its lineage is wrong")
+
+    def _sums(self) -> Iterator[Problem]:
+        for (id,) in self._tx.rows(_WRONG_SUMS):
+            yield Problem(kind="message", where=id, what="its running sum of tokens is wrong")
 
     def _sessions(self) -> Iterator[Problem]:
         stale = {tree for (tree,) in self._tx.rows("SELECT tree FROM stale")}

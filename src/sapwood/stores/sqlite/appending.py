@@ -18,7 +18,8 @@ from .rows import MESSAGE_COLUMNS, message_of
 from .sums import context_at
 
 RECENT_STEPS = 64
-"""How many spans an append walks to know its context; beyond that it is worked out when asked."""
+"""How many spans an append walks to know its context; beyond that it is worked out when asked,
+until `settle` has done so."""
 
 _EXTENDABLE = (
     "SELECT s.number, s.owner, s.home, s.tip, s.context, s.active_s, t.path_tokens"
@@ -191,7 +192,10 @@ def _context_after(tx: Connection, row: SessionRow, end: End, added: int) -> int
     if not row.overlays and not row.edited:
         return end.path_tokens + added
     before = context_at(tx, row, end.pos, RECENT_STEPS)
-    return None if before is None else before + added
+    if before is None:
+        tx.run("INSERT OR IGNORE INTO stale VALUES (?)", (row.tree,))
+        return None
+    return before + added
 
 
 def _new_message(it: Packed, home: str, segment: str, depth: int, now: int) -> Message:

@@ -18,7 +18,8 @@ from .connection import Patience
 logger = logging.getLogger(__name__)
 
 COMMITS_BETWEEN_LOOKS = 16
-FIRM_PATIENCE_S = 0.05
+FIRM_PATIENCE_S = 0.02
+FIRM_TRIES = 4
 
 
 class LogKeeper:
@@ -43,15 +44,27 @@ class LogKeeper:
             if size > max(connection.WAL_CAP_BYTES, self._next_try):
                 # If somebody keeps on reading, the next try waits until the log has grown again.
                 self._next_try = size + connection.WAL_CAP_BYTES // 8
-                self._checkpoint_firmly()
+                self.checkpoint_firmly()
                 self._next_try = 0
         except (OSError, apsw.Error):
             # The commits stand whether or not they could be copied back: a later look tries again.
             logger.debug("checkpoint put off", exc_info=True)
 
-    def _checkpoint_firmly(self) -> None:
+    def checkpoint_firmly(self) -> None:
+        """Copy the whole log back and empty it, waiting for readers but not for long."""
         self._raw.set_busy_handler(Patience(FIRM_PATIENCE_S))
         try:
-            self._raw.wal_checkpoint("main", apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            self._try_often()
         finally:
             self._raw.set_busy_handler(Patience(self._patience_s))
+
+    def _try_often(self) -> None:
+        # Readers that leave no gap can keep one call waiting for good; another call gets past.
+        for left in reversed(range(FIRM_TRIES)):
+            try:
+                self._raw.wal_checkpoint("main", apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            except apsw.BusyError:
+                if not left:
+                    raise
+            else:
+                return

@@ -13,10 +13,10 @@ from typing import TypeVar
 
 import apsw
 
-from ...errors import ClosedError, ReadOnlyError, StoreError, StoreUnavailableError
+from ...errors import ClosedError, ReadOnlyError, StoreBusyError, StoreError, StoreUnavailableError
 from ..embedded._sync.runner import Runner
 from ..embedded.unit import Unit
-from .connection import Connection, Durability, make_durable, open_reader, open_writer
+from .connection import POLL_S, Connection, Durability, make_durable, open_reader, open_writer
 from .erasure import forget_erasures, latest_erasure
 from .failure import translate
 from .feed import trim_feed
@@ -50,6 +50,7 @@ class Database(Runner):
         self._vfs = vfs
         self._refusal: str | None = None
         self._sweeper: threading.Thread | None = None
+        self._is_sweeping_wanted = False
         self._sweeper_guard = threading.Lock()
         self._stop_sweeping = threading.Event()
         tx, has_work_left = self._open_writer(durability)
@@ -123,7 +124,8 @@ class Database(Runner):
         """Let a thread remove, bit by bit, what deletions left."""
         with self._sweeper_guard:
             self._writer.unit.sessions.left_to_sweep = False
-            if self._sweeper is not None and self._sweeper.is_alive():
+            self._is_sweeping_wanted = True
+            if self._sweeper is not None:
                 return
             self._sweeper = threading.Thread(
                 target=self._sweep_politely, name="sapwood-sweeper", daemon=True
@@ -132,13 +134,23 @@ class Database(Runner):
 
     def _sweep_politely(self) -> None:
         """Sweep with pauses as long as the work, so that others get at least every second turn."""
-        more = True
-        # A store that fails or is closed goes on sweeping when it is opened the next time.
-        with contextlib.suppress(StoreError):
-            while more and not self._stop_sweeping.is_set():
-                begun = time.perf_counter()
-                more = self._writer.write(lambda unit: sweep_chunk(unit.tx))
-                time.sleep(time.perf_counter() - begun)
+        while self._is_sweeping_needed():
+            more = True
+            # A store that fails or is closed goes on sweeping when it is opened the next time.
+            with contextlib.suppress(StoreError):
+                while more and not self._stop_sweeping.is_set():
+                    begun = time.perf_counter()
+                    more = self._writer.write(lambda unit: sweep_chunk(unit.tx))
+                    self._stop_sweeping.wait(time.perf_counter() - begun)
+
+    def _is_sweeping_needed(self) -> bool:
+        """Tell whether somebody deleted something since the last round; end the thread if not."""
+        with self._sweeper_guard:
+            wanted = self._is_sweeping_wanted and not self._stop_sweeping.is_set()
+            self._is_sweeping_wanted = False
+            if not wanted:
+                self._sweeper = None
+            return wanted
 
     def settle(self) -> None:
         """Finish sweeping, renew sums, trim the feed, and leave no erased bytes in the files."""
@@ -152,7 +164,17 @@ class Database(Runner):
         if erased is not None:
             self._writer.rewrite_file()
             self._writer.write(lambda unit: forget_erasures(unit.tx, erased))
-        self._writer.truncate_log()
+        self._truncate_log()
+
+    def _truncate_log(self) -> None:
+        """Empty the log, in short tries: writers get in between, however long a reader reads."""
+        deadline = time.monotonic() + self._patience_s
+        while not self._writer.truncate_log():
+            if time.monotonic() >= deadline:
+                raise StoreBusyError(
+                    f"{self.path}: a reader kept the log in use for too long: settle again later"
+                )
+            time.sleep(POLL_S)
 
     def close(self) -> None:
         """Close all connections; closing again does nothing."""
@@ -160,8 +182,9 @@ class Database(Runner):
             return
         self._refusal = f"{self.path}: the store is closed"
         self._stop_sweeping.set()
-        if self._sweeper is not None:
-            self._sweeper.join()
+        sweeper = self._sweeper
+        if sweeper is not None:
+            sweeper.join()
         self._readers.close()
         self._writer.close()
 

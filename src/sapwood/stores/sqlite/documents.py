@@ -72,15 +72,11 @@ class SqliteDocuments:
         """List documents by key."""
         number, row = self._scope(owner, session)
         rows = self._tx.rows(
-            f"SELECT {_COLUMNS} FROM document WHERE owner = ? AND session = ? AND key >= ?"
-            " ORDER BY key",
+            f"SELECT {_COLUMNS} FROM document WHERE owner = ?1 AND session = ?2 AND key >= ?3"
+            " AND substr(key, 1, length(?3)) = ?3 ORDER BY key",
             (number, row.number if row else 0, prefix),
         )
-        return [
-            _document(found)
-            for found in rows
-            if found[1].startswith(prefix) and not self._is_expired(found)
-        ]
+        return [_document(found) for found in rows if not self._is_expired(found)]
 
     def _scope(self, owner: str, session: str | None) -> tuple[int | None, SessionRow | None]:
         if session is None:

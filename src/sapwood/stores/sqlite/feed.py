@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ...errors import NotFoundError, UsageError
@@ -23,7 +24,8 @@ _KINDS = {
 RECORD_CHANGE = (
     "INSERT INTO change (owner, session, kind, first, last, at, name) VALUES (?, ?, ?, ?, ?, ?, ?)"
 )
-_SCAN_AT_MOST = 10_000
+_PAGE = 200
+_PAGES_AT_MOST = 50
 
 
 def record_change(
@@ -55,13 +57,8 @@ class SqliteFeed:
         cursor = _Cursor.read(after)
         self._refuse_trimmed(cursor)
         number = find_owner(self._tx, owner)
-        rows = self._tx.rows(
-            "SELECT seq, owner, session, kind, first, last, at, name FROM change"
-            " WHERE seq > ? ORDER BY seq LIMIT ?",
-            (cursor.seq, _SCAN_AT_MOST),
-        )
         found: list[Change] = []
-        for row in rows:
+        for row in self._rows_after(cursor.seq):
             unseen = self._expand(row)[cursor.done :] if row[1] == number else []
             room = limit - len(found)
             found += unseen[:room]
@@ -69,7 +66,7 @@ class SqliteFeed:
                 cursor = cursor._replace(done=cursor.done + room)
                 return Changes(changes=found, cursor=str(cursor), more=True)
             cursor = _Cursor(row[0], 0)
-        more = bool(rows) and cursor.seq < latest_seq(self._tx)
+        more = cursor.seq < latest_seq(self._tx)
         return Changes(changes=found, cursor=str(cursor), more=more)
 
     def register(self, owner: str, reader: str, after: str) -> None:
@@ -80,6 +77,18 @@ class SqliteFeed:
             "INSERT INTO reader VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET seq = excluded.seq",
             (own_number(self._tx, owner), reader, cursor.seq),
         )
+
+    def _rows_after(self, seq: int) -> Iterator[tuple[Any, ...]]:
+        for _ in range(_PAGES_AT_MOST):
+            rows = self._tx.rows(
+                "SELECT seq, owner, session, kind, first, last, at, name FROM change"
+                " WHERE seq > ? ORDER BY seq LIMIT ?",
+                (seq, _PAGE),
+            )
+            yield from rows
+            if len(rows) < _PAGE:
+                return
+            seq = rows[-1][0]
 
     def _expand(self, row: tuple[Any, ...]) -> list[Change]:
         _, _, session, kind, first, last, at, name = row
@@ -102,8 +111,8 @@ class SqliteFeed:
         ]
 
     def _refuse_trimmed(self, cursor: _Cursor) -> None:
-        oldest = self._tx.value("SELECT min(seq) FROM change")
-        if cursor.seq and oldest is not None and cursor.seq < oldest - 1:
+        trimmed = self._tx.value("SELECT value FROM sequence WHERE name = 'trimmed'")
+        if cursor.seq and cursor.seq < trimmed:
             raise NotFoundError(
                 f"the feed was trimmed after cursor {cursor}: read everything again, "
                 "and name a reader to keep it",
@@ -121,7 +130,9 @@ class _Cursor(NamedTuple):
     @classmethod
     def read(cls, text: str) -> _Cursor:
         seq, _, done = (text or "0.0").partition(".")
-        if not (text.isascii() and seq.isdigit() and done.isdigit() and len(text) <= 32):
+        if not (
+            text.isascii() and seq.isdigit() and done.isdigit() and max(len(seq), len(done)) <= 18
+        ):
             raise UsageError(f"{text!r} is not a cursor of this feed", path="after")
         return cls(int(seq), int(done))
 

@@ -45,16 +45,26 @@ def _stand_on(tx: Connection, fork: SessionRow, source: SessionRow, pos: int) ->
     for number, last, first_depth in overlays:
         put_in_force(tx, fork.number, last, first_depth, number)
     if pos:
-        tx.run(
-            "INSERT INTO inherited SELECT ?1, home FROM inherited WHERE session = ?2"
-            " UNION SELECT ?1, ?3",
-            (fork.number, source.number, source.home),
-        )
+        _inherit_homes(tx, fork, source, pos)
     row = fork._replace(
         tree=source.tree, tip=pos, fork=pos, overlays=len(overlays), edited=source.edited
     )
     _save(tx, row)
     return row
+
+
+def _inherit_homes(tx: Connection, fork: SessionRow, source: SessionRow, pos: int) -> None:
+    """Note the homes on the path: that of the fork point, and those which its session inherited.
+
+    Where that session is gone, the source's are taken: some of them may lie off the path.
+    """
+    home = tx.value("SELECT home FROM message WHERE pos = ?", (pos,))
+    number = tx.value("SELECT number FROM session WHERE home = ?", (home,)) or source.number
+    tx.run(
+        "INSERT INTO inherited SELECT ?1, home FROM inherited WHERE session = ?2"
+        " UNION SELECT ?1, ?3",
+        (fork.number, number, home),
+    )
 
 
 def _overlays_on_path(tx: Connection, source: SessionRow, pos: int) -> list[tuple[int, int, int]]:

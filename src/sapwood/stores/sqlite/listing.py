@@ -82,6 +82,7 @@ def _add_ranges(query: SessionQuery, add: Callable[..., None]) -> None:
 
 def _split(cursor: str) -> tuple[int, int]:
     active_s, _, number = cursor.partition(".")
-    if not (cursor.isascii() and active_s.lstrip("-").isdigit() and number.isdigit()):
+    is_short = max(len(active_s), len(number)) <= 18
+    if not (is_short and cursor.isascii() and active_s.isdigit() and number.isdigit()):
         raise UsageError(f"{cursor!r} is not a cursor of this listing", path="cursor")
     return int(active_s), int(number)

@@ -105,7 +105,7 @@ def find_seen(tx: Connection, session: SessionRow, id: str) -> Seen | None:
 def find_all_seen(tx: Connection, session: SessionRow, ids: Sequence[str]) -> dict[str, Seen]:
     """Find those of the messages that a session sees."""
     if len(ids) > FEW_IDS and not session.fork:
-        rows = tx.rows(_FIND_ALL_OWN, (msgspec.json.encode(ids), session.home))
+        rows = tx.rows(_FIND_ALL_OWN, (msgspec.json.encode(ids).decode(), session.home))
         return {id: Seen(pos, home, digest) for id, pos, home, digest in rows}
     found = ((id, find_seen(tx, session, id)) for id in ids)
     return {id: seen for id, seen in found if seen is not None}

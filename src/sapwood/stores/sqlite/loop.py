@@ -33,12 +33,21 @@ class Workers:
 
     def __init__(self, name: str, count: int) -> None:
         self._tasks: SimpleQueue[Task | None] = SimpleQueue()
-        self.give = self._tasks.put
+        self._guard = threading.Lock()
+        self._is_stopped = False
         self._threads = [
             threading.Thread(target=self._serve, name=name, daemon=True) for _ in range(count)
         ]
         for thread in self._threads:
             thread.start()
+
+    def give(self, task: Task) -> None:
+        """Hand over a task; after the end it is run at once, and finds the store closed."""
+        with self._guard:
+            if not self._is_stopped:
+                self._tasks.put(task)
+                return
+        task()
 
     def _serve(self) -> None:
         while (task := self._tasks.get()) is not None:
@@ -46,8 +55,10 @@ class Workers:
 
     def stop(self) -> None:
         """End the threads after what was given to them."""
-        for _ in self._threads:
-            self._tasks.put(None)
+        with self._guard:
+            self._is_stopped = True
+            for _ in self._threads:
+                self._tasks.put(None)
 
 
 class AsyncSqliteRunner(AsyncRunner):
@@ -89,9 +100,11 @@ class AsyncSqliteRunner(AsyncRunner):
         if self._is_closed or self._database.is_closed():
             return
         self._is_closed = True
-        await self._hop(self._writers, self._database.close)
-        self._writers.stop()
-        self._readers.stop()
+        try:
+            await self._hop(self._writers, self._database.close)
+        finally:
+            self._writers.stop()
+            self._readers.stop()
 
     def _refuse_if_closed(self) -> None:
         # Also after a fork: there are no threads then that could carry anything out.
@@ -150,14 +163,14 @@ class _Collector:
     def _commit(self, batch: list[tuple[Work, _Handed]]) -> None:
         """Commit a batch in the worker thread, then wake the loop once."""
         try:
-            outcomes = self._commit_in_order([work for work, _ in batch])
+            outcomes = self._commit_works([work for work, _ in batch])
         except BaseException as error:  # noqa: BLE001  told to every caller
             outcomes = [Outcome() for _ in batch]
             for outcome in outcomes:
                 outcome.error = error
         _tell(self.loop, self._deliver, batch, outcomes)
 
-    def _commit_in_order(self, works: list[Work]) -> list[Outcome]:
+    def _commit_works(self, works: list[Work]) -> list[Outcome]:
         if len(works) > 1:
             return self._database.write_group(works)
         outcome = Outcome()

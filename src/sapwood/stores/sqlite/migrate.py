@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import closing
 from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
@@ -88,10 +89,12 @@ def migrate(tx: Connection, path: str) -> int:
 
 def _current(tx: Connection, path: str, newest: int) -> int:
     """Give the schema's version, 0 for an empty file; refuse what is not ours or is newer."""
-    version: int = tx.value("PRAGMA user_version")
-    application = tx.value("PRAGMA application_id")
+    with tx.snapshot():
+        version: int = tx.value("PRAGMA user_version")
+        application = tx.value("PRAGMA application_id")
+        tables = tx.value("SELECT count(*) FROM sqlite_schema")
     if application != APPLICATION_ID:
-        if application or version or tx.value("SELECT count(*) FROM sqlite_schema"):
+        if application or version or tables:
             raise SchemaError(f"{path} is a database of another program: choose another file")
         return 0
     if version > newest:
@@ -130,11 +133,9 @@ def _back_up(tx: Connection, path: str, version: int) -> None:
     target = Path(f"{path}.v{version}.backup")
     unfinished = Path(f"{target}.unfinished")
     unfinished.unlink(missing_ok=True)
-    copy = apsw.Connection(str(unfinished))
     # A connection that is writing cannot be the source of a copy.
     source = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY, vfs=tx.raw.open_vfs)
-    with copy.backup("main", source, "main") as backup:
+    copy = apsw.Connection(str(unfinished))
+    with closing(source), closing(copy), copy.backup("main", source, "main") as backup:
         backup.step()
-    source.close()
-    copy.close()
     unfinished.replace(target)

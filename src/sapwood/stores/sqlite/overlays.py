@@ -184,7 +184,7 @@ class SqliteOverlays:
     def _refuse_if_changed(self, snapshot: str | None, first: Place, last: Place) -> None:
         if snapshot is None:
             return
-        if not (snapshot.isascii() and snapshot.isdigit()):
+        if not (snapshot.isascii() and snapshot.isdigit() and len(snapshot) <= 18):
             raise UsageError(f"{snapshot!r} is not a snapshot of this store", path="snapshot")
         for span in spans_up(last, self._tx.lineage):
             start, end = bounds(span._replace(first=max(span.first, min(first.depth, span.last))))

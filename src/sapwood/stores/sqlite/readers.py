@@ -72,10 +72,9 @@ class Readers:
             raise
 
     def _give_back(self, unit: SqliteUnit) -> None:
-        if self._is_closed:
-            unit.tx.close()
-            return
         self._free.append(unit)
+        if self._is_closed:
+            self._close_free()
         if not self._room:
             with self._changed:
                 self._changed.notify()
@@ -85,5 +84,12 @@ class Readers:
         with self._changed:
             self._is_closed = True
             self._changed.notify_all()
-        while self._free:
-            self._free.pop().tx.close()
+        self._close_free()
+
+    def _close_free(self) -> None:
+        while True:
+            try:
+                unit = self._free.pop()
+            except IndexError:
+                return
+            unit.tx.close()

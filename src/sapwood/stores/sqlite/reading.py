@@ -100,8 +100,9 @@ class _Window:
     def _rows_in_pages(self, sql: str, args: tuple[int, int, int]) -> Iterator[tuple[Any, ...]]:
         """Give rows so that a byte limit does not read a whole long span."""
         first, last, rest = args
-        page = 256
+        page = 8
         while rest:
+            page = min(2 * page, 256)
             size = page if rest < 0 else min(page, rest)
             rows = self._tx.rows(sql, (first, last, size))
             yield from rows

@@ -39,23 +39,14 @@ def sweep_chunk(tx: Connection) -> bool:
     if kept is None:
         tx.run("DELETE FROM sweep WHERE segment = ?", (segment,))
         return True
-    last = whole_segment(segment)[1]
-    tx.run(
-        "DELETE FROM edit WHERE pos IN"
-        " (SELECT pos FROM message WHERE pos > ?1 AND pos <= ?2 ORDER BY pos DESC LIMIT ?3)",
-        (kept, last, ROWS_IN_A_CHUNK),
-    )
-    gone = tx.value(
-        "SELECT count(*) FROM message WHERE pos IN"
-        " (SELECT pos FROM message WHERE pos > ?1 AND pos <= ?2 ORDER BY pos DESC LIMIT ?3)",
-        (kept, last, ROWS_IN_A_CHUNK),
-    )
-    tx.run(
+    gone = tx.rows(
         "DELETE FROM message WHERE pos IN"
-        " (SELECT pos FROM message WHERE pos > ?1 AND pos <= ?2 ORDER BY pos DESC LIMIT ?3)",
-        (kept, last, ROWS_IN_A_CHUNK),
+        " (SELECT pos FROM message WHERE pos > ? AND pos <= ? ORDER BY pos DESC LIMIT ?)"
+        " RETURNING pos",
+        (kept, whole_segment(segment)[1], ROWS_IN_A_CHUNK),
     )
-    if gone < ROWS_IN_A_CHUNK:
+    tx.run_many("DELETE FROM edit WHERE pos = ?", gone)
+    if len(gone) < ROWS_IN_A_CHUNK:
         _finish(tx, segment, kept)
     return True
 

@@ -12,11 +12,12 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Any, TypeVar
 
 import apsw
 
-from ...errors import ClosedError
+from ...errors import ClosedError, SapwoodError, StoreBusyError
 from .checkpoint import LogKeeper
 from .connection import Connection
 from .failure import translate
@@ -79,8 +80,6 @@ class Writer:
                 return self._commit_one(work)
             finally:
                 self._lock.release()
-                if self._jobs:
-                    self._wake.set()
         job = _Job(work)
         self._jobs.append(job)
         self._rouse()
@@ -93,8 +92,6 @@ class Writer:
         outcomes = [Outcome() for _ in works]
         with self._lock:
             self._commit_group(works, outcomes)
-        if self._jobs:
-            self._wake.set()
         return outcomes
 
     def _commit_one(self, work: Callable[[SqliteUnit], T]) -> T:
@@ -134,7 +131,7 @@ class Writer:
             ours = translate(error, self._where)
             ours.__cause__ = error
             return ours
-        return error
+        return copy(error) if isinstance(error, SapwoodError) else error
 
     def _run_in_savepoint(self, work: Work, outcome: Outcome) -> None:
         tx = self._tx
@@ -188,9 +185,13 @@ class Writer:
         for job in group:
             job.done.release()
 
-    def truncate_log(self) -> None:
-        """Copy the whole log back and empty it, waiting for readers."""
-        self._run_alone(lambda raw: raw.wal_checkpoint("main", apsw.SQLITE_CHECKPOINT_TRUNCATE))
+    def truncate_log(self) -> bool:
+        """Try for a moment to copy the whole log back and empty it; tell whether it was done."""
+        try:
+            self._run_alone(lambda _: self._log.checkpoint_firmly())
+        except StoreBusyError:
+            return False
+        return True
 
     def rewrite_file(self) -> None:
         """Copy what is stored into fresh pages; other writers wait meanwhile."""

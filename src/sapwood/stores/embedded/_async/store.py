@@ -74,6 +74,7 @@ class AsyncEmbeddedStore(AsyncStore):
     ) -> SessionRecord:
         check.owner_and_session(owner, session)
         check.patch(patch)
+        check.version(expected_version)
         return await self._runner.write(
             lambda unit: unit.sessions.update(owner, session, patch, expected_version)
         )
@@ -154,6 +155,7 @@ class AsyncEmbeddedStore(AsyncStore):
     ) -> Overlay:
         check.owner_and_session(owner, session)
         check.new_overlay(overlay, self.max_message_bytes)
+        check.fence(fence)
         id = overlay.id or self._new_id()
         tokens = estimate_text(overlay.summary) if overlay.tokens is None else overlay.tokens
         return await self._runner.write(
@@ -187,6 +189,7 @@ class AsyncEmbeddedStore(AsyncStore):
     ) -> Document:
         check.document(owner, session, key)
         check.document_value(value, self.max_message_bytes)
+        check.version(expected_version)
         expires_in_us = check.expiry(expires_in_s)
         return await self._runner.write(
             lambda unit: unit.documents.put(
@@ -203,6 +206,7 @@ class AsyncEmbeddedStore(AsyncStore):
         expected_version: int | None = None,
     ) -> bool:
         check.document(owner, session, key)
+        check.version(expected_version)
         return await self._runner.write(
             lambda unit: unit.documents.delete(owner, session, key, expected_version)
         )

@@ -76,6 +76,7 @@ class EmbeddedStore(Store):
     ) -> SessionRecord:
         check.owner_and_session(owner, session)
         check.patch(patch)
+        check.version(expected_version)
         return self._runner.write(
             lambda unit: unit.sessions.update(owner, session, patch, expected_version)
         )
@@ -152,6 +153,7 @@ class EmbeddedStore(Store):
     ) -> Overlay:
         check.owner_and_session(owner, session)
         check.new_overlay(overlay, self.max_message_bytes)
+        check.fence(fence)
         id = overlay.id or self._new_id()
         tokens = estimate_text(overlay.summary) if overlay.tokens is None else overlay.tokens
         return self._runner.write(
@@ -183,6 +185,7 @@ class EmbeddedStore(Store):
     ) -> Document:
         check.document(owner, session, key)
         check.document_value(value, self.max_message_bytes)
+        check.version(expected_version)
         expires_in_us = check.expiry(expires_in_s)
         return self._runner.write(
             lambda unit: unit.documents.put(
@@ -199,6 +202,7 @@ class EmbeddedStore(Store):
         expected_version: int | None = None,
     ) -> bool:
         check.document(owner, session, key)
+        check.version(expected_version)
         return self._runner.write(
             lambda unit: unit.documents.delete(owner, session, key, expected_version)
         )

@@ -49,12 +49,12 @@ CREATE TABLE inherited (
     PRIMARY KEY (session, home)
 ) STRICT, WITHOUT ROWID;
 
--- Numbers that are given once: the homes.
+-- The last home number given, and the last change that was trimmed from the feed.
 CREATE TABLE sequence (
     name        TEXT PRIMARY KEY,
     value       INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
-INSERT INTO sequence VALUES ('home', 0);
+INSERT INTO sequence VALUES ('home', 0), ('trimmed', 0);
 
 CREATE TABLE segment (
     number      INTEGER PRIMARY KEY AUTOINCREMENT,
