@@ -9,23 +9,15 @@ from hypothesis import strategies as st
 from sapwood.errors import MessageConflictError, StaleTipError
 from sapwood.model import ROOT, Root
 from sapwood.rules.append import AppendPlan, Known, plan_append
-from sapwood.rules.codec import Packed
+from sapwood.rules.codec import Body, Packed, digest
 
 Id = str | Root
-SAME, OTHER = b"same", b"other"
+SAME, OTHER = digest("user", Body([])), digest("other", Body([]))
 
 
-def packed(id: str, digest: bytes = SAME) -> Packed:
-    return Packed(
-        id=id,
-        role="user",
-        parts=[],
-        metadata={},
-        body=b"",
-        digest=digest,
-        tokens=0,
-        is_ours=False,
-    )
+def packed(id: str, digest: bytes | None = None) -> Packed:
+    role = "other" if digest == OTHER else "user"
+    return Packed(id=id, role=role, parts=[], metadata={}, body=b"", tokens=0, is_ours=False)
 
 
 def plan(

@@ -30,17 +30,21 @@ class Body(msgspec.Struct, omit_defaults=True, gc=False):
 
 
 class Packed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A message made ready for a store: checked, encoded, digested, counted."""
+    """A message made ready for a store: checked, encoded, counted."""
 
     id: str
     role: str
     parts: list[Part]
     metadata: dict[str, Any]
     body: bytes
-    digest: bytes
     tokens: int
     is_ours: bool
     """Its id was made here, so that nothing stored can have it."""
+
+    @property
+    def digest(self) -> bytes:
+        """What a repeated append is compared by; worked out when asked for."""
+        return digest(self.role, Body(self.parts, self.metadata))
 
 
 _encode_body = msgspec.json.Encoder().encode
@@ -72,7 +76,6 @@ def pack(
     body = Body(_listed(message.parts, "parts"), message.metadata)
     is_plain = _is_plain(body)
     data = encode_body(body, max_bytes, is_plain)
-    canonical = data if is_plain else _encode_canonical(body)
     tokens = message.tokens
     if tokens is None:
         tokens = estimate_parts(body.parts)
@@ -86,7 +89,6 @@ def pack(
         parts=body.parts,
         metadata=body.metadata,
         body=data,
-        digest=_digest(role, canonical),
         tokens=tokens,
         is_ours=message.id is None,
     )
@@ -113,6 +115,8 @@ def pack_all(
 
 
 def _listed(values: Iterable[Any], what: str) -> list[Any]:
+    if type(values) is list:
+        return values.copy()
     try:
         return list(values)
     except TypeError:
@@ -159,11 +163,7 @@ def _is_read_back(data: bytes, body: Body) -> bool:
 
 def digest(role: str, body: Body) -> bytes:
     """Digest role, parts and metadata, whatever the order of keys in their objects."""
-    return _digest(role, _encode_canonical(body))
-
-
-def _digest(role: str, canonical: bytes) -> bytes:
-    return hashlib.sha256(role.encode() + b"\0" + canonical).digest()[:16]
+    return hashlib.sha256(role.encode() + b"\0" + _encode_canonical(body)).digest()[:16]
 
 
 def decode_body(data: bytes, where: str) -> Body:

@@ -30,16 +30,22 @@ def estimate_text(text: str) -> int:
     character costs grows with its bytes: an accented letter 0.6, a Chinese, Japanese or Korean
     character 1, an emoji 1.4.
     """
-    return _estimate_utf8(text.encode("utf-8", "replace"))
+    data = text.encode("utf-8", "replace")
+    return _estimate(data, len(data) - len(text))
 
 
 def _estimate_utf8(data: bytes) -> int:
+    continued = 0 if data.isascii() else len(data) - len(data.translate(None, _CONTINUATION))
+    return _estimate(data, continued)
+
+
+def _estimate(data: bytes, continued: int) -> int:
+    """Estimate UTF-8 of which so many bytes continue a character."""
     # In 900ths of a token, since whole numbers are quicker here than fractions.
     size = len(data)
     plain = len(data.translate(None, _MARKS))
     weight = (size - plain) * 477
-    if not data.isascii():
-        continued = size - len(data.translate(None, _CONTINUATION))
+    if continued:
         begun = size - len(data.translate(None, _LEAD))
         weight += begun * 180 + continued * 360
         plain -= begun + continued
@@ -51,7 +57,8 @@ def estimate_parts(parts: Sequence[Part]) -> int:
     total = MESSAGE_OVERHEAD
     for part in parts:
         if isinstance(part, (TextPart, ReasoningPart)):
-            total += _estimate_utf8(part.text.encode())
+            data = part.text.encode()
+            total += _estimate(data, len(data) - len(part.text))
         else:
             total += _estimate_structured(part)
     return total

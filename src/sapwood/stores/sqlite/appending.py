@@ -11,10 +11,10 @@ from ...rules.append import Known, plan_append
 from ...rules.codec import Packed
 from ...rules.tree import extend_lineage
 from .connection import Connection
-from .feed import KIND_APPEND, RECORD_CHANGE, record_change
+from .feed import KIND_APPEND, record_change
 from .lookup import Seen, SessionRow, find_all_seen, get_pos, get_session, id_at
 from .position import DEPTH_BITS, MAX_DEPTH, pack_lineage, pack_place, unpack_place
-from .rows import MESSAGE_COLUMNS, message_of
+from .rows import MESSAGE_COLUMNS, first_digest, message_of
 from .sums import context_at
 
 RECENT_STEPS = 64
@@ -28,7 +28,11 @@ _EXTENDABLE = (
     " AND NOT EXISTS (SELECT 1 FROM message WHERE pos = s.tip + 1)"
     " AND NOT EXISTS (SELECT 1 FROM message WHERE home = s.home AND id = ?3)"
 )
-_INSERT = "INSERT INTO message VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?, ?)"
+_INSERT = "INSERT INTO message VALUES (?, ?, ?, ?, ?, ?, NULL, 1, ?, ?)"
+_RECORD_ONE = (
+    "INSERT INTO change (owner, session, kind, first, last, at)"
+    f" VALUES (?, ?, {KIND_APPEND}, ?, ?, ?)"
+)
 _MOVE = "UPDATE session SET tip = ?, context = ?, messages = messages + ?, active_at = ?"
 _MOVE_SAME_SECOND = f"{_MOVE} WHERE number = ?"
 _MOVE_NEXT_SECOND = f"{_MOVE}, active_s = ? WHERE number = ?"
@@ -65,13 +69,13 @@ def _extend(tx: Connection, owner: str, session: str, it: Packed) -> Appended | 
 
     This is what nearly every append is. None when it is not: then nothing was written.
     """
-    found = tx.row(_EXTENDABLE, (owner, session, None if it.is_ours else it.id))
+    found = tx.first(_EXTENDABLE, (owner, session, None if it.is_ours else it.id))
     if found is None or found[3] & MAX_DEPTH == MAX_DEPTH:
         return None
     number, owner_number, home, tip, context, active_s, running = found
     now, pos, tokens = tx.clock(), tip + 1, it.tokens
-    tx.run(_INSERT, (pos, home, it.id, it.role, tokens, running + tokens, it.digest, now, it.body))
-    tx.run(RECORD_CHANGE, (owner_number, number, KIND_APPEND, pos, pos, now, None))
+    tx.run(_INSERT, (pos, home, it.id, it.role, tokens, running + tokens, now, it.body))
+    tx.run(_RECORD_ONE, (owner_number, number, pos, pos, now))
     _move(tx, number, active_s, pos, None if context is None else context + tokens, 1, now)
     message = _new_message(it, session, str(pos >> DEPTH_BITS), pos & MAX_DEPTH, now)
     return Appended(messages=[message], written=1, tip=it.id)
@@ -96,13 +100,18 @@ def _append_planned(
     expected_tip: str | Root | None,
 ) -> Appended:
     seen = find_all_seen(tx, row, [it.id for it in batch if not it.is_ours])
-    known = {id: Known(it.digest, _parent_id(tx, it, parent)) for id, it in seen.items()}
+    known = {id: _known(tx, it, parent) for id, it in seen.items()}
     plan = plan_append(batch, known, id_at(tx, row.tip), parent, expected_tip)
     stored = [_stored(tx, row, seen[message.id]) for message in batch[: plan.known]]
     if plan.known == len(batch):
         return Appended(messages=stored, written=0, tip=id_at(tx, row.tip))
     pos = row.tip if plan.parent is None else get_pos(tx, row, plan.parent)
     return _write(tx, row, batch[plan.known :], _end_at(tx, pos), stored)
+
+
+def _known(tx: Connection, seen: Seen, asked: str | Root | None) -> Known:
+    digest = first_digest(tx, seen.pos) if seen.is_live else None
+    return Known(digest, _parent_id(tx, seen, asked))
 
 
 def _parent_id(tx: Connection, seen: Seen, asked: str | Root | None) -> str | Root:
@@ -180,7 +189,7 @@ def _insert(
     start, rows = running, []
     for pos, it in enumerate(batch, first):
         running += it.tokens
-        rows.append((pos, row.home, it.id, it.role, it.tokens, running, it.digest, now, it.body))
+        rows.append((pos, row.home, it.id, it.role, it.tokens, running, now, it.body))
     tx.run_many(_INSERT, rows)
     return running - start
 

@@ -29,16 +29,10 @@ class LogKeeper:
         self._raw = raw
         self._log = Path(f"{path}-wal")
         self._patience_s = patience_s
-        self._commits = 0
         self._next_try = 0
 
-    def after_commit(self) -> None:
-        """Count a commit; look at the log when it is time to."""
-        self._commits += 1
-        if self._commits % COMMITS_BETWEEN_LOOKS == 0:
-            self._look()
-
-    def _look(self) -> None:
+    def look(self) -> None:
+        """Look at the log, and cut it if it has grown past its cap."""
         try:
             size = self._log.stat().st_size
             if size > max(connection.WAL_CAP_BYTES, self._next_try):

@@ -43,6 +43,13 @@ class Connection:
         rows = self._execute(sql, args).fetchall()
         return rows[0] if rows else None
 
+    def first(self, sql: str, args: Args) -> Any:
+        """Give a statement's first row, or None, and leave it there: the next statement ends it.
+
+        For the writer only, whose next statement follows at once.
+        """
+        return next(self._execute(sql, args), None)
+
     def value(self, sql: str, args: Args = ()) -> Any:
         """Run a statement and give the first column of its first row, or None."""
         rows = self._execute(sql, args).fetchall()

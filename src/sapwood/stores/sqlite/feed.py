@@ -21,7 +21,7 @@ _KINDS = {
     KIND_DELETE: ChangeKind.DELETE,
     KIND_RETIRE: ChangeKind.RETIRE,
 }
-RECORD_CHANGE = (
+_RECORD = (
     "INSERT INTO change (owner, session, kind, first, last, at, name) VALUES (?, ?, ?, ?, ?, ?, ?)"
 )
 _PAGE = 200
@@ -38,7 +38,7 @@ def record_change(
     name: str | None = None,
 ) -> None:
     """Note what this unit of work did to messages."""
-    tx.run(RECORD_CHANGE, (session.owner, session.number, kind, first, last, now, name))
+    tx.run(_RECORD, (session.owner, session.number, kind, first, last, now, name))
 
 
 def latest_seq(tx: Connection) -> int:

@@ -39,7 +39,7 @@ class Seen(NamedTuple):
 
     pos: int
     home: int
-    digest: bytes | None
+    is_live: bool
 
 
 SESSION_COLUMNS = (
@@ -52,10 +52,10 @@ _FIND_SESSION = (
 )
 FEW_IDS = 8
 _FIND_ALL_OWN = (
-    "SELECT m.id, m.pos, m.home, m.digest FROM json_each(?1) j"
+    "SELECT m.id, m.pos, m.home, m.body IS NOT NULL FROM json_each(?1) j"
     " CROSS JOIN message m ON m.home = ?2 AND m.id = j.value"
 )
-_FIND_SEEN = "SELECT pos, home, digest FROM message WHERE home = ? AND id = ?"
+_FIND_SEEN = "SELECT pos, home, body IS NOT NULL FROM message WHERE home = ? AND id = ?"
 
 
 def find_session(tx: Connection, owner: str, session: str) -> SessionRow | None:
@@ -106,7 +106,7 @@ def find_all_seen(tx: Connection, session: SessionRow, ids: Sequence[str]) -> di
     """Find those of the messages that a session sees."""
     if len(ids) > FEW_IDS and not session.fork:
         rows = tx.rows(_FIND_ALL_OWN, (msgspec.json.encode(ids).decode(), session.home))
-        return {id: Seen(pos, home, digest) for id, pos, home, digest in rows}
+        return {id: Seen(pos, home, bool(is_live)) for id, pos, home, is_live in rows}
     found = ((id, find_seen(tx, session, id)) for id in ids)
     return {id: seen for id, seen in found if seen is not None}
 

@@ -23,7 +23,7 @@ from .lookup import (
     no_message,
 )
 from .position import MAX_DEPTH, public, unpack_place, whole_segment
-from .rows import MESSAGE_COLUMNS, Names, message_of
+from .rows import MESSAGE_COLUMNS, Names, first_digest, message_of
 from .sums import context_at, renew_context
 
 
@@ -53,16 +53,13 @@ class SqliteMessages:
         row = get_session(self._tx, owner, session)
         names: Names = {row.home: row.id}
         seen = [find_seen(self._tx, row, id) for id in ids]
-        return [
-            self._at(it.pos, names) if it is not None and it.digest is not None else None
-            for it in seen
-        ]
+        return [self._at(it.pos, names) if it is not None and it.is_live else None for it in seen]
 
     def update(self, owner: str, session: str, message: Packed) -> Message:
         """Replace a message's content."""
         row = get_session(self._tx, owner, session)
         seen = find_seen(self._tx, row, message.id)
-        if seen is None or seen.digest is None:
+        if seen is None or not seen.is_live:
             raise no_message(session, message.id)
         if seen.home != row.home:
             raise ConflictError(
@@ -71,9 +68,15 @@ class SqliteMessages:
             )
         delta = message.tokens - self._tokens(seen.pos)
         self._tx.run(
-            "UPDATE message SET role = ?, tokens = ?, body = ?, version = version + 1"
+            "UPDATE message SET role = ?, tokens = ?, digest = ?, body = ?, version = version + 1"
             " WHERE pos = ?",
-            (message.role, message.tokens, message.body, seen.pos),
+            (
+                message.role,
+                message.tokens,
+                first_digest(self._tx, seen.pos),
+                message.body,
+                seen.pos,
+            ),
         )
         self._note_change(row, [(seen.pos, delta)], KIND_UPDATE)
         return self._at(seen.pos, {row.home: row.id})
@@ -90,7 +93,7 @@ class SqliteMessages:
             seen = find_seen(self._tx, row, id)
             if seen is None:
                 raise no_message(session, id)
-            if seen.digest is not None:
+            if seen.is_live:
                 self._refuse_if_inherited(row, id, seen)
                 doomed[id] = seen
         quoting = self._quoting(row, list(doomed.values()))

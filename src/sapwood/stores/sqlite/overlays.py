@@ -134,7 +134,7 @@ class SqliteOverlays:
         seen = find_seen(self._tx, row, ref.id)
         if seen is None:
             raise no_message(row.id, ref.id)
-        if seen.digest is None:
+        if not seen.is_live:
             raise ConflictError(f"message {ref.id!r} was deleted: choose one that is shown")
         return _End(None, _at(seen.pos), _at(seen.pos))
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...errors import StoreCorruptError
 from ...model import ROOT, Edge, EdgeKind, Message, Overlay, SessionRecord
-from ...rules.codec import decode_body, decode_json
+from ...rules.codec import decode_body, decode_json, digest
 from .connection import Connection
 from .position import DEPTH_BITS, MAX_DEPTH, public
 
@@ -39,6 +39,15 @@ def message_of(tx: Connection, row: tuple[Any, ...], names: Names) -> Message:
         version=version,
         created_us=created_at,
     )
+
+
+def first_digest(tx: Connection, pos: int) -> bytes:
+    """Give the digest of a live message as it was first appended."""
+    id, role, kept, body = tx.row(
+        "SELECT id, role, digest, body FROM message WHERE pos = ?", (pos,)
+    )
+    found: bytes = digest(role, decode_body(body, id)) if kept is None else kept
+    return found
 
 
 def overlay_of(row: tuple[Any, ...]) -> Overlay:

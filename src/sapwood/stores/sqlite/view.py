@@ -75,7 +75,7 @@ class View:
 
     def _find_pins(self) -> list[Place]:
         seen = (find_seen(self.tx, self.session, id) for id in self._pinned_ids())
-        places = {unpack_place(it.pos) for it in seen if it and it.digest is not None}
+        places = {unpack_place(it.pos) for it in seen if it and it.is_live}
         return sorted((place for place in places if place), key=lambda place: place.depth)
 
     def _pinned_ids(self) -> list[str]:

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import apsw
 
 from ...errors import ClosedError, SapwoodError, StoreBusyError
-from .checkpoint import LogKeeper
+from .checkpoint import COMMITS_BETWEEN_LOOKS, LogKeeper
 from .connection import Connection
 from .failure import translate
 from .unit import SqliteUnit
@@ -67,6 +67,7 @@ class Writer:
         self._log = LogKeeper(tx.raw, where, patience_s)
         self._tx = tx
         self._where = where
+        self._commits = 0
         self._lock = threading.Lock()
         self._jobs: deque[_Job] = deque()
         self._wake = threading.Event()
@@ -106,7 +107,7 @@ class Writer:
             if isinstance(error, apsw.Error):
                 raise translate(error, self._where) from error
             raise
-        self._log.after_commit()
+        self._count_commit()
         return result
 
     def _commit_group(self, works: Sequence[Work], outcomes: Sequence[Outcome]) -> None:
@@ -123,7 +124,12 @@ class Writer:
                 if outcome.error is None:
                     outcome.error = self._told(error)
         else:
-            self._log.after_commit()
+            self._count_commit()
+
+    def _count_commit(self) -> None:
+        self._commits += 1
+        if self._commits % COMMITS_BETWEEN_LOOKS == 0:
+            self._log.look()
 
     def _told(self, error: BaseException) -> BaseException:
         """Give each caller an error object of its own, since a traceback is written into it."""

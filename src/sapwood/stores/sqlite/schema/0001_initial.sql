@@ -65,7 +65,8 @@ CREATE TABLE segment (
 CREATE INDEX segment_by_parent ON segment (parent);
 CREATE INDEX segment_by_home ON segment (home, parent);
 
--- A message without a body was deleted: its position and id stay.
+-- A message without a body was deleted: its position and id stay. The digest of what was first
+-- appended is only kept where the body was changed since: else the body tells.
 CREATE TABLE message (
     pos         INTEGER PRIMARY KEY,
     home        INTEGER NOT NULL,
