@@ -27,6 +27,13 @@ class AsyncAdminContract(AsyncContractBase):
         assert health.version
         assert health.writable
 
+    async def test_an_owner_who_has_nothing_left_is_not_listed(self, store: AsyncStore) -> None:
+        await grow(store, "m1", owner="bob")
+        await store.delete_session("bob", "s")
+        await store.changes("carol", reader="r")
+        await store.settle()
+        assert await store.admin.list_owners() == []
+
     async def test_migrating_a_current_store_does_nothing(self, store: AsyncStore) -> None:
         await furnish(store)
         version = await store.admin.schema_version()

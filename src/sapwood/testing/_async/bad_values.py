@@ -9,6 +9,7 @@ import pytest
 
 from ...errors import MessageTooLargeError, UsageError
 from ...model import (
+    Fence,
     FilePart,
     NewMessage,
     NewOverlay,
@@ -132,6 +133,18 @@ WRONG_CALLS: dict[str, AsyncCall] = {
     "negative usage": lambda s, o, n: s.add_usage(o, n, Usage(id="u9", input_tokens=-1)),
     "usage as text": lambda s, o, n: s.add_usage(o, n, Usage(id="u9", cost_micros=_any("1"))),
     "usage that is a dict": lambda s, o, n: s.add_usage(o, n, _any({"id": "u"})),
+    "a fence that is a pair": lambda s, o, n: s.add_overlay(
+        o, n, cover("m1", "m3"), fence=_any(("k", 1))
+    ),
+    "a fence whose key is a list": lambda s, o, n: s.add_overlay(
+        o, n, cover("m1", "m3"), fence=Fence(key=_any([]), version=1)
+    ),
+    "an expected version of text": lambda s, o, n: s.update_session(
+        o, n, SessionPatch(title="t"), expected_version=_any("1")
+    ),
+    "an expected document version of text": lambda s, o, n: s.put_document(
+        o, "k", b"", session=n, expected_version=_any("1")
+    ),
     "a feed of 0": lambda s, o, n: s.changes(o, limit=0),
     "a cursor that is a number": lambda s, o, n: s.changes(o, after=_any(0)),
 }

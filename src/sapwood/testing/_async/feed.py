@@ -39,6 +39,18 @@ class AsyncFeedContract(AsyncContractBase):
         await grow(store, "m1")
         assert written((await follow(store, page.cursor))[0]) == ["append s m1"]
 
+    async def test_rule_13_erasing_an_owner_takes_nothing_from_anothers_feed(
+        self, store: AsyncStore
+    ) -> None:
+        await grow(store, "a1", "a2", owner="bob")
+        await grow(store, "m1")
+        page = await store.changes(ADA, reader="index")
+        await store.append("bob", "s", [say("a3"), say("a4")])
+        await store.append(ADA, "s", [say("m2")])
+        await store.erase_owner("bob")
+        after = await store.changes(ADA, after=page.cursor, reader="index")
+        assert written(after.changes) == ["append s m2"]
+
     async def test_appends_edits_and_deletes_come_in_order(self, store: AsyncStore) -> None:
         await grow(store, "m1")
         await store.append(ADA, "s", [say("m2"), say("m3")])

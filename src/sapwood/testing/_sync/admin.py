@@ -29,6 +29,13 @@ class AdminContract(ContractBase):
         assert health.version
         assert health.writable
 
+    def test_an_owner_who_has_nothing_left_is_not_listed(self, store: Store) -> None:
+        grow(store, "m1", owner="bob")
+        store.delete_session("bob", "s")
+        store.changes("carol", reader="r")
+        store.settle()
+        assert store.admin.list_owners() == []
+
     def test_migrating_a_current_store_does_nothing(self, store: Store) -> None:
         furnish(store)
         version = store.admin.schema_version()

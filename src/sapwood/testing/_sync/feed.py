@@ -41,6 +41,16 @@ class FeedContract(ContractBase):
         grow(store, "m1")
         assert written((follow(store, page.cursor))[0]) == ["append s m1"]
 
+    def test_rule_13_erasing_an_owner_takes_nothing_from_anothers_feed(self, store: Store) -> None:
+        grow(store, "a1", "a2", owner="bob")
+        grow(store, "m1")
+        page = store.changes(ADA, reader="index")
+        store.append("bob", "s", [say("a3"), say("a4")])
+        store.append(ADA, "s", [say("m2")])
+        store.erase_owner("bob")
+        after = store.changes(ADA, after=page.cursor, reader="index")
+        assert written(after.changes) == ["append s m2"]
+
     def test_appends_edits_and_deletes_come_in_order(self, store: Store) -> None:
         grow(store, "m1")
         store.append(ADA, "s", [say("m2"), say("m3")])

@@ -1,0 +1,137 @@
+"""What is special to the SQLite store, beside its faults and its costs."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+from sapwood.errors import ClosedError, UsageError
+from sapwood.model import (
+    EntryRef,
+    NewMessage,
+    NewOverlay,
+    NewSession,
+    Read,
+    SessionQuery,
+    TextPart,
+)
+from sapwood.rules.ids import IdMaker
+from sapwood.stores.sqlite import AsyncSqliteStore, SqliteStore
+
+ADA = "ada"
+
+
+def clock() -> int:
+    return time.time_ns() // 1_000
+
+
+NEW_ID = IdMaker(clock, os.urandom)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "s.db"
+
+
+@pytest.fixture
+def store(path: Path) -> Iterator[SqliteStore]:
+    with SqliteStore(path, clock=clock, new_id=NEW_ID, durability="normal") as opened:
+        opened.create_session(ADA, NewSession(id="s"))
+        yield opened
+
+
+def say(id: str | None = None) -> NewMessage:
+    return NewMessage(role="user", parts=[TextPart(text="hello")], id=id)
+
+
+LONG = "9" * 30
+END = EntryRef(kind="message", id="m1")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda store: store.list_sessions(ADA, SessionQuery(cursor=f"{LONG}.1")),
+        lambda store: store.list_sessions(ADA, SessionQuery(cursor=f"1.{LONG}")),
+        lambda store: store.list_sessions(ADA, SessionQuery(cursor="-1.1")),
+        lambda store: store.changes(ADA, after=f"{LONG}.0"),
+        lambda store: store.changes(ADA, after=f"0.{LONG}"),
+        lambda store: store.add_overlay(
+            ADA, "s", NewOverlay(first=END, last=END, summary="x", snapshot=LONG)
+        ),
+    ],
+)
+def test_a_number_that_sqlite_cannot_hold_is_refused(
+    store: SqliteStore, call: Callable[[SqliteStore], object]
+) -> None:
+    store.append(ADA, "s", [say("m1")])
+    with pytest.raises(UsageError):
+        call(store)
+
+
+def test_every_deletion_is_swept_without_being_asked_again(store: SqliteStore, path: Path) -> None:
+    for n in range(60):
+        for name in ("a", "b"):
+            store.create_session(ADA, NewSession(id=name))
+            store.append(ADA, name, [say() for _ in range(n % 5 + 1)])
+        store.delete_session(ADA, "a")
+        time.sleep(n % 7 / 1_000)
+        store.delete_session(ADA, "b")
+        deadline = time.monotonic() + 10
+        while rows_left(path):
+            assert time.monotonic() < deadline, f"round {n}: nobody sweeps"
+            time.sleep(0.002)
+
+
+def rows_left(path: Path) -> int:
+    raw = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        found = raw.execute("SELECT count(*) FROM message").get
+    finally:
+        raw.close()
+    assert isinstance(found, int)
+    return found
+
+
+def test_a_caller_whose_loop_was_busy_while_another_closed_is_told(path: Path) -> None:
+    """The batch that waits on a busy loop is handed over after the worker has gone."""
+    store = AsyncSqliteStore(path, clock=clock, new_id=NEW_ID)
+    begun = threading.Event()
+
+    async def outcome(call: Awaitable[object]) -> str:
+        try:
+            await call
+        except ClosedError:
+            return "refused"
+        return "done"
+
+    async def write() -> list[str]:
+        await store.create_session(ADA, NewSession(id="s"))
+        calls = [outcome(store.append(ADA, "s", [say()])) for _ in range(32)]
+        tasks = [asyncio.ensure_future(call) for call in calls]
+        await asyncio.sleep(0)
+        begun.set()
+        time.sleep(0.3)  # noqa: ASYNC251  the loop is to be busy
+        return await asyncio.wait_for(asyncio.gather(*tasks), 10)
+
+    async def close() -> None:
+        await store.aclose()
+
+    def close_elsewhere() -> None:
+        begun.wait(10)
+        asyncio.run(close())
+
+    closer = threading.Thread(target=close_elsewhere)
+    closer.start()
+    told = asyncio.run(write())
+    closer.join()
+    with SqliteStore(path, clock=clock, new_id=NEW_ID) as again:
+        assert len(again.read(ADA, "s", Read()).entries) == told.count("done")
+    assert set(told) <= {"done", "refused"}

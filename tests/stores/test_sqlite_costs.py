@@ -1,0 +1,170 @@
+"""Rules 3 and 4: what a call costs does not grow with what lies beside or under it.
+
+The cost is counted in steps of SQLite's virtual machine, so that no clock is needed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from sapwood.model import (
+    EntryRef,
+    ForkPoint,
+    NewMessage,
+    NewOverlay,
+    NewSession,
+    Read,
+    TextPart,
+)
+from sapwood.rules.ids import IdMaker
+from sapwood.stores.sqlite import SqliteStore
+from sapwood.stores.sqlite.database import Database
+
+ADA = "ada"
+ONE_SECOND = 1_700_000_000_000_000
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SqliteStore]:
+    new_id = IdMaker(lambda: ONE_SECOND, os.urandom)
+    path = tmp_path / "s.db"
+    with SqliteStore(path, clock=lambda: ONE_SECOND, new_id=new_id, durability="normal") as opened:
+        yield opened
+
+
+def say(id: str | None = None) -> NewMessage:
+    return NewMessage(role="user", parts=[TextPart(text="hello")], id=id)
+
+
+def grow(store: SqliteStore, session: str, count: int) -> None:
+    store.create_session(ADA, NewSession(id=session))
+    for start in range(0, count, 1_000):
+        batch = [say(f"{session}-{n}") for n in range(start, min(start + 1_000, count))]
+        store.append(ADA, session, batch)
+
+
+def steps(store: SqliteStore, call: Callable[[], object]) -> int:
+    """Count the steps that a call takes on any connection of the store."""
+    call()
+    database = store._runner
+    assert isinstance(database, Database)
+    units = [database._writer.unit, *database._readers._free]
+    counted = 0
+
+    def count(event: dict[str, Any]) -> None:
+        nonlocal counted
+        counted += event["stmt_status"]["SQLITE_STMTSTATUS_VM_STEP"]
+
+    for unit in units:
+        unit.tx.raw.trace_v2(apsw.SQLITE_TRACE_PROFILE, count)
+    call()
+    for unit in units:
+        unit.tx.raw.trace_v2(0, None)
+    return counted
+
+
+def test_rule_03_an_append_costs_the_same_in_a_long_history(store: SqliteStore) -> None:
+    grow(store, "short", 100)
+    grow(store, "long", 20_000)
+    short = steps(store, lambda: store.append(ADA, "short", [say()]))
+    assert steps(store, lambda: store.append(ADA, "long", [say()])) == short > 0
+
+
+def test_rule_03_a_clients_id_costs_the_same_in_a_long_history(store: SqliteStore) -> None:
+    ids = iter(range(100))
+    grow(store, "short", 100)
+    grow(store, "long", 20_000)
+    short = steps(store, lambda: store.append(ADA, "short", [say(f"new-{next(ids)}")]))
+    assert steps(store, lambda: store.append(ADA, "long", [say(f"new-{next(ids)}")])) == short
+
+
+def test_rule_03_an_append_costs_the_same_among_many_sessions(store: SqliteStore) -> None:
+    grow(store, "s", 10)
+    alone = steps(store, lambda: store.append(ADA, "s", [say()]))
+    for n in range(500):
+        grow(store, f"other-{n}", 1)
+    assert steps(store, lambda: store.append(ADA, "s", [say()])) == alone
+
+
+def test_rule_03_a_branch_costs_the_same_after_many_branches(store: SqliteStore) -> None:
+    grow(store, "s", 2)
+
+    def regenerate() -> None:
+        tip = store.append(ADA, "s", [say()]).messages[0].id
+        store.append(ADA, "s", [say()])
+        store.append(ADA, "s", [say()], parent=tip)
+
+    first = steps(store, regenerate)
+    for _ in range(400):
+        regenerate()
+    assert steps(store, regenerate) <= first * 1.2
+
+
+def test_rule_03_a_fork_costs_one_probe_for_each_home_on_its_path(store: SqliteStore) -> None:
+    grow(store, "s-0", 1)
+    for n in range(1, 60):
+        fork(store, f"s-{n}", f"s-{n - 1}", "s-0-0")
+        store.append(ADA, f"s-{n}", [say("own")])
+    ids = iter(range(100))
+    first = steps(store, lambda: store.append(ADA, "s-1", [say(f"new-{next(ids)}")]))
+    last = steps(store, lambda: store.append(ADA, "s-59", [say(f"new-{next(ids)}")]))
+    assert last <= first * 1.1
+
+
+def test_a_fork_costs_the_same_at_any_depth(store: SqliteStore) -> None:
+    grow(store, "s", 20_000)
+    names = iter(range(100))
+    shallow = steps(store, lambda: fork(store, f"f-{next(names)}", "s", "s-10"))
+    assert steps(store, lambda: fork(store, f"f-{next(names)}", "s", "s-19000")) <= shallow * 1.1
+
+
+def fork(store: SqliteStore, name: str, source: str, message: str) -> None:
+    point = ForkPoint(session=source, message=message)
+    store.create_session(ADA, NewSession(id=name, fork=point))
+
+
+def test_rule_04_a_history_costs_what_is_shown_and_not_what_is_covered(store: SqliteStore) -> None:
+    grow(store, "short", 60)
+    grow(store, "long", 20_000)
+    cover(store, "long", "long-0", "long-19940")
+    plain = steps(store, lambda: store.read(ADA, "short", Read()))
+    assert len(store.read(ADA, "long", Read()).entries) == 60
+    assert steps(store, lambda: store.read(ADA, "long", Read())) <= plain * 1.3
+
+
+def test_rule_04_nested_overlays_cost_no_more_than_the_outermost(store: SqliteStore) -> None:
+    grow(store, "s", 300)
+    cover(store, "s", "s-0", "s-1")
+    one = steps(store, lambda: store.read(ADA, "s", Read(after=250)))
+    for n in range(2, 200):
+        first = EntryRef(kind="overlay", id=store.list_overlays(ADA, "s")[-1].id)
+        last = EntryRef(kind="message", id=f"s-{n}")
+        store.add_overlay(ADA, "s", NewOverlay(first=first, last=last, summary="so far"))
+    assert steps(store, lambda: store.read(ADA, "s", Read(after=250))) <= one * 1.3
+
+
+def test_rule_04_the_last_few_cost_the_same_in_a_long_history(store: SqliteStore) -> None:
+    grow(store, "short", 100)
+    grow(store, "long", 20_000)
+    query = Read(limit=50, backwards=True)
+    short = steps(store, lambda: store.read(ADA, "short", query))
+    assert steps(store, lambda: store.read(ADA, "long", query)) == short
+
+
+def test_the_context_costs_the_same_in_a_long_history(store: SqliteStore) -> None:
+    grow(store, "short", 100)
+    grow(store, "long", 20_000)
+    short = steps(store, lambda: store.find_session(ADA, "short"))
+    assert steps(store, lambda: store.find_session(ADA, "long")) == short > 0
+
+
+def cover(store: SqliteStore, session: str, first: str, last: str) -> None:
+    ends = [EntryRef(kind="message", id=id) for id in (first, last)]
+    new = NewOverlay(first=ends[0], last=ends[1], summary="so far")
+    store.add_overlay(ADA, session, new)
