@@ -50,7 +50,7 @@ def check_life(path: Path, ledger: Ledger, life: int, group: str, notes: list[li
         if life % LIVES_IN_A_GROUP == LIVES_IN_A_GROUP - 1:
             assert store.admin.check() == []
     with raw(path) as connection:
-        assert connection.execute("PRAGMA quick_check").fetchall() == [("ok",)]
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
 
 
 def check_everything(path: Path, ledger: Ledger) -> None:
