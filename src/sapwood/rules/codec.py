@@ -98,7 +98,7 @@ def pack_all(
     messages: Sequence[NewMessage], new_id: Callable[[], str], max_bytes: int = MAX_MESSAGE_BYTES
 ) -> list[Packed]:
     """Pack a batch; an empty one is refused."""
-    batch = _listed(messages, "messages")
+    batch = messages if type(messages) is list else _listed(messages, "messages")
     if not batch:
         raise UsageError("there is no message to append: give at least one", path="messages")
     if len(batch) == 1:

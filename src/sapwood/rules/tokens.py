@@ -20,7 +20,6 @@ OTHER_MEDIA_TOKENS = 500
 
 _MARKS = bytes(b for b in range(33, 127) if not chr(b).isalpha())
 _CONTINUATION = bytes(range(0x80, 0xC0))
-_LEAD = bytes(range(0xC0, 0x100))
 
 
 def estimate_text(text: str) -> int:
@@ -42,14 +41,8 @@ def _estimate_utf8(data: bytes) -> int:
 def _estimate(data: bytes, continued: int) -> int:
     """Estimate UTF-8 of which so many bytes continue a character."""
     # In 900ths of a token, since whole numbers are quicker here than fractions.
-    size = len(data)
     plain = len(data.translate(None, _MARKS))
-    weight = (size - plain) * 477
-    if continued:
-        begun = size - len(data.translate(None, _LEAD))
-        weight += begun * 180 + continued * 360
-        plain -= begun + continued
-    return -(-(weight + plain * 200) // 900)
+    return -(-((len(data) - plain) * 477 + plain * 200 + continued * 160) // 900)
 
 
 def estimate_parts(parts: Sequence[Part]) -> int:

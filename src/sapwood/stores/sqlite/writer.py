@@ -96,7 +96,6 @@ class Writer:
         return outcomes
 
     def _commit_one(self, work: Callable[[SqliteUnit], T]) -> T:
-        self._refuse_if_closed()
         tx = self._tx
         try:
             tx.run("BEGIN IMMEDIATE", ())
