@@ -76,6 +76,23 @@ def test_a_number_that_sqlite_cannot_hold_is_refused(
         call(store)
 
 
+def test_the_digest_of_an_erased_message_is_erased_too(store: SqliteStore, path: Path) -> None:
+    store.append(ADA, "s", [say("m1")])
+    changed = NewMessage(role="user", parts=[TextPart(text="changed")], id="m1")
+    store.update_message(ADA, "s", changed)
+    assert kept_digests(path) == 1
+    store.delete_messages(ADA, "s", ["m1"])
+    assert kept_digests(path) == 0
+
+
+def kept_digests(path: Path) -> object:
+    raw = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        return raw.execute("SELECT count(digest) FROM message").get
+    finally:
+        raw.close()
+
+
 def test_every_deletion_is_swept_without_being_asked_again(store: SqliteStore, path: Path) -> None:
     for n in range(60):
         for name in ("a", "b"):
