@@ -34,6 +34,7 @@ from .record import (
     Usage,
     UsageTotal,
 )
+from .search import Hit, Hits, Search
 from .session import (
     Edge,
     EdgeKind,
@@ -62,6 +63,8 @@ __all__ = [
     "ForkPoint",
     "Health",
     "History",
+    "Hit",
+    "Hits",
     "Leaf",
     "Message",
     "NewMessage",
@@ -75,6 +78,7 @@ __all__ = [
     "Read",
     "ReasoningPart",
     "Root",
+    "Search",
     "SessionPage",
     "SessionPatch",
     "SessionQuery",

@@ -1,0 +1,52 @@
+"""Searching: what to look for, and what was found."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+from .history import EntryRef
+from .message import Position, datetime_of
+
+
+class Search(msgspec.Struct, frozen=True, kw_only=True):
+    """What to look for, in all of an owner's sessions or in what one session sees.
+
+    `text` is the query: words, "phrases", OR, NOT, prefix*, and the filters role:, title:, tag:,
+    after: and before:. Every other character is searched for as it stands.
+    """
+
+    text: str
+    session: str | None = None
+    limit: int = 20
+
+
+class Hit(msgspec.Struct, frozen=True, kw_only=True):
+    """A message or a summary that was found.
+
+    `session` is the one that wrote it, or if that is gone the oldest that stands on it. A summary
+    has the role "summary" and the position of the last message that it covers. A higher `score`
+    is better, within one answer. `marks` are the matches' (start, end) places in the snippet.
+    """
+
+    session: str
+    entry: EntryRef
+    role: str
+    position: Position
+    created_us: int
+    score: float
+    snippet: str
+    marks: list[tuple[int, int]]
+
+    @property
+    def created_at(self) -> datetime:
+        """When it was written, by the store's clock."""
+        return datetime_of(self.created_us)
+
+
+class Hits(msgspec.Struct, frozen=True, kw_only=True):
+    """What was found, the best first; `more` says that the limit cut some off."""
+
+    hits: list[Hit]
+    more: bool
