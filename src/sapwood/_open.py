@@ -81,6 +81,11 @@ def _file_of(url: str | None, owner: str, durability: str) -> Path | None:
         raise UsageError(
             f"durability must be 'full' or 'normal', not {durability!r}", path="durability"
         )
+    return file_of(url)
+
+
+def file_of(url: str | None = None) -> Path | None:
+    """Give the database's file that `open` would use; None means memory."""
     if url is None:
         url = os.environ.get(VARIABLE) or None
     return _default_file() if url is None else _parse(url)
