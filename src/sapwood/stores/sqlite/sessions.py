@@ -167,7 +167,8 @@ class SqliteSessions:
         retire(self._tx, row)
         self._tx.run(
             "UPDATE session SET home = ?, tree = ?, tip = 0, grows = 0, fork = 0, lead = 0,"
-            " apart = 0, active_at = ?, overlays = 0, edited = 0, version = version + 1 WHERE number = ?",
+            " apart = 0, active_at = ?, overlays = 0, edited = 0, version = version + 1"
+            " WHERE number = ?",
             ((home := next_home(self._tx)), home, row.active_at, row.number),
         )
         self._tx.run(
