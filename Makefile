@@ -20,7 +20,7 @@ demo: $(READY)  ## Append, branch, fork, cover and reopen a conversation in demo
 	@$(BIN)/python examples/demo.py
 
 test: $(READY)  ## Run all tests; prints what was skipped and why
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n auto $(ARGS)
 
 check: $(READY)  ## Format, lint, types, generated twins, import direction
 	$(BIN)/ruff format --check .

@@ -12,7 +12,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from sapwood.errors import ClosedError, UsageError
+from sapwood.errors import ClosedError, NotFoundError, UsageError
 from sapwood.model import (
     EntryRef,
     NewMessage,
@@ -24,6 +24,7 @@ from sapwood.model import (
 )
 from sapwood.rules.ids import IdMaker
 from sapwood.stores.sqlite import AsyncSqliteStore, SqliteStore
+from sapwood.testing.clock import ManualClock
 
 ADA = "ada"
 
@@ -152,3 +153,20 @@ def test_a_caller_whose_loop_was_busy_while_another_closed_is_told(path: Path) -
     with SqliteStore(path, clock=clock, new_id=NEW_ID) as again:
         assert len(again.read(ADA, "s", Read()).entries) == told.count("done")
     assert set(told) <= {"done", "refused"}
+
+
+def test_a_cursor_behind_which_the_feed_was_trimmed_is_refused(path: Path) -> None:
+    clock = ManualClock()
+    with SqliteStore(path, clock=clock, new_id=NEW_ID, durability="normal") as store:
+        store.create_session(ADA, NewSession(id="s"))
+        store.append(ADA, "s", [say("m1")])
+        old = store.changes(ADA).cursor
+        store.append(ADA, "s", [say("m2")])
+        store.append(ADA, "s", [say("m3")])
+        newest = store.changes(ADA).cursor
+        clock.advance(2 * 24 * 3600)
+        store.settle()
+        with pytest.raises(NotFoundError, match="trimmed"):
+            store.changes(ADA, after=old)
+        store.append(ADA, "s", [say("m4")])
+        assert [it.message for it in store.changes(ADA, after=newest).changes] == ["m4"]

@@ -117,6 +117,21 @@ def test_rule_03_a_fork_costs_one_probe_for_each_home_on_its_path(store: SqliteS
     assert last <= first * 1.1
 
 
+def test_an_append_in_the_same_second_leaves_the_row_of_the_session_alone(
+    store: SqliteStore, tmp_path: Path
+) -> None:
+    grow(store, "s", 1)
+    reader = apsw.Connection(str(tmp_path / "s.db"))
+    before = reader.execute("SELECT * FROM session").fetchall()
+    for _ in range(3):
+        store.append(ADA, "s", [say()])
+    assert reader.execute("SELECT * FROM session").fetchall() == before
+    record = store.find_session(ADA, "s")
+    assert record is not None
+    assert (record.messages, record.tip_position and record.tip_position.depth) == (4, 4)
+    reader.close()
+
+
 def test_a_fork_costs_the_same_at_any_depth(store: SqliteStore) -> None:
     grow(store, "s", 20_000)
     names = iter(range(100))

@@ -46,13 +46,17 @@ class Position(msgspec.Struct, frozen=True, order=True):
 
 
 class NewMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """A message to append. Without an id it gets one; without tokens they are estimated."""
+    """A message to append. Without an id it gets one; without tokens they are estimated.
+
+    `created_us` is for what was said elsewhere before; without it, it is the store's clock.
+    """
 
     role: str
     parts: list[Part]
     metadata: dict[str, Any] = {}
     id: str | None = None
     tokens: int | None = None
+    created_us: int | None = None
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -76,7 +80,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def created_at(self) -> datetime:
-        """When it was first appended, by the store's clock."""
+        """When it was first appended, by the store's clock, or as its client said."""
         return datetime_of(self.created_us)
 
     @property

@@ -40,7 +40,10 @@ class ForkPoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NewSession(msgspec.Struct, frozen=True, kw_only=True):
-    """A session to create. A fork takes data, tags and budget from its source unless given."""
+    """A session to create. A fork takes data, tags and budget from its source unless given.
+
+    `created_us` is for one that began elsewhere before; without it, it is the store's clock.
+    """
 
     id: str
     title: str | None = None
@@ -50,6 +53,7 @@ class NewSession(msgspec.Struct, frozen=True, kw_only=True):
     budget: int | UnsetType | None = UNSET
     parent: Edge | None = None
     fork: ForkPoint | None = None
+    created_us: int | None = None
 
 
 class SessionPatch(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,7 +97,7 @@ class SessionRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def active_at(self) -> datetime:
-        """When it was last appended to, or created."""
+        """When its last appended message was said, or it was created."""
         return datetime_of(self.active_us)
 
 

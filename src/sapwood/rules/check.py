@@ -26,7 +26,7 @@ from ..model import (
     Usage,
 )
 from .codec import encode_json, refuse_json
-from .ids import check_name
+from .ids import check_name, check_time
 from .tokens import MAX_TOKENS
 
 MAX_PAGE = 10_000
@@ -71,6 +71,8 @@ def has_id(message: NewMessage) -> None:
     instance(message, NewMessage, "message")
     if message.id is None:
         raise UsageError("a message to update needs its id", path="message id")
+    if message.created_us is not None:
+        raise UsageError("an update keeps the time: leave created_us out", path="created_us")
 
 
 def whole(value: int | None, what: str, least: int, most: int = MAX_WHOLE) -> None:
@@ -98,6 +100,8 @@ def new_session(new: NewSession) -> None:
     instance(new, NewSession, "session")
     name(new.id, "session")
     _record_fields(new)
+    if new.created_us is not None:
+        check_time(new.created_us, "created_us")
     if new.parent is not None:
         instance(new.parent, Edge, "parent")
         instance(new.parent.kind, EdgeKind, "parent.kind")

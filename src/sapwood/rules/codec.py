@@ -12,7 +12,7 @@ import msgspec
 
 from ..errors import MessageTooLargeError, StoreCorruptError, UsageError
 from ..model import FilePart, NewMessage, Part, TextPart
-from .ids import check_name, check_role
+from .ids import check_name, check_role, check_time
 from .tokens import MAX_TOKENS, estimate_parts
 
 MAX_MESSAGE_BYTES = 8 * 1024 * 1024
@@ -40,6 +40,7 @@ class Packed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     tokens: int
     is_ours: bool
     """Its id was made here, so that nothing stored can have it."""
+    created_us: int | None = None
 
     @property
     def digest(self) -> bytes:
@@ -83,6 +84,9 @@ def pack(
         raise UsageError(
             f"tokens must be a whole number from 0 to {MAX_TOKENS}, not {tokens!r}", path="tokens"
         )
+    created_us = message.created_us
+    if created_us is not None:
+        check_time(created_us, "created_us")
     return Packed(
         id=id,
         role=role,
@@ -91,6 +95,7 @@ def pack(
         body=data,
         tokens=tokens,
         is_ours=message.id is None,
+        created_us=created_us,
     )
 
 

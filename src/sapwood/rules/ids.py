@@ -9,6 +9,7 @@ from collections.abc import Callable
 from ..errors import UsageError
 
 MAX_NAME_BYTES = 256
+MAX_TIME_US = 253_402_300_799_999_999  # the last microsecond of the year 9999
 
 
 class IdMaker:
@@ -53,3 +54,11 @@ def check_name(value: str, what: str) -> None:
 def check_role(value: str) -> None:
     """Refuse a role that is not a name."""
     check_name(value, "role")
+
+
+def check_time(value: object, what: str) -> None:
+    """Check a time in microseconds since 1970, which a datetime can say."""
+    if type(value) is not int or not 0 <= value <= MAX_TIME_US:
+        raise UsageError(
+            f"{what} must be whole microseconds from 1970 to 9999, not {value!r}", path=what
+        )

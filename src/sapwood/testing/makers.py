@@ -28,10 +28,18 @@ def say(
     role: str = "user",
     tokens: int | None = None,
     metadata: dict[str, Any] | None = None,
+    created_us: int | None = None,
 ) -> NewMessage:
     """Write a message of one text; without a text, it says its own id."""
     parts = [TextPart(text=(id or "") if text is None else text)]
-    return NewMessage(id=id, role=role, parts=[*parts], metadata=metadata or {}, tokens=tokens)
+    return NewMessage(
+        id=id,
+        role=role,
+        parts=[*parts],
+        metadata=metadata or {},
+        tokens=tokens,
+        created_us=created_us,
+    )
 
 
 def fork_of(

@@ -65,7 +65,7 @@ def _write(
         places.append(place)
     _advance(state, session, after, places[-1], sum(message.tokens for message in batch))
     session.messages += len(batch)
-    session.active_us = now
+    session.active_us = _said(batch[-1], now)
     return places
 
 
@@ -89,5 +89,9 @@ def _row(message: Packed, now: int) -> MessageRow:
         digest=message.digest,
         tokens=message.tokens,
         version=1,
-        created_us=now,
+        created_us=_said(message, now),
     )
+
+
+def _said(message: Packed, now: int) -> int:
+    return now if message.created_us is None else message.created_us

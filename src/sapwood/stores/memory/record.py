@@ -12,7 +12,7 @@ from .state import SessionRow, State, Tree
 
 def add_session(state: State, owner: str, new: NewSession, source: SessionRow | None) -> SessionRow:
     """Add a session without messages: in its source's tree, or in one of its own."""
-    now = state.clock()
+    now = state.clock() if new.created_us is None else new.created_us
     is_branch = source is not None and new.fork is not None and not new.fork.detach
     row = SessionRow(
         owner=owner,

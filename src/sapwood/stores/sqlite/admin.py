@@ -97,7 +97,7 @@ class SqliteAdmin:
 
     def _sessions(self) -> Iterator[Problem]:
         stale = {tree for (tree,) in self._tx.rows("SELECT tree FROM stale")}
-        for found in self._tx.rows(f"SELECT {SESSION_COLUMNS} FROM session s"):
+        for found in self._tx.rows(f"SELECT {SESSION_COLUMNS} FROM standing s"):
             row = SessionRow._make(found)
             for what in self._session_faults(row, row.tree in stale):
                 yield Problem(kind="session", where=row.id, what=what)

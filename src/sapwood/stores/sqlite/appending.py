@@ -15,6 +15,7 @@ from .feed import KIND_APPEND, record_change
 from .lookup import Seen, SessionRow, find_all_seen, get_pos, get_session, id_at
 from .position import DEPTH_BITS, MAX_DEPTH, pack_lineage, pack_place, unpack_place
 from .rows import MESSAGE_COLUMNS, first_digest, message_of
+from .standing import put_standing
 from .sums import context_at
 
 RECENT_STEPS = 64
@@ -22,20 +23,19 @@ RECENT_STEPS = 64
 until `settle` has done so."""
 
 _EXTENDABLE = (
-    "SELECT s.number, s.owner, s.home, s.tip, s.context, s.active_s, t.path_tokens"
-    " FROM owner o JOIN session s ON s.owner = o.number JOIN message t ON t.pos = s.tip"
-    " WHERE o.name = ?1 AND s.id = ?2 AND (s.fork = 0 OR ?3 IS NULL) AND t.home = s.home"
-    " AND NOT EXISTS (SELECT 1 FROM message WHERE pos = s.tip + 1)"
+    "SELECT s.number, s.owner, s.home, s.active_s, t.pos, t.path_tokens"
+    " FROM owner o JOIN session s ON s.owner = o.number"
+    f" JOIN message t ON t.pos BETWEEN s.tip AND s.tip | {MAX_DEPTH}"
+    " WHERE o.name = ?1 AND s.id = ?2 AND s.grows AND (s.fork = 0 OR ?3 IS NULL)"
     " AND NOT EXISTS (SELECT 1 FROM message WHERE home = s.home AND id = ?3)"
+    " ORDER BY t.pos DESC LIMIT 1"
 )
 _INSERT = "INSERT INTO message VALUES (?, ?, ?, ?, ?, ?, NULL, 1, ?, ?)"
 _RECORD_ONE = (
     "INSERT INTO change (owner, session, kind, first, last, at)"
     f" VALUES (?, ?, {KIND_APPEND}, ?, ?, ?)"
 )
-_MOVE = "UPDATE session SET tip = ?, context = ?, messages = messages + ?, active_at = ?"
-_MOVE_SAME_SECOND = f"{_MOVE} WHERE number = ?"
-_MOVE_NEXT_SECOND = f"{_MOVE}, active_s = ? WHERE number = ?"
+_KEEP_TIME = "UPDATE session SET tip = ?, active_at = ?, active_s = ? WHERE number = ?"
 
 
 class End(NamedTuple):
@@ -65,31 +65,22 @@ def append(
 
 
 def _extend(tx: Connection, owner: str, session: str, it: Packed) -> Appended | None:
-    """Put one new message after a tip of the session's own that nothing follows.
+    """Put one new message after a tip that is the end of a segment of the session's own.
 
     This is what nearly every append is. None when it is not: then nothing was written.
     """
     found = tx.first(_EXTENDABLE, (owner, session, None if it.is_ours else it.id))
-    if found is None or found[3] & MAX_DEPTH == MAX_DEPTH:
+    if found is None or found[4] & MAX_DEPTH == MAX_DEPTH:
         return None
-    number, owner_number, home, tip, context, active_s, running = found
+    number, owner_number, home, active_s, tip, running = found
     now, pos, tokens = tx.clock(), tip + 1, it.tokens
-    tx.run(_INSERT, (pos, home, it.id, it.role, tokens, running + tokens, now, it.body))
+    said = now if it.created_us is None else it.created_us
+    tx.run(_INSERT, (pos, home, it.id, it.role, tokens, running + tokens, said, it.body))
     tx.run(_RECORD_ONE, (owner_number, number, pos, pos, now))
-    _move(tx, number, active_s, pos, None if context is None else context + tokens, 1, now)
-    message = _new_message(it, session, str(pos >> DEPTH_BITS), pos & MAX_DEPTH, now)
+    if said // 1_000_000 != active_s:
+        tx.run(_KEEP_TIME, (pos, said, said // 1_000_000, number))
+    message = _new_message(it, session, str(pos >> DEPTH_BITS), pos & MAX_DEPTH, said)
     return Appended(messages=[message], written=1, tip=it.id)
-
-
-def _move(
-    tx: Connection, session: int, active_s: int, tip: int, context: int | None, count: int, now: int
-) -> None:
-    """Move the tip to the last message appended."""
-    second = now // 1_000_000
-    if second == active_s:
-        tx.run(_MOVE_SAME_SECOND, (tip, context, count, now, session))
-    else:
-        tx.run(_MOVE_NEXT_SECOND, (tip, context, count, now, second, session))
 
 
 def _append_planned(
@@ -153,10 +144,13 @@ def _write(
     total = _insert(tx, row, batch, first, end.path_tokens, now)
     record_change(tx, row, KIND_APPEND, first, last, now)
     context = _context_after(tx, row, end, total)
-    _move(tx, row.number, row.active_s, last, context, len(batch), now)
+    messages = row.messages + len(batch)
+    said = _said(batch[-1], now)
+    moved = row._replace(tip=last, context=context, messages=messages, active_at=said)
+    put_standing(tx, moved, grows=True)
     segment, depth = str(first >> DEPTH_BITS), first & MAX_DEPTH
     stored.extend(
-        _new_message(message, row.id, segment, depth + index, now)
+        _new_message(message, row.id, segment, depth + index, _said(message, now))
         for index, message in enumerate(batch)
     )
     return Appended(messages=stored, written=len(batch), tip=batch[-1].id)
@@ -189,9 +183,14 @@ def _insert(
     start, rows = running, []
     for pos, it in enumerate(batch, first):
         running += it.tokens
-        rows.append((pos, row.home, it.id, it.role, it.tokens, running, now, it.body))
+        said = _said(it, now)
+        rows.append((pos, row.home, it.id, it.role, it.tokens, running, said, it.body))
     tx.run_many(_INSERT, rows)
     return running - start
+
+
+def _said(it: Packed, now: int) -> int:
+    return now if it.created_us is None else it.created_us
 
 
 def _context_after(tx: Connection, row: SessionRow, end: End, added: int) -> int | None:
@@ -207,7 +206,7 @@ def _context_after(tx: Connection, row: SessionRow, end: End, added: int) -> int
     return before + added
 
 
-def _new_message(it: Packed, home: str, segment: str, depth: int, now: int) -> Message:
+def _new_message(it: Packed, home: str, segment: str, depth: int, said: int) -> Message:
     return Message(
         id=it.id,
         role=it.role,
@@ -218,5 +217,5 @@ def _new_message(it: Packed, home: str, segment: str, depth: int, now: int) -> M
         home=home,
         tokens=it.tokens,
         version=1,
-        created_us=now,
+        created_us=said,
     )

@@ -145,4 +145,8 @@ def trim_feed(tx: Connection) -> None:
     slowest = tx.value("SELECT min(seq) FROM reader")
     newest = latest_seq(tx)
     limit = newest - 1 if slowest is None else min(slowest, newest - 1)
-    tx.run("DELETE FROM change WHERE seq <= ? AND at < ?", (limit, tx.clock() - KEPT_AT_LEAST_US))
+    old = (limit, tx.clock() - KEPT_AT_LEAST_US)
+    trimmed = tx.value("SELECT max(seq) FROM change WHERE seq <= ? AND at < ?", old)
+    if trimmed is not None:
+        tx.run("DELETE FROM change WHERE seq <= ? AND at < ?", old)
+        tx.run("UPDATE sequence SET value = ? WHERE name = 'trimmed'", (trimmed,))

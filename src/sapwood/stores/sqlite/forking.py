@@ -10,7 +10,8 @@ from .feed import KIND_APPEND, record_change
 from .lookup import SessionRow, get_pos
 from .overlays import put_in_force
 from .position import DEPTH_BITS, MAX_DEPTH, bounds, unpack_place
-from .sums import renew_context
+from .standing import put_standing
+from .sums import context_at
 
 
 def fork_session(tx: Connection, fork: SessionRow, source: SessionRow, point: ForkPoint) -> None:
@@ -19,16 +20,9 @@ def fork_session(tx: Connection, fork: SessionRow, source: SessionRow, point: Fo
     _copy_documents(tx, fork, source)
     place = _copy_path if point.detach else _stand_on
     fork = place(tx, fork, source, pos)
-    if not _same_context(tx, fork, source):
-        renew_context(tx, fork)
-
-
-def _same_context(tx: Connection, fork: SessionRow, source: SessionRow) -> bool:
-    """Take over the source's figure when the fork shows the same; tell whether it does."""
-    if fork.tip != source.tip or source.context is None:
-        return False
-    tx.run("UPDATE session SET context = ? WHERE number = ?", (source.context, fork.number))
-    return True
+    same = fork.tip == source.tip and source.context is not None
+    context = source.context if same else context_at(tx, fork, fork.tip)
+    put_standing(tx, fork._replace(context=context))
 
 
 def _copy_documents(tx: Connection, fork: SessionRow, source: SessionRow) -> None:
@@ -46,11 +40,9 @@ def _stand_on(tx: Connection, fork: SessionRow, source: SessionRow, pos: int) ->
         put_in_force(tx, fork.number, last, first_depth, number)
     if pos:
         _inherit_homes(tx, fork, source, pos)
-    row = fork._replace(
+    return fork._replace(
         tree=source.tree, tip=pos, fork=pos, overlays=len(overlays), edited=source.edited
     )
-    _save(tx, row)
-    return row
 
 
 def _inherit_homes(tx: Connection, fork: SessionRow, source: SessionRow, pos: int) -> None:
@@ -82,14 +74,6 @@ def _place(pos: int) -> Place:
     return Place(pos >> DEPTH_BITS, pos & MAX_DEPTH)
 
 
-def _save(tx: Connection, row: SessionRow) -> None:
-    tx.run(
-        "UPDATE session SET tree = ?, tip = ?, fork = ?, messages = ?, overlays = ?, edited = ?"
-        " WHERE number = ?",
-        (row.tree, row.tip, row.fork, row.messages, row.overlays, row.edited, row.number),
-    )
-
-
 def _copy_path(tx: Connection, fork: SessionRow, source: SessionRow, pos: int) -> SessionRow:
     """Copy every position of a path into one segment, with its running sums made anew."""
     if not pos:
@@ -112,9 +96,7 @@ def _copy_path(tx: Connection, fork: SessionRow, source: SessionRow, pos: int) -
     )
     record_change(tx, fork, KIND_APPEND, base + 1, tip, tx.clock())
     overlays = _copy_overlays(tx, fork, source, pos, base)
-    row = fork._replace(tip=tip, messages=live, overlays=overlays)
-    _save(tx, row)
-    return row
+    return fork._replace(tip=tip, messages=live, overlays=overlays)
 
 
 def _copy_overlays(

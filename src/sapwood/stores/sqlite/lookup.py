@@ -47,7 +47,7 @@ SESSION_COLUMNS = (
     " s.edited, s.version, s.created_at, s.active_at, s.active_s"
 )
 _FIND_SESSION = (
-    f"SELECT {SESSION_COLUMNS} FROM owner o JOIN session s ON s.owner = o.number"
+    f"SELECT {SESSION_COLUMNS} FROM owner o JOIN standing s ON s.owner = o.number"
     " WHERE o.name = ? AND s.id = ?"
 )
 FEW_IDS = 8

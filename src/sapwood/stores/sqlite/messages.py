@@ -24,7 +24,7 @@ from .lookup import (
 )
 from .position import MAX_DEPTH, public, unpack_place, whole_segment
 from .rows import MESSAGE_COLUMNS, Names, first_digest, message_of
-from .sums import context_at, renew_context
+from .sums import renew_context
 
 
 class SqliteMessages:
@@ -121,7 +121,7 @@ class SqliteMessages:
             (seen.pos,),
         )
         self._tx.run(
-            "UPDATE session SET messages = messages - 1 WHERE home = ?",
+            "UPDATE session SET apart = apart - 1 WHERE home = ?",
             (seen.home,),
         )
         return tokens
@@ -146,16 +146,19 @@ class SqliteMessages:
     def _note_change(self, row: SessionRow, deltas: list[tuple[int, int]], kind: int) -> None:
         """Keep the sums right after messages changed: in place at an end, as edits elsewhere."""
         now = self._tx.clock()
-        is_shared = False
+        is_followed = is_shared = False
         for pos, delta in deltas:
             record_change(self._tx, row, kind, pos, pos, now)
-            is_shared = self._keep_sum(row, pos, delta)
+            is_followed, is_shared = self._keep_sum(row, pos, delta)
         if is_shared:
             self._tx.run("INSERT OR IGNORE INTO stale VALUES (?)", (row.tree,))
-        self._renew(row, deltas)
+        is_at_tip = len(deltas) == 1 and deltas[0][0] == row.tip and not is_followed
+        if not is_at_tip or row.overlays or row.context is None:
+            # At the tip the sum is part of the session's figure already.
+            renew_context(self._tx, row._replace(edited=1))
 
-    def _keep_sum(self, row: SessionRow, pos: int, delta: int) -> bool:
-        """Note one message's change; tell whether other sessions may see it, too."""
+    def _keep_sum(self, row: SessionRow, pos: int, delta: int) -> tuple[bool, bool]:
+        """Note one message's change; tell whether it is followed, and whether others see it."""
         seq = self._tx.raw.last_insert_rowid()
         is_followed, is_shared = self._tx.row(
             "SELECT EXISTS (SELECT 1 FROM message WHERE pos = ?1 + 1)"
@@ -174,16 +177,7 @@ class SqliteMessages:
             " SET delta = delta + excluded.delta, seq = excluded.seq",
             (pos, delta if is_followed else 0, seq),
         )
-        return bool(is_shared)
-
-    def _renew(self, row: SessionRow, deltas: list[tuple[int, int]]) -> None:
-        """Bring this session's own figure up to date."""
-        (pos, delta), *others = deltas
-        if pos == row.tip and not others and row.context is not None and not row.overlays:
-            context: int | None = row.context + delta
-        else:
-            context = context_at(self._tx, row._replace(edited=1), row.tip)
-        self._tx.run("UPDATE session SET context = ? WHERE number = ?", (context, row.number))
+        return bool(is_followed), bool(is_shared)
 
     def children(self, owner: str, session: str, message: str | Root) -> list[Message]:
         """List what follows a message."""
@@ -252,7 +246,7 @@ def renew_stale(tx: Connection) -> bool:
     tree = tx.value("SELECT tree FROM stale LIMIT 1")
     if tree is None:
         return False
-    for row in tx.rows(f"SELECT {SESSION_COLUMNS} FROM session s WHERE tree = ?", (tree,)):
+    for row in tx.rows(f"SELECT {SESSION_COLUMNS} FROM standing s WHERE tree = ?", (tree,)):
         renew_context(tx, SessionRow._make(row))
     tx.run("DELETE FROM stale WHERE tree = ?", (tree,))
     return True

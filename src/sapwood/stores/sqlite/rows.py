@@ -67,12 +67,10 @@ def overlay_of(row: tuple[Any, ...]) -> Overlay:
 
 
 RECORD_COLUMNS = (
-    "s.id, s.tip, t.id, s.fork, s.context, s.messages, s.version, s.created_at, s.active_at,"
+    "s.id, s.tip, s.tip_id, s.fork, s.context, s.messages, s.version, s.created_at, s.active_at,"
     " p.title, p.state, p.tags, p.budget, p.parent_kind, p.parent, p.data"
 )
-RECORD_TABLES = (
-    "session s JOIN profile p ON p.session = s.number LEFT JOIN message t ON t.pos = s.tip"
-)
+RECORD_TABLES = "standing s JOIN profile p ON p.session = s.number"
 CONTEXT_IN_RECORD = 4
 
 

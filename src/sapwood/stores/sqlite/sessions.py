@@ -24,7 +24,8 @@ from .forking import fork_session
 from .lookup import SESSION_COLUMNS, SessionRow, find_session, get_pos, get_session
 from .owners import find_owner, own_number
 from .rows import CONTEXT_IN_RECORD, RECORD_COLUMNS, RECORD_TABLES, record_of
-from .sums import context_at, renew_context
+from .standing import put_standing
+from .sums import context_at
 from .sweep import retire
 
 _RECORD = (
@@ -57,12 +58,12 @@ class SqliteSessions:
         return self._get(owner, new.id)
 
     def _insert(self, owner: int, new: NewSession) -> int:
-        now = self._tx.clock()
+        now = self._tx.clock() if new.created_us is None else new.created_us
         home = next_home(self._tx)
         number: int = self._tx.value(
-            "INSERT INTO session (owner, id, home, tree, tip, fork, context, messages, overlays,"
+            "INSERT INTO session (owner, id, home, tree, tip, grows, fork, lead, apart, overlays,"
             " edited, version, created_at, active_at, active_s)"
-            " VALUES (?, ?, ?, ?, 0, 0, 0, 0, 0, 0, 1, ?, ?, ?) RETURNING number",
+            " VALUES (?, ?, ?, ?, 0, 0, 0, 0, 0, 0, 0, 1, ?, ?, ?) RETURNING number",
             (owner, new.id, home, home, now, now, now // 1_000_000),
         )
         return number
@@ -136,8 +137,8 @@ class SqliteSessions:
         """Move the tip."""
         row = get_session(self._tx, owner, session)
         pos = get_pos(self._tx, row, message)
-        self._tx.run("UPDATE session SET tip = ? WHERE number = ?", (pos, row.number))
-        renew_context(self._tx, row._replace(tip=pos))
+        moved = row._replace(tip=pos)
+        put_standing(self._tx, moved._replace(context=context_at(self._tx, moved, pos)))
         return self._get(owner, session)
 
     def list_page(self, owner: str, query: SessionQuery) -> SessionPage:
@@ -165,9 +166,10 @@ class SqliteSessions:
         row = get_session(self._tx, owner, session)
         retire(self._tx, row)
         self._tx.run(
-            "UPDATE session SET home = ?, tree = ?, tip = 0, fork = 0, context = 0, messages = 0,"
-            " overlays = 0, edited = 0, version = version + 1 WHERE number = ?",
-            ((home := next_home(self._tx)), home, row.number),
+            "UPDATE session SET home = ?, tree = ?, tip = 0, grows = 0, fork = 0, lead = 0,"
+            " apart = 0, active_at = ?, overlays = 0, edited = 0, version = version + 1"
+            " WHERE number = ?",
+            ((home := next_home(self._tx)), home, row.active_at, row.number),
         )
         self._tx.run(
             "DELETE FROM document WHERE owner = ? AND session = ?"
@@ -182,7 +184,7 @@ class SqliteSessions:
         number = find_owner(self._tx, owner)
         if number is None:
             return
-        sql = f"SELECT {SESSION_COLUMNS} FROM session s WHERE owner = ?"
+        sql = f"SELECT {SESSION_COLUMNS} FROM standing s WHERE owner = ?"
         for row in self._tx.rows(sql, (number,)):
             self._delete(SessionRow._make(row))
         for table in ("document", "reader", "change"):
@@ -195,7 +197,7 @@ class SqliteSessions:
         """Count what an owner has."""
         number = find_owner(self._tx, owner)
         sessions, messages = self._tx.row(
-            "SELECT count(*), coalesce(sum(messages), 0) FROM session WHERE owner = ?", (number,)
+            "SELECT count(*), coalesce(sum(messages), 0) FROM standing WHERE owner = ?", (number,)
         )
         overlays = self._tx.value(
             "SELECT count(DISTINCT f.overlay) FROM session s JOIN in_force f"

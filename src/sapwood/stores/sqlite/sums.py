@@ -84,5 +84,6 @@ def renew_context(tx: Connection, session: SessionRow) -> int:
     """Work out a session's context at its tip, and keep it."""
     context = context_at(tx, session, session.tip)
     assert context is not None
-    tx.run("UPDATE session SET context = ? WHERE number = ?", (context, session.number))
+    lead = context - path_tokens(tx, session.tip)
+    tx.run("UPDATE session SET lead = ? WHERE number = ?", (lead, session.number))
     return context

@@ -85,6 +85,15 @@ WRONG_CALLS: dict[str, AsyncCall] = {
         o, n, [NewMessage(role="user", parts=[], metadata=_any([1]))]
     ),
     "negative tokens": lambda s, o, n: s.append(o, n, [say("x", tokens=-1)]),
+    "a time before 1970": lambda s, o, n: s.append(o, n, [say("x", created_us=-1)]),
+    "a time after 9999": lambda s, o, n: s.append(o, n, [say("x", created_us=10**18)]),
+    "a time as a number with a point": lambda s, o, n: s.append(
+        o, n, [say("x", created_us=_any(1.5))]
+    ),
+    "a new time for an old message": lambda s, o, n: s.update_message(
+        o, n, say("m1", created_us=1)
+    ),
+    "a session before 1970": lambda s, o, n: s.create_session(o, NewSession(id="x", created_us=-1)),
     "tokens that are text": lambda s, o, n: s.append(o, n, [say("x", tokens=_any("5"))]),
     "tokens that are true": lambda s, o, n: s.append(o, n, [say("x", tokens=_any(True))]),
     "an update without an id": lambda s, o, n: s.update_message(o, n, say(None, "x")),

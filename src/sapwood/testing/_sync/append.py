@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from ...errors import MessageConflictError, NotFoundError, StaleTipError
-from ...model import ROOT, NewMessage, TextPart, ToolCallPart
+from ...model import ROOT, NewMessage, NewSession, Read, TextPart, ToolCallPart
 from ...store import Store
 from ..clock import Clock
 from ..makers import ADA, fork_of, say
@@ -44,6 +44,22 @@ class AppendContract(ContractBase):
         few, many = (message.tokens for message in done.messages)
         assert 0 < few < many
         assert (record_of(store)).context_tokens == few + many
+
+    def test_a_message_keeps_the_time_that_its_client_gives(self, store: Store) -> None:
+        grow(store)
+        store.create_session(ADA, NewSession(id="old", created_us=5_000_000))
+        first = say("a", created_us=7_000_000)
+        done = store.append(ADA, "old", [first, say("b", created_us=6_000_001)])
+        assert [it.created_us for it in done.messages] == [7_000_000, 6_000_001]
+        store.append(ADA, "old", [say("c", created_us=8_000_002)])
+        read = store.read(ADA, "old", Read())
+        assert [it.created_us for it in read.messages] == [7_000_000, 6_000_001, 8_000_002]
+        record = record_of(store, "old")
+        assert (record.created_us, record.active_us) == (5_000_000, 8_000_002)
+        again = store.append(ADA, "old", [say("a")])
+        assert (again.written, again.messages[0].created_us) == (0, 7_000_000)
+        store.append(ADA, "old", [say("d")])
+        assert (record_of(store, "old")).active_us > 8_000_002
 
     def test_appends_of_one_session_share_a_segment(self, store: Store) -> None:
         messages = grow(store, "m1", "m2", "m3")

@@ -68,7 +68,9 @@ class Draws:
         )
         role = ("user", "assistant", "tool")[len(id) % 3]
         metadata = {"n": variant} if variant else {}
-        return say(id, f"{id} says {variant}", role=role, tokens=tokens, metadata=metadata)
+        said = data.draw(st.integers(0, 10**16), label="time") if variant else None
+        text = f"{id} says {variant}"
+        return say(id, text, role=role, tokens=tokens, metadata=metadata, created_us=said)
 
     def batch(self, data: st.DataObject, session: str) -> list[NewMessage]:
         """Draw a batch: new ids, known ones, or known ones and then new ones."""

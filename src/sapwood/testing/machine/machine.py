@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 
@@ -108,7 +109,8 @@ class StoreMachine(MachineBase):
     def update_message(self, data: st.DataObject) -> None:
         session = self.draws.session(data)
         place = self.draws.place(data, session, live=True)
-        message = self.draws.message(data, "nothing" if isinstance(place, Root) else place)
+        drawn = self.draws.message(data, "nothing" if isinstance(place, Root) else place)
+        message = msgspec.structs.replace(drawn, created_us=None)
         self.do(
             "update_message",
             session,

@@ -193,12 +193,11 @@ class Oracle:
         follow = self._follow(found, known, parent, expected_tip)
         new: list[Node] = []
         for message in batch[len(known) :]:
-            follow = Node(
-                message, content(message), follow, found.home, message.tokens or 0, now_us
-            )
+            said = now_us if message.created_us is None else message.created_us
+            follow = Node(message, content(message), follow, found.home, message.tokens or 0, said)
             new.append(follow)
         found.own.extend(new)
-        found.tip, found.active_us = follow, now_us
+        found.tip, found.active_us = follow, new[-1].created_us
         return known + new, len(new)
 
     def _known(self, session: Session, batch: Sequence[NewMessage]) -> list[Node]:

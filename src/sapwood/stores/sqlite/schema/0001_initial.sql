@@ -6,7 +6,8 @@ CREATE TABLE owner (
     name        TEXT NOT NULL UNIQUE
 ) STRICT;
 
--- What every append reads and writes: kept small, because the whole row is rewritten.
+-- Appending to the end of a session's own segment leaves its row alone, but for the first append
+-- in a second: what moves with the tip is kept as a difference to it. Read it through `standing`.
 CREATE TABLE session (
     number      INTEGER PRIMARY KEY AUTOINCREMENT,
     owner       INTEGER NOT NULL,
@@ -14,14 +15,16 @@ CREATE TABLE session (
     home        INTEGER NOT NULL UNIQUE,    -- what its messages carry; a new one after a clear
     tree        INTEGER NOT NULL,
     tip         INTEGER NOT NULL,
+    grows       INTEGER NOT NULL,           -- 1: the tip is the last of its segment by now
     fork        INTEGER NOT NULL,           -- the position it was forked at, or 0
-    context     INTEGER,                    -- tokens shown at the tip; NULL: to be worked out
-    messages    INTEGER NOT NULL,
+    lead        INTEGER,                    -- tokens shown, less path_tokens at the tip;
+                                            -- NULL: to be worked out
+    apart       INTEGER NOT NULL,           -- messages counted, less the depth of the tip
     overlays    INTEGER NOT NULL,           -- how many are in force
     edited      INTEGER NOT NULL,           -- 1 when `edit` may hold something of this tree
     version     INTEGER NOT NULL,
     created_at  INTEGER NOT NULL,
-    active_at   INTEGER NOT NULL,
+    active_at   INTEGER NOT NULL,           -- when the tip was appended, or it was created
     active_s    INTEGER NOT NULL,           -- the second of active_at, so that its index rests
     UNIQUE (owner, id)
 ) STRICT;
@@ -80,6 +83,17 @@ CREATE TABLE message (
     body        BLOB
 ) STRICT;
 CREATE UNIQUE INDEX message_by_id ON message (home, id);
+
+-- Where a session stands, and the figures that move with its tip.
+CREATE VIEW standing AS
+SELECT s.number, s.owner, s.id, s.home, s.tree, coalesce(t.pos, s.tip) AS tip, s.fork,
+    s.lead + coalesce(t.path_tokens, 0) AS context,
+    s.apart + (coalesce(t.pos, s.tip) & 0xffffff) AS messages,
+    s.overlays, s.edited, s.version, s.created_at,
+    iif(t.pos > s.tip, t.created_at, s.active_at) AS active_at, s.active_s, t.id AS tip_id
+FROM session s LEFT JOIN message t ON t.pos = iif(
+    s.grows, (SELECT max(pos) FROM message WHERE pos BETWEEN s.tip AND s.tip | 0xffffff), s.tip
+);
 
 -- Messages changed after something followed them: what to add to path_tokens below, and when.
 CREATE TABLE edit (
