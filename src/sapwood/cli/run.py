@@ -35,6 +35,8 @@ def run(args: Sequence[str] | None = None) -> int:
         return _report(_click_fields(error), _with_usage(error), settings)
     except SapwoodError as error:
         return _report(_fields(error), clean(str(error)), settings)
+    except OSError as error:
+        return _report(_file_fields(error), clean(str(error)), settings)
     return given if isinstance(given, int) else exits.OK
 
 
@@ -79,6 +81,11 @@ def _fields(error: SapwoodError) -> dict[str, Any]:
     }
     code = exits.exit_code_of(error)
     return {"error": error.code, "message": str(error), **named, "exit_code": code}
+
+
+def _file_fields(error: OSError) -> dict[str, Any]:
+    """Tell of a file, other than the store's, that could not be read or written."""
+    return {"error": "file", "message": str(error), "exit_code": exits.UNEXPECTED}
 
 
 def _click_fields(error: click.ClickException) -> dict[str, Any]:

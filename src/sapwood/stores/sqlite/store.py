@@ -16,7 +16,7 @@ from .database import PATIENCE_S, Database
 class SqliteStore(EmbeddedStore):
     """Sessions in a SQLite file, for threads."""
 
-    capabilities = frozenset({Capability.DURABLE, Capability.SHARED})
+    capabilities = frozenset({Capability.DURABLE, Capability.SHARED, Capability.BACKUP})
 
     def __init__(
         self,
