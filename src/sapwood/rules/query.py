@@ -124,7 +124,8 @@ def _word(text: str) -> Term | None:
 
 
 def _term(words: Sequence[str], prefix: bool = False) -> Term | None:
-    folded = tuple(filter(None, map(fold, words)))
+    # Some accents that stand alone fold to a blank.
+    folded = tuple(word for word in (fold(word).strip() for word in words) if word)
     return Term(folded, prefix) if folded else None
 
 
