@@ -113,7 +113,8 @@ def fold_with_map(text: str, folded: str | None = None) -> Folded:
     text = _compose(text)
     if folded is None:
         folded = text.translate(_TABLE)
-    return Folded(text, folded, _offsets(text))
+    # What folds to one lower case letter for each is the usual case, and the quickest to tell.
+    return Folded(text, folded, None if folded == text.lower() else _offsets(text))
 
 
 def _offsets(text: str) -> Offsets | None:

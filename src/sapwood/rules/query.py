@@ -124,15 +124,16 @@ def _word(text: str) -> Term | None:
 
 
 def _term(words: Sequence[str], prefix: bool = False) -> Term | None:
-    folded = tuple(filter(None, map(fold, words)))
+    # Some accents that stand alone fold to a blank.
+    folded = tuple(word for word in (fold(word).strip() for word in words) if word)
     return Term(folded, prefix) if folded else None
 
 
 def _filter(name: str, text: str) -> Filter | None:
-    """Read a filter; None when it is text, as are names that are none and empty values."""
+    """Read a filter; None when it is text: another name, no value, or a lone quote."""
     field = _FIELDS.get(name)
     value = fold(text)
-    if field is None or not value.strip():
+    if field is None or not value.strip() or value[0] == '"':
         return None
     if field not in ("after", "before"):
         return Filter(field, value)
@@ -166,7 +167,7 @@ def _settle_not(items: Sequence[Item]) -> list[Item]:
 def _settle_binary(items: Sequence[Item]) -> list[Item]:
     """Make a word of each AND and OR that does not stand between two operands."""
     settled: list[Item] = []
-    for item, following in zip(items, [*items[1:], "AND"], strict=True):
+    for item, following in zip(items, [*items, "AND"][1:], strict=True):
         if isinstance(item, str) and item != "NOT":
             between = bool(settled) and not isinstance(settled[-1], str)
             if not between or following in ("AND", "OR"):
