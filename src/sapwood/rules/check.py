@@ -21,6 +21,7 @@ from ..model import (
     NewSession,
     Read,
     Root,
+    Search,
     SessionPatch,
     SessionQuery,
     Usage,
@@ -30,6 +31,7 @@ from .ids import check_name, check_time
 from .tokens import MAX_TOKENS
 
 MAX_PAGE = 10_000
+MAX_HITS = 1_000
 MAX_WHOLE = 2**62  # one more still fits the integers of every store
 MAX_COST_MICROS = 2**50
 MAX_EXPIRY_S = 10**10  # three centuries: the end is a date that Python can say
@@ -241,6 +243,14 @@ def usage(value: Usage) -> None:
     for field in ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens"):
         count(getattr(value, field), f"usage.{field}", 0, MAX_TOKENS)
     count(value.cost_micros, "usage.cost_micros", 0, MAX_COST_MICROS)
+
+
+def search(value: Search) -> None:
+    """Check where to search and how much to give; the query is checked where it is read."""
+    instance(value, Search, "search")
+    if value.session is not None:
+        name(value.session, "session")
+    count(value.limit, "limit", 1, MAX_HITS)
 
 
 def feed(after: str, limit: int, reader: str | None) -> None:

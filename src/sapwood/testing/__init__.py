@@ -24,9 +24,12 @@ from .clock import Clock, ManualClock, WaitingClock  # noqa: E402
 from .counts import COUNTS  # noqa: E402
 from .machine import Place, StoreMachine, machine_for  # noqa: E402
 from .oracle import Oracle  # noqa: E402
+from .queries import QUERIES, REFUSED, QueryCase  # noqa: E402
 
 __all__ = [
     "COUNTS",
+    "QUERIES",
+    "REFUSED",
     "AsyncDurableStoreContract",
     "AsyncStoreContract",
     "Clock",
@@ -34,6 +37,7 @@ __all__ = [
     "ManualClock",
     "Oracle",
     "Place",
+    "QueryCase",
     "StoreContract",
     "StoreMachine",
     "WaitingClock",

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Self, Unpack
 
 from ...errors import AlreadyExistsError, NotFoundError
-from ...model import NewSession, SessionPage, SessionQuery
+from ...model import Hits, NewSession, Search, SessionPage, SessionQuery
 from ...rules.ids import check_name
 from ...rules.tokens import TokenCounter
 from ...store._async.contract import AsyncStore
@@ -84,6 +84,12 @@ class AsyncSessionManager:
     async def list_sessions(self, **filters: Unpack[SessionFilters]) -> SessionPage:
         """List the records of sessions, the last active first, a page at a time."""
         return await self._store.list_sessions(self._owner, SessionQuery(**filters))
+
+    async def search(self, query: str, *, session: str | None = None, limit: int = 20) -> Hits:
+        """Find messages and summaries in all sessions, or in what one sees, the best first."""
+        return await self._store.search(
+            self._owner, Search(text=query, session=session, limit=limit)
+        )
 
     async def delete(self, id: str) -> None:
         """Delete a session; what its forks stand on stays with them."""

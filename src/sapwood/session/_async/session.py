@@ -14,6 +14,7 @@ from ...model import (
     Fence,
     ForkPoint,
     History,
+    Hits,
     Leaf,
     Message,
     NewOverlay,
@@ -21,6 +22,7 @@ from ...model import (
     Overlay,
     Read,
     Root,
+    Search,
     SessionPatch,
     SessionRecord,
     TextPart,
@@ -296,6 +298,11 @@ class AsyncSession:
             id=id,
         )
         return await self._store.add_overlay(self._owner, self._id, new, fence=fence)
+
+    async def search(self, query: str, *, limit: int = 20) -> Hits:
+        """Find messages and summaries that the session sees, the best first."""
+        search = Search(text=query, session=self._id, limit=limit)
+        return await self._store.search(self._owner, search)
 
     async def overlays(self) -> list[Overlay]:
         """List the overlays in force, oldest first."""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Self, Unpack
 
 from ...errors import AlreadyExistsError, NotFoundError
-from ...model import NewSession, SessionPage, SessionQuery
+from ...model import Hits, NewSession, Search, SessionPage, SessionQuery
 from ...rules.ids import check_name
 from ...rules.tokens import TokenCounter
 from ...store._sync.contract import Store
@@ -86,6 +86,10 @@ class SessionManager:
     def list_sessions(self, **filters: Unpack[SessionFilters]) -> SessionPage:
         """List the records of sessions, the last active first, a page at a time."""
         return self._store.list_sessions(self._owner, SessionQuery(**filters))
+
+    def search(self, query: str, *, session: str | None = None, limit: int = 20) -> Hits:
+        """Find messages and summaries in all sessions, or in what one sees, the best first."""
+        return self._store.search(self._owner, Search(text=query, session=session, limit=limit))
 
     def delete(self, id: str) -> None:
         """Delete a session; what its forks stand on stays with them."""

@@ -16,6 +16,7 @@ from ...model import (
     Fence,
     ForkPoint,
     History,
+    Hits,
     Leaf,
     Message,
     NewOverlay,
@@ -23,6 +24,7 @@ from ...model import (
     Overlay,
     Read,
     Root,
+    Search,
     SessionPatch,
     SessionRecord,
     TextPart,
@@ -298,6 +300,11 @@ class Session:
             id=id,
         )
         return self._store.add_overlay(self._owner, self._id, new, fence=fence)
+
+    def search(self, query: str, *, limit: int = 20) -> Hits:
+        """Find messages and summaries that the session sees, the best first."""
+        search = Search(text=query, session=self._id, limit=limit)
+        return self._store.search(self._owner, search)
 
     def overlays(self) -> list[Overlay]:
         """List the overlays in force, oldest first."""

@@ -33,6 +33,7 @@ from ...model import (
     Fence,
     Health,
     History,
+    Hits,
     Leaf,
     Message,
     NewMessage,
@@ -42,6 +43,7 @@ from ...model import (
     Problem,
     Read,
     Root,
+    Search,
     SessionPage,
     SessionPatch,
     SessionQuery,
@@ -284,6 +286,22 @@ class AsyncStore(ABC):
         self, owner: str, prefix: str = "", *, session: str | None = None
     ) -> list[Document]:
         """List the documents whose keys begin with a prefix, by key."""
+
+    # search
+
+    @abstractmethod
+    async def search(self, owner: str, search: Search) -> Hits:
+        """Find messages and summaries by what they say, the best first.
+
+        Found is what matches as it stands now: what was appended or edited before the call is
+        found by its text, what was edited or deleted since is not. Without a session, all that the
+        owner has is searched; with one, what that session sees, and the overlays in force for it.
+        Messages under an overlay are found, too. Searched are text, tool calls and results, file
+        names and other parts, but not reasoning or binary data; a message that cannot be decoded
+        is passed over. What a query finds is decided by `sapwood.rules.match`, on every store.
+
+        Raises `UsageError` for a query that has nothing to look for.
+        """
 
     # usage, statistics, changes
 

@@ -17,6 +17,7 @@ from ...model import (
     Fence,
     Health,
     History,
+    Hits,
     Leaf,
     Message,
     NewOverlay,
@@ -25,6 +26,7 @@ from ...model import (
     Problem,
     Read,
     Root,
+    Search,
     SessionPage,
     SessionPatch,
     SessionQuery,
@@ -34,6 +36,7 @@ from ...model import (
     UsageTotal,
 )
 from ...rules.codec import Packed
+from ...rules.query import Query
 
 
 class Sessions(Protocol):
@@ -123,6 +126,13 @@ class Documents(Protocol):
     def list_prefix(self, owner: str, session: str | None, prefix: str) -> list[Document]: ...
 
 
+class Searches(Protocol):
+    """Work on searching; the query is what the search's text means."""
+
+    @abstractmethod
+    def search(self, owner: str, search: Search, query: Query) -> Hits: ...
+
+
 class Usages(Protocol):
     """Work on usage."""
 
@@ -167,6 +177,8 @@ class Unit(Protocol):
     def overlays(self) -> Overlays: ...
     @property
     def documents(self) -> Documents: ...
+    @property
+    def search(self) -> Searches: ...
     @property
     def usage(self) -> Usages: ...
     @property

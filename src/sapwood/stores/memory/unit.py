@@ -10,6 +10,7 @@ from .documents import MemoryDocuments
 from .feed import MemoryFeed, settle_feeds
 from .messages import MemoryMessages
 from .overlays import MemoryOverlays
+from .searching import MemorySearches
 from .sessions import MemorySessions
 from .state import State
 from .usage import MemoryUsages
@@ -28,6 +29,7 @@ class MemoryUnit(Unit):
         self._messages = MemoryMessages(self._state)
         self._overlays = MemoryOverlays(self._state)
         self._documents = MemoryDocuments(self._state)
+        self._search = MemorySearches(self._state)
         self._usage = MemoryUsages(self._state)
         self._feed = MemoryFeed(self._state)
         self._admin = MemoryAdmin(self._state)
@@ -51,6 +53,11 @@ class MemoryUnit(Unit):
     def documents(self) -> MemoryDocuments:
         """Work on documents."""
         return self._documents
+
+    @property
+    def search(self) -> MemorySearches:
+        """Work on searching."""
+        return self._search
 
     @property
     def usage(self) -> MemoryUsages:

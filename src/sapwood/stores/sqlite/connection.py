@@ -80,6 +80,18 @@ class Connection:
             if self.is_in_transaction():
                 self._end_snapshot()
 
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Let several statements write together, or not at all."""
+        self._execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._execute("COMMIT")
+        except BaseException:
+            if self.is_in_transaction():
+                self.raw.execute("ROLLBACK")
+            raise
+
     def _end_snapshot(self) -> None:
         try:
             self._execute("COMMIT")

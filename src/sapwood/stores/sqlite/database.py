@@ -23,10 +23,13 @@ from .connection import POLL_S, Connection, Durability, make_durable, open_reade
 from .erasure import forget_erasures, latest_erasure
 from .failure import translate
 from .feed import trim_feed
+from .index.file import index_path
+from .index.indexer import Indexer
 from .messages import renew_stale
 from .migrate import migrate, refuse_foreign
 from .readers import Readers
 from .sweep import sweep_chunk
+from .unit import SqliteUnit
 from .writer import Outcome, Work, Writer
 
 T = TypeVar("T")
@@ -58,8 +61,10 @@ class Database(Runner):
         self._stop_sweeping = threading.Event()
         tx, has_work_left = self._open_writer(durability)
         self._is_read_only = tx.raw.readonly("main")
-        self._writer = Writer(tx, self.path, patience_s)
-        self._readers = Readers(self._open_reader, self.path, MOST_READERS)
+        self._index_path = index_path(self.path)
+        self._indexer = Indexer(self._index_path, self._open_reader, clock, patience_s)
+        self._writer = Writer(SqliteUnit(tx, self._index_path), self.path, patience_s)
+        self._readers = Readers(self._open_reading_unit, self.path, MOST_READERS)
         _open_databases.add(self)
         if has_work_left and not self._is_read_only:
             self.sweep_soon()
@@ -87,6 +92,10 @@ class Database(Runner):
     def _open_reader(self) -> Connection:
         return open_reader(self.path, self._clock, self._patience_s, self._vfs)
 
+    def _open_reading_unit(self) -> SqliteUnit:
+        on_lag = None if self._is_read_only else self._indexer.wake
+        return SqliteUnit(self._open_reader(), self._index_path, on_lag)
+
     def read(self, work: Callable[[Unit], T]) -> T:
         self.refuse_if_closed()
         return self._readers.read(work)
@@ -100,6 +109,7 @@ class Database(Runner):
         if self._refusal is not None or self._is_read_only:
             self._refuse_writing()
         result = self._writer.write(work)
+        self._indexer.wake()
         if self._writer.unit.sessions.left_to_sweep:
             self.sweep_soon()
         return result
@@ -108,6 +118,7 @@ class Database(Runner):
         """Run several pieces of work and commit them together."""
         self._refuse_writing()
         outcomes = self._writer.write_group(works)
+        self._indexer.wake()
         if self._writer.unit.sessions.left_to_sweep:
             self.sweep_soon()
         return outcomes
@@ -152,6 +163,7 @@ class Database(Runner):
                 while more and not self._stop_sweeping.is_set():
                     begun = time.perf_counter()
                     more = self._writer.write(lambda unit: sweep_chunk(unit.tx))
+                    self._indexer.wake()
                     self._stop_sweeping.wait(time.perf_counter() - begun)
 
     def _is_sweeping_needed(self) -> bool:
@@ -170,10 +182,12 @@ class Database(Runner):
             continue
         while self._writer.write(lambda unit: renew_stale(unit.tx)):
             continue
+        self._indexer.catch_up()
         self._writer.write(lambda unit: trim_feed(unit.tx))
         erased = self._writer.write(lambda unit: latest_erasure(unit.tx))
         if erased is not None:
             self._writer.rewrite_file()
+            self._indexer.forget()
             self._writer.write(lambda unit: forget_erasures(unit.tx, erased))
         self._truncate_log()
 
@@ -196,6 +210,7 @@ class Database(Runner):
         sweeper = self._sweeper
         if sweeper is not None:
             sweeper.join()
+        self._indexer.close()
         self._readers.close()
         self._writer.close()
 

@@ -13,6 +13,9 @@ from .owners import find_owner, own_number
 from .position import MAX_DEPTH
 
 KIND_APPEND, KIND_UPDATE, KIND_DELETE, KIND_RETIRE = range(1, 5)
+# For the search index alone: rows that a sweep removed, and overlays that came and went.
+KIND_GONE, KIND_COVER, KIND_UNCOVER = range(5, 8)
+NOBODY = 0
 KEPT_AT_LEAST_US = 24 * 3600 * 1_000_000
 
 _KINDS = {
@@ -39,6 +42,11 @@ def record_change(
 ) -> None:
     """Note what this unit of work did to messages."""
     tx.run(_RECORD, (session.owner, session.number, kind, first, last, now, name))
+
+
+def record_removal(tx: Connection, kind: int, first: int, last: int) -> None:
+    """Note what the search index has to forget, whoever's it was."""
+    tx.run(_RECORD, (NOBODY, NOBODY, kind, first, last, tx.clock(), None))
 
 
 def latest_seq(tx: Connection) -> int:
@@ -96,6 +104,8 @@ class SqliteFeed:
             return [
                 Change(kind=ChangeKind.RETIRE, session=name, message=None, depth=None, at_us=at)
             ]
+        if kind not in _KINDS:
+            return []
         # A message whose home is gone is only heard of again when another session deletes it.
         actor = session if kind == KIND_DELETE else 0
         rows = self._tx.rows(

@@ -6,7 +6,7 @@ from ...model import ForkPoint
 from ...rules.tree import Place, is_on_path, spans_up
 from .appending import new_segment
 from .connection import Connection
-from .feed import KIND_APPEND, record_change
+from .feed import KIND_APPEND, KIND_COVER, record_change
 from .lookup import SessionRow, get_pos
 from .overlays import put_in_force
 from .position import DEPTH_BITS, MAX_DEPTH, bounds, unpack_place
@@ -113,4 +113,5 @@ def _copy_overlays(
             (fork.tree, base | first_depth, last_copy, number),
         )
         put_in_force(tx, fork.number, last_copy, first_depth, copy)
+        record_change(tx, fork, KIND_COVER, copy, copy, tx.clock())
     return len(overlays)

@@ -17,6 +17,7 @@ from ...rules.codec import encode_json
 from ...rules.overlay import Cover
 from ...rules.tree import Place, Span, spans_up
 from .connection import Connection
+from .feed import KIND_COVER, KIND_UNCOVER, record_change, record_removal
 from .lookup import SessionRow, find_seen, get_pos, get_session, no_message
 from .position import MAX_DEPTH, bounds, pack_place, unpack_place
 from .rows import OVERLAY_COLUMNS, overlay_of
@@ -64,6 +65,7 @@ class SqliteOverlays:
             ),
         )
         put_in_force(self._tx, row.number, pack_place(last), first.depth, number)
+        record_change(self._tx, row, KIND_COVER, number, number, self._tx.clock())
         self._renew(row, +1)
         return overlay_of(self._row(number))
 
@@ -241,8 +243,11 @@ def put_in_force(tx: Connection, session: int, last: int, first_depth: int, over
 
 def drop_unused_overlays(tx: Connection, numbers: list[int]) -> None:
     """Delete those of the overlays that no session has in force."""
-    tx.run_many(
-        "DELETE FROM overlay WHERE number = ?1"
-        " AND NOT EXISTS (SELECT 1 FROM in_force WHERE overlay = ?1)",
-        [(number,) for number in numbers],
-    )
+    for number in numbers:
+        is_gone = tx.value(
+            "DELETE FROM overlay WHERE number = ?1"
+            " AND NOT EXISTS (SELECT 1 FROM in_force WHERE overlay = ?1) RETURNING 1",
+            (number,),
+        )
+        if is_gone:
+            record_removal(tx, KIND_UNCOVER, number, number)

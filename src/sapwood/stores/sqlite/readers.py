@@ -9,7 +9,6 @@ from typing import TypeVar
 import apsw
 
 from ...errors import ClosedError
-from .connection import Connection
 from .failure import translate
 from .unit import SqliteUnit
 
@@ -19,7 +18,7 @@ T = TypeVar("T")
 class Readers:
     """A pool of read-only connections."""
 
-    def __init__(self, connect: Callable[[], Connection], where: str, most: int) -> None:
+    def __init__(self, connect: Callable[[], SqliteUnit], where: str, most: int) -> None:
         self._connect = connect
         self._where = where
         self._free: list[SqliteUnit] = []
@@ -62,7 +61,7 @@ class Readers:
                 return self._free.pop()
             self._room -= 1
         try:
-            return SqliteUnit(self._connect())
+            return self._connect()
         except BaseException as error:
             with self._changed:
                 self._room += 1
@@ -92,4 +91,4 @@ class Readers:
                 unit = self._free.pop()
             except IndexError:
                 return
-            unit.tx.close()
+            unit.close()

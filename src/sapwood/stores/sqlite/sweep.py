@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from .connection import Connection
 from .erasure import note_erasure
-from .feed import KIND_RETIRE, record_change
+from .feed import KIND_GONE, KIND_RETIRE, record_change, record_removal
 from .lookup import SessionRow
 from .overlays import drop_unused_overlays
 from .position import DEPTH_BITS, whole_segment
@@ -46,6 +46,8 @@ def sweep_chunk(tx: Connection) -> bool:
         (kept, whole_segment(segment)[1], ROWS_IN_A_CHUNK),
     )
     tx.run_many("DELETE FROM edit WHERE pos = ?", gone)
+    if gone:
+        record_removal(tx, KIND_GONE, min(gone)[0], max(gone)[0])
     if len(gone) < ROWS_IN_A_CHUNK:
         _finish(tx, segment, kept)
     return True

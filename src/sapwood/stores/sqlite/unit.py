@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from .admin import SqliteAdmin
 from .connection import Connection
 from .documents import SqliteDocuments
 from .feed import SqliteFeed
+from .index.reader import IndexReader
 from .messages import SqliteMessages
 from .overlays import SqliteOverlays
+from .searching import SqliteSearch
 from .sessions import SqliteSessions
 from .usage import SqliteUsage
 
@@ -15,7 +19,9 @@ from .usage import SqliteUsage
 class SqliteUnit:
     """The subjects of work, over one connection."""
 
-    def __init__(self, tx: Connection) -> None:
+    def __init__(
+        self, tx: Connection, index_path: str, on_lag: Callable[[], None] | None = None
+    ) -> None:
         self.tx = tx
         self.sessions = SqliteSessions(tx)
         self.messages = SqliteMessages(tx)
@@ -23,4 +29,10 @@ class SqliteUnit:
         self.documents = SqliteDocuments(tx)
         self.usage = SqliteUsage(tx)
         self.feed = SqliteFeed(tx)
+        self.search = SqliteSearch(tx, IndexReader(index_path, tx.clock), on_lag)
         self.admin = SqliteAdmin(tx)
+
+    def close(self) -> None:
+        """Close its connections; what was not committed is gone."""
+        self.search.close()
+        self.tx.close()

@@ -19,7 +19,6 @@ import apsw
 
 from ...errors import ClosedError, SapwoodError, StoreBusyError
 from .checkpoint import COMMITS_BETWEEN_LOOKS, LogKeeper
-from .connection import Connection
 from .failure import translate
 from .unit import SqliteUnit
 
@@ -62,8 +61,9 @@ class _Job(Outcome):
 class Writer:
     """Commits units of work on one connection."""
 
-    def __init__(self, tx: Connection, where: str, patience_s: float) -> None:
-        self.unit = SqliteUnit(tx)
+    def __init__(self, unit: SqliteUnit, where: str, patience_s: float) -> None:
+        self.unit = unit
+        tx = unit.tx
         self._log = LogKeeper(tx.raw, where, patience_s)
         self._tx = tx
         self._where = where
@@ -217,7 +217,7 @@ class Writer:
             if self._is_closed:
                 return
             self._is_closed = True
-            self._tx.close()
+            self.unit.close()
         self._wake.set()
         if self._thread is not None:
             self._thread.join()

@@ -13,6 +13,7 @@ from ....model import (
     Fence,
     Health,
     History,
+    Hits,
     Leaf,
     Message,
     NewMessage,
@@ -22,6 +23,7 @@ from ....model import (
     Problem,
     Read,
     Root,
+    Search,
     SessionPage,
     SessionPatch,
     SessionQuery,
@@ -32,6 +34,7 @@ from ....model import (
 )
 from ....rules import check
 from ....rules.codec import MAX_MESSAGE_BYTES, pack, pack_all
+from ....rules.query import parse
 from ....rules.tokens import estimate_text
 from ....store._async.contract import AsyncStore, AsyncStoreAdmin, Progress
 from .runner import AsyncRunner
@@ -219,6 +222,12 @@ class AsyncEmbeddedStore(AsyncStore):
         return await self._runner.read(
             lambda unit: unit.documents.list_prefix(owner, session, prefix)
         )
+
+    async def search(self, owner: str, search: Search) -> Hits:
+        check.owner(owner)
+        check.search(search)
+        query = parse(search.text)
+        return await self._runner.read(lambda unit: unit.search.search(owner, search, query))
 
     async def add_usage(self, owner: str, session: str, usage: Usage) -> bool:
         check.owner_and_session(owner, session)

@@ -15,6 +15,7 @@ from ....model import (
     Fence,
     Health,
     History,
+    Hits,
     Leaf,
     Message,
     NewMessage,
@@ -24,6 +25,7 @@ from ....model import (
     Problem,
     Read,
     Root,
+    Search,
     SessionPage,
     SessionPatch,
     SessionQuery,
@@ -34,6 +36,7 @@ from ....model import (
 )
 from ....rules import check
 from ....rules.codec import MAX_MESSAGE_BYTES, pack, pack_all
+from ....rules.query import parse
 from ....rules.tokens import estimate_text
 from ....store._sync.contract import Progress, Store, StoreAdmin
 from .runner import Runner
@@ -213,6 +216,12 @@ class EmbeddedStore(Store):
     ) -> list[Document]:
         check.document(owner, session, prefix or "any")
         return self._runner.read(lambda unit: unit.documents.list_prefix(owner, session, prefix))
+
+    def search(self, owner: str, search: Search) -> Hits:
+        check.owner(owner)
+        check.search(search)
+        query = parse(search.text)
+        return self._runner.read(lambda unit: unit.search.search(owner, search, query))
 
     def add_usage(self, owner: str, session: str, usage: Usage) -> bool:
         check.owner_and_session(owner, session)

@@ -51,13 +51,15 @@ CREATE TABLE inherited (
     home        INTEGER NOT NULL,
     PRIMARY KEY (session, home)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX inherited_by_home ON inherited (home);
 
--- The last home number given, and the last change that was trimmed from the feed.
+-- The last home number given, the last change that was trimmed from the feed, and a number that
+-- tells this database from others.
 CREATE TABLE sequence (
     name        TEXT PRIMARY KEY,
     value       INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
-INSERT INTO sequence VALUES ('home', 0), ('trimmed', 0);
+INSERT INTO sequence VALUES ('home', 0), ('trimmed', 0), ('database', random());
 
 CREATE TABLE segment (
     number      INTEGER PRIMARY KEY AUTOINCREMENT,

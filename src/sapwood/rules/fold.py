@@ -1,0 +1,133 @@
+"""How text is compared: without case, accents, width and the typography of quotes and dashes."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_right
+from typing import NamedTuple
+
+_APOSTROPHES = "\u00b4\u02bc\u2018\u2019\u201a\u201b"
+_QUOTES = "\u201c\u201d\u201e\u201f"
+_DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
+# Accents, the frames around key caps, and the selectors of an emoji's or an ideograph's shape.
+_DROPPED = re.compile("[\u0300-\u036f\u20d0-\u20ff\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+# On their own these would decompose into the jamo that syllables are made of.
+_HANGUL = re.compile("[\u3131-\u318e\uac00-\ud7a3\uffa0-\uffdc]")
+_HALFWIDTH_VOICED = re.compile("[\u3041-\u30ff\uff66-\uff9d][\uff9e\uff9f]")
+
+
+class _Table(dict[int, str]):
+    """What each character folds to, worked out when it is first met."""
+
+    def __missing__(self, code: int) -> str:
+        folded = self[code] = _fold_char(chr(code))
+        return folded
+
+
+def _fold_char(char: str) -> str:
+    if unicodedata.category(char) == "Cf" or _DROPPED.match(char):
+        return ""
+    # "Acme™" is found by "acme": a mark beside a word is no part of it.
+    is_badge = unicodedata.category(char) == "So" and (
+        unicodedata.decomposition(char).startswith("<super>")
+    )
+    if is_badge or _HANGUL.match(char):
+        return char
+    apart = unicodedata.normalize("NFKD", char)
+    # Not of a sign: ≠ without its stroke would be the opposite.
+    if apart[0].isalpha() or apart[0] == " ":
+        apart = _DROPPED.sub("", apart)
+    # Twice, since some scripts fold to capitals: all of the text has to be lower case in the end.
+    return unicodedata.normalize("NFC", apart).casefold().lower().translate(_TYPOGRAPHY)
+
+
+_TYPOGRAPHY = {
+    **dict.fromkeys(map(ord, _APOSTROPHES), "'"),
+    **dict.fromkeys(map(ord, _QUOTES), '"'),
+    **dict.fromkeys(map(ord, _DASHES), "-"),
+}
+_TABLE = _Table(_TYPOGRAPHY)
+_TABLE.update((code, chr(code).lower()) for code in range(128))
+
+
+def fold(text: str) -> str:
+    """Give what of a text is compared: two texts that read alike fold alike.
+
+    Composed first, then folded character by character.
+    """
+    if text.isascii():
+        return text.lower()
+    return _compose(text).translate(_TABLE)
+
+
+def _compose(text: str) -> str:
+    if not unicodedata.is_normalized("NFC", text):
+        text = unicodedata.normalize("NFC", text)
+    if "\uff9e" in text or "\uff9f" in text:
+        # Halfwidth kana carry their voicing in a character of its own.
+        text = _HALFWIDTH_VOICED.sub(lambda kana: unicodedata.normalize("NFKC", kana[0]), text)
+    return text
+
+
+class Offsets(NamedTuple):
+    """Where the folded text lies in the text: at, for, and as how many characters.
+
+    Lists only what does not fold one to one.
+    """
+
+    folded: list[int]
+    text: list[int]
+    widths: list[int]
+
+    def start(self, offset: int) -> int:
+        """Give the place in the text of a passage that begins here in the folded text."""
+        return self._place(offset, 0)
+
+    def end(self, offset: int) -> int:
+        """Give the place in the text of a passage that ends here in the folded text."""
+        return self._place(offset, 1)
+
+    def _place(self, offset: int, inside: int) -> int:
+        last = bisect_right(self.folded, offset) - 1
+        if last < 0:
+            return offset
+        beyond = offset - self.folded[last] - self.widths[last]
+        if beyond >= 0:
+            return self.text[last] + 1 + beyond
+        return self.text[last] + (inside if offset > self.folded[last] else 0)
+
+
+class Folded(NamedTuple):
+    """A text, composed, and what it folds to; no offsets when they are the same in both."""
+
+    text: str
+    folded: str
+    offsets: Offsets | None
+
+
+def fold_with_map(text: str, folded: str | None = None) -> Folded:
+    """Fold a text and say where each place of it came from; `folded` if that is known already."""
+    if text.isascii():
+        return Folded(text, text.lower() if folded is None else folded, None)
+    text = _compose(text)
+    if folded is None:
+        folded = text.translate(_TABLE)
+    # What folds to one lower case letter for each is the usual case, and the quickest to tell.
+    return Folded(text, folded, None if folded == text.lower() else _offsets(text))
+
+
+def _offsets(text: str) -> Offsets | None:
+    widths = {char: len(_TABLE[ord(char)]) for char in set(text)}
+    odd = "".join(char for char, width in widths.items() if width != 1)
+    if not odd:
+        return None
+    offsets = Offsets([], [], [])
+    shift = 0
+    for found in re.finditer(f"[{re.escape(odd)}]", text):
+        at, width = found.start(), widths[found[0]]
+        offsets.folded.append(at + shift)
+        offsets.text.append(at)
+        offsets.widths.append(width)
+        shift += width - 1
+    return offsets

@@ -1,0 +1,58 @@
+"""How well a text answers a query, among the texts that were found: BM25.
+
+How rare a term is, and how long texts are, is taken from those texts alone: nothing that another
+owner stored can move a score.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from .term import Term, occurrences
+
+_SATURATION = 1.2
+_LENGTH_WEIGHT = 0.75
+_LEAST = 1e-6  # what was found scores, also when all that it has is punctuation
+
+
+class Counted(NamedTuple):
+    """How often each term is in a text, and how long that is, in any one unit."""
+
+    counts: Sequence[int]
+    length: int
+
+
+def count(terms: Sequence[Term], folded: str) -> Counted:
+    """Count the terms in a folded text."""
+    return Counted([sum(1 for _ in occurrences(term, folded)) for term in terms], len(folded))
+
+
+def scores(found: Sequence[Counted]) -> list[float]:
+    """Score each text of those that were found, all with counts of the same terms.
+
+    A higher score is better, and every one is more than 0. More of a term is better, but ever less
+    so; rare terms and short texts weigh more.
+    """
+    if not found:
+        return []
+    mean = sum(each.length for each in found) / len(found) or 1.0
+    weights = [
+        _rarity(counts, len(found)) for counts in zip(*(each.counts for each in found), strict=True)
+    ]
+    return [_LEAST + _score(each, weights, mean) for each in found]
+
+
+def _rarity(counts: Sequence[int], total: int) -> float:
+    having = sum(1 for count in counts if count)
+    return math.log1p((total - having + 0.5) / (having + 0.5))
+
+
+def _score(each: Counted, weights: Sequence[float], mean: float) -> float:
+    damping = _SATURATION * (1 - _LENGTH_WEIGHT + _LENGTH_WEIGHT * each.length / mean)
+    return sum(
+        weight * count * (_SATURATION + 1) / (count + damping)
+        for count, weight in zip(each.counts, weights, strict=True)
+        if count
+    )

@@ -1,0 +1,181 @@
+"""The passage of a text that shows why it was found."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from .fold import Folded, fold_with_map
+from .term import Term, occurrences
+from .text import is_word
+
+WIDTH = 160
+ELLIPSIS = "…"
+
+_MAX_SPANS = 30  # for each term: enough to choose from, in a text of any length
+_MAX_MOVE = 24  # a word that is longer is cut
+_JOINER = "\u200d"
+_BLANKS = re.compile(r"\s*")
+# Controls, and what turns the direction of all that follows.
+_CONTROLS = r"\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069"
+_UNTIDY = re.compile(rf"[\s{_CONTROLS}]{{2,}}|[^\S ]|[{_CONTROLS}]")
+
+Span = tuple[int, int]
+
+
+class Snippet(NamedTuple):
+    """A passage, and the (start, end) places of the matches in it."""
+
+    text: str
+    marks: list[Span]
+
+
+def snippet(
+    text: str, terms: Sequence[Term], width: int = WIDTH, *, folded: str | None = None
+) -> Snippet:
+    """Give the passage of about `width` characters that has the most terms near each other.
+
+    Without a match it is the beginning. `folded` is the folded text, when that is known already.
+    """
+    source = fold_with_map(text, folded)
+    spans = _spans(source, terms)
+    first, last = _densest(spans, width)
+    window = _window(source.text, first, last, width)
+    return _render(source.text, window, _merged(spans, window))
+
+
+def _spans(source: Folded, terms: Sequence[Term]) -> list[tuple[int, int, int]]:
+    """Find the terms in the text, as (start, end, which term), in order."""
+    found = [
+        (start, end, index)
+        for index, term in enumerate(terms)
+        for start, end in islice(occurrences(term, source.folded), _MAX_SPANS)
+    ]
+    found.sort()
+    offsets = source.offsets
+    if offsets is None:
+        return found
+    return [(offsets.start(start), offsets.end(end), index) for start, end, index in found]
+
+
+def _densest(spans: Sequence[tuple[int, int, int]], width: int) -> Span:
+    """Give the ends of the first group of spans with the most distinct terms within a width."""
+    best, most = (0, 0), 0
+    inside: dict[int, int] = {}
+    left = 0
+    for _, end, term in spans:
+        inside[term] = inside.get(term, 0) + 1
+        while len(inside) > 1 and end - spans[left][0] > width:
+            gone = spans[left][2]
+            inside[gone] -= 1
+            if not inside[gone]:
+                del inside[gone]
+            left += 1
+        if len(inside) > most:
+            best, most = (spans[left][0], end), len(inside)
+    return best
+
+
+def _window(text: str, first: int, last: int, width: int) -> Span:
+    """Choose what to show around a group of matches; cut where words and characters end."""
+    last = min(last, first + width)
+    start = max(0, min(first - (width - (last - first)) // 2, len(text) - width))
+    end = min(len(text), start + width)
+    return _start_of_word(text, start, first), _end_of_word(text, end, last)
+
+
+def _start_of_word(text: str, start: int, limit: int) -> int:
+    for at in range(start, min(limit, start + _MAX_MOVE) + 1):
+        if _is_boundary(text, at):
+            return at
+    return _whole(text, start, -1)
+
+
+def _end_of_word(text: str, end: int, limit: int) -> int:
+    for at in range(end, max(limit, end - _MAX_MOVE) - 1, -1):
+        if _is_boundary(text, at):
+            return at
+    return _whole(text, end, 1)
+
+
+def _is_boundary(text: str, at: int) -> bool:
+    if not 0 < at < len(text) or text[at] == " ":
+        return True
+    return not (is_word(text[at - 1]) and is_word(text[at])) and _whole(text, at, 1) == at
+
+
+def _whole(text: str, at: int, step: int) -> int:
+    """Move out of a character that is made of several."""
+    while 0 < at < len(text) and _continues(text[at - 1], text[at]):
+        at += step
+    return at
+
+
+def _continues(before: str, char: str) -> bool:
+    return (
+        before == _JOINER
+        or char == _JOINER
+        or unicodedata.category(char)[0] == "M"
+        or "\U0001f3fb" <= char <= "\U0001f3ff"
+    )
+
+
+def _merged(spans: Sequence[tuple[int, int, int]], window: Span) -> list[Span]:
+    """Give the spans in a window, cut to it; those that overlap become one."""
+    merged: list[Span] = []
+    for start, end, _ in spans:
+        start, end = max(start, window[0]), min(end, window[1])
+        if start >= end:
+            continue
+        if merged and start < merged[-1][1]:
+            start, end = merged[-1][0], max(end, merged.pop()[1])
+        merged.append((start, end))
+    return merged
+
+
+def _render(text: str, window: Span, spans: Sequence[Span]) -> Snippet:
+    """Show a window, with an ellipsis where there is more."""
+    start, end = window
+    before = ELLIPSIS if _blank_from(text, 0) < start else ""
+    after = ELLIPSIS if _blank_from(text, end) < len(text) else ""
+    plain = text[start:end]
+    if plain.isprintable() and "  " not in plain:
+        shift = len(before) - start - plain.startswith(" ")
+        marks = [(first + shift, last + shift) for first, last in spans]
+        return Snippet(f"{before}{plain.strip(' ')}{after}", marks)
+    shown, marks = _tidied(text, window, spans, before)
+    return Snippet(shown + after, marks)
+
+
+def _tidied(text: str, window: Span, spans: Sequence[Span], shown: str) -> Snippet:
+    """Show runs of blanks as one, and no controls, after what is shown already."""
+    at, end = window
+    edge = len(shown)
+    marks: list[Span] = []
+    for first, last in spans:
+        shown = _add(shown, edge, text[at:first])
+        marked = _add(shown, edge, text[first:last])
+        if len(marked) > len(shown):
+            marks.append((len(shown), len(marked)))
+        shown, at = marked, last
+    return Snippet(_add(shown, edge, text[at:end]).rstrip(" "), marks)
+
+
+def _add(shown: str, edge: int, piece: str) -> str:
+    """Add tidied text; no blank follows another, or stands at the edge."""
+    tidy = _UNTIDY.sub(_tidy, piece)
+    if tidy.startswith(" ") and (len(shown) == edge or shown.endswith(" ")):
+        tidy = tidy[1:]
+    return shown + tidy
+
+
+def _tidy(found: re.Match[str]) -> str:
+    return " " if any(map(str.isspace, found[0])) else ""
+
+
+def _blank_from(text: str, at: int) -> int:
+    found = _BLANKS.match(text, at)
+    return found.end() if found else at

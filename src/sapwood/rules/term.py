@@ -1,0 +1,117 @@
+"""A word or a phrase to look for: where it occurs, and what an index is asked for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import msgspec
+
+from .text import is_unspaced, is_word, solid, tokens
+
+MAX_SEQUENCE = 64
+MAX_TOKEN = 8_000  # an index cuts what is longer, in bytes
+
+
+class Term(msgspec.Struct, frozen=True):
+    """A word as it stands, or a phrase of several, folded.
+
+    With `prefix` the last word may go on.
+    """
+
+    words: tuple[str, ...]
+    prefix: bool = False
+
+
+class Sequence(NamedTuple):
+    """Tokens that follow one another; with `prefix` the last one may go on."""
+
+    tokens: tuple[str, ...]
+    prefix: bool
+
+
+class Indexed(NamedTuple):
+    """What an index is asked for a term; no sequence when it has nothing but punctuation.
+
+    `is_exact` says that its answer needs no second look.
+    """
+
+    sequence: Sequence | None
+    is_exact: bool
+
+
+def occurrences(term: Term, folded: str) -> Iterator[tuple[int, int]]:
+    """Give the places (start, end) of a term in folded text, in order and apart.
+
+    A word that begins with a letter or digit begins where no other such stands before it, and
+    likewise at its end; but not in scripts that are written without spaces. Between the words
+    of a phrase stands anything but letters and digits.
+    """
+    first, *rest = term.words
+    open_end = term.prefix and not rest
+    at = folded.find(first)
+    while at >= 0:
+        end = at + len(first)
+        if not _stands_alone(folded, at, end, open_end):
+            at = folded.find(first, at + 1)
+            continue
+        last = _follow(term, folded, end) if rest else end
+        if last is not None:
+            yield at, last
+        at = folded.find(first, _resume(folded, at, end, last))
+
+
+def _resume(folded: str, at: int, end: int, last: int | None) -> int:
+    if last is not None:
+        return last
+    # Among separators alone, what failed here fails at every place up to the next letter: it
+    # would be tried at each of a million dashes.
+    here = solid(folded, at)
+    return here if here >= end else at + 1
+
+
+def _stands_alone(folded: str, start: int, end: int, open_end: bool) -> bool:
+    if start and is_word(folded[start]) and is_word(folded[start - 1]):
+        return False
+    return (
+        open_end or end == len(folded) or not is_word(folded[end]) or not is_word(folded[end - 1])
+    )
+
+
+def _follow(term: Term, folded: str, at: int) -> int | None:
+    """Give the end of the phrase whose first word ends here, or None."""
+    last = len(term.words) - 1
+    for index, word in enumerate(term.words[1:], 1):
+        start = folded.find(word, at, solid(folded, at) + len(word))
+        if start < 0 or (start == at and is_unspaced(word[0]) and is_unspaced(folded[at - 1])):
+            return None
+        at = start + len(word)
+        if not _stands_alone(folded, start, at, term.prefix and index == last):
+            return None
+    return at
+
+
+def indexed(term: Term) -> Indexed:
+    """Give the tokens that every text with this term has, one after the other."""
+    text = " ".join(term.words)
+    found = tokens(text)
+    if not found:
+        return Indexed(None, False)
+    prefix = term.prefix and is_word(text[-1])
+    if is_unspaced(text[-1]):
+        # A text may go on here, so that its last pair is not the term's. Alone, a character
+        # begins a pair or is the last of its run.
+        prefix = len(text) == 1 or not is_unspaced(text[-2])
+        if not prefix:
+            found.pop()
+    is_exact = all(map(_is_one_run, term.words)) and len(found) <= MAX_SEQUENCE
+    if len(found) > MAX_SEQUENCE:
+        del found[MAX_SEQUENCE:]
+        prefix = False
+    return Indexed(Sequence(tuple(found), prefix), is_exact)
+
+
+def _is_one_run(word: str) -> bool:
+    """Tell whether the tokens of a word say all of it."""
+    kind = is_word if is_word(word[0]) else is_unspaced
+    return len(word) <= MAX_TOKEN and all(map(kind, word))

@@ -1,0 +1,178 @@
+"""What of a message is searched, and the tokens that an index makes of it."""
+
+from __future__ import annotations
+
+import re
+import sys
+import unicodedata
+from array import array
+from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import chain
+from typing import Any
+
+from ..model import FilePart, OtherPart, Part, TextPart, ToolCallPart, ToolResultPart
+from .fold import Folded, Offsets, fold, fold_with_map
+
+__all__ = [
+    "Folded",
+    "Offsets",
+    "fold",
+    "fold_with_map",
+    "is_unspaced",
+    "is_word",
+    "searchable",
+    "segment",
+    "solid",
+    "tokens",
+]
+
+# Letters, digits and marks of the scripts that are written without spaces, or with few that say
+# little: Thai, Lao, Myanmar, Hangul, Khmer, the signs that stand among ideographs, Hiragana,
+# Katakana, Bopomofo, Han.
+_UNSPACED = (
+    "\u0e01-\u0e3a\u0e40-\u0e4e\u0e50-\u0e59\u0e81-\u0edf\u1000-\u1049\u1050-\u109d\u1100-\u11ff"
+    "\u1780-\u17d3\u17d7\u17dc\u17dd\u17e0-\u17e9\u17f0-\u17f9\u3005-\u3007\u3021-\u302f"
+    "\u3031-\u3035\u3038-\u303c\u3041-\u3096\u3099\u309a\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff"
+    "\u3105-\u312f\u3131-\u318e\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97c"
+    "\ua9e0-\ua9fe\uaa60-\uaa7f\uac00-\ud7a3\ud7b0-\ud7fb\uf900-\ufaff\uff66-\uffdc"
+    "\U00016fe2-\U00016ff1\U0001aff0-\U0001b16f\U00020000-\U0003fffd"
+)
+_UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
+_ASCII_SOLID = re.compile("[0-9A-Za-z]")
+_TOKEN = re.compile("[0-9A-Za-z\x80-\U0010ffff]+")
+_BLANK = array("I", [32])
+_UTF32 = "utf-32-le" if sys.byteorder == "little" else "utf-32-be"
+_ENCODED = re.compile(r"(?:data:[^,\s]{0,200},)?[0-9A-Za-z+/_=-]+")
+_MIN_ENCODED = 512
+
+
+@cache
+def is_unspaced(char: str) -> bool:
+    """Tell whether a character belongs to a script that is written without spaces."""
+    return _UNSPACED_RUN.match(char) is not None
+
+
+@cache
+def is_word(char: str) -> bool:
+    """Tell whether a character is part of a word that spaces or punctuation set apart."""
+    if is_unspaced(char):
+        return False
+    return char.isalnum() or unicodedata.category(char)[0] == "M"
+
+
+@cache
+def _marks() -> str:
+    """Give the ranges of all marks, which a regular expression does not count as letters."""
+    ranges: list[list[int]] = []
+    # The gaps are ideographs, Hangul syllables, private use and symbols: none of them a mark.
+    places = (range(0x300, 0x3400), range(0xA000, 0xAC00), range(0xF900, 0x1F000))
+    for code in chain(*places, range(0xE0100, 0xE01F0)):
+        if unicodedata.category(chr(code))[0] != "M":
+            continue
+        if ranges and ranges[-1][1] == code - 1:
+            ranges[-1][1] = code
+        else:
+            ranges.append([code, code])
+    return "".join(f"{chr(first)}-{chr(last)}" for first, last in ranges)
+
+
+@cache
+def _separators() -> re.Pattern[str]:
+    """Find the separators that an index would take for letters: those beyond ASCII, and NUL."""
+    return re.compile(f"[^\x01-\x7f\\w{_marks()}{_UNSPACED}]+")
+
+
+@cache
+def _any_solid() -> re.Pattern[str]:
+    return re.compile(f"(?!_)[\\w{_marks()}{_UNSPACED}]")
+
+
+def solid(text: str, start: int = 0) -> int:
+    """Give the place of the first character that is not a separator; the length if there is none.
+
+    A separator is what neither `is_word` nor `is_unspaced`: blanks, punctuation, symbols.
+    """
+    found = (_ASCII_SOLID if text.isascii() else _any_solid()).search(text, start)
+    return len(text) if found is None else found.start()
+
+
+def segment(folded: str) -> str:
+    """Prepare folded text for an index that knows nothing of scripts.
+
+    Such an index takes runs of ASCII letters and digits and of everything beyond ASCII for
+    tokens. So separators beyond ASCII become blanks, and a run of unspaced characters becomes
+    its overlapping pairs and its last character: 部署线 is "部署 署线 线".
+    """
+    if folded.isascii():
+        return folded if "\0" not in folded else folded.replace("\0", " ")
+    spaced = _separators().sub(" ", folded)
+    pieces: list[str] = []
+    pairs = ""
+    done = 0
+    for found in _UNSPACED_RUN.finditer(spaced):
+        start, end = found.span()
+        pairs = pairs or _pairs(spaced)
+        pieces += spaced[done:start], pairs[3 * start : 3 * end - 2]
+        done = end
+    pieces.append(spaced[done:])
+    return " ".join(pieces)
+
+
+def _pairs(text: str) -> str:
+    """Give every character with the one after it and a blank: three for each, all at once."""
+    chars = array("I")
+    chars.frombytes(text.encode(_UTF32, "surrogatepass"))
+    pairs = _BLANK * (3 * len(chars))
+    pairs[::3] = chars
+    pairs[1:-3:3] = chars[1:]
+    return pairs.tobytes().decode(_UTF32, "surrogatepass")
+
+
+def tokens(folded: str) -> list[str]:
+    """Give the tokens that an index makes of a folded text, in order."""
+    return _TOKEN.findall(segment(folded))
+
+
+def searchable(parts: Sequence[Part]) -> str:
+    """Give the text of a message that is searched: not its reasoning, nor binary data.
+
+    JSON becomes its keys, strings and numbers, each on a line of its own.
+    """
+    if len(parts) == 1 and type(parts[0]) is TextPart:
+        return parts[0].text
+    return "\n".join(line for part in parts for line in _lines(part))
+
+
+def _lines(part: Part) -> Iterator[str]:
+    match part:
+        case TextPart(text=text):
+            yield text
+        case ToolCallPart(name=name, input=value):
+            yield name
+            yield from _flatten(value)
+        case ToolResultPart(output=value) | OtherPart(value=value):
+            yield from _flatten(value)
+        case FilePart(name=str(name)):
+            yield name
+
+
+def _flatten(value: Any) -> Iterator[str]:
+    # Not recursive: what is stored may be nested deeper than calls may be.
+    rest = [value]
+    while rest:
+        value = rest.pop()
+        if isinstance(value, str):
+            if not _is_encoded(value):
+                yield value
+        elif isinstance(value, dict):
+            rest.extend(chain.from_iterable((child, key) for key, child in reversed(value.items())))
+        elif isinstance(value, list):
+            rest.extend(reversed(value))
+        elif isinstance(value, (int, float)) and not isinstance(value, bool):
+            yield repr(value)
+
+
+def _is_encoded(text: str) -> bool:
+    """Tell binary data in Base64 or hexadecimal, which is no text although JSON has it so."""
+    return len(text) >= _MIN_ENCODED and _ENCODED.fullmatch(text) is not None

@@ -1,0 +1,57 @@
+"""What was said and can be found, and how it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Generic, NamedTuple, TypeVar
+
+from ...model import EntryRef, Hit, Position
+from ...rules.query import Query, Term, indexed, terms
+from ...rules.relevance import Counted, count
+from ...rules.snippet import snippet
+
+SUMMARY_ROLE = "summary"
+
+S = TypeVar("S")
+
+
+class Said(NamedTuple, Generic[S]):
+    """A message or a summary as it is now; `session` is the row of the one that it is told as."""
+
+    session: S
+    session_id: str
+    entry: EntryRef
+    role: str
+    position: Position
+    created_us: int
+    text: str
+
+
+def hit_of(said: Said[S], query: Query, score: float, folded: str) -> Hit:
+    """Tell of something that was found."""
+    shown, marks = snippet(said.text, terms(query), folded=folded)
+    return Hit(
+        session=said.session_id,
+        entry=said.entry,
+        role=said.role,
+        position=said.position,
+        created_us=said.created_us,
+        score=score,
+        snippet=shown,
+        marks=marks,
+    )
+
+
+def counted_terms(query: Query) -> Sequence[Term]:
+    """Give the terms that are counted for a score: one for each that an index tells apart."""
+    by_sequence: dict[object, Term] = {}
+    for term in terms(query):
+        sequence = indexed(term).sequence
+        if sequence is not None:
+            by_sequence.setdefault(sequence, term)
+    return list(by_sequence.values())
+
+
+def counted(terms: Sequence[Term], folded: str) -> Counted:
+    """Count terms in a text that is not indexed; a word has about six characters with its blank."""
+    return Counted(count(terms, folded).counts, len(folded) // 6 + 1)

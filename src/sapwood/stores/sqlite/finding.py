@@ -1,0 +1,84 @@
+"""Deciding what a query finds, and which of it is best."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+
+from ...model import Hits
+from ...rules.match import is_said, matches
+from ...rules.query import Query
+from ...rules.relevance import scores
+from ...rules.text import fold
+from ..embedded.found import Said, counted, counted_terms, hit_of
+from .index.asking import Candidate
+from .said import Scope, Sieve
+
+Ranges = list[tuple[int, int]]
+
+
+class Finder:
+    """One search: looks at candidates until enough of them match."""
+
+    def __init__(self, scope: Scope, query: Query, limit: int) -> None:
+        self.query = query
+        self._scope = scope
+        self._limit = limit
+        self._terms = counted_terms(query)
+        self._has_filters = any(branch.filters for branch in query.branches)
+        self._found: list[tuple[float, Said[int], str]] = []
+
+    def find(self, unread: Ranges, batches: Iterator[list[Candidate]]) -> Hits:
+        """Give the best matches of what the index does not know and of what it found."""
+        read = self._read(unread)
+        starts = [first for first, _ in unread]
+        for batch in batches:
+            # What was read through already is not asked of the index again.
+            known = [it for it in batch if not _is_in(it.pos, unread, starts)]
+            self._take_best(read + known)
+            read = []
+            if len(self._found) > self._limit:
+                break
+        self._take_best(read)
+        return self._hits()
+
+    def forget(self) -> None:
+        """Begin again."""
+        self._found.clear()
+
+    def _read(self, ranges: Ranges) -> list[Candidate]:
+        """Read ranges through; give what matches, the last first."""
+        found = []
+        for pos, said in self._scope.within(ranges, Sieve(self.query)):
+            folded = fold(said.text)
+            if self._matches(said, folded):
+                found.append(Candidate(pos, counted(self._terms, folded)))
+        return found[::-1]
+
+    def _matches(self, said: Said[int], folded: str) -> bool:
+        if not self._has_filters:
+            return any(is_said(branch, folded) for branch in self.query.branches)
+        return matches(self.query, folded, self._scope.facts(said))
+
+    def _take_best(self, pool: list[Candidate]) -> None:
+        """Look at candidates, the best first, until there is one more than asked for."""
+        points = scores([it.counted for it in pool])
+        ranked = sorted(zip(points, pool, strict=True), key=lambda it: -it[0])
+        for score, candidate in ranked:
+            if len(self._found) > self._limit:
+                return
+            for _, said in self._scope.within([(candidate.pos, candidate.pos)]):
+                folded = fold(said.text)
+                if self._matches(said, folded):
+                    self._found.append((score, said, folded))
+
+    def _hits(self) -> Hits:
+        best = sorted(self._found[: self._limit], key=lambda it: -it[0])
+        more = len(self._found) > self._limit
+        hits = [hit_of(said, self.query, score, folded) for score, said, folded in best]
+        return Hits(hits=hits, more=more)
+
+
+def _is_in(pos: int, ranges: Ranges, starts: list[int]) -> bool:
+    at = bisect_right(starts, pos) - 1
+    return at >= 0 and pos <= ranges[at][1]

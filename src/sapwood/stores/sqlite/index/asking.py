@@ -1,0 +1,97 @@
+"""Asking the index: a query as an FTS5 expression, and what it finds, the newest first."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import apsw
+
+from ....rules import match, term
+from ....rules.query import Query, candidates
+from ....rules.relevance import Counted
+from ..connection import Connection
+from .file import OWNER_BITS, failing_as_index
+
+BATCH = 500
+"""How many entries are compared with each other, the newest that the index finds."""
+
+_ASK = (
+    "SELECT e.number, e.pos, tally(words, ?) FROM words JOIN entry e ON e.number = words.rowid"
+    " WHERE words MATCH ? AND words.rowid > ? AND words.rowid < ?"
+    " ORDER BY words.rowid DESC LIMIT ?"
+)
+
+
+_NUMBER_BYTES = 2
+
+
+class Candidate(NamedTuple):
+    """An entry that may match, and what its score is worked out from."""
+
+    pos: int
+    counted: Counted
+
+
+class Question:
+    """A query in the index's own words."""
+
+    def __init__(self, query: Query, homes: Sequence[str]) -> None:
+        self._numbers: dict[term.Sequence, int] = {}
+        self._terms_of_phrases = array("H")
+        sides = " OR ".join(f"({self._side(side)})" for side in candidates(query))
+        self.text = f"{{said}} : ({sides})"
+        if homes:
+            self.text += " AND {home} : (" + " OR ".join(f'"{home}"' for home in homes) + ")"
+
+    def _side(self, side: match.Alternative) -> str:
+        wanted = " AND ".join([self._phrase(sequence, True) for sequence in side.all_of])
+        if not side.none_of:
+            return wanted
+        unwanted = " OR ".join([self._phrase(sequence, False) for sequence in side.none_of])
+        return f"({wanted}) NOT ({unwanted})"
+
+    def _phrase(self, sequence: term.Sequence, is_wanted: bool) -> str:
+        number = self._numbers.setdefault(sequence, len(self._numbers) + 1) if is_wanted else 0
+        self._terms_of_phrases.append(number)
+        # No token has a quote in it: those separate.
+        return f'"{" ".join(sequence.tokens)}"' + (" *" if sequence.prefix else "")
+
+    def ask(self, index: Connection, owner: int) -> Iterator[list[Candidate]]:
+        """Give what is found among an owner's entries, in batches, the newest first."""
+        first, end = owner << OWNER_BITS, (owner + 1) << OWNER_BITS
+        while rows := self._page(index, first, end):
+            yield [Candidate(pos, _counted(tally)) for _, pos, tally in rows]
+            if len(rows) < BATCH:
+                return
+            end = rows[-1][0]
+
+    def _page(self, index: Connection, first: int, end: int) -> list[Any]:
+        terms_of_phrases = self._terms_of_phrases.tobytes()
+        with failing_as_index():
+            return index.rows(_ASK, (terms_of_phrases, self.text, first, end, BATCH))
+
+
+def tally(api: apsw.FTS5ExtensionApi, *args: Any) -> int | bytes:
+    """Count the terms in an entry; one that is alone is quicker told as one number.
+
+    Called by SQLite with the number of the term that each phrase is, 0 for none.
+    """
+    (terms_of_phrases,) = args
+    if len(terms_of_phrases) == _NUMBER_BYTES:
+        return api.column_size(0) << 24 | api.inst_count
+    terms = array("H", terms_of_phrases)
+    counts = array("I", bytes(4 * (max(terms) + 1)))
+    counts[0] = api.column_size(0)
+    for phrase, term_number in enumerate(terms):
+        if term_number:
+            counts[term_number] = len(api.phrase_column_offsets(phrase, 0))
+    return counts.tobytes()
+
+
+def _counted(tally: int | bytes) -> Counted:
+    if isinstance(tally, int):
+        return Counted((tally & 0xFFFFFF,), tally >> 24)
+    length, *counts = array("I", tally)
+    return Counted(counts, length)

@@ -1,0 +1,111 @@
+"""Putting messages and summaries into the index, and taking them out again.
+
+A message is known by its position, a summary by its overlay's number below zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any, NamedTuple
+
+from ....errors import StoreCorruptError
+from ....rules.codec import decode_body
+from ....rules.text import fold, searchable, segment
+from ..connection import Connection
+from .file import OWNER_BITS
+
+SUMMARY_HOME = "o"
+_CHUNK = 200
+
+
+class Text(NamedTuple):
+    """Something to be found: whose it is, where it stands, what it says and where it was said."""
+
+    owner: int
+    pos: int
+    said: str
+    home: str
+
+
+def home_token(home: int) -> str:
+    """Give the token by which all that a session wrote is found."""
+    return f"h{home}"
+
+
+def text_of(owner: int, row: tuple[Any, ...]) -> Text:
+    """Make the text of a message's row; one that cannot be decoded has none."""
+    pos, home, body = row
+    try:
+        said = segment(fold(searchable(decode_body(body, str(pos)).parts)))
+    except StoreCorruptError:
+        # Whoever reads the message is told; the others are still to be found.
+        said = ""
+    return Text(owner, pos, said, home_token(home))
+
+
+def summary_text(owner: int, number: int, summary: str) -> Text:
+    """Make the text of an overlay."""
+    return Text(owner, -number, segment(fold(summary)), SUMMARY_HOME)
+
+
+class Entries:
+    """The entries of an open index, inside its transaction."""
+
+    def __init__(self, index: Connection) -> None:
+        self._index = index
+        self._last: dict[int, int] = {}
+
+    def add(self, texts: Iterable[Text]) -> None:
+        """Add texts that are not in the index, with numbers that rise for each owner."""
+        rest = iter(texts)
+        while chunk := list(islice(rest, _CHUNK)):
+            numbers = [self._next(text.owner) for text in chunk]
+            self._index.run_many(
+                "INSERT INTO entry VALUES (?, ?)",
+                [(number, text.pos) for number, text in zip(numbers, chunk, strict=True)],
+            )
+            self._index.run_many(
+                "INSERT INTO words (rowid, said, home) VALUES (?, ?, ?)",
+                [(n, text.said, text.home) for n, text in zip(numbers, chunk, strict=True)],
+            )
+
+    def _next(self, owner: int) -> int:
+        last = self._last.get(owner)
+        if last is None:
+            first = owner << OWNER_BITS
+            end = (owner + 1) << OWNER_BITS
+            found = self._index.value(
+                "SELECT max(number) FROM entry WHERE number >= ? AND number < ?", (first, end)
+            )
+            last = first if found is None else found
+        self._last[owner] = last + 1
+        return last + 1
+
+    def remove(self, first: int, last: int) -> None:
+        """Remove what stands in a range of positions."""
+        numbers = self._index.rows(
+            "DELETE FROM entry WHERE pos BETWEEN ? AND ? RETURNING number", (first, last)
+        )
+        self._index.run_many("DELETE FROM words WHERE rowid = ?", numbers)
+
+    def remove_all(self) -> None:
+        """Empty the index."""
+        self._index.run("DELETE FROM entry", ())
+        self._index.run("INSERT INTO words (words) VALUES ('delete-all')", ())
+        self._last.clear()
+
+
+def merge(ranges: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Give ranges of positions in order, those that touch as one."""
+    begin = end = None
+    for first, last in sorted(ranges):
+        if begin is None or end is None:
+            begin, end = first, last
+        elif first <= end + 1:
+            end = max(end, last)
+        else:
+            yield begin, end
+            begin, end = first, last
+    if begin is not None and end is not None:
+        yield begin, end

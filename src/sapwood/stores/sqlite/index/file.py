@@ -1,0 +1,137 @@
+"""The index's file: how it is opened, and how far it has followed the feed.
+
+It is derived from the database and can be made again at any time. An entry's number begins with
+its owner's, so that an owner is a range of numbers; below that it grows with time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import apsw
+
+from ..connection import Connection, Durability, make_durable, open_reader, open_writer
+
+FORMAT = 1
+OWNER_BITS = 37
+"""How far an owner's number is shifted: that many bits number its entries."""
+
+_SCHEMA = """
+CREATE TABLE state (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE entry (number INTEGER PRIMARY KEY, pos INTEGER NOT NULL UNIQUE);
+CREATE VIRTUAL TABLE words USING fts5(
+    said, home, content='', contentless_delete=1, tokenize='ascii'
+);
+"""
+_CARE: Durability = "normal"
+
+
+class Mark(NamedTuple):
+    """A change of the database: its number, its time and its first position."""
+
+    seq: int
+    at: int
+    first: int
+
+
+START = Mark(0, 0, 0)
+
+
+def index_path(database: str) -> str:
+    """Name the index of a database."""
+    return f"{database}-search"
+
+
+def open_index_writer(path: str, clock: Callable[[], int], patience_s: float) -> Connection:
+    """Open the index to write to it, and make it if it is not there."""
+    index = open_writer(path, clock, patience_s, None)
+    try:
+        make_durable(index, path, _CARE, patience_s)
+        if index.value("PRAGMA user_version") != FORMAT:
+            _make_anew(index)
+    except BaseException:
+        index.close()
+        raise
+    return index
+
+
+def open_index_reader(path: str, clock: Callable[[], int], patience_s: float) -> Connection | None:
+    """Open the index to read it; None when it is not there."""
+    if not Path(path).exists():
+        return None
+    return open_reader(path, clock, patience_s, None)
+
+
+def _make_anew(index: Connection) -> None:
+    """Make the tables; what an older format left is dropped."""
+    with index.transaction():
+        if index.value("PRAGMA user_version") == FORMAT:
+            return
+        tables = index.rows(
+            "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+            " ORDER BY sql LIKE 'CREATE VIRTUAL%' DESC"
+        )
+        for (name,) in tables:
+            index.raw.execute('DROP TABLE IF EXISTS "{}"'.format(name.replace('"', '""')))
+        index.raw.execute(_SCHEMA)
+        index.raw.execute(f"PRAGMA user_version = {FORMAT}")
+
+
+def read_state(index: Connection) -> dict[str, int]:
+    """Read how far the index is, and of which database."""
+    return dict(index.rows("SELECT name, value FROM state"))
+
+
+def put_state(index: Connection, **values: int) -> None:
+    """Keep how far the index is."""
+    index.run_many("INSERT OR REPLACE INTO state VALUES (?, ?)", list(values.items()))
+
+
+def read_mark(index: Connection, main: Connection) -> Mark | None:
+    """Give the last change that the index has followed.
+
+    None when the index is not complete, is another database's, or lost its place in the feed:
+    then nothing in it counts.
+    """
+    state = read_state(index)
+    if "seq" not in state or state.get("database") != database_number(main):
+        return None
+    mark = Mark(state["seq"], state["at"], state["first"])
+    return mark if _is_in_feed(main, mark) else None
+
+
+def _is_in_feed(main: Connection, mark: Mark) -> bool:
+    found = main.row("SELECT at, first FROM change WHERE seq = ?", (mark.seq,))
+    if found is not None:
+        # A copy of the database that was put back has other changes under the same numbers.
+        return bool(found == (mark.at, mark.first))
+    trimmed: int = main.value("SELECT value FROM sequence WHERE name = 'trimmed'")
+    return trimmed == mark.seq or (mark == START and not trimmed)
+
+
+def newest_mark(main: Connection) -> Mark:
+    """Give the database's newest change."""
+    found = main.row("SELECT seq, at, first FROM change ORDER BY seq DESC LIMIT 1")
+    return Mark._make(found) if found is not None else START
+
+
+def database_number(main: Connection) -> int:
+    """Give the number by which a database is told from others."""
+    number: int = main.value("SELECT value FROM sequence WHERE name = 'database'")
+    return number
+
+
+class IndexFailedError(Exception):
+    """The index cannot be used: its search is done without it."""
+
+
+@contextmanager
+def failing_as_index() -> Iterator[None]:
+    """Tell what goes wrong in the index from what goes wrong in the database."""
+    try:
+        yield
+    except apsw.Error as error:
+        raise IndexFailedError(str(error)) from error

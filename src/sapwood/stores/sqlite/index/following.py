@@ -1,0 +1,152 @@
+"""Following the change feed: one batch at a time, each a transaction of the index.
+
+How far it came is kept in the same transaction, so that a batch that was cut off is done again
+whole, and two processes that index at once take turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..connection import Connection
+from ..feed import KIND_APPEND, KIND_COVER, KIND_UNCOVER, KIND_UPDATE
+from .entries import Entries, Text, merge, summary_text, text_of
+from .file import Mark, database_number, newest_mark, put_state, read_mark, read_state
+
+BATCH = 500
+
+_CHANGES = "SELECT seq, at, first, last, kind, owner FROM change WHERE seq > ? ORDER BY seq LIMIT ?"
+_MESSAGES = (
+    "SELECT pos, home, body FROM message WHERE pos BETWEEN ? AND ? AND body IS NOT NULL"
+    " ORDER BY pos"
+)
+_OVERLAY = "SELECT number, summary FROM overlay WHERE number BETWEEN ? AND ?"
+
+
+class Follower:
+    """Brings an index up to its database."""
+
+    def __init__(self, index: Connection, main: Connection) -> None:
+        self._index = index
+        self._main = main
+
+    def step(self, most: int = BATCH) -> bool:
+        """Index a batch; tell whether there may be more to do."""
+        with self._index.transaction(), self._main.snapshot():
+            mark = read_mark(self._index, self._main)
+            return self._scan(most) if mark is None else self._follow(mark, most)
+
+    def lag(self) -> int:
+        """Tell how many changes the index is behind."""
+        with self._main.snapshot():
+            mark = read_mark(self._index, self._main)
+            return newest_mark(self._main).seq - (mark.seq if mark else 0)
+
+    def _follow(self, mark: Mark, most: int) -> bool:
+        """Take the next changes, at most so many messages of them, but one change at least."""
+        changes = self._main.rows(_CHANGES, (mark.seq, most))
+        touched: dict[int, list[tuple[int, int]]] = {}
+        gone: list[tuple[int, int]] = []
+        room, done = most, 0
+        for seq, at, first, last, kind, owner in changes:
+            room -= last - first + 1
+            if room < 0 and done:
+                break
+            mark, done = Mark(seq, at, first), done + 1
+            if kind in (KIND_COVER, KIND_UNCOVER):
+                first, last = -last, -first
+            gone.append((first, last))
+            if kind in (KIND_APPEND, KIND_UPDATE, KIND_COVER):
+                touched.setdefault(owner, []).append((first, last))
+        entries = Entries(self._index)
+        for span in merge(gone):
+            entries.remove(*span)
+        for owner, ranges in touched.items():
+            entries.add(self._texts(owner, ranges))
+        if changes:
+            self._keep(mark)
+        return len(changes) == most or done < len(changes)
+
+    def _texts(self, owner: int, ranges: list[tuple[int, int]]) -> Iterator[Text]:
+        """Give what stands in ranges now; a change of it that is yet to come will change it."""
+        for first, last in merge(ranges):
+            if first < 0:
+                rows = self._main.rows(_OVERLAY, (-last, -first))
+                yield from (summary_text(owner, number, said) for number, said in rows)
+            else:
+                cursor = self._main.raw.execute(_MESSAGES, (first, last))
+                yield from (text_of(owner, row) for row in cursor)
+
+    def _keep(self, mark: Mark) -> None:
+        put_state(self._index, seq=mark.seq, at=mark.at, first=mark.first)
+
+    def _scan(self, most: int) -> bool:
+        """Read the whole database, bit by bit; then go on from where it was at the beginning."""
+        state = read_state(self._index)
+        if "scanned" not in state or state.get("database") != database_number(self._main):
+            self._begin()
+            state = read_state(self._index)
+        owners = _Owners(self._main)
+        rows = self._main.rows(
+            "SELECT pos, home, body FROM message WHERE pos > ? ORDER BY pos LIMIT ?",
+            (state["scanned"], most),
+        )
+        entries = Entries(self._index)
+        entries.add(
+            text_of(owner, row)
+            for row in rows
+            if row[2] is not None and (owner := owners.of_home(row[1])) is not None
+        )
+        if len(rows) == most:
+            put_state(self._index, scanned=rows[-1][0])
+        else:
+            entries.add(self._summaries(owners))
+            self._end(state)
+        return True
+
+    def _begin(self) -> None:
+        Entries(self._index).remove_all()
+        self._index.run("DELETE FROM state", ())
+        mark = newest_mark(self._main)
+        put_state(
+            self._index,
+            database=database_number(self._main),
+            scanned=0,
+            from_seq=mark.seq,
+            from_at=mark.at,
+            from_first=mark.first,
+        )
+
+    def _end(self, state: dict[str, int]) -> None:
+        self._index.run("DELETE FROM state WHERE name <> 'database'", ())
+        self._keep(Mark(state["from_seq"], state["from_at"], state["from_first"]))
+
+    def _summaries(self, owners: _Owners) -> Iterator[Text]:
+        for number, tree, summary in self._main.rows("SELECT number, tree, summary FROM overlay"):
+            owner = owners.of_tree(tree)
+            if owner is not None:
+                yield summary_text(owner, number, summary)
+
+
+class _Owners:
+    """Whose the messages are; of a session that is gone, whose the forks are that stand on it."""
+
+    def __init__(self, main: Connection) -> None:
+        self._main = main
+        self._known: dict[int, int | None] = {}
+
+    def of_home(self, home: int) -> int | None:
+        if home not in self._known:
+            self._known[home] = self._main.value(
+                "SELECT owner FROM session WHERE home = ?1 UNION ALL"
+                " SELECT s.owner FROM inherited i JOIN session s ON s.number = i.session"
+                " WHERE i.home = ?1 LIMIT 1",
+                (home,),
+            )
+        return self._known[home]
+
+    def of_tree(self, tree: int) -> int | None:
+        owner: int | None = self._main.value(
+            "SELECT owner FROM session WHERE tree = ? LIMIT 1", (tree,)
+        )
+        return owner

@@ -1,0 +1,166 @@
+"""The thread that fills the index, after the commits and out of their way."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+import apsw
+
+from ..connection import POLL_S, Connection
+from ..failure import translate
+from .file import open_index_writer
+from .following import Follower
+
+logger = logging.getLogger(__name__)
+
+REST_S = 0.1
+"""How long changes gather before they are indexed."""
+RETRY_S = 1.0
+SMALL_BATCH = 50
+"""How many messages are indexed at a time while others write."""
+PAUSES = 3
+"""How many times as long as a batch the indexer rests after it while others write."""
+MOST_LEFT = 250
+"""How many changes may be left for the next to come when the store is closed."""
+GRACE_S = 1.0
+
+
+class Indexer:
+    """Keeps an index up to its database."""
+
+    def __init__(
+        self,
+        path: str,
+        open_main: Callable[[], Connection],
+        clock: Callable[[], int],
+        patience_s: float,
+    ) -> None:
+        self._path = path
+        self._open_main = open_main
+        self._clock = clock
+        self._patience_s = patience_s
+        self._is_awake = False
+        self._wake = threading.Event()
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._starting = threading.Lock()
+
+    def wake(self) -> None:
+        """Let the index follow soon. Called after every commit, so it is quick when awake."""
+        if self._is_awake:
+            return
+        self._is_awake = True
+        if self._thread is None:
+            self._start()
+        self._wake.set()
+
+    def _start(self) -> None:
+        with self._starting:
+            if self._thread is None and not self._stop.is_set():
+                self._thread = threading.Thread(
+                    target=self._serve, name="sapwood-indexer", daemon=True
+                )
+                self._thread.start()
+
+    def _serve(self) -> None:
+        while not self._stop.is_set():
+            self._wake.wait()
+            self._wake.clear()
+            self._stop.wait(REST_S)
+            try:
+                self._follow_politely()
+            except apsw.BusyError:
+                # Another process is at it.
+                self._try_again_later()
+            except apsw.Error:
+                logger.warning("%s cannot be brought up to date", self._path, exc_info=True)
+                self._is_awake = False
+                self._stop.wait(RETRY_S)
+
+    def _try_again_later(self) -> None:
+        self._stop.wait(REST_S)
+        self._wake.set()
+
+    def _follow_politely(self) -> None:
+        """Index in small bits with rests between them while others write, else at full speed."""
+        with _Open(self._path, self._open_main, self._clock, POLL_S) as follower:
+            more = True
+            while more and not self._stop.is_set():
+                was_busy, self._is_awake = self._is_awake, False
+                begun = time.perf_counter()
+                more = follower.step(SMALL_BATCH) if was_busy else follower.step()
+                if self._is_awake:
+                    more = True
+                    self._stop.wait(PAUSES * (time.perf_counter() - begun))
+
+    def catch_up(self) -> None:
+        """Index all that is committed, in this thread; wait for another process that is at it."""
+        try:
+            self._catch_up()
+        except apsw.Error as error:
+            raise translate(error, self._path) from error
+
+    def _catch_up(self) -> None:
+        with _Open(self._path, self._open_main, self._clock, self._patience_s) as follower:
+            while follower.step():
+                continue
+
+    def forget(self) -> None:
+        """Leave nothing of removed entries in the index's files."""
+        try:
+            index = open_index_writer(self._path, self._clock, self._patience_s)
+            try:
+                index.run("INSERT INTO words (words) VALUES ('optimize')", ())
+                index.raw.execute("VACUUM").fetchall()
+                index.raw.wal_checkpoint("main", apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            finally:
+                index.close()
+        except apsw.Error as error:
+            raise translate(error, self._path) from error
+
+    def close(self) -> None:
+        """End the thread; when many changes are left, index some of them first."""
+        self._stop.set()
+        self._wake.set()
+        if self._thread is None:
+            return
+        self._thread.join()
+        if self._is_awake:
+            self._leave_little()
+
+    def _leave_little(self) -> None:
+        deadline = time.monotonic() + GRACE_S
+        try:
+            with _Open(self._path, self._open_main, self._clock, POLL_S) as follower:
+                while follower.lag() > MOST_LEFT and time.monotonic() < deadline:
+                    follower.step()
+        except apsw.Error:
+            logger.debug("%s is left behind", self._path, exc_info=True)
+
+
+class _Open:
+    """An index and its database, open for as long as there is work."""
+
+    def __init__(
+        self,
+        path: str,
+        open_main: Callable[[], Connection],
+        clock: Callable[[], int],
+        patience_s: float,
+    ) -> None:
+        self._index = open_index_writer(path, clock, patience_s)
+        try:
+            self._main = open_main()
+        except BaseException:
+            self._index.close()
+            raise
+
+    def __enter__(self) -> Follower:
+        return Follower(self._index, self._main)
+
+    def __exit__(self, *details: object) -> None:
+        self._main.close()
+        self._index.close()

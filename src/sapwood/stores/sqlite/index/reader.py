@@ -1,0 +1,68 @@
+"""The index as searches see it: open while it is there and whole, and never in their way."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import apsw
+
+from ..connection import POLL_S, Connection
+from .asking import tally
+from .file import FORMAT, open_index_reader
+
+logger = logging.getLogger(__name__)
+
+
+class IndexReader:
+    """A connection that reads the index, used by one thread at a time."""
+
+    def __init__(self, path: str, clock: Callable[[], int]) -> None:
+        self._path = path
+        self._clock = clock
+        self._index: Connection | None = None
+        self._file: tuple[int, int] | None = None
+
+    @contextmanager
+    def open(self) -> Iterator[Connection | None]:
+        """Give the index on one snapshot; None when it is not there or cannot be used."""
+        try:
+            index = self._current()
+        except (apsw.Error, OSError):
+            self._give_up()
+            index = None
+        if index is None:
+            yield None
+            return
+        with index.snapshot():
+            yield index
+
+    def _current(self) -> Connection | None:
+        """Open the file that is there now: a repair may have put another in its place."""
+        try:
+            found = Path(self._path).stat()
+        except FileNotFoundError:
+            self.close()
+            return None
+        if self._file != (found.st_dev, found.st_ino):
+            self.close()
+            self._file = (found.st_dev, found.st_ino)
+            self._index = open_index_reader(self._path, self._clock, POLL_S)
+            if self._index is not None:
+                self._index.raw.register_fts5_function("tally", tally)
+        if self._index is not None and self._index.value("PRAGMA user_version") != FORMAT:
+            return None
+        return self._index
+
+    def _give_up(self) -> None:
+        logger.warning("%s cannot be used: searching without it", self._path)
+        logger.debug("why the index cannot be used", exc_info=True)
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection."""
+        if self._index is not None:
+            self._index.close()
+        self._index = self._file = None

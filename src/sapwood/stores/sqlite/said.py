@@ -1,0 +1,177 @@
+"""What was said and can be found: messages and the summaries of overlays, as they are now.
+
+In ranges of positions a summary stands at its overlay's number below zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ...errors import StoreCorruptError
+from ...model import EntryRef
+from ...rules.codec import decode_body, decode_json
+from ...rules.match import Facts
+from ...rules.query import Query
+from ...rules.text import searchable
+from ...rules.tree import is_on_path
+from ..embedded.found import SUMMARY_ROLE, Said
+from .connection import Connection
+from .lookup import SessionRow, is_seen
+from .position import public, unpack_place, whole_segment
+
+_COLUMNS = "m.pos, m.home, m.id, m.role, m.created_at, m.body, s.number, s.id, s.owner"
+_MESSAGES = (
+    f"SELECT {_COLUMNS} FROM message m LEFT JOIN session s ON s.home = m.home"
+    " WHERE m.pos BETWEEN ? AND ? AND m.body IS NOT NULL"
+)
+_SUMMARIES = (
+    "SELECT number, id, last, created_at, summary FROM overlay WHERE number BETWEEN ? AND ?"
+)
+_HEIRS = (
+    "SELECT s.number, s.id, s.fork, s.owner FROM inherited i JOIN session s ON s.number = i.session"
+    " WHERE i.home = ? ORDER BY s.number"
+)
+
+
+Located = tuple[int, Said[int]]
+"""Where something stands, and what it says; its session is given by its number."""
+
+
+class Scope:
+    """All that an owner has, or all that one session sees."""
+
+    def __init__(self, tx: Connection, owner: int, session: SessionRow | None) -> None:
+        self._tx = tx
+        self._owner = owner
+        self._session = session
+
+    def homes(self) -> list[int]:
+        """Give the homes of what a session sees; some of what is there it may not see."""
+        if self._session is None:
+            return []
+        inherited = self._tx.rows(
+            "SELECT home FROM inherited WHERE session = ?", (self._session.number,)
+        )
+        return [self._session.home, *(home for (home,) in inherited)]
+
+    def ranges(self) -> list[tuple[int, int]]:
+        """Give the ranges of all that is in scope, and maybe more."""
+        if self._session is None:
+            where, args = "s.owner = ?1", (self._owner,)
+        else:
+            where, args = "s.number = ?1", (self._session.number,)
+        segments = self._tx.rows(
+            f"SELECT g.number FROM session s JOIN segment g ON g.home = s.home WHERE {where}"
+            " UNION SELECT g.number FROM session s JOIN inherited i ON i.session = s.number"
+            f" JOIN segment g ON g.home = i.home WHERE {where}",
+            args,
+        )
+        overlays = self._tx.rows(
+            "SELECT DISTINCT f.overlay FROM session s JOIN in_force f ON f.session = s.number"
+            f" WHERE {where}",
+            args,
+        )
+        ranges = [whole_segment(number) for (number,) in segments]
+        return [*ranges, *((-number, -number) for (number,) in overlays)]
+
+    def within(
+        self, ranges: Iterable[tuple[int, int]], sieve: Sieve | None = None
+    ) -> Iterator[Located]:
+        """Give what was said in ranges of positions, as far as it is in scope."""
+        for first, last in ranges:
+            if first < 0:
+                for row in self._tx.rows(_SUMMARIES, (-last, -first)):
+                    yield from self._summary(*row)
+            else:
+                for row in self._tx.raw.execute(_MESSAGES, (first, last)):
+                    if sieve is None or sieve.may_match(row[5]):
+                        yield from self._message(*row)
+
+    def _message(
+        self,
+        pos: int,
+        home: int,
+        id: str,
+        role: str,
+        created_at: int,
+        body: bytes,
+        number: int | None,
+        session: str | None,
+        owner: int | None,
+    ) -> Iterator[Located]:
+        if session is None or number is None:
+            number, session, owner = self._heir(pos, home)
+        if owner != self._owner or session is None or number is None:
+            return
+        if self._session is not None and not is_seen(self._tx, self._session, pos, home):
+            return
+        try:
+            text = searchable(decode_body(body, id).parts)
+        except StoreCorruptError:
+            # Whoever reads the message is told; the others are still to be found.
+            return
+        entry = EntryRef(kind="message", id=id)
+        yield pos, Said(number, session, entry, role, public(pos), created_at, text)
+
+    def _heir(self, pos: int, home: int) -> tuple[int | None, str | None, int | None]:
+        """Give the oldest session that stands on a message whose own is gone."""
+        place = unpack_place(pos)
+        for number, id, fork, owner in self._tx.rows(_HEIRS, (home,)):
+            if place and is_on_path(place, unpack_place(fork), self._tx.lineage):
+                return number, id, owner
+        return None, None, None
+
+    def _summary(
+        self, number: int, id: str, last: int, created_at: int, summary: str
+    ) -> Iterator[Located]:
+        """Give a summary through the oldest session in scope that has it in force."""
+        only = None if self._session is None else self._session.number
+        found = self._tx.row(
+            "SELECT s.number, s.id FROM in_force f JOIN session s ON s.number = f.session"
+            " WHERE f.overlay = ?1 AND s.owner = ?2 AND (?3 IS NULL OR s.number = ?3)"
+            " ORDER BY s.number",
+            (number, self._owner, only),
+        )
+        if found is not None:
+            entry = EntryRef(kind="overlay", id=id)
+            where = public(last)
+            number_of_session, session = found
+            said = Said(number_of_session, session, entry, SUMMARY_ROLE, where, created_at, summary)
+            yield -number, said
+
+    def facts(self, said: Said[int]) -> Facts:
+        """Give what the filters of a query ask of it."""
+        row = self._tx.row("SELECT title, tags FROM profile WHERE session = ?", (said.session,))
+        title: str | None
+        tags: Any
+        title, tags = row if row is not None else (None, "[]")
+        return Facts(
+            role=said.role,
+            created_us=said.created_us,
+            title=title,
+            tags=[] if tags == "[]" else decode_json(tags, f"session {said.session_id!r}"),
+        )
+
+
+class Sieve:
+    """Tells from the stored bytes of a message that it cannot match, without decoding it."""
+
+    def __init__(self, query: Query) -> None:
+        self._sides = [
+            [word.encode() for term in side.terms for word in term.words if _is_stored_as_is(word)]
+            for side in query.branches
+        ]
+
+    def may_match(self, body: bytes) -> bool:
+        """Tell whether any side of the query may be in a body; beyond ASCII, everything may."""
+        if not body.isascii():
+            return True
+        low = body.lower()
+        return any(all(word in low for word in side) for side in self._sides)
+
+
+def _is_stored_as_is(word: str) -> bool:
+    """Tell whether a word looks the same in JSON; numbers with an exponent may be written apart."""
+    is_number = "e" in word and not word.isalpha()
+    return word.isascii() and word.isprintable() and not {*word} & {'"', "\\"} and not is_number

@@ -1,0 +1,94 @@
+"""Searching: the index finds candidates, and the messages themselves decide.
+
+What was written since the index was last filled is read through; without an index that can be
+used, everything is.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from ...model import Hits, Search
+from ...rules.query import Query
+from .connection import Connection
+from .feed import KIND_APPEND, KIND_COVER, KIND_UPDATE
+from .finding import Finder
+from .index.asking import Question
+from .index.entries import SUMMARY_HOME, home_token, merge
+from .index.file import IndexFailedError, Mark, failing_as_index, newest_mark, read_mark
+from .index.reader import IndexReader
+from .lookup import get_session
+from .owners import find_owner
+from .said import Scope
+
+logger = logging.getLogger(__name__)
+
+_FRESH = (
+    "SELECT first, last, kind FROM change WHERE seq > ? AND owner = ?"
+    f" AND kind IN ({KIND_APPEND}, {KIND_UPDATE}, {KIND_COVER})"
+)
+Ranges = list[tuple[int, int]]
+
+
+class SqliteSearch:
+    """Work on searching."""
+
+    def __init__(
+        self, tx: Connection, index: IndexReader, on_lag: Callable[[], None] | None = None
+    ) -> None:
+        self._tx = tx
+        self._index = index
+        self._on_lag = on_lag
+
+    def search(self, owner: str, search: Search, query: Query) -> Hits:
+        """Find what matches a query."""
+        row = None if search.session is None else get_session(self._tx, owner, search.session)
+        number = find_owner(self._tx, owner)
+        if number is None:
+            return Hits(hits=[], more=False)
+        scope = Scope(self._tx, number, row)
+        finder = Finder(scope, query, search.limit)
+        found = self._find_with_index(finder, scope, number)
+        if found is None:
+            self._tell_of_lag()
+            found = finder.find(scope.ranges(), iter(()))
+        return found
+
+    def _find_with_index(self, finder: Finder, scope: Scope, owner: int) -> Hits | None:
+        """Search with the index; None when it is not there, not complete, or fails."""
+        try:
+            with self._index.open() as index:
+                mark = None if index is None else self._mark(index)
+                if index is None or mark is None:
+                    return None
+                homes = [home_token(home) for home in scope.homes()]
+                question = Question(finder.query, [*homes, SUMMARY_HOME] if homes else [])
+                return finder.find(self._fresh(mark, owner), question.ask(index, owner))
+        except IndexFailedError as error:
+            logger.warning("searching without the index, which failed: %s", error)
+            finder.forget()
+            return None
+
+    def _mark(self, index: Connection) -> Mark | None:
+        with failing_as_index():
+            mark = read_mark(index, self._tx)
+        if mark is not None and mark.seq < newest_mark(self._tx).seq:
+            self._tell_of_lag()
+        return mark
+
+    def _tell_of_lag(self) -> None:
+        if self._on_lag is not None:
+            self._on_lag()
+
+    def _fresh(self, mark: Mark, owner: int) -> Ranges:
+        """Give where something was written that the index has not followed yet."""
+        rows = self._tx.rows(_FRESH, (mark.seq, owner))
+        spans = (
+            (-last, -first) if kind == KIND_COVER else (first, last) for first, last, kind in rows
+        )
+        return list(merge(spans))
+
+    def close(self) -> None:
+        """Close what it has open."""
+        self._index.close()
