@@ -43,7 +43,9 @@ def _refuse(source: Connection, path: Path, replace: bool) -> None:
     if path.samefile(source.raw.filename):
         raise UsageError(f"{path} is the database itself: choose another file", path="path")
     if not replace:
-        raise AlreadyExistsError(f"there is a file {str(path)!r} already: choose another, or replace it")
+        raise AlreadyExistsError(
+            f"there is a file {str(path)!r} already: choose another, or replace it"
+        )
     if not path.is_file():
         raise UsageError(f"{path} is no file", path="path")
 
@@ -78,7 +80,9 @@ def _name_new(unfinished: Path, path: Path) -> None:
     try:
         os.link(unfinished, path)
     except FileExistsError:
-        raise AlreadyExistsError(f"there is a file {str(path)!r} already: choose another, or replace it") from None
+        raise AlreadyExistsError(
+            f"there is a file {str(path)!r} already: choose another, or replace it"
+        ) from None
     except OSError:
         # Not every file system knows links.
         unfinished.rename(path)
