@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 from ..errors import AlreadyExistsError, ConflictError, StaleVersionError
@@ -10,6 +12,8 @@ from ..store import Store
 from .lines import DocumentLine, OverlayLine
 from .making import new_overlay
 from .plan import SessionPlan
+
+Side = Literal["first", "last"]
 
 
 def undo_others(store: Store, owner: str, session: str, plan: SessionPlan) -> None:
@@ -55,8 +59,8 @@ def add_overlay(
         return
     new = msgspec.structs.replace(
         new_overlay(line),
-        first=_entry(store, owner, session, first, last),
-        last=_entry(store, owner, session, last, last),
+        first=_ref(store, owner, session, last, first, "first"),
+        last=_ref(store, owner, session, last, last, "last"),
     )
     _add(store, owner, session, new, notes)
 
@@ -68,11 +72,13 @@ def _is_same(overlay: Overlay, line: OverlayLine, first: Message, last: Message)
     return here == (first.position, last.position, line.summary, line.metadata)
 
 
-def _entry(store: Store, owner: str, session: str, end: Message, leaf: Message) -> EntryRef:
-    """Name the entry that shows a message: itself, or an overlay that begins or ends there."""
+def _ref(
+    store: Store, owner: str, session: str, leaf: Message, end: Message, side: Side
+) -> EntryRef:
+    """Name the entry that shows an end: the message, or an overlay that has that end, too."""
     query = Read(leaf=leaf.id, after=end.depth - 1, before=end.depth + 1, limit=1)
     for entry in store.read(owner, session, query).entries:
-        if isinstance(entry, Summary) and end.position in (entry.overlay.first, entry.overlay.last):
+        if isinstance(entry, Summary) and getattr(entry.overlay, side) == end.position:
             return EntryRef.of(entry)
     return EntryRef.of(end)
 
