@@ -18,6 +18,6 @@ def main() -> NoReturn:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("click", "rich"):
             raise
-        sys.stderr.write(f"sapwood: missing_dependency: {EXTRA}\n")
+        sys.stderr.write(f"sapwood: {EXTRA}\n")
         code = MISSING_DEPENDENCY
     sys.exit(code)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ..model import Message, Overlay, SessionRecord
@@ -16,6 +16,7 @@ from .view import Page, View, look
 
 ROOM_FOR_IDS = 100
 LEAST_TEXT = 10
+LEAST_ID = 6
 TEXT_IN_A_PIPE = 200
 MOST_ROLE = 9
 COLOURS = {"user": "green", "assistant": "cyan", "tool": "yellow", "system": "magenta"}
@@ -107,9 +108,15 @@ class _Drawing:
         margins = margins_of(lines, self._view.covers)
         cells = [self._cells(line, margin) for line, margin in zip(lines, margins, strict=True)]
         widths = [_widest(row.lead for row in cells), _widest(row.role for row in cells)]
-        widths.append(_widest(row.id for row in cells))
+        widths.append(self._width_of_ids(cells, sum(widths)))
         for row in cells:
             self._write(row, widths)
+
+    def _width_of_ids(self, cells: Sequence[_Cells], used: int) -> int:
+        widest = _widest(row.id for row in cells)
+        if self._output.width is None:
+            return widest
+        return min(widest, max(self._output.width - used - LEAST_TEXT - 6, LEAST_ID))
 
     def _cells(self, line: Line, margin: str) -> _Cells:
         lead = f"{margin} " if margin else ""
@@ -134,7 +141,7 @@ class _Drawing:
     def _write(self, row: _Cells, widths: list[int]) -> None:
         pieces = [pad(row.lead, widths[0]), pad(row.role, widths[1])]
         if widths[2]:
-            pieces.append(pad(row.id, widths[2]))
+            pieces.append(pad(shorten(row.id, widths[2]), widths[2]))
         used = sum(width_of(piece) + 2 for piece in pieces)
         text, notes = self._fitted(row, used)
         style = self._output.style

@@ -40,8 +40,9 @@ class _Placed(NamedTuple):
 class Tree:
     """The part of a tree that is drawn: a path, and the branches that leave it."""
 
-    def __init__(self, path: Sequence[Message]) -> None:
+    def __init__(self, path: Sequence[Message], beyond: Position | None = None) -> None:
         self._path = Chain(list(path))
+        self._beyond = beyond
         self._sides: dict[Position | None, list[Chain]] = {}
         self.messages: dict[Position, Message] = {m.position: m for m in path}
         self.parents: dict[Position, Position | None] = {}
@@ -66,6 +67,9 @@ class Tree:
         if not shared and not is_whole:
             return False
         new = path[shared:]
+        if new and new[0].position == self._beyond:
+            # It leaves the path further down than it is drawn.
+            return False
         shown = new if most is None else new[:most]
         if shown:
             above = path[shared - 1].position if shared else None

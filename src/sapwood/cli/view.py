@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ..model import Leaf, Message, Overlay, Position, Read, SessionRecord
+from ..model import History, Leaf, Message, Overlay, Position, Read, SessionRecord
 from ..session import SessionManager
 from ..store import Store
 from .margin import Cover, covers_of
@@ -39,9 +39,10 @@ class View(NamedTuple):
 def look(sessions: SessionManager, record: SessionRecord, page: Page) -> View:
     """Read a page; the cost is that of the page, whatever the session's length."""
     reader = _Reader(sessions.store, sessions.owner, record.id, page)
-    path, has_more = reader.path()
-    tree = Tree(path)
-    others = reader.add_branches(tree, path, is_whole=not has_more)
+    history = reader.path()
+    path, has_more = history.messages, history.more
+    tree = Tree(path, beyond=reader.next_below(path))
+    others = reader.add_branches(tree, history)
     overlays = sessions.store.list_overlays(sessions.owner, record.id)
     below = reader.ends_below(overlays, path)
     covers = covers_of(tree, overlays, path[-1].position if path else None, below)
@@ -58,7 +59,7 @@ class _Reader:
         self._session = session
         self._page = page
 
-    def path(self) -> tuple[list[Message], bool]:
+    def path(self) -> History:
         """Read the page's part of the path to the tip, or to the leaf that was asked for."""
         query = Read(
             leaf=self._page.leaf,
@@ -67,13 +68,22 @@ class _Reader:
             before=self._page.before,
             backwards=True,
         )
-        history = self._store.read(self._owner, self._session, query)
-        return history.messages, history.more
+        return self._store.read(self._owner, self._session, query)
 
-    def add_branches(self, tree: Tree, path: Sequence[Message], is_whole: bool) -> int:
+    def next_below(self, path: Sequence[Message]) -> Position | None:
+        """Find where the path goes on below the page: that is no branch."""
+        if self._page.before is None or not path:
+            return None
+        query = Read(leaf=self._page.leaf, overlays=False, after=path[-1].depth, limit=1)
+        found = self._store.read(self._owner, self._session, query).messages
+        return found[0].position if found else None
+
+    def add_branches(self, tree: Tree, history: History) -> int:
         """Add the branches that leave what is drawn; give the number of those that do not."""
+        path, is_whole = history.messages, not history.more
         top = path[0].depth if path else 1
         leaves = self._store.list_leaves(self._owner, self._session)
+        leaves = [leaf for leaf in leaves if leaf.id != history.leaf]
         others = 0
         for leaf, is_wanted in self._choose(leaves, tree, top, is_whole):
             if not is_wanted or not self._add(tree, leaf, path, top, is_whole):
