@@ -199,8 +199,8 @@ class Database(Runner):
         sweeper = self._sweeper
         if sweeper is not None:
             sweeper.join()
-        self._indexer.close()
         self._readers.close()
+        self._indexer.close()
         self._writer.close()
 
     def is_closed(self) -> bool:
