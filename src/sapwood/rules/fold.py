@@ -49,6 +49,7 @@ _TYPOGRAPHY = {
 }
 _TABLE = _Table(_TYPOGRAPHY)
 _TABLE.update((code, chr(code).lower()) for code in range(128))
+_BEYOND_ASCII = re.compile("[^\x00-\x7f]+")
 
 
 def fold(text: str) -> str:
@@ -58,7 +59,17 @@ def fold(text: str) -> str:
     """
     if text.isascii():
         return text.lower()
-    return _compose(text).translate(_TABLE)
+    return _fold_composed(_compose(text))
+
+
+def _fold_composed(text: str) -> str:
+    # Most text is ASCII with a few other characters in it: only those are looked up.
+    return _BEYOND_ASCII.sub(_fold_run, text).lower()
+
+
+def _fold_run(run: re.Match[str]) -> str:
+    chars = run[0]
+    return _TABLE[ord(chars)] if len(chars) == 1 else chars.translate(_TABLE)
 
 
 def _compose(text: str) -> str:
@@ -112,13 +123,14 @@ def fold_with_map(text: str, folded: str | None = None) -> Folded:
         return Folded(text, text.lower() if folded is None else folded, None)
     text = _compose(text)
     if folded is None:
-        folded = text.translate(_TABLE)
+        folded = _fold_composed(text)
     # What folds to one lower case letter for each is the usual case, and the quickest to tell.
     return Folded(text, folded, None if folded == text.lower() else _offsets(text))
 
 
 def _offsets(text: str) -> Offsets | None:
-    widths = {char: len(_TABLE[ord(char)]) for char in set(text)}
+    others = set("".join(_BEYOND_ASCII.findall(text)))
+    widths = {char: len(_TABLE[ord(char)]) for char in others}
     odd = "".join(char for char, width in widths.items() if width != 1)
     if not odd:
         return None
