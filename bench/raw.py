@@ -148,6 +148,13 @@ class RawReader:
         """Read a range and decode it into the same records."""
         return [_message(row, session) for row in self._run(_RANGE, (first, last)).fetchall()]
 
+    def bodies(self, first: int, last: int) -> Iterator[bytes]:
+        """Read the bodies of a range."""
+        for (body,) in self._run(
+            "SELECT body FROM message WHERE pos BETWEEN ? AND ?", (first, last)
+        ):
+            yield body
+
     def last(self, first: int, last: int, limit: int, session: str) -> list[Message]:
         """Read the end of a range and decode it."""
         rows = self._run(_LAST, (first, last, limit)).fetchall()

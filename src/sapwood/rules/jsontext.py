@@ -27,7 +27,14 @@ def json_text(value: Any) -> str:
 
 
 def _may_have_binary(text: str) -> bool:
-    return len(text) >= _MIN_ENCODED and max(map(len, text.split('"'))) >= _MIN_ENCODED
+    """Tell whether a string in it may be as long as binary data: no quote for so long."""
+    start, end = 0, len(text) - _MIN_ENCODED
+    while start <= end:
+        quote = text.rfind('"', start, start + _MIN_ENCODED)
+        if quote < 0:
+            return True
+        start = quote + 1
+    return False
 
 
 def _plain(text: str) -> str:
