@@ -67,6 +67,11 @@ def test_every_match_in_sight_is_marked_once() -> None:
     assert show('"foo bar" OR "bar baz"', "foo bar baz") == "[foo bar baz]"
 
 
+def test_a_match_that_is_cut_off_is_not_marked() -> None:
+    assert show("a", "a 部a部a部", 5) == "[a] 部[a]部…"
+    assert show("部署", "部署 x 部署", 6) == "[部署] x 部…"
+
+
 def test_without_a_match_the_beginning_is_shown() -> None:
     assert show("zebra", PROSE, 30) == "The session layer keeps a…"
     assert show("zebra", "") == ""

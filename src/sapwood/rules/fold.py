@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 import unicodedata
 from bisect import bisect_right
@@ -49,6 +50,7 @@ _TYPOGRAPHY = {
 }
 _TABLE = _Table(_TYPOGRAPHY)
 _TABLE.update((code, chr(code).lower()) for code in range(128))
+_BEYOND_ASCII = re.compile("[^\x00-\x7f]+")
 
 
 def fold(text: str) -> str:
@@ -58,7 +60,26 @@ def fold(text: str) -> str:
     """
     if text.isascii():
         return text.lower()
-    return _compose(text).translate(_TABLE)
+    return _fold_composed(_compose(text))
+
+
+def _fold_composed(text: str) -> str:
+    # Most text is ASCII with a few other characters in it. An encoder finds those quicker than
+    # anything else, and asks for what to write in their place.
+    return text.encode("ascii", _HANDLER).lower().decode("utf-8", "surrogatepass")
+
+
+def _fold_run(error: UnicodeError) -> tuple[bytes, int]:
+    """Give a run of characters beyond ASCII, folded; called by the encoder."""
+    assert isinstance(error, UnicodeEncodeError)
+    start, end = error.start, error.end
+    run = error.object[start:end]
+    folded = _TABLE[ord(run)] if end - start == 1 else run.translate(_TABLE)
+    return folded.encode("utf-8", "surrogatepass"), end
+
+
+_HANDLER = "sapwood.fold"
+codecs.register_error(_HANDLER, _fold_run)
 
 
 def _compose(text: str) -> str:
@@ -112,13 +133,14 @@ def fold_with_map(text: str, folded: str | None = None) -> Folded:
         return Folded(text, text.lower() if folded is None else folded, None)
     text = _compose(text)
     if folded is None:
-        folded = text.translate(_TABLE)
+        folded = _fold_composed(text)
     # What folds to one lower case letter for each is the usual case, and the quickest to tell.
     return Folded(text, folded, None if folded == text.lower() else _offsets(text))
 
 
 def _offsets(text: str) -> Offsets | None:
-    widths = {char: len(_TABLE[ord(char)]) for char in set(text)}
+    others = set("".join(_BEYOND_ASCII.findall(text)))
+    widths = {char: len(_TABLE[ord(char)]) for char in others}
     odd = "".join(char for char, width in widths.items() if width != 1)
     if not odd:
         return None

@@ -44,7 +44,7 @@ def snippet(
     spans = _spans(source, terms)
     first, last = _densest(spans, width)
     window = _window(source.text, first, last, width)
-    return _render(source.text, window, _merged(spans, window))
+    return _render(source.text, window, _merged(spans, window, width))
 
 
 def _spans(source: Folded, terms: Sequence[Term]) -> list[tuple[int, int, int]]:
@@ -123,12 +123,16 @@ def _continues(before: str, char: str) -> bool:
     )
 
 
-def _merged(spans: Sequence[tuple[int, int, int]], window: Span) -> list[Span]:
-    """Give the spans in a window, cut to it; those that overlap become one."""
+def _merged(spans: Sequence[tuple[int, int, int]], window: Span, width: int) -> list[Span]:
+    """Give the spans in a window; those that overlap become one.
+
+    Of those that it cuts only such as are too wide for any: half a match would mislead.
+    """
     merged: list[Span] = []
     for start, end, _ in spans:
-        start, end = max(start, window[0]), min(end, window[1])
-        if start >= end:
+        if end - start > width:
+            start, end = max(start, window[0]), min(end, window[1])
+        if not window[0] <= start < end <= window[1]:
             continue
         if merged and start < merged[-1][1]:
             start, end = merged[-1][0], max(end, merged.pop()[1])

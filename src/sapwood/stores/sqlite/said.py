@@ -13,7 +13,7 @@ from ...model import EntryRef
 from ...rules.codec import decode_body, decode_json
 from ...rules.match import Facts
 from ...rules.query import Query
-from ...rules.text import searchable
+from ...rules.text import fold, searchable
 from ...rules.tree import is_on_path
 from ..embedded.found import SUMMARY_ROLE, Said
 from .connection import Connection
@@ -21,10 +21,11 @@ from .lookup import SessionRow, is_seen
 from .position import public, unpack_place, whole_segment
 
 _COLUMNS = "m.pos, m.home, m.id, m.role, m.created_at, m.body, s.number, s.id, s.owner"
-_MESSAGES = (
+_MESSAGE = (
     f"SELECT {_COLUMNS} FROM message m LEFT JOIN session s ON s.home = m.home"
-    " WHERE m.pos BETWEEN ? AND ? AND m.body IS NOT NULL"
+    " WHERE m.pos = ? AND m.body IS NOT NULL"
 )
+_BODIES = "SELECT pos, body FROM message WHERE pos BETWEEN ? AND ? AND body IS NOT NULL"
 _SUMMARIES = (
     "SELECT number, id, last, created_at, summary FROM overlay WHERE number BETWEEN ? AND ?"
 )
@@ -84,9 +85,13 @@ class Scope:
                 for row in self._tx.rows(_SUMMARIES, (-last, -first)):
                     yield from self._summary(*row)
             else:
-                for row in self._tx.raw.execute(_MESSAGES, (first, last)):
-                    if sieve is None or sieve.may_match(row[5]):
+                for pos in [first] if first == last else self._sifted(first, last, sieve):
+                    for row in self._tx.rows(_MESSAGE, (pos,)):
                         yield from self._message(*row)
+
+    def _sifted(self, first: int, last: int, sieve: Sieve | None) -> Iterator[int]:
+        bodies = self._tx.raw.execute(_BODIES, (first, last))
+        return (pos for pos, body in bodies if sieve is None or sieve.may_match(body))
 
     def _message(
         self,
@@ -159,19 +164,23 @@ class Sieve:
 
     def __init__(self, query: Query) -> None:
         self._sides = [
-            [word.encode() for term in side.terms for word in term.words if _is_stored_as_is(word)]
+            [word for term in side.terms for word in term.words if _is_stored_as_is(word)]
             for side in query.branches
         ]
+        self._quick = [[word.encode() for word in side] for side in self._sides]
 
     def may_match(self, body: bytes) -> bool:
-        """Tell whether any side of the query may be in a body; beyond ASCII, everything may."""
-        if not body.isascii():
-            return True
+        """Tell whether any side of the query may be in a body."""
         low = body.lower()
-        return any(all(word in low for word in side) for side in self._sides)
+        for side in self._quick:
+            if all(word in low for word in side):
+                return True
+        if low.isascii():
+            return False
+        folded = fold(body.decode())
+        return any(all(word in folded for word in side) for side in self._sides)
 
 
 def _is_stored_as_is(word: str) -> bool:
-    """Tell whether a word looks the same in JSON; numbers with an exponent may be written apart."""
-    is_number = "e" in word and not word.isalpha()
-    return word.isascii() and word.isprintable() and not {*word} & {'"', "\\"} and not is_number
+    """Tell whether a word of a text looks the same in JSON."""
+    return word.isprintable() and not {*word} & {'"', "\\"}

@@ -36,12 +36,6 @@ class Follower:
             mark = read_mark(self._index, self._main)
             return self._scan(most) if mark is None else self._follow(mark, most)
 
-    def lag(self) -> int:
-        """Tell how many changes the index is behind."""
-        with self._main.snapshot():
-            mark = read_mark(self._index, self._main)
-            return newest_mark(self._main).seq - (mark.seq if mark else 0)
-
     def _follow(self, mark: Mark, most: int) -> bool:
         """Take the next changes, at most so many messages of them, but one change at least."""
         changes = self._main.rows(_CHANGES, (mark.seq, most))
