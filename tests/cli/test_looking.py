@@ -44,6 +44,8 @@ def test_ls_in_json_has_the_whole_record(sap: Command) -> None:
         (["--created-until", "2020-01-01"], set()),
         (["--active-from", "2020-01-01T10:00"], {"support", "second"}),
         (["--active-until", "2020-01-01 10:00"], set()),
+        (["--active-until", "2020-01-01T10:00:00.5+02:00"], set()),
+        (["--active-from", "2020-01-01T10:00Z"], {"support", "second"}),
         (["--order", "created", "--limit", "1"], {"second"}),
         (["--owner", "nobody"], set()),
     ],

@@ -173,6 +173,10 @@ def test_without_its_extra_the_command_names_it(tmp_path: Path) -> None:
     assert "sapwood[cli]" in done.stderr
 
 
+def test_without_a_command_the_help_is_shown(sap: Command) -> None:
+    assert sap() == sap("--help")
+
+
 def test_the_version_is_told(sap: Command) -> None:
     assert sap("--version") == f"sapwood {sapwood.__version__}\n"
 

@@ -68,10 +68,14 @@ class LazyGroup(click.Group):
 
 @click.command(
     cls=LazyGroup,
+    invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Example: sapwood --store sqlite:///agent.db ls",
 )
 @common_options
 @click.version_option(__version__, "--version", message="sapwood %(version)s")
-def app() -> None:
+@click.pass_context
+def app(context: click.Context) -> None:
     """Look at, search, move and mend the sessions of AI agents."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())

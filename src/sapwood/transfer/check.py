@@ -6,6 +6,7 @@ at a time.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import BinaryIO
 
 from ..errors import MessageConflictError, NotFoundError, UsageError
@@ -21,7 +22,7 @@ from .reading import Numbered, iter_lines
 MOST_TOLD = 5
 
 
-def check_file(store: Store, owner: str, file: BinaryIO) -> Plan:
+def check_file(store: Store, owner: str, file: BinaryIO, progress: Callable[[], None]) -> Plan:
     """Read the whole file and give what the second pass has to know.
 
     Raises `UsageError` for a file that is wrong, and `ConflictError` when what is stored differs.
@@ -29,6 +30,8 @@ def check_file(store: Store, owner: str, file: BinaryIO) -> Plan:
     checker = _Checker(store, owner)
     for it in iter_lines(file):
         checker.take(it)
+        if it.number % CHUNK == 0:
+            progress()
     checker.finish()
     return checker.plan
 
@@ -50,7 +53,6 @@ class _Checker:
 
     def take(self, it: Numbered) -> None:
         """Look at a line."""
-        self.plan.lines += 1
         line = it.line
         try:
             if isinstance(line, SessionLine):

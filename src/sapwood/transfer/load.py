@@ -40,11 +40,12 @@ def import_file(
     """Read sessions from a file that can be read twice.
 
     Messages that are stored already, and equal, are skipped; anything that differs is a
-    `ConflictError` before anything is written. `progress` is called between writes with the bytes
-    read so far; what it raises ends the import there.
+    `ConflictError` before anything is written. `progress` is called now and then, and between
+    writes, with the bytes read so far in both passes; what it raises ends the import there.
     """
-    plan = check_file(store, owner, file)
-    loader = _Loader(store, owner, plan, lambda: progress(file.tell()))
+    plan = check_file(store, owner, file, lambda: progress(file.tell()))
+    size = file.tell()
+    loader = _Loader(store, owner, plan, lambda: progress(size + file.tell()))
     try:
         for it in iter_lines(file):
             loader.take(it.line, it.size)

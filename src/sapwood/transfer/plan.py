@@ -25,4 +25,3 @@ class Plan:
 
     def __init__(self) -> None:
         self.sessions: dict[str, SessionPlan] = {}
-        self.lines = 0

@@ -8,6 +8,7 @@ import click
 
 from .. import exits
 from ..output import Output
+from ..progress import progress_bar
 from ..settings import common_options, settings_of
 from ..text import clean
 
@@ -32,7 +33,7 @@ def command(context: click.Context, is_repairing: bool) -> int:
       sapwood doctor --repair
     """
     settings = settings_of(context)
-    with settings.open() as sessions:
+    with settings.open() as sessions, progress_bar("doctor", unit=""):
         admin = sessions.store.admin
         found = admin.check()
         left = admin.repair() if is_repairing and found else found

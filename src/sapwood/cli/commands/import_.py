@@ -44,7 +44,8 @@ def command(context: click.Context, path: str) -> None:
 
     settings = settings_of(context)
     with _opened(path) as file, _store_for(file, settings) as sessions:
-        size = file.seek(0, os.SEEK_END)
+        # It is read twice: once to check it, once to write what it says.
+        size = 2 * file.seek(0, os.SEEK_END)
         with progress_bar("import", unit="bytes") as advance, held_interrupts() as let_through:
 
             def progress(position: int) -> None:

@@ -17,7 +17,16 @@ if TYPE_CHECKING:
 
 DEFAULT_LIMIT = 50
 BIG_PAGE = 500
-MOMENT = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M"])
+
+
+def moment(value: str) -> datetime:
+    """Read a time as ISO 8601 writes it; one without a zone is this machine's."""
+    try:
+        return datetime.fromisoformat(value).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise click.BadParameter(
+            f"{value!r} is no time: write 2026-01-31 or 2026-01-31T10:00"
+        ) from None
 
 
 @click.command("ls")
@@ -25,10 +34,18 @@ MOMENT = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-
 @click.option("--tag", "tags", multiple=True, help="Only those with this tag; may be repeated.")
 @click.option("--title", "title_prefix", metavar="PREFIX", help="Only titles that begin so.")
 @click.option("--parent", metavar="SESSION", help="Only those that came out of this session.")
-@click.option("--created-from", type=MOMENT, help="Only those created at or after this time.")
-@click.option("--created-until", type=MOMENT, help="Only those created before this time.")
-@click.option("--active-from", type=MOMENT, help="Only those active at or after this time.")
-@click.option("--active-until", type=MOMENT, help="Only those last active before this time.")
+@click.option(
+    "--created-from", type=moment, metavar="TIME", help="Only those created at or after this time."
+)
+@click.option(
+    "--created-until", type=moment, metavar="TIME", help="Only those created before this time."
+)
+@click.option(
+    "--active-from", type=moment, metavar="TIME", help="Only those active at or after this time."
+)
+@click.option(
+    "--active-until", type=moment, metavar="TIME", help="Only those last active before this time."
+)
 @click.option(
     "--order",
     type=click.Choice(["active", "created"]),
@@ -43,7 +60,7 @@ MOMENT = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-
 def command(context: click.Context, /, limit: int | None, is_all: bool, **filters: Any) -> None:
     """List sessions, the last active first.
 
-    Times are those of this machine's clock and zone.
+    A TIME is 2026-01-31 or 2026-01-31T10:00, in this machine's zone, or says its own.
 
     \b
     Example:
@@ -52,7 +69,6 @@ def command(context: click.Context, /, limit: int | None, is_all: bool, **filter
     if is_all and limit is not None:
         raise click.UsageError("--all and --limit exclude each other", context)
     settings = settings_of(context)
-    filters = {name: _aware(value) for name, value in filters.items()}
     filters["tags"] = list(filters["tags"])
     filters["limit"] = limit or (BIG_PAGE if is_all else DEFAULT_LIMIT)
     with settings.open() as sessions:
@@ -61,11 +77,6 @@ def command(context: click.Context, /, limit: int | None, is_all: bool, **filter
             _write_json(pages)
         else:
             _write_table(Output(), pages)
-
-
-def _aware(value: Any) -> Any:
-    """Read a time that says no zone as one of this machine."""
-    return value.astimezone(UTC) if isinstance(value, datetime) else value
 
 
 def _pages(
