@@ -38,8 +38,7 @@ def _fold_char(char: str) -> str:
     # Not of a sign: ≠ without its stroke would be the opposite.
     if apart[0].isalpha() or apart[0] == " ":
         apart = _DROPPED.sub("", apart)
-    # Twice, since some scripts fold to capitals: all of the text has to be lower case in the end.
-    return unicodedata.normalize("NFC", apart).casefold().lower().translate(_TYPOGRAPHY)
+    return unicodedata.normalize("NFC", apart).casefold().translate(_TYPOGRAPHY)
 
 
 _TYPOGRAPHY = {
