@@ -211,6 +211,7 @@ def test_negating_twice_is_not_negating() -> None:
         ('before:"the end"', ['before:"the', 'end"']),
         ("http://x.y/z?a=b", ["http://x.y/z?a=b"]),
         ("a \u00ad b", ["a", "b"]),
+        ("a ¨ b¨", ["a", "b"]),
     ],
 )
 def test_quotes_stars_and_colons_that_say_nothing_are_text(query: str, expected: list[str]) -> None:
