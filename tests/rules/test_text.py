@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from sapwood.model import (
@@ -97,6 +97,8 @@ def test_folding_a_folded_character_changes_nothing() -> None:
 
 
 @given(anything)
+@example("ß\u00adx")
+@example("İ\u0345")
 def test_a_folded_place_leads_back_to_its_characters(text: str) -> None:
     composed, folded, offsets = fold_with_map(text)
     assert folded == fold(text)

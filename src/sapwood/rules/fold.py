@@ -13,8 +13,8 @@ _QUOTES = "\u201c\u201d\u201e\u201f"
 _DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
 # Accents, the frames around key caps, and the selectors of an emoji's or an ideograph's shape.
 _DROPPED = re.compile("[\u0300-\u036f\u20d0-\u20ff\ufe00-\ufe0f\U000e0100-\U000e01ef]")
-# On their own these would decompose into the jamo that syllables are made of.
-_HANGUL = re.compile("[\u3131-\u318e\uac00-\ud7a3\uffa0-\uffdc]")
+# One by one these would decompose into the jamo that syllables are made of.
+_HANGUL = (("\u3131", "\u318e"), ("\uac00", "\ud7a3"), ("\uffa0", "\uffdc"))
 _HALFWIDTH_VOICED = re.compile("[\u3041-\u30ff\uff66-\uff9d][\uff9e\uff9f]")
 
 
@@ -33,14 +33,13 @@ def _fold_char(char: str) -> str:
     is_badge = unicodedata.category(char) == "So" and (
         unicodedata.decomposition(char).startswith("<super>")
     )
-    if is_badge or _HANGUL.match(char):
+    if is_badge or any(first <= char <= last for first, last in _HANGUL):
         return char
     apart = unicodedata.normalize("NFKD", char)
     # Not of a sign: ≠ without its stroke would be the opposite.
     if apart[0].isalpha() or apart[0] == " ":
         apart = _DROPPED.sub("", apart)
-    # Twice, since some scripts fold to capitals: all of the text has to be lower case in the end.
-    return unicodedata.normalize("NFC", apart).casefold().lower().translate(_TYPOGRAPHY)
+    return unicodedata.normalize("NFC", apart).casefold().translate(_TYPOGRAPHY)
 
 
 _TYPOGRAPHY = {
