@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +18,7 @@ import sapwood
 from sapwood import errors
 from sapwood.cli import EXTRA, MISSING_DEPENDENCY, exits
 from sapwood.cli.app import COMMANDS, app
+from sapwood.cli.interrupt import held_interrupts
 from sapwood.cli.run import run
 
 from .command import Command
@@ -209,6 +212,32 @@ def test_completion_in_bash_itself(sap: Command) -> None:
         'echo "${COMPREPLY[@]}"'
     )
     assert sap.shell(script).stdout == "support\n"
+
+
+def interrupted(times: int, steps: list[str], *, asks: bool) -> None:
+    with held_interrupts() as let_through:
+        let_through()
+        for _ in range(times):
+            os.kill(os.getpid(), signal.SIGINT)
+        steps.append("written")
+        if asks:
+            let_through()
+            steps.append("went on")
+
+
+@pytest.mark.parametrize(
+    ("times", "asks", "steps"),
+    [(1, True, ["written"]), (1, False, ["written"]), (2, True, [])],
+    ids=["between writes", "at the end", "insisting"],
+)
+def test_ctrl_c_waits_for_a_place_where_nothing_is_half_done(
+    times: int, asks: bool, steps: list[str]
+) -> None:
+    done: list[str] = []
+    with pytest.raises(KeyboardInterrupt):
+        interrupted(times, done, asks=asks)
+    assert done == steps
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_an_unexpected_error_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -204,6 +204,21 @@ def test_without_its_source_a_fork_takes_the_path_along() -> None:
         assert "which is not here" in done.notes[0]
 
 
+def test_a_fork_whose_point_was_deleted_goes_on_from_the_message_above_it() -> None:
+    with memory() as source, memory() as target:
+        source.create_session(ADA, NewSession(id="s"))
+        source.append(ADA, "s", [say("m1"), say("m2"), say("m3")])
+        source.create_session(ADA, fork_of("s", "m3", id="f"))
+        source.append(ADA, "f", [say("own2"), say("own3"), say("own4")], parent="m1")
+        source.append(ADA, "f", [say("f4")], parent="m3")
+        source.delete_messages(ADA, "s", ["m3"])
+        data = export(source)
+        [_, fork] = lines_of(data, "session")
+        assert fork["fork"] == {"session": "s", "message": "m2"}
+        load(target, data)
+        assert seen_of(target, "f") == seen_of(source, "f")
+
+
 def test_a_fork_comes_after_its_source_whatever_the_order_asked_for() -> None:
     with memory() as source, memory() as target:
         source.create_session(ADA, NewSession(id="s"))
