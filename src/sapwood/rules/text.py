@@ -11,6 +11,8 @@ from functools import cache
 from itertools import chain
 from typing import Any
 
+import msgspec
+
 from ..model import FilePart, OtherPart, Part, TextPart, ToolCallPart, ToolResultPart
 from .fold import Folded, Offsets, fold, fold_with_map
 
@@ -170,7 +172,8 @@ def _flatten(value: Any) -> Iterator[str]:
         elif isinstance(value, list):
             rest.extend(reversed(value))
         elif isinstance(value, (int, float)) and not isinstance(value, bool):
-            yield repr(value)
+            # As it is stored: a store may look through what it has without decoding it.
+            yield msgspec.json.encode(value).decode()
 
 
 def _is_encoded(text: str) -> bool:

@@ -172,6 +172,5 @@ class Sieve:
 
 
 def _is_stored_as_is(word: str) -> bool:
-    """Tell whether a word looks the same in JSON; numbers with an exponent may be written apart."""
-    is_number = "e" in word and not word.isalpha()
-    return word.isascii() and word.isprintable() and not {*word} & {'"', "\\"} and not is_number
+    """Tell whether a word looks the same in JSON."""
+    return word.isascii() and word.isprintable() and not {*word} & {'"', "\\"}
