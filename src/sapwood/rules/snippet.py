@@ -42,11 +42,30 @@ def snippet(
 
     Without a match it is the beginning. `folded` is the folded text, when that is known already.
     """
+    if folded is None and len(terms) == 1:
+        quick = _quick(text, terms[0], width)
+        if quick is not None:
+            return quick
     source = fold_with_map(text, folded)
     spans = _spans(source, terms)
     first, last = _densest(spans, width)
     window = _window(source.text, first, last, width)
     return _render(source.text, window, _merged(spans, window, width))
+
+
+def _quick(text: str, term: Term, width: int) -> Snippet | None:
+    """Show a word that stands in the text as it was looked for, without folding all of it."""
+    word = term.words[0]
+    at = text.find(word) if len(term.words) == 1 else -1
+    if at < 0:
+        return None
+    window = _window(text, at, at + len(word), width)
+    source = fold_with_map(text[slice(*window)])
+    if source.offsets() is not None or source.text != text[slice(*window)]:
+        return None
+    start = window[0]
+    found = [(start + first, start + last) for first, last in occurrences(term, source.folded)]
+    return _render(text, window, found) if found else None
 
 
 def _spans(source: Folded, terms: Sequence[Term]) -> list[tuple[int, int, int]]:
