@@ -15,6 +15,7 @@ import msgspec
 from sapwood.model import Message, NewMessage
 from sapwood.rules.codec import Body, pack
 from sapwood.rules.ids import IdMaker
+from sapwood.stores.sqlite.connection import CHECKPOINT_PAGES, PAGE_BYTES, WAL_CAP_BYTES
 
 Durability = Literal["full", "normal"]
 Record = tuple[Any, ...]
@@ -23,7 +24,7 @@ _decode = msgspec.json.Decoder(Body).decode
 
 HOME = 1
 DEPTH_BITS = 24
-JOURNAL_LIMIT = 16_000 * 4_096
+JOURNAL_LIMIT = WAL_CAP_BYTES
 COLUMNS = "pos, home, id, role, tokens, version, created_at, body"
 
 _INSERT = "INSERT INTO message VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -46,7 +47,9 @@ def connect(path: Path, durability: Durability = "full") -> apsw.Connection:
     raw = apsw.Connection(str(path))
     raw.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
     raw.execute("PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY").fetchall()
+    raw.pragma("page_size", PAGE_BYTES)
     raw.pragma("journal_mode", "WAL")
+    raw.wal_autocheckpoint(CHECKPOINT_PAGES)
     raw.pragma("synchronous", "FULL" if durability == "full" else "NORMAL")
     raw.pragma("secure_delete", "ON")
     raw.pragma("journal_size_limit", JOURNAL_LIMIT)
@@ -144,6 +147,13 @@ class RawReader:
     def history(self, first: int, last: int, session: str) -> list[Message]:
         """Read a range and decode it into the same records."""
         return [_message(row, session) for row in self._run(_RANGE, (first, last)).fetchall()]
+
+    def bodies(self, first: int, last: int) -> Iterator[bytes]:
+        """Read the bodies of a range."""
+        for (body,) in self._run(
+            "SELECT body FROM message WHERE pos BETWEEN ? AND ?", (first, last)
+        ):
+            yield body
 
     def last(self, first: int, last: int, limit: int, session: str) -> list[Message]:
         """Read the end of a range and decode it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Literal
 
@@ -104,6 +104,7 @@ def faster(
     bar: float,
     *,
     times: Sequence[Sequence[float]] = (),
+    at_full: bool = True,
 ) -> Row:
     """Hold the throughput of ours against that of raw, round by round: at least `bar` times."""
     ratio = median(ours / raw for ours, raw in zip(ours_per_s, raw_per_s, strict=True))
@@ -116,11 +117,18 @@ def faster(
         value=ratio,
         bar=bar,
         rule="at least",
-        is_at_full=True,
+        is_at_full=at_full,
         p50_us=of_all(times, 0.5) if times else None,
         p99_us=of_all(times, 0.99) if times else None,
         per_s=median(ours_per_s),
     )
+
+
+def times_more(work: str, turns: Turns, without_us: float, bar: float) -> Row:
+    """Hold what ours takes more than without something against raw: at most `bar` times."""
+    ours, raw = of_all(turns.ours, 0.5), of_all(turns.raw, 0.5)
+    value = (ours - without_us) / raw
+    return replace(slower(work, turns, bar), ratio=value, value=value)
 
 
 def larger(work: str, unit: str, ours: float, raw: float, bar: float) -> Row:

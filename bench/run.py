@@ -16,6 +16,7 @@ import crowd_rows
 import footprint_rows
 import history_rows
 import overlay_rows
+import search_rows
 import session_rows
 import write_rows
 from commit import Commits
@@ -52,6 +53,11 @@ WORKS: dict[str, Work] = {
     "context": history_rows.context_estimates,
     "fork": session_rows.forks,
     "delete": session_rows.delete_large,
+    "search": search_rows.searches,
+    "search for a small owner": search_rows.small_owner,
+    "search with unread messages": search_rows.unread,
+    "append beside the indexer": search_rows.append_beside_indexer,
+    "search on disk": search_rows.index_on_disk,
     "import": footprint_rows.imports,
     "memory": footprint_rows.stream,
     "disk": footprint_rows.on_disk,

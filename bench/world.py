@@ -74,8 +74,12 @@ class World:
         return self.folder / f"{next(self._numbers):03}-{name}.db"
 
     def copy(self, path: Path) -> Path:
-        """Copy a closed database."""
-        return Path(shutil.copyfile(path, self.new_file(path.stem.split("-", 1)[1])))
+        """Copy a closed database and its index."""
+        copy = Path(shutil.copyfile(path, self.new_file(path.stem.split("-", 1)[1])))
+        index = Path(f"{path}-search")
+        if index.exists():
+            shutil.copyfile(index, f"{copy}-search")
+        return copy
 
     def new_store(self, name: str, durability: Durability = "full") -> tuple[Path, SqliteStore]:
         """Open a new store with one empty session in it."""
@@ -110,6 +114,7 @@ class World:
             with open_store(path, "normal") as store:
                 store.create_session(OWNER, NewSession(id=SESSION))
                 fill(store, SESSION, messages(length))
+                store.settle()
 
         return self.once(f"session-of-{length}", build)
 
@@ -118,13 +123,13 @@ class World:
         return self.with_session_of(self.size(100_000))
 
 
-def fill(store: SqliteStore, session: str, new: Iterable[NewMessage]) -> None:
+def fill(store: SqliteStore, session: str, new: Iterable[NewMessage], owner: str = OWNER) -> None:
     """Append messages in batches."""
     batch: list[NewMessage] = []
     for message in new:
         batch.append(message)
         if len(batch) == BATCH:
-            store.append(OWNER, session, batch)
+            store.append(owner, session, batch)
             batch = []
     if batch:
-        store.append(OWNER, session, batch)
+        store.append(owner, session, batch)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from sapwood.errors import ClosedError
-from sapwood.model import NewSession, Read
+from sapwood.model import NewSession, Read, Search
 from sapwood.stores.sqlite import SqliteStore
 
 from .forked import CALLS
@@ -172,11 +172,13 @@ def test_no_thread_outlives_a_closed_store(path: Path, use: str) -> None:
     assert threads_since(before) == set()
 
 
-def test_a_closed_store_leaves_one_file(path: Path) -> None:
+def test_a_closed_store_leaves_its_file_and_the_index_and_no_log(path: Path) -> None:
     with open_store(path) as store:
         make_session(store, "s")
         fill(store, "s", 100)
-    assert [it.name for it in path.parent.iterdir()] == ["s.db"]
+        store.settle()
+        assert store.search(ADA, Search(text="nothing")).hits == []
+    assert {it.name for it in path.parent.iterdir()} == {"s.db", "s.db-search"}
     assert_sound(path)
 
 

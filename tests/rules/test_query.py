@@ -211,6 +211,7 @@ def test_negating_twice_is_not_negating() -> None:
         ('before:"the end"', ['before:"the', 'end"']),
         ("http://x.y/z?a=b", ["http://x.y/z?a=b"]),
         ("a \u00ad b", ["a", "b"]),
+        ("a ¨ b¨", ["a", "b"]),
     ],
 )
 def test_quotes_stars_and_colons_that_say_nothing_are_text(query: str, expected: list[str]) -> None:
@@ -294,6 +295,8 @@ def test_occurrences_are_in_order_and_apart() -> None:
     assert at('"a a"', "a a a-a") == [(0, 3), (4, 7)]
     assert at('"部 署"', "部署 部 署线 部\uff0c署") == [(3, 6), (8, 11)]
     assert at("--x", "---x") == [(1, 4)]
+    assert at("a-a", "xa-a-a") == [(3, 6)]
+    assert at('"fo ba"*', "fox ba fo xba fo bar") == [(14, 19)]
     assert at('"a - b"', "a b a --- b") == [(4, 11)]
     assert at("fo*", "foo fo xfo") == [(0, 2), (4, 6)]
 

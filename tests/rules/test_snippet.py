@@ -60,11 +60,17 @@ def test_the_place_with_the_most_terms_is_shown() -> None:
 
 def test_of_equal_places_the_first_is_shown() -> None:
     assert show("a", f"a 1 {'x ' * 100} a 2", 10).startswith("[a] 1")
+    assert show("a b", f"a b 1 {'x ' * 100} a b 2", 10).startswith("[a] [b] 1")
 
 
 def test_every_match_in_sight_is_marked_once() -> None:
     assert show("foo fo* OR f*", "Foo, foo and fo") == "[Foo], [foo] and [fo]"
     assert show('"foo bar" OR "bar baz"', "foo bar baz") == "[foo bar baz]"
+
+
+def test_a_match_that_is_cut_off_is_not_marked() -> None:
+    assert show("a", "a 部a部a部", 5) == "[a] 部[a]部…"
+    assert show("部署", "部署 x 部署", 6) == "[部署] x 部…"
 
 
 def test_without_a_match_the_beginning_is_shown() -> None:
@@ -77,6 +83,7 @@ def test_blanks_are_one_and_controls_none() -> None:
     text = "  a\r\n\r\n\tfoo \x00 \x1b[31mbar\u202e  \x07b\n"
     assert show('"foo bar"', text) == "a foo [31mbar b"
     assert show("foo", text) == "a [foo] [31mbar b"
+    assert snippet("a \x07 b", [Term(("\x07",))]) == ("a b", [])
     assert show('"a foo"', text) == "[a foo] [31mbar b"
 
 
@@ -107,8 +114,8 @@ def test_a_match_that_is_wider_than_the_snippet_is_cut() -> None:
 @pytest.mark.parametrize("unit", ["e\u0323\u0301", "👩🏽\u200d💻", "कि", "❤️"])
 def test_a_character_made_of_several_is_not_torn(unit: str) -> None:
     unit = unicodedata.normalize("NFC", unit)
-    for width in range(10, 24):
-        shown = snippet(unit * 40 + " foo " + unit * 40, [Term(("foo",))], width).text
+    for width in (*range(10, 20), *range(100, 104)):
+        shown = snippet(unit * 100 + " foo " + unit * 100, [Term(("foo",))], width).text
         before, after = shown.strip("…").split("foo")
         assert before.strip() == unit * (len(before.strip()) // len(unit))
         assert after.strip() == unit * (len(after.strip()) // len(unit))

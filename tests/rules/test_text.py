@@ -7,8 +7,9 @@ import sys
 import unicodedata
 from typing import Any
 
+import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from sapwood.model import (
@@ -19,6 +20,7 @@ from sapwood.model import (
     ToolCallPart,
     ToolResultPart,
 )
+from sapwood.rules.jsontext import _spelled
 from sapwood.rules.text import (
     fold,
     fold_with_map,
@@ -29,6 +31,7 @@ from sapwood.rules.text import (
     solid,
     tokens,
 )
+from sapwood.testing.strategies import json_values
 
 from .scripts import anything
 
@@ -94,10 +97,13 @@ def test_folding_a_folded_character_changes_nothing() -> None:
 
 
 @given(anything)
+@example("ß\u00adx")
+@example("İ\u0345")
 def test_a_folded_place_leads_back_to_its_characters(text: str) -> None:
-    composed, folded, offsets = fold_with_map(text)
+    source = fold_with_map(text)
+    (composed, folded), offsets = source, source.offsets()
     assert folded == fold(text)
-    assert fold_with_map(text, folded) == (composed, folded, offsets)
+    assert fold_with_map(text, folded) == (composed, folded)
     if offsets is None:
         assert len(composed) == len(folded)
         assert all(fold(char) == each for char, each in zip(composed, folded, strict=True))
@@ -118,7 +124,8 @@ def test_a_folded_place_leads_back_to_its_characters(text: str) -> None:
 def test_a_passage_of_the_folded_text_is_in_the_passage_it_came_from(
     text: str, data: st.DataObject
 ) -> None:
-    composed, folded, offsets = fold_with_map(text)
+    source = fold_with_map(text)
+    (composed, folded), offsets = source, source.offsets()
     start = data.draw(st.integers(0, len(folded)))
     end = data.draw(st.integers(start, len(folded)))
     if offsets is not None and start < end:
@@ -127,7 +134,8 @@ def test_a_passage_of_the_folded_text_is_in_the_passage_it_came_from(
 
 
 def test_offsets_lead_around_what_was_dropped_and_into_what_grew() -> None:
-    composed, folded, offsets = fold_with_map("x\u0302 ß…y")
+    source = fold_with_map("x\u0302 ß…y")
+    (composed, folded), offsets = source, source.offsets()
     assert (composed, folded) == ("x\u0302 ß…y", "x ss...y")
     assert offsets is not None
     assert [offsets.start(at) for at in range(8)] == [0, 2, 3, 3, 4, 4, 4, 5]
@@ -222,11 +230,13 @@ def test_a_text_is_searched_and_reasoning_is_not() -> None:
 
 def test_a_tool_call_and_its_result_are_searched() -> None:
     call = ToolCallPart(call_id="c1", name="grep", input={"pattern": "x.y", "n": [1, 2.5]})
-    assert searchable([call]) == "grep\npattern\nx.y\nn\n1\n2.5"
+    assert searchable([call]) == 'grep {"pattern":"x.y","n":[1,2.5]}'
     assert searchable([ToolResultPart(call_id="c1", output="two\nlines")]) == "two\nlines"
     assert searchable([ToolResultPart(call_id="c1", output=None)]) == ""
     output = {"ok": True, "rows": [{"a": None}, "b", -7]}
-    assert searchable([ToolResultPart(call_id="c1", output=output)]) == "ok\nrows\na\nb\n-7"
+    assert searchable([ToolResultPart(call_id="c1", output=output)]) == (
+        '{"ok":true,"rows":[{"a":null},"b",-7]}'
+    )
 
 
 def test_of_a_file_its_name_is_searched() -> None:
@@ -237,16 +247,33 @@ def test_of_a_file_its_name_is_searched() -> None:
 
 def test_of_any_other_part_its_values_are_searched_but_no_encoded_binary() -> None:
     image = {"type": "image", "source": {"data": "iVBORw0KGgo" * 100}, "url": "data:x,"}
-    assert searchable([OtherPart(value=image)]) == "type\nimage\nsource\ndata\nurl\ndata:x,"
+    assert searchable([OtherPart(value=image)]) == (
+        '{"type":"image","source":{"data":""},"url":"data:x,"}'
+    )
     url = "data:image/png;base64," + "iVBORw0KGgo=" * 100
-    assert searchable([OtherPart(value={"u": url})]) == "u"
+    assert searchable([OtherPart(value={"u": url})]) == '{"u":""}'
     prose = "word " * 200
-    assert searchable([OtherPart(value={"u": prose})]) == f"u\n{prose}"
+    assert searchable([OtherPart(value={"u": prose})]) == f'{{"u":"{prose}"}}'
+    assert searchable([ToolResultPart(call_id="c", output="iVBORw0KGgo" * 100)]) == ""
+
+
+def test_escapes_of_json_are_not_searched() -> None:
+    output = {"path": "C:\\dir", "said": 'a "b"\nnext', "n": [1, [], {}, 1e-7, None]}
+    assert searchable([ToolResultPart(call_id="c", output=output)]) == (
+        '{"path":"C:\\dir","said":"a "b"\nnext","n":[1,[],{},1e-7,null]}'
+    )
+
+
+@given(json_values)
+def test_spelt_out_json_is_what_the_encoder_writes(value: Any) -> None:
+    text = msgspec.json.encode(value).decode()
+    assume("\\" not in text)
+    assert "".join(_spelled(value)) == text
 
 
 def test_deeply_nested_json_is_searched() -> None:
-    value: Any = "deep"
-    for _ in range(5_000):
+    value: Any = "deep\n"
+    for _ in range(250):
         value = [{"k": value}]
-    lines = searchable([ToolResultPart(call_id="c", output=value)]).split("\n")
-    assert lines == ["k"] * 5_000 + ["deep"]
+    text = searchable([ToolResultPart(call_id="c", output=value)])
+    assert text == '[{"k":' * 250 + '"deep\n"' + "}]" * 250

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 import unicodedata
 from bisect import bisect_right
+from functools import lru_cache
 from typing import NamedTuple
 
 _APOSTROPHES = "\u00b4\u02bc\u2018\u2019\u201a\u201b"
@@ -12,8 +14,8 @@ _QUOTES = "\u201c\u201d\u201e\u201f"
 _DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
 # Accents, the frames around key caps, and the selectors of an emoji's or an ideograph's shape.
 _DROPPED = re.compile("[\u0300-\u036f\u20d0-\u20ff\ufe00-\ufe0f\U000e0100-\U000e01ef]")
-# On their own these would decompose into the jamo that syllables are made of.
-_HANGUL = re.compile("[\u3131-\u318e\uac00-\ud7a3\uffa0-\uffdc]")
+# One by one these would decompose into the jamo that syllables are made of.
+_HANGUL = (("\u3131", "\u318e"), ("\uac00", "\ud7a3"), ("\uffa0", "\uffdc"))
 _HALFWIDTH_VOICED = re.compile("[\u3041-\u30ff\uff66-\uff9d][\uff9e\uff9f]")
 
 
@@ -21,8 +23,15 @@ class _Table(dict[int, str]):
     """What each character folds to, worked out when it is first met."""
 
     def __missing__(self, code: int) -> str:
-        folded = self[code] = _fold_char(chr(code))
+        folded = _fold_char(chr(code))
+        if len(folded) != 1:
+            _uneven.add(chr(code))
+        self[code] = folded
         return folded
+
+
+_uneven: set[str] = set()
+"""The characters met so far that do not fold one to one."""
 
 
 def _fold_char(char: str) -> str:
@@ -32,14 +41,13 @@ def _fold_char(char: str) -> str:
     is_badge = unicodedata.category(char) == "So" and (
         unicodedata.decomposition(char).startswith("<super>")
     )
-    if is_badge or _HANGUL.match(char):
+    if is_badge or any(first <= char <= last for first, last in _HANGUL):
         return char
     apart = unicodedata.normalize("NFKD", char)
     # Not of a sign: ≠ without its stroke would be the opposite.
     if apart[0].isalpha() or apart[0] == " ":
         apart = _DROPPED.sub("", apart)
-    # Twice, since some scripts fold to capitals: all of the text has to be lower case in the end.
-    return unicodedata.normalize("NFC", apart).casefold().lower().translate(_TYPOGRAPHY)
+    return unicodedata.normalize("NFC", apart).casefold().translate(_TYPOGRAPHY)
 
 
 _TYPOGRAPHY = {
@@ -58,7 +66,26 @@ def fold(text: str) -> str:
     """
     if text.isascii():
         return text.lower()
-    return _compose(text).translate(_TABLE)
+    return _fold_composed(_compose(text))
+
+
+def _fold_composed(text: str) -> str:
+    # Most text is ASCII with a few other characters in it. An encoder finds those quicker than
+    # anything else, and asks for what to write in their place.
+    return text.encode("ascii", _HANDLER).lower().decode("utf-8", "surrogatepass")
+
+
+def _fold_run(error: UnicodeError) -> tuple[bytes, int]:
+    """Give a run of characters beyond ASCII, folded; called by the encoder."""
+    assert isinstance(error, UnicodeEncodeError)
+    start, end = error.start, error.end
+    run = error.object[start:end]
+    folded = _TABLE[ord(run)] if end - start == 1 else run.translate(_TABLE)
+    return folded.encode("utf-8", "surrogatepass"), end
+
+
+_HANDLER = "sapwood.fold"
+codecs.register_error(_HANDLER, _fold_run)
 
 
 def _compose(text: str) -> str:
@@ -99,35 +126,42 @@ class Offsets(NamedTuple):
 
 
 class Folded(NamedTuple):
-    """A text, composed, and what it folds to; no offsets when they are the same in both."""
+    """A text, composed, and what it folds to."""
 
     text: str
     folded: str
-    offsets: Offsets | None
+
+    def offsets(self) -> Offsets | None:
+        """Say where each place of the folded text came from; None when it is the same in both."""
+        return None if self.text.isascii() else _offsets(self.text)
+
+    def is_same_at(self, start: int, end: int) -> bool:
+        """Tell whether a passage stands at the same place in both, which is quick to see."""
+        return _fold_composed(self.text[start:end]) == self.folded[start:end]
 
 
 def fold_with_map(text: str, folded: str | None = None) -> Folded:
-    """Fold a text and say where each place of it came from; `folded` if that is known already."""
+    """Fold a text, and be able to say where a place of it came from; `folded` if it is known."""
     if text.isascii():
-        return Folded(text, text.lower() if folded is None else folded, None)
+        return Folded(text, text.lower() if folded is None else folded)
     text = _compose(text)
-    if folded is None:
-        folded = text.translate(_TABLE)
-    # What folds to one lower case letter for each is the usual case, and the quickest to tell.
-    return Folded(text, folded, None if folded == text.lower() else _offsets(text))
+    return Folded(text, _fold_composed(text) if folded is None else folded)
 
 
 def _offsets(text: str) -> Offsets | None:
-    widths = {char: len(_TABLE[ord(char)]) for char in set(text)}
-    odd = "".join(char for char, width in widths.items() if width != 1)
-    if not odd:
-        return None
+    """Find what does not fold one to one in a text that was folded before."""
     offsets = Offsets([], [], [])
     shift = 0
-    for found in re.finditer(f"[{re.escape(odd)}]", text):
-        at, width = found.start(), widths[found[0]]
+    for found in _uneven_pattern(len(_uneven)).finditer(text):
+        at, width = found.start(), len(_TABLE[ord(found[0])])
         offsets.folded.append(at + shift)
         offsets.text.append(at)
         offsets.widths.append(width)
         shift += width - 1
-    return offsets
+    return offsets if offsets.text else None
+
+
+@lru_cache(maxsize=1)
+def _uneven_pattern(_: int) -> re.Pattern[str]:
+    chars = "".join(sorted(_uneven))
+    return re.compile(f"[{re.escape(chars)}]" if chars else "(?!)")

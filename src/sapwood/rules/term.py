@@ -48,45 +48,37 @@ def occurrences(term: Term, folded: str) -> Iterator[tuple[int, int]]:
     of a phrase stands anything but letters and digits.
     """
     first, *rest = term.words
-    open_end = term.prefix and not rest
     at = folded.find(first)
     while at >= 0:
         end = at + len(first)
-        if not _stands_alone(folded, at, end, open_end):
+        if not _stands_alone(folded, at, end, term.prefix):
             at = folded.find(first, at + 1)
             continue
-        last = _follow(term, folded, end) if rest else end
+        last = _follow(rest, folded, end, term.prefix) if rest else end
         if last is not None:
             yield at, last
-        at = folded.find(first, _resume(folded, at, end, last))
-
-
-def _resume(folded: str, at: int, end: int, last: int | None) -> int:
-    if last is not None:
-        return last
-    # Among separators alone, what failed here fails at every place up to the next letter: it
-    # would be tried at each of a million dashes.
-    here = solid(folded, at)
-    return here if here >= end else at + 1
+        # What failed here fails wherever it begins before the next letter: nothing is tried at
+        # each of a million dashes.
+        at = folded.find(first, solid(folded, at) + 1 if last is None else last)
 
 
 def _stands_alone(folded: str, start: int, end: int, open_end: bool) -> bool:
     if start and is_word(folded[start]) and is_word(folded[start - 1]):
         return False
-    return (
-        open_end or end == len(folded) or not is_word(folded[end]) or not is_word(folded[end - 1])
-    )
+    return open_end or end == len(folded) or not (is_word(folded[end - 1]) and is_word(folded[end]))
 
 
-def _follow(term: Term, folded: str, at: int) -> int | None:
-    """Give the end of the phrase whose first word ends here, or None."""
-    last = len(term.words) - 1
-    for index, word in enumerate(term.words[1:], 1):
+def _follow(words: list[str], folded: str, at: int, open_end: bool) -> int | None:
+    """Give the end of the words that follow one another from here, or None.
+
+    That a word ends where it should is also said by how the next one begins.
+    """
+    for word in words:
         start = folded.find(word, at, solid(folded, at) + len(word))
         if start < 0 or (start == at and is_unspaced(word[0]) and is_unspaced(folded[at - 1])):
             return None
         at = start + len(word)
-        if not _stands_alone(folded, start, at, term.prefix and index == last):
+        if not _stands_alone(folded, start, at, open_end):
             return None
     return at
 

@@ -6,15 +6,13 @@ import re
 import sys
 import unicodedata
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 from itertools import chain
-from typing import Any
-
-import msgspec
 
 from ..model import FilePart, OtherPart, Part, TextPart, ToolCallPart, ToolResultPart
 from .fold import Folded, Offsets, fold, fold_with_map
+from .jsontext import json_text
 
 __all__ = [
     "Folded",
@@ -45,8 +43,6 @@ _ASCII_SOLID = re.compile("[0-9A-Za-z]")
 _TOKEN = re.compile("[0-9A-Za-z\x80-\U0010ffff]+")
 _BLANK = array("I", [32])
 _UTF32 = "utf-32-le" if sys.byteorder == "little" else "utf-32-be"
-_ENCODED = re.compile(r"(?:data:[^,\s]{0,200},)?[0-9A-Za-z+/_=-]+")
-_MIN_ENCODED = 512
 
 
 @cache
@@ -137,45 +133,21 @@ def tokens(folded: str) -> list[str]:
 
 
 def searchable(parts: Sequence[Part]) -> str:
-    """Give the text of a message that is searched: not its reasoning, nor binary data.
-
-    JSON becomes its keys, strings and numbers, each on a line of its own.
-    """
+    """Give the text of a message that is searched: not its reasoning, nor binary data."""
     if len(parts) == 1 and type(parts[0]) is TextPart:
         return parts[0].text
-    return "\n".join(line for part in parts for line in _lines(part))
+    return "\n".join([text for part in parts if (text := _text_of(part))])
 
 
-def _lines(part: Part) -> Iterator[str]:
+def _text_of(part: Part) -> str | None:
     match part:
         case TextPart(text=text):
-            yield text
+            return text
         case ToolCallPart(name=name, input=value):
-            yield name
-            yield from _flatten(value)
+            return f"{name} {json_text(value)}"
         case ToolResultPart(output=value) | OtherPart(value=value):
-            yield from _flatten(value)
-        case FilePart(name=str(name)):
-            yield name
-
-
-def _flatten(value: Any) -> Iterator[str]:
-    # Not recursive: what is stored may be nested deeper than calls may be.
-    rest = [value]
-    while rest:
-        value = rest.pop()
-        if isinstance(value, str):
-            if not _is_encoded(value):
-                yield value
-        elif isinstance(value, dict):
-            rest.extend(chain.from_iterable((child, key) for key, child in reversed(value.items())))
-        elif isinstance(value, list):
-            rest.extend(reversed(value))
-        elif isinstance(value, (int, float)) and not isinstance(value, bool):
-            # As it is stored: a store may look through what it has without decoding it.
-            yield msgspec.json.encode(value).decode()
-
-
-def _is_encoded(text: str) -> bool:
-    """Tell binary data in Base64 or hexadecimal, which is no text although JSON has it so."""
-    return len(text) >= _MIN_ENCODED and _ENCODED.fullmatch(text) is not None
+            return json_text(value)
+        case FilePart(name=name):
+            return name
+        case _:
+            return None

@@ -87,7 +87,9 @@ QUERIES: tuple[QueryCase, ...] = (
     QueryCase('"OR"', ("or",), ("for",)),
     QueryCase('this "OR" that', ("that or this",), ("this", "that this")),
     QueryCase(
-        '"foo bar"', ("foo, bar", "foo\nbar", "a foo - bar!"), ("foobar", "bar foo", "foo x bar")
+        '"foo bar"',
+        ("foo, bar", "foo\nbar", "a foo - bar!"),
+        ("foobar", "foo bars", "bar foo", "foo x bar"),
     ),
     QueryCase('"foo ba"*', ("foo bar", "foo ba"), ("foo a", "foo xba")),
     QueryCase('"foo, bar"', ("foo, bar",), ("foo bar",)),

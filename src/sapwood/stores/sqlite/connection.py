@@ -16,7 +16,9 @@ from .position import unpack_lineage
 Durability = Literal["full", "normal"]
 Args = Sequence[Any]
 
-CHECKPOINT_PAGES = 1_000
+# An append touches a few pages and little of each: small ones are less to write and to sync.
+PAGE_BYTES = 2_048
+CHECKPOINT_PAGES = 2_000
 WAL_CAP_BYTES = 64 * 1024 * 1024
 POLL_S = 0.001
 

@@ -16,7 +16,15 @@ import apsw
 from ...errors import ClosedError, ReadOnlyError, StoreBusyError, StoreError, StoreUnavailableError
 from ..embedded._sync.runner import Runner
 from ..embedded.unit import Unit
-from .connection import POLL_S, Connection, Durability, make_durable, open_reader, open_writer
+from .connection import (
+    PAGE_BYTES,
+    POLL_S,
+    Connection,
+    Durability,
+    make_durable,
+    open_reader,
+    open_writer,
+)
 from .erasure import forget_erasures, latest_erasure
 from .failure import translate
 from .feed import trim_feed
@@ -76,6 +84,7 @@ class Database(Runner):
             tx = open_writer(self.path, self._clock, self._patience_s, self._vfs)
             refuse_foreign(tx, self.path)
             if not tx.raw.readonly("main"):
+                tx.raw.pragma("page_size", PAGE_BYTES)
                 make_durable(tx, self.path, durability, self._patience_s)
             migrate(tx, self.path)
             return tx, bool(tx.value("SELECT EXISTS (SELECT 1 FROM sweep)"))
@@ -199,8 +208,8 @@ class Database(Runner):
         sweeper = self._sweeper
         if sweeper is not None:
             sweeper.join()
-        self._indexer.close()
         self._readers.close()
+        self._indexer.close()
         self._writer.close()
 
     def is_closed(self) -> bool:

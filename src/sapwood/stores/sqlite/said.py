@@ -13,7 +13,7 @@ from ...model import EntryRef
 from ...rules.codec import decode_body, decode_json
 from ...rules.match import Facts
 from ...rules.query import Query
-from ...rules.text import searchable
+from ...rules.text import fold, searchable
 from ...rules.tree import is_on_path
 from ..embedded.found import SUMMARY_ROLE, Said
 from .connection import Connection
@@ -21,13 +21,12 @@ from .lookup import SessionRow, is_seen
 from .position import public, unpack_place, whole_segment
 
 _COLUMNS = "m.pos, m.home, m.id, m.role, m.created_at, m.body, s.number, s.id, s.owner"
-_MESSAGES = (
+_MESSAGE = (
     f"SELECT {_COLUMNS} FROM message m LEFT JOIN session s ON s.home = m.home"
-    " WHERE m.pos BETWEEN ? AND ? AND m.body IS NOT NULL"
+    " WHERE m.pos = ? AND m.body IS NOT NULL"
 )
-_SUMMARIES = (
-    "SELECT number, id, last, created_at, summary FROM overlay WHERE number BETWEEN ? AND ?"
-)
+_BODIES = "SELECT pos, body FROM message WHERE pos BETWEEN ? AND ? AND body IS NOT NULL"
+_SUMMARY = "SELECT number, id, last, created_at, summary FROM overlay WHERE number = ?"
 _HEIRS = (
     "SELECT s.number, s.id, s.fork, s.owner FROM inherited i JOIN session s ON s.number = i.session"
     " WHERE i.home = ? ORDER BY s.number"
@@ -75,18 +74,25 @@ class Scope:
         ranges = [whole_segment(number) for (number,) in segments]
         return [*ranges, *((-number, -number) for (number,) in overlays)]
 
-    def within(
-        self, ranges: Iterable[tuple[int, int]], sieve: Sieve | None = None
-    ) -> Iterator[Located]:
-        """Give what was said in ranges of positions, as far as it is in scope."""
+    def read(self, ranges: Iterable[tuple[int, int]], sieve: Sieve) -> Iterator[Located]:
+        """Read ranges of positions through; give what is in scope and not sifted out."""
         for first, last in ranges:
-            if first < 0:
-                for row in self._tx.rows(_SUMMARIES, (-last, -first)):
-                    yield from self._summary(*row)
-            else:
-                for row in self._tx.raw.execute(_MESSAGES, (first, last)):
-                    if sieve is None or sieve.may_match(row[5]):
-                        yield from self._message(*row)
+            found = range(first, last + 1) if first < 0 else self._sifted(first, last, sieve)
+            for pos in found:
+                said = self.at(pos)
+                if said is not None:
+                    yield pos, said
+
+    def _sifted(self, first: int, last: int, sieve: Sieve) -> Iterator[int]:
+        bodies = self._tx.raw.execute(_BODIES, (first, last))
+        return (pos for pos, body in bodies if sieve.may_match(body))
+
+    def at(self, pos: int) -> Said[int] | None:
+        """Give what stands at a position now; None when that is nothing, or not in scope."""
+        row = self._tx.row(_SUMMARY if pos < 0 else _MESSAGE, (abs(pos),))
+        if row is None:
+            return None
+        return self._summary(*row) if pos < 0 else self._message(*row)
 
     def _message(
         self,
@@ -99,20 +105,20 @@ class Scope:
         number: int | None,
         session: str | None,
         owner: int | None,
-    ) -> Iterator[Located]:
+    ) -> Said[int] | None:
         if session is None or number is None:
             number, session, owner = self._heir(pos, home)
         if owner != self._owner or session is None or number is None:
-            return
+            return None
         if self._session is not None and not is_seen(self._tx, self._session, pos, home):
-            return
+            return None
         try:
             text = searchable(decode_body(body, id).parts)
         except StoreCorruptError:
             # Whoever reads the message is told; the others are still to be found.
-            return
+            return None
         entry = EntryRef(kind="message", id=id)
-        yield pos, Said(number, session, entry, role, public(pos), created_at, text)
+        return Said(number, session, entry, role, public(pos), created_at, text)
 
     def _heir(self, pos: int, home: int) -> tuple[int | None, str | None, int | None]:
         """Give the oldest session that stands on a message whose own is gone."""
@@ -124,7 +130,7 @@ class Scope:
 
     def _summary(
         self, number: int, id: str, last: int, created_at: int, summary: str
-    ) -> Iterator[Located]:
+    ) -> Said[int] | None:
         """Give a summary through the oldest session in scope that has it in force."""
         only = None if self._session is None else self._session.number
         found = self._tx.row(
@@ -133,12 +139,11 @@ class Scope:
             " ORDER BY s.number",
             (number, self._owner, only),
         )
-        if found is not None:
-            entry = EntryRef(kind="overlay", id=id)
-            where = public(last)
-            number_of_session, session = found
-            said = Said(number_of_session, session, entry, SUMMARY_ROLE, where, created_at, summary)
-            yield -number, said
+        if found is None:
+            return None
+        entry = EntryRef(kind="overlay", id=id)
+        session: tuple[int, str] = found
+        return Said(*session, entry, SUMMARY_ROLE, public(last), created_at, summary)
 
     def facts(self, said: Said[int]) -> Facts:
         """Give what the filters of a query ask of it."""
@@ -159,18 +164,23 @@ class Sieve:
 
     def __init__(self, query: Query) -> None:
         self._sides = [
-            [word.encode() for term in side.terms for word in term.words if _is_stored_as_is(word)]
+            [word for term in side.terms for word in term.words if _is_stored_as_is(word)]
             for side in query.branches
         ]
+        self._quick = [[word.encode() for word in side] for side in self._sides]
 
     def may_match(self, body: bytes) -> bool:
-        """Tell whether any side of the query may be in a body; beyond ASCII, everything may."""
-        if not body.isascii():
-            return True
+        """Tell whether any side of the query may be in a body."""
         low = body.lower()
-        return any(all(word in low for word in side) for side in self._sides)
+        for side in self._quick:
+            if all(word in low for word in side):
+                return True
+        if low.isascii():
+            return False
+        folded = fold(body.decode())
+        return any(all(word in folded for word in side) for side in self._sides)
 
 
 def _is_stored_as_is(word: str) -> bool:
-    """Tell whether a word looks the same in JSON."""
-    return word.isascii() and word.isprintable() and not {*word} & {'"', "\\"}
+    """Tell whether a word of a text looks the same in JSON."""
+    return word.isprintable() and not {*word} & {'"', "\\"}

@@ -6,12 +6,14 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import apsw
 
 from ..connection import POLL_S, Connection
 from ..failure import translate
-from .file import open_index_writer
+from .checking import reset_index
+from .file import newest_mark, open_index_reader, open_index_writer, read_mark
 from .following import Follower
 
 logger = logging.getLogger(__name__)
@@ -108,6 +110,14 @@ class Indexer:
             while follower.step():
                 continue
 
+    def rebuild(self) -> None:
+        """Make the index anew from what is stored."""
+        try:
+            reset_index(self._path, self._clock, self._patience_s)
+            self._catch_up()
+        except apsw.Error as error:
+            raise translate(error, self._path) from error
+
     def forget(self) -> None:
         """Leave nothing of removed entries in the index's files."""
         try:
@@ -128,17 +138,35 @@ class Indexer:
         if self._thread is None:
             return
         self._thread.join()
-        if self._is_awake:
-            self._leave_little()
-
-    def _leave_little(self) -> None:
-        deadline = time.monotonic() + GRACE_S
         try:
-            with _Open(self._path, self._open_main, self._clock, POLL_S) as follower:
-                while follower.lag() > MOST_LEFT and time.monotonic() < deadline:
-                    follower.step()
+            if self._is_awake and self._lag() > MOST_LEFT:
+                self._follow_for(GRACE_S)
+            elif Path(f"{self._path}-wal").exists():
+                # Whoever only read it could not copy the log back and remove it.
+                open_index_writer(self._path, self._clock, POLL_S).close()
         except apsw.Error:
             logger.debug("%s is left behind", self._path, exc_info=True)
+
+    def _lag(self) -> int:
+        """Tell how many changes the index is behind; for a few, none is made."""
+        main = self._open_main()
+        try:
+            index = open_index_reader(self._path, self._clock, POLL_S)
+            if index is None:
+                return newest_mark(main).seq
+            try:
+                mark = read_mark(index, main)
+                return newest_mark(main).seq - (mark.seq if mark else 0)
+            finally:
+                index.close()
+        finally:
+            main.close()
+
+    def _follow_for(self, seconds: float) -> None:
+        deadline = time.monotonic() + seconds
+        with _Open(self._path, self._open_main, self._clock, POLL_S) as follower:
+            while follower.step() and time.monotonic() < deadline:
+                continue
 
 
 class _Open:

@@ -1,0 +1,89 @@
+"""JSON as it is searched and shown: compact, its strings without escapes or binary data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+_ENCODED = re.compile(r"(?:data:[^,\s]{0,200},)?[0-9A-Za-z+/_=-]+")
+_MIN_ENCODED = 512
+
+_encode = msgspec.json.Encoder().encode
+
+
+def json_text(value: Any) -> str:
+    """Give a JSON value as text; a string alone stands without its quotes, and null is nothing."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return _plain(value)
+    text = _encode(value).decode()
+    if "\\" in text or _may_have_binary(text):
+        return "".join(_spelled(value))
+    return text
+
+
+def _may_have_binary(text: str) -> bool:
+    """Tell whether a string in it may be as long as binary data: no quote for so long."""
+    start, end = 0, len(text) - _MIN_ENCODED
+    while start <= end:
+        quote = text.rfind('"', start, start + _MIN_ENCODED)
+        if quote < 0:
+            return True
+        start = quote + 1
+    return False
+
+
+def _plain(text: str) -> str:
+    """Leave out binary data in Base64 or hexadecimal, which is no text although JSON has it so."""
+    is_binary = len(text) >= _MIN_ENCODED and _ENCODED.fullmatch(text)
+    return "" if is_binary else text
+
+
+def _spelled(value: Any) -> Iterator[str]:
+    """Spell a value out as the encoder would, but for its strings."""
+    # Not recursive: what is stored may be nested deeper than calls may be.
+    rest = [value]
+    while rest:
+        value = rest.pop()
+        if isinstance(value, _Mark):
+            yield value
+        elif isinstance(value, str):
+            yield f'"{_plain(value)}"'
+        elif isinstance(value, dict):
+            yield "{"
+            rest += _between(_with_keys(value), "}")
+        elif isinstance(value, list):
+            yield "["
+            rest += _between(value, "]")
+        else:
+            yield _encode(value).decode()
+
+
+class _Mark(str):
+    """Punctuation of JSON, as told from a string in it."""
+
+    __slots__ = ()
+
+
+_COMMA, _COLON = _Mark(","), _Mark(":")
+
+
+def _with_keys(value: dict[str, Any]) -> list[Any]:
+    items: list[Any] = []
+    for key, child in value.items():
+        items += [key, child]
+    return items
+
+
+def _between(items: list[Any], end: str) -> list[Any]:
+    """Give items with the punctuation between them, the last first."""
+    marked: list[Any] = []
+    for number, item in enumerate(items):
+        if number:
+            marked.append(_COLON if end == "}" and number % 2 else _COMMA)
+        marked.append(item)
+    return [_Mark(end), *reversed(marked)]
