@@ -1,4 +1,4 @@
-"""The main job, on a file: append, branch, fork, cover, and open again in another process."""
+"""The main job, on a file: append, branch, fork, cover, search, and open again elsewhere."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from tree import brief, draw_tree
 
 import sapwood
-from sapwood import Message, Session, SessionManager, Summary, ToolCallPart, ToolResultPart
+from sapwood import Hit, Message, Session, SessionManager, Summary, ToolCallPart, ToolResultPart
 
 FILE = Path("demo.db")
 URL = f"sqlite:///{FILE}"
@@ -26,7 +26,8 @@ def main() -> None:
         branch(trip)
         fork(trip)
         cover(sessions, trip)
-    say("5  Open it again", "a second process reads the same file")
+        search(sessions)
+    say("6  Open it again", "a second process reads the same file")
     subprocess.run([sys.executable, __file__, "--reopen"], check=True)
     say_how_to_look()
 
@@ -65,6 +66,22 @@ def cover(sessions: SessionManager, trip: Session) -> None:
     after = trip.history()
     print(f"\n  The model is now shown {after.context_tokens} tokens, not {before.context_tokens}:")
     show_history(trip)
+
+
+def search(sessions: SessionManager) -> None:
+    say("5  Search", "all sessions at once; what is covered is found, and so is the summary")
+    for query in ("tram 28", "parks OR otter*"):
+        print(f"  {query}")
+        for hit in sessions.search(query).hits:
+            print(f"    {hit.session:<13} {hit.role:<9}  {marked(hit)}")
+
+
+def marked(hit: Hit) -> str:
+    """Put what was found in brackets."""
+    text = hit.snippet
+    for start, end in reversed(hit.marks):
+        text = f"{text[:start]}[{text[start:end]}]{text[end:]}"
+    return text
 
 
 def reopen() -> None:

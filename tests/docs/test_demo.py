@@ -26,8 +26,8 @@ def test_the_demo_runs_and_runs_again(tmp_path: Path) -> None:
         done = run_demo(tmp_path)
         assert done.returncode == 0, done.stderr
     assert "\033" not in done.stdout
-    assert len(done.stdout.splitlines()) <= 60
-    for shown in ("├─●", "└─●", "┃ ●", "◀ tip of lisbon-cheap", "summary    Wants"):
+    assert len(done.stdout.splitlines()) <= 70
+    for shown in ("├─●", "└─●", "┃ ●", "◀ tip of lisbon-cheap", "summary    Wants", "sea [otter]s"):
         assert shown in done.stdout
     assert "started by" in done.stdout
     with sapwood.open(f"sqlite:///{tmp_path}/demo.db", owner="demo") as sessions:

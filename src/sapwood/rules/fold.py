@@ -6,6 +6,7 @@ import codecs
 import re
 import unicodedata
 from bisect import bisect_right
+from functools import lru_cache
 from typing import NamedTuple
 
 _APOSTROPHES = "\u00b4\u02bc\u2018\u2019\u201a\u201b"
@@ -22,8 +23,15 @@ class _Table(dict[int, str]):
     """What each character folds to, worked out when it is first met."""
 
     def __missing__(self, code: int) -> str:
-        folded = self[code] = _fold_char(chr(code))
+        folded = _fold_char(chr(code))
+        if len(folded) != 1:
+            _uneven.add(chr(code))
+        self[code] = folded
         return folded
+
+
+_uneven: set[str] = set()
+"""The characters met so far that do not fold one to one."""
 
 
 def _fold_char(char: str) -> str:
@@ -49,7 +57,6 @@ _TYPOGRAPHY = {
 }
 _TABLE = _Table(_TYPOGRAPHY)
 _TABLE.update((code, chr(code).lower()) for code in range(128))
-_BEYOND_ASCII = re.compile("[^\x00-\x7f]+")
 
 
 def fold(text: str) -> str:
@@ -119,36 +126,42 @@ class Offsets(NamedTuple):
 
 
 class Folded(NamedTuple):
-    """A text, composed, and what it folds to; no offsets when they are the same in both."""
+    """A text, composed, and what it folds to."""
 
     text: str
     folded: str
-    offsets: Offsets | None
+
+    def offsets(self) -> Offsets | None:
+        """Say where each place of the folded text came from; None when it is the same in both."""
+        return None if self.text.isascii() else _offsets(self.text)
+
+    def is_same_at(self, start: int, end: int) -> bool:
+        """Tell whether a passage stands at the same place in both, which is quick to see."""
+        return _fold_composed(self.text[start:end]) == self.folded[start:end]
 
 
 def fold_with_map(text: str, folded: str | None = None) -> Folded:
-    """Fold a text and say where each place of it came from; `folded` if that is known already."""
+    """Fold a text, and be able to say where a place of it came from; `folded` if it is known."""
     if text.isascii():
-        return Folded(text, text.lower() if folded is None else folded, None)
+        return Folded(text, text.lower() if folded is None else folded)
     text = _compose(text)
-    if folded is None:
-        folded = _fold_composed(text)
-    # What folds to one lower case letter for each is the usual case, and the quickest to tell.
-    return Folded(text, folded, None if folded == text.lower() else _offsets(text))
+    return Folded(text, _fold_composed(text) if folded is None else folded)
 
 
 def _offsets(text: str) -> Offsets | None:
-    others = set("".join(_BEYOND_ASCII.findall(text)))
-    widths = {char: len(_TABLE[ord(char)]) for char in others}
-    odd = "".join(char for char, width in widths.items() if width != 1)
-    if not odd:
-        return None
+    """Find what does not fold one to one in a text that was folded before."""
     offsets = Offsets([], [], [])
     shift = 0
-    for found in re.finditer(f"[{re.escape(odd)}]", text):
-        at, width = found.start(), widths[found[0]]
+    for found in _uneven_pattern(len(_uneven)).finditer(text):
+        at, width = found.start(), len(_TABLE[ord(found[0])])
         offsets.folded.append(at + shift)
         offsets.text.append(at)
         offsets.widths.append(width)
         shift += width - 1
-    return offsets
+    return offsets if offsets.text else None
+
+
+@lru_cache(maxsize=1)
+def _uneven_pattern(_: int) -> re.Pattern[str]:
+    chars = "".join(sorted(_uneven))
+    return re.compile(f"[{re.escape(chars)}]" if chars else "(?!)")

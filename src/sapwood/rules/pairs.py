@@ -20,11 +20,14 @@ class Pair(NamedTuple):
     whole: bool
 
 
-def drop_parted(entries: Sequence[Entry]) -> list[Entry]:
+def drop_parted(entries: list[Entry]) -> list[Entry]:
     """Leave out the results whose call is not among the entries before them.
 
     For a window that a limit cut off at its start. A message left with no parts is left out.
+    When nothing is parted, the entries themselves are given back.
     """
+    if not _is_any_parted(entries):
+        return entries
     called: set[str] = set()
     kept: list[Entry] = []
     for entry in entries:
@@ -38,6 +41,20 @@ def drop_parted(entries: Sequence[Entry]) -> list[Entry]:
         elif parts:
             kept.append(msgspec.structs.replace(entry, parts=parts))
     return kept
+
+
+def _is_any_parted(entries: Sequence[Entry]) -> bool:
+    called: set[str] = set()
+    for entry in entries:
+        if isinstance(entry, Summary):
+            called.update(id for message in entry.pinned for id in _calls_of(message))
+            continue
+        for part in entry.parts:
+            if isinstance(part, ToolCallPart):
+                called.add(part.call_id)
+            elif isinstance(part, ToolResultPart) and part.call_id not in called:
+                return True
+    return False
 
 
 def _calls_of(message: Message) -> list[str]:

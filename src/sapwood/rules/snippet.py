@@ -23,6 +23,8 @@ _BLANKS = re.compile(r"\s*")
 _CONTROLS = r"\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069"
 _UNTIDY = re.compile(rf"[\s{_CONTROLS}]{{2,}}|[^\S ]|[{_CONTROLS}]")
 
+_LINES = {ord(char): " " for char in "\n\r\t"}
+
 Span = tuple[int, int]
 
 
@@ -40,11 +42,30 @@ def snippet(
 
     Without a match it is the beginning. `folded` is the folded text, when that is known already.
     """
+    if folded is None and len(terms) == 1:
+        quick = _quick(text, terms[0], width)
+        if quick is not None:
+            return quick
     source = fold_with_map(text, folded)
     spans = _spans(source, terms)
     first, last = _densest(spans, width)
     window = _window(source.text, first, last, width)
     return _render(source.text, window, _merged(spans, window, width))
+
+
+def _quick(text: str, term: Term, width: int) -> Snippet | None:
+    """Show a word that stands in the text as it was looked for, without folding all of it."""
+    word = term.words[0]
+    at = text.find(word) if len(term.words) == 1 else -1
+    if at < 0:
+        return None
+    window = _window(text, at, at + len(word), width)
+    source = fold_with_map(text[slice(*window)])
+    if source.offsets() is not None or source.text != text[slice(*window)]:
+        return None
+    start = window[0]
+    found = [(start + first, start + last) for first, last in occurrences(term, source.folded)]
+    return _render(text, window, found) if found else None
 
 
 def _spans(source: Folded, terms: Sequence[Term]) -> list[tuple[int, int, int]]:
@@ -55,7 +76,11 @@ def _spans(source: Folded, terms: Sequence[Term]) -> list[tuple[int, int, int]]:
         for start, end in islice(occurrences(term, source.folded), _MAX_SPANS)
     ]
     found.sort()
-    offsets = source.offsets
+    if len(source.text) == len(source.folded) and all(
+        source.is_same_at(start, end) for start, end, _ in found
+    ):
+        return found
+    offsets = source.offsets()
     if offsets is None:
         return found
     return [(offsets.start(start), offsets.end(end), index) for start, end, index in found]
@@ -146,6 +171,8 @@ def _render(text: str, window: Span, spans: Sequence[Span]) -> Snippet:
     before = ELLIPSIS if _blank_from(text, 0) < start else ""
     after = ELLIPSIS if _blank_from(text, end) < len(text) else ""
     plain = text[start:end]
+    if not plain.isprintable():
+        plain = plain.translate(_LINES)
     if plain.isprintable() and "  " not in plain:
         shift = len(before) - start - plain.startswith(" ")
         marks = [(first + shift, last + shift) for first, last in spans]

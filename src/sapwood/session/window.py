@@ -16,6 +16,8 @@ def without_parted(history: History) -> History:
     if not history.more:
         return history
     entries = drop_parted(history.entries)
+    if entries is history.entries:
+        return history
     lost = _only_in(history.entries, entries)
     mended = _only_in(entries, history.entries)
     size = history.bytes - _size(lost) + _size(mended)

@@ -13,6 +13,7 @@ from ..model import (
     NewMessage,
     NewOverlay,
     NewSession,
+    Part,
     Summary,
     TextPart,
 )
@@ -42,6 +43,11 @@ def say(
     )
 
 
+def say_parts(id: str | None, *parts: Part, role: str = "assistant") -> NewMessage:
+    """Write a message of several parts, or of one that is no text."""
+    return NewMessage(id=id, role=role, parts=[*parts])
+
+
 def fork_of(
     source: str, message: Any = None, *, id: str = "fork", detach: bool = False
 ) -> NewSession:
@@ -57,12 +63,13 @@ def cover(
     tokens: int | None = 1,
     leaf: str | None = None,
     snapshot: str | None = None,
+    summary: str | None = None,
 ) -> NewOverlay:
     """Write an overlay over a range; an end in angle brackets names an overlay."""
     return NewOverlay(
         first=ref(first),
         last=ref(last),
-        summary=f"from {first} to {last}",
+        summary=f"from {first} to {last}" if summary is None else summary,
         tokens=tokens,
         id=id,
         leaf=leaf,

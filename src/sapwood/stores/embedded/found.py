@@ -27,9 +27,9 @@ class Said(NamedTuple, Generic[S]):
     text: str
 
 
-def hit_of(said: Said[S], query: Query, score: float, folded: str) -> Hit:
-    """Tell of something that was found."""
-    shown, marks = snippet(said.text, terms(query), folded=folded)
+def hit_of(said: Said[S], terms: Sequence[Term], score: float, folded: str | None) -> Hit:
+    """Tell of something that was found; `folded` is its folded text, when that is known."""
+    shown, marks = snippet(said.text, terms, folded=folded)
     return Hit(
         session=said.session_id,
         entry=said.entry,

@@ -8,6 +8,7 @@ from ...model import EntryRef, Hits, Search
 from ...rules.codec import decode_body
 from ...rules.match import Facts, matches
 from ...rules.query import Query
+from ...rules.query import terms as terms_of
 from ...rules.relevance import scores
 from ...rules.text import fold, searchable
 from ...rules.tree import Place
@@ -35,9 +36,10 @@ class MemorySearches(Searches):
         terms = counted_terms(query)
         points = scores([counted(terms, folded) for _, folded in found])
         ranked = sorted(zip(points, found, strict=True), key=lambda it: -it[0])
+        wanted = terms_of(query)
         return Hits(
             hits=[
-                hit_of(said, query, score, folded)
+                hit_of(said, wanted, score, folded)
                 for score, (said, folded) in ranked[: search.limit]
             ],
             more=len(ranked) > search.limit,

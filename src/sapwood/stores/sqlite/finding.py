@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ...model import Hits
 from ...rules.match import is_said, matches
-from ...rules.query import Query
+from ...rules.query import Query, is_exact, terms
 from ...rules.relevance import scores
 from ...rules.text import fold
 from ..embedded.found import Said, counted, counted_terms, hit_of
@@ -26,7 +26,8 @@ class Finder:
         self._limit = limit
         self._terms = counted_terms(query)
         self._has_filters = any(branch.filters for branch in query.branches)
-        self._found: list[tuple[float, Said[int], str]] = []
+        self._is_exact = is_exact(query)
+        self._found: list[tuple[float, Said[int], str | None]] = []
 
     def find(self, unread: Ranges, batches: Iterator[list[Candidate]]) -> Hits:
         """Give the best matches of what the index does not know and of what it found."""
@@ -49,7 +50,7 @@ class Finder:
     def _read(self, ranges: Ranges) -> list[Candidate]:
         """Read ranges through; give what matches, the last first."""
         found = []
-        for pos, said in self._scope.within(ranges, Sieve(self.query)):
+        for pos, said in self._scope.read(ranges, Sieve(self.query)):
             folded = fold(said.text)
             if self._matches(said, folded):
                 found.append(Candidate(pos, counted(self._terms, folded)))
@@ -67,15 +68,19 @@ class Finder:
         for score, candidate in ranked:
             if len(self._found) > self._limit:
                 return
-            for _, said in self._scope.within([(candidate.pos, candidate.pos)]):
-                folded = fold(said.text)
-                if self._matches(said, folded):
-                    self._found.append((score, said, folded))
+            said = self._scope.at(candidate.pos)
+            if said is None:
+                continue
+            # The index knows what nobody wrote since: its word is enough where it can tell.
+            folded = None if self._is_exact else fold(said.text)
+            if folded is None or self._matches(said, folded):
+                self._found.append((score, said, folded))
 
     def _hits(self) -> Hits:
         best = sorted(self._found[: self._limit], key=lambda it: -it[0])
         more = len(self._found) > self._limit
-        hits = [hit_of(said, self.query, score, folded) for score, said, folded in best]
+        wanted = terms(self.query)
+        hits = [hit_of(said, wanted, score, folded) for score, said, folded in best]
         return Hits(hits=hits, more=more)
 
 

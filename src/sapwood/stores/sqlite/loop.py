@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from queue import SimpleQueue
@@ -25,42 +26,62 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Task = Callable[[], None]
+_Desk = SimpleQueue[Task | None]
 Work = Callable[[Unit], Any]
 
 READER_THREADS = 4
 
 
 class Workers:
-    """Threads that carry out tasks in the order given."""
+    """Threads that carry out tasks, begun in the order given.
+
+    A task goes to the thread that was last at work: what it needs is still warm there.
+    """
 
     def __init__(self, name: str, count: int) -> None:
-        self._tasks: SimpleQueue[Task | None] = SimpleQueue()
         self._guard = threading.Lock()
+        self._waiting: deque[Task] = deque()
         self._is_stopped = False
-        self._threads = [
-            threading.Thread(target=self._serve, name=name, daemon=True) for _ in range(count)
-        ]
-        for thread in self._threads:
-            thread.start()
+        self._idle: list[_Desk] = [SimpleQueue() for _ in range(count)]
+        for desk in self._idle:
+            threading.Thread(target=self._serve, args=(desk,), name=name, daemon=True).start()
 
     def give(self, task: Task) -> None:
         """Hand over a task; after the end it is run at once, and finds the store closed."""
         with self._guard:
-            if not self._is_stopped:
-                self._tasks.put(task)
-                return
-        task()
-
-    def _serve(self) -> None:
-        while (task := self._tasks.get()) is not None:
+            is_stopped = self._is_stopped
+            desk = self._idle.pop() if self._idle and not is_stopped else None
+            if desk is None and not is_stopped:
+                self._waiting.append(task)
+        if desk is not None:
+            desk.put(task)
+        elif is_stopped:
             task()
+
+    def _serve(self, desk: _Desk) -> None:
+        while (task := desk.get()) is not None:
+            while task is not None:
+                task()
+                task = self._next(desk)
+
+    def _next(self, desk: _Desk) -> Task | None:
+        """Give the next task that waits; without one, the thread is idle, or at its end."""
+        with self._guard:
+            if self._waiting:
+                return self._waiting.popleft()
+            if self._is_stopped:
+                desk.put(None)
+            else:
+                self._idle.append(desk)
+            return None
 
     def stop(self) -> None:
         """End the threads after what was given to them."""
         with self._guard:
             self._is_stopped = True
-            for _ in self._threads:
-                self._tasks.put(None)
+            idle, self._idle = self._idle, []
+        for desk in idle:
+            desk.put(None)
 
 
 class AsyncSqliteRunner(AsyncRunner):

@@ -84,8 +84,10 @@ class _Window:
         rest = _NO_LIMIT if limit is None else limit - len(self.entries) + 1
         sql = _BACKWARDS if self._query.backwards else _FORWARDS
         args = (*bounds(clipped), rest)
-        if limit is None and self._query.max_bytes is None:
-            self._take_all(self._tx.rows(sql, args))
+        if self._query.max_bytes is None:
+            rows = self._tx.rows(sql, args)
+            self.more = limit is not None and len(rows) == rest
+            self._take_all(rows[:-1] if self.more else rows)
             return
         for row in self._rows_in_pages(sql, args):
             if not self._has_room(len(row[-1])):

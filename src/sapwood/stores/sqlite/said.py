@@ -26,9 +26,7 @@ _MESSAGE = (
     " WHERE m.pos = ? AND m.body IS NOT NULL"
 )
 _BODIES = "SELECT pos, body FROM message WHERE pos BETWEEN ? AND ? AND body IS NOT NULL"
-_SUMMARIES = (
-    "SELECT number, id, last, created_at, summary FROM overlay WHERE number BETWEEN ? AND ?"
-)
+_SUMMARY = "SELECT number, id, last, created_at, summary FROM overlay WHERE number = ?"
 _HEIRS = (
     "SELECT s.number, s.id, s.fork, s.owner FROM inherited i JOIN session s ON s.number = i.session"
     " WHERE i.home = ? ORDER BY s.number"
@@ -76,22 +74,25 @@ class Scope:
         ranges = [whole_segment(number) for (number,) in segments]
         return [*ranges, *((-number, -number) for (number,) in overlays)]
 
-    def within(
-        self, ranges: Iterable[tuple[int, int]], sieve: Sieve | None = None
-    ) -> Iterator[Located]:
-        """Give what was said in ranges of positions, as far as it is in scope."""
+    def read(self, ranges: Iterable[tuple[int, int]], sieve: Sieve) -> Iterator[Located]:
+        """Read ranges of positions through; give what is in scope and not sifted out."""
         for first, last in ranges:
-            if first < 0:
-                for row in self._tx.rows(_SUMMARIES, (-last, -first)):
-                    yield from self._summary(*row)
-            else:
-                for pos in [first] if first == last else self._sifted(first, last, sieve):
-                    for row in self._tx.rows(_MESSAGE, (pos,)):
-                        yield from self._message(*row)
+            found = range(first, last + 1) if first < 0 else self._sifted(first, last, sieve)
+            for pos in found:
+                said = self.at(pos)
+                if said is not None:
+                    yield pos, said
 
-    def _sifted(self, first: int, last: int, sieve: Sieve | None) -> Iterator[int]:
+    def _sifted(self, first: int, last: int, sieve: Sieve) -> Iterator[int]:
         bodies = self._tx.raw.execute(_BODIES, (first, last))
-        return (pos for pos, body in bodies if sieve is None or sieve.may_match(body))
+        return (pos for pos, body in bodies if sieve.may_match(body))
+
+    def at(self, pos: int) -> Said[int] | None:
+        """Give what stands at a position now; None when that is nothing, or not in scope."""
+        row = self._tx.row(_SUMMARY if pos < 0 else _MESSAGE, (abs(pos),))
+        if row is None:
+            return None
+        return self._summary(*row) if pos < 0 else self._message(*row)
 
     def _message(
         self,
@@ -104,20 +105,20 @@ class Scope:
         number: int | None,
         session: str | None,
         owner: int | None,
-    ) -> Iterator[Located]:
+    ) -> Said[int] | None:
         if session is None or number is None:
             number, session, owner = self._heir(pos, home)
         if owner != self._owner or session is None or number is None:
-            return
+            return None
         if self._session is not None and not is_seen(self._tx, self._session, pos, home):
-            return
+            return None
         try:
             text = searchable(decode_body(body, id).parts)
         except StoreCorruptError:
             # Whoever reads the message is told; the others are still to be found.
-            return
+            return None
         entry = EntryRef(kind="message", id=id)
-        yield pos, Said(number, session, entry, role, public(pos), created_at, text)
+        return Said(number, session, entry, role, public(pos), created_at, text)
 
     def _heir(self, pos: int, home: int) -> tuple[int | None, str | None, int | None]:
         """Give the oldest session that stands on a message whose own is gone."""
@@ -129,7 +130,7 @@ class Scope:
 
     def _summary(
         self, number: int, id: str, last: int, created_at: int, summary: str
-    ) -> Iterator[Located]:
+    ) -> Said[int] | None:
         """Give a summary through the oldest session in scope that has it in force."""
         only = None if self._session is None else self._session.number
         found = self._tx.row(
@@ -138,12 +139,11 @@ class Scope:
             " ORDER BY s.number",
             (number, self._owner, only),
         )
-        if found is not None:
-            entry = EntryRef(kind="overlay", id=id)
-            where = public(last)
-            number_of_session, session = found
-            said = Said(number_of_session, session, entry, SUMMARY_ROLE, where, created_at, summary)
-            yield -number, said
+        if found is None:
+            return None
+        entry = EntryRef(kind="overlay", id=id)
+        session: tuple[int, str] = found
+        return Said(*session, entry, SUMMARY_ROLE, public(last), created_at, summary)
 
     def facts(self, said: Said[int]) -> Facts:
         """Give what the filters of a query ask of it."""

@@ -20,6 +20,14 @@ from .overlays import AsyncOverlayContract, AsyncOverlayForkContract, AsyncPinCo
 from .owners import AsyncOwnerContract
 from .reading import AsyncReadContract, AsyncTreeContract, AsyncWindowContract
 from .roundtrip import AsyncRoundTripContract
+from .search import AsyncSearchContract, AsyncSummarySearchContract
+from .search_query import AsyncFilterContract, AsyncHitContract, AsyncQueryContract
+from .search_scope import (
+    AsyncForkSearchContract,
+    AsyncGoneSearchContract,
+    AsyncOwnerSearchContract,
+    AsyncSearchScopeContract,
+)
 from .sessions import AsyncSessionContract
 from .usage import AsyncStatisticsContract, AsyncUsageContract
 
@@ -45,6 +53,15 @@ class AsyncStoreContract(
     AsyncSnapshotContract,
     AsyncLeaseContract,
     AsyncDocumentContract,
+    AsyncSearchContract,
+    AsyncSummarySearchContract,
+    AsyncSearchScopeContract,
+    AsyncForkSearchContract,
+    AsyncGoneSearchContract,
+    AsyncOwnerSearchContract,
+    AsyncQueryContract,
+    AsyncFilterContract,
+    AsyncHitContract,
     AsyncUsageContract,
     AsyncStatisticsContract,
     AsyncFeedContract,

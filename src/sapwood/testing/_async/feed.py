@@ -136,7 +136,7 @@ class AsyncFeedContract(AsyncContractBase):
         again = await store.changes(ADA, after=page.cursor, reader="indexer")
         assert written(again.changes) == ["append s m2"]
 
-    async def test_rule_15_a_cursor_that_is_none_of_ours_is_refused(
+    async def test_rule_15_a_feeds_cursor_that_is_none_of_ours_is_refused(
         self, store: AsyncStore
     ) -> None:
         for cursor in ("x", "é", "-", "null"):

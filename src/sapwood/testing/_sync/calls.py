@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from ...model import Fence, Read, SessionPatch, Usage
+from ...model import Fence, Read, Search, SessionPatch, Usage
 from ...store import Store
 from ..makers import ADA, cover, fork_of, say
 from ..twin import Call
@@ -38,6 +38,7 @@ SESSION_CALLS: dict[str, Call] = {
     "put_document": lambda s, o, n: s.put_document(o, "k", b"taken", session=n),
     "delete_document": lambda s, o, n: s.delete_document(o, "k", session=n),
     "list_documents": lambda s, o, n: s.list_documents(o, session=n),
+    "search": lambda s, o, n: s.search(o, Search(text="m1", session=n)),
     "add_usage": lambda s, o, n: s.add_usage(o, n, Usage(id="u2", input_tokens=9)),
     "total_usage": lambda s, o, n: s.total_usage(o, n),
 }

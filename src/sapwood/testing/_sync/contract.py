@@ -22,6 +22,14 @@ from .overlays import OverlayContract, OverlayForkContract, PinContract
 from .owners import OwnerContract
 from .reading import ReadContract, TreeContract, WindowContract
 from .roundtrip import RoundTripContract
+from .search import SearchContract, SummarySearchContract
+from .search_query import FilterContract, HitContract, QueryContract
+from .search_scope import (
+    ForkSearchContract,
+    GoneSearchContract,
+    OwnerSearchContract,
+    SearchScopeContract,
+)
 from .sessions import SessionContract
 from .usage import StatisticsContract, UsageContract
 
@@ -47,6 +55,15 @@ class StoreContract(
     SnapshotContract,
     LeaseContract,
     DocumentContract,
+    SearchContract,
+    SummarySearchContract,
+    SearchScopeContract,
+    ForkSearchContract,
+    GoneSearchContract,
+    OwnerSearchContract,
+    QueryContract,
+    FilterContract,
+    HitContract,
     UsageContract,
     StatisticsContract,
     FeedContract,

@@ -136,7 +136,7 @@ class FeedContract(ContractBase):
         again = store.changes(ADA, after=page.cursor, reader="indexer")
         assert written(again.changes) == ["append s m2"]
 
-    def test_rule_15_a_cursor_that_is_none_of_ours_is_refused(self, store: Store) -> None:
+    def test_rule_15_a_feeds_cursor_that_is_none_of_ours_is_refused(self, store: Store) -> None:
         for cursor in ("x", "é", "-", "null"):
             with pytest.raises((UsageError, NotFoundError)):
                 store.changes(ADA, after=cursor)

@@ -7,12 +7,12 @@ from typing import Any, TypeVar
 
 from hypothesis.stateful import RuleBasedStateMachine, invariant
 
-from ...model import ChangeKind, NewMessage, NewSession, Read, SessionRecord
+from ...model import ChangeKind, NewMessage, NewSession, Read, Search, SessionRecord
 from ..clock import ManualClock
 from ..counts import COUNTS
 from ..makers import ADA
-from ..oracle import Oracle, Refused, Session
-from .compare import Comparison, Places, name
+from ..oracle import FOUND_BY, Oracle, Refused, Session, found_by
+from .compare import Comparison, Places, compare_hits, name
 from .draws import NAMES, Draws
 from .driver import Driver, Place
 
@@ -54,6 +54,7 @@ class MachineBase(RuleBasedStateMachine):
             self.driver.call("settle")
             self.oracle.settle()
             self.every_session_is_as_the_oracle_says()
+            self._compare_all_searches()
             assert self.driver.check() == []
             self._compare_feed()
         finally:
@@ -102,6 +103,18 @@ class MachineBase(RuleBasedStateMachine):
         assert [message.id for message in appended.messages] == [node.id for node in nodes]
         for node, message in zip(nodes, appended.messages, strict=True):
             Comparison(self.places, found).message(node, message)
+
+    def search_both(self, text: str, session: str | None) -> None:
+        COUNTS[f"searches of the state machine, {type(self).subject}"] += 1
+        search = Search(text=text, session=session, limit=1_000)
+        done = self.do("search", search, expect=lambda: found_by(self.oracle, text, session))
+        if done is not None:
+            compare_hits(*done)
+
+    def _compare_all_searches(self) -> None:
+        for text in (*FOUND_BY, "says", "summary"):
+            for session in (None, *self.oracle.sessions):
+                self.search_both(text, session)
 
     def _compare(self, session: Session, record: SessionRecord) -> None:
         compare = Comparison(self.places, session)

@@ -9,6 +9,7 @@ from ...model import (
     ROOT,
     Entry,
     History,
+    Hits,
     Leaf,
     Message,
     Overlay,
@@ -17,7 +18,7 @@ from ...model import (
     SessionRecord,
     Summary,
 )
-from ..oracle import Cover, Node, Session, Shown
+from ..oracle import Cover, Found, Node, Session, Shown
 
 
 class Places:
@@ -44,6 +45,20 @@ class Places:
 def name(node: Node | None) -> str | Root:
     """Give a node's id, or the root."""
     return ROOT if node is None else node.id
+
+
+def compare_hits(expected: set[Found], hits: Hits) -> None:
+    """Compare what was found, which may come in any order but only once."""
+    found = [
+        Found(hit.session, hit.entry.kind, hit.entry.id, hit.role, hit.created_us, hit.position)
+        for hit in hits.hits
+    ]
+    assert set(found) == expected
+    assert len(found) == len(expected)
+    assert not hits.more
+    assert all(hit.marks for hit in hits.hits)
+    scores = [hit.score for hit in hits.hits]
+    assert scores == sorted(scores, reverse=True)
 
 
 class Comparison:

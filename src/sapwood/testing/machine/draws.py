@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ...model import ROOT, EntryRef, NewMessage, NewOverlay, Root
 from ..makers import say
-from ..oracle import Node, Oracle, Session, Shown
+from ..oracle import FOUND_BY, VOCABULARY, Node, Oracle, Session, Shown
 
 NAMES = [f"s{n}" for n in range(6)]
 """All the sessions that there may be."""
@@ -69,8 +69,15 @@ class Draws:
         role = ("user", "assistant", "tool")[len(id) % 3]
         metadata = {"n": variant} if variant else {}
         said = data.draw(st.integers(0, 10**16), label="time") if variant else None
-        text = f"{id} says {variant}"
-        return say(id, text, role=role, tokens=tokens, metadata=metadata, created_us=said)
+        words = _words(id, variant)
+        return say(
+            id,
+            f"{id} says {variant} {words}",
+            role=role,
+            tokens=tokens,
+            metadata=metadata,
+            created_us=said,
+        )
 
     def batch(self, data: st.DataObject, session: str) -> list[NewMessage]:
         """Draw a batch: new ids, known ones, or known ones and then new ones."""
@@ -110,7 +117,7 @@ class Draws:
         return NewOverlay(
             first=first,
             last=last,
-            summary="summary",
+            summary=f"summary of {data.draw(st.sampled_from(VOCABULARY), label='said')}",
             tokens=data.draw(st.integers(0, 9), label="tokens"),
             leaf=leaf,
             id=self._overlay_id(data, found),
@@ -133,6 +140,18 @@ class Draws:
         if taken and self.rarely(data, "a taken id"):
             return data.draw(st.sampled_from(taken))
         return self.fresh("o")
+
+    def query(self, data: st.DataObject) -> str:
+        """Draw a word to search for: nearly always one that is said somewhere."""
+        said = [*FOUND_BY, "says", "summary", *self.ids[-12:], "nothing"]
+        return data.draw(st.sampled_from(said), label="query")
+
+
+def _words(id: str, variant: int) -> str:
+    """Give two words that depend on the id, so that a repeated append says the same."""
+    n = sum(map(ord, id))
+    count = len(VOCABULARY)
+    return f"{VOCABULARY[n % count]} {VOCABULARY[(n // 3 + 2 * variant) % count]}"
 
 
 class _Quiet:

@@ -213,6 +213,11 @@ class StoreMachine(MachineBase):
             documents=sum(session.pins is not None for session in sessions),
         )
 
+    @rule(data=st.data(), everywhere=st.booleans())
+    def search(self, data: st.DataObject, everywhere: bool) -> None:
+        session = None if everywhere else self.draws.session(data)
+        self.search_both(self.draws.query(data), session)
+
     @precondition(lambda self: Capability.DURABLE in self.driver.store.capabilities)
     @rule()
     def reopen(self) -> None:

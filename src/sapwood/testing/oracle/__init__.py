@@ -5,6 +5,20 @@ Messages point to their parents, and every question is answered by a walk.
 
 from .node import Cover, Home, Node, path_to
 from .oracle import Oracle, Refused
+from .searching import FOUND_BY, VOCABULARY, Found, found_by
 from .session import Session, Shown
 
-__all__ = ["Cover", "Home", "Node", "Oracle", "Refused", "Session", "Shown", "path_to"]
+__all__ = [
+    "FOUND_BY",
+    "VOCABULARY",
+    "Cover",
+    "Found",
+    "Home",
+    "Node",
+    "Oracle",
+    "Refused",
+    "Session",
+    "Shown",
+    "found_by",
+    "path_to",
+]

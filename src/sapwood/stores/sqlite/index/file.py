@@ -39,6 +39,11 @@ class Mark(NamedTuple):
 
 START = Mark(0, 0, 0)
 
+_PLACE_IN_FEED = (
+    "SELECT d.value, t.value, c.at, c.first FROM sequence d JOIN sequence t"
+    " LEFT JOIN change c ON c.seq = ? WHERE d.name = 'database' AND t.name = 'trimmed'"
+)
+
 
 def index_path(database: str) -> str:
     """Name the index of a database."""
@@ -97,19 +102,16 @@ def read_mark(index: Connection, main: Connection) -> Mark | None:
     then nothing in it counts.
     """
     state = read_state(index)
-    if "seq" not in state or state.get("database") != database_number(main):
+    if "seq" not in state:
         return None
     mark = Mark(state["seq"], state["at"], state["first"])
-    return mark if _is_in_feed(main, mark) else None
-
-
-def _is_in_feed(main: Connection, mark: Mark) -> bool:
-    found = main.row("SELECT at, first FROM change WHERE seq = ?", (mark.seq,))
-    if found is not None:
+    database, trimmed, at, first = main.row(_PLACE_IN_FEED, (mark.seq,))
+    if state.get("database") != database:
+        return None
+    if at is not None:
         # A copy of the database that was put back has other changes under the same numbers.
-        return bool(found == (mark.at, mark.first))
-    trimmed: int = main.value("SELECT value FROM sequence WHERE name = 'trimmed'")
-    return trimmed == mark.seq or (mark == START and not trimmed)
+        return mark if (at, first) == (mark.at, mark.first) else None
+    return mark if trimmed == mark.seq or (mark == START and not trimmed) else None
 
 
 def newest_mark(main: Connection) -> Mark:

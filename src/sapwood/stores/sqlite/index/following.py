@@ -80,7 +80,7 @@ class Follower:
         if "scanned" not in state or state.get("database") != database_number(self._main):
             self._begin()
             state = read_state(self._index)
-        owners = _Owners(self._main)
+        owners = Owners(self._main)
         rows = self._main.rows(
             "SELECT pos, home, body FROM message WHERE pos > ? ORDER BY pos LIMIT ?",
             (state["scanned"], most),
@@ -115,14 +115,14 @@ class Follower:
         self._index.run("DELETE FROM state WHERE name <> 'database'", ())
         self._keep(Mark(state["from_seq"], state["from_at"], state["from_first"]))
 
-    def _summaries(self, owners: _Owners) -> Iterator[Text]:
+    def _summaries(self, owners: Owners) -> Iterator[Text]:
         for number, tree, summary in self._main.rows("SELECT number, tree, summary FROM overlay"):
             owner = owners.of_tree(tree)
             if owner is not None:
                 yield summary_text(owner, number, summary)
 
 
-class _Owners:
+class Owners:
     """Whose the messages are; of a session that is gone, whose the forks are that stand on it."""
 
     def __init__(self, main: Connection) -> None:
@@ -130,6 +130,7 @@ class _Owners:
         self._known: dict[int, int | None] = {}
 
     def of_home(self, home: int) -> int | None:
+        """Give the owner of what a session wrote; None when nobody sees it any more."""
         if home not in self._known:
             self._known[home] = self._main.value(
                 "SELECT owner FROM session WHERE home = ?1 UNION ALL"
@@ -140,6 +141,7 @@ class _Owners:
         return self._known[home]
 
     def of_tree(self, tree: int) -> int | None:
+        """Give the owner of a tree."""
         owner: int | None = self._main.value(
             "SELECT owner FROM session WHERE tree = ? LIMIT 1", (tree,)
         )

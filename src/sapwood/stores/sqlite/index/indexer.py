@@ -12,6 +12,7 @@ import apsw
 
 from ..connection import POLL_S, Connection
 from ..failure import translate
+from .checking import reset_index
 from .file import newest_mark, open_index_reader, open_index_writer, read_mark
 from .following import Follower
 
@@ -108,6 +109,14 @@ class Indexer:
         with _Open(self._path, self._open_main, self._clock, self._patience_s) as follower:
             while follower.step():
                 continue
+
+    def rebuild(self) -> None:
+        """Make the index anew from what is stored."""
+        try:
+            reset_index(self._path, self._clock, self._patience_s)
+            self._catch_up()
+        except apsw.Error as error:
+            raise translate(error, self._path) from error
 
     def forget(self) -> None:
         """Leave nothing of removed entries in the index's files."""

@@ -24,6 +24,7 @@ class IndexReader:
         self._clock = clock
         self._index: Connection | None = None
         self._file: tuple[int, int] | None = None
+        self._is_ours = False
 
     @contextmanager
     def open(self) -> Iterator[Connection | None]:
@@ -52,9 +53,8 @@ class IndexReader:
             self._index = open_index_reader(self._path, self._clock, POLL_S)
             if self._index is not None:
                 self._index.raw.register_fts5_function("tally", tally)
-        if self._index is not None and self._index.value("PRAGMA user_version") != FORMAT:
-            return None
-        return self._index
+                self._is_ours = self._index.value("PRAGMA user_version") == FORMAT
+        return self._index if self._is_ours else None
 
     def _give_up(self) -> None:
         logger.warning("%s cannot be used: searching without it", self._path)

@@ -1,0 +1,78 @@
+"""Whether an index is sound and says what the database says, and making it anew when not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import apsw
+
+from ....model import Problem
+from ..connection import Connection
+from .file import FORMAT, index_path, open_index_reader, open_index_writer, read_mark
+from .following import Owners
+
+_FILES = ("", "-wal", "-shm")
+_LIVE = "SELECT pos, home FROM message WHERE body IS NOT NULL"
+
+
+def index_problems(main: Connection, clock: Callable[[], int], patience_s: float) -> list[Problem]:
+    """Look for damage in the index, and for entries too many or too few; change nothing.
+
+    That there is none, or that it is behind, is no problem: it will be made, or follow.
+    """
+    path = index_path(main.raw.filename)
+    try:
+        index = open_index_reader(path, clock, patience_s)
+        if index is None:
+            return []
+        with closing(index), index.snapshot():
+            return [Problem(kind="index", where=path, what=what) for what in _faults(index, main)]
+    except apsw.Error as error:
+        return [Problem(kind="index", where=path, what=f"it cannot be read: {error}")]
+
+
+def _faults(index: Connection, main: Connection) -> Iterator[str]:
+    damage = [what for (what,) in index.rows("PRAGMA integrity_check") if what != "ok"]
+    if damage:
+        yield from damage
+        return
+    if index.value("PRAGMA user_version") != FORMAT or read_mark(index, main) is None:
+        # It is another version's or another database's, or not complete: nothing in it is used.
+        return
+    yield from _wrong_entries(index, main)
+
+
+def _wrong_entries(index: Connection, main: Connection) -> Iterator[str]:
+    mark = read_mark(index, main)
+    assert mark is not None
+    fresh = _touched_since(main, mark.seq)
+    entries = {pos for (pos,) in index.rows("SELECT pos FROM entry WHERE pos > 0")}
+    owners = Owners(main)
+    live = main.rows(_LIVE)
+    seen = {pos for pos, home in live if owners.of_home(home) is not None}
+    missing, left = seen - entries - fresh, entries - {pos for pos, _ in live} - fresh
+    if missing:
+        yield f"{len(missing)} messages are not in it"
+    if left:
+        yield f"{len(left)} messages that are gone are still in it"
+
+
+def _touched_since(main: Connection, seq: int) -> set[int]:
+    ranges = main.rows("SELECT first, last FROM change WHERE seq > ? AND first > 0", (seq,))
+    return {pos for first, last in ranges for pos in range(first, last + 1)}
+
+
+def reset_index(path: str, clock: Callable[[], int], patience_s: float) -> None:
+    """Empty the index; a damaged one is removed."""
+    try:
+        with closing(open_index_writer(path, clock, patience_s)) as index:
+            if index.value("PRAGMA integrity_check") == "ok":
+                index.run("DELETE FROM state", ())
+                return
+    except (apsw.CorruptError, apsw.NotADBError, apsw.SQLError, apsw.IOError):
+        # There is nothing in it that could not be read from the database.
+        pass
+    for suffix in _FILES:
+        Path(f"{path}{suffix}").unlink(missing_ok=True)
