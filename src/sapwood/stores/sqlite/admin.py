@@ -13,10 +13,13 @@ from ...model import Health, Problem
 from ...rules.codec import decode_body
 from ...rules.tree import extend_lineage
 from .connection import Connection
+from .index.checking import index_problems
 from .lookup import SESSION_COLUMNS, SessionRow
 from .position import unpack_lineage, unpack_place
 from .repair import FORCE_FAULTS, WRONG_SUMS, repair
 from .sums import context_at
+
+INDEX_PATIENCE_S = 1.0
 
 
 class SqliteAdmin:
@@ -63,7 +66,12 @@ class SqliteAdmin:
             self._sums(),
             self._overlays(),
             self._sessions(),
+            iter(self.index_problems()),
         )
+
+    def index_problems(self) -> list[Problem]:
+        """Look for what is wrong with the search index."""
+        return index_problems(self._tx, self._tx.clock, INDEX_PATIENCE_S)
 
     def repair(self) -> None:
         """Rebuild what is derived."""
