@@ -13,6 +13,7 @@ from ...model import Health, Problem
 from ...rules.codec import decode_body
 from ...rules.tree import extend_lineage
 from .connection import Connection
+from .index.checking import index_problems
 from .lookup import SESSION_COLUMNS, SessionRow
 from .position import unpack_lineage, unpack_place
 from .repair import FORCE_FAULTS, WRONG_SUMS, repair
@@ -52,6 +53,7 @@ class SqliteAdmin:
             if not problems:
                 for found in self._contents():
                     problems += found
+                problems += index_problems(self._tx)
         except (apsw.CorruptError, StoreCorruptError) as error:
             problems.append(Problem(kind="file", where="database", what=str(error)))
         return problems

@@ -143,6 +143,11 @@ class Database(Runner):
         # Opening has migrated it.
         return self.read(lambda unit: unit.admin.schema_version())
 
+    def repair(self) -> None:
+        """Rebuild what is derived, the search index too."""
+        self.write(lambda unit: unit.admin.repair())
+        self._indexer.rebuild()
+
     def backup(self, path: Path, replace: bool, progress: Progress | None) -> None:
         self.refuse_if_closed()
         try:

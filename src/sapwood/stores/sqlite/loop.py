@@ -119,6 +119,10 @@ class AsyncSqliteRunner(AsyncRunner):
         self._refuse_if_closed()
         return await self._hop(self._readers, self._database.migrate)
 
+    async def repair(self) -> None:
+        self._refuse_if_closed()
+        await self._hop(self._readers, self._database.repair)
+
     async def backup(self, path: Path, replace: bool, progress: Progress | None) -> None:
         self._refuse_if_closed()
         await self._hop(self._readers, lambda: self._database.backup(path, replace, progress))

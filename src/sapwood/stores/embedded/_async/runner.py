@@ -37,6 +37,10 @@ class AsyncRunner(ABC):
     async def migrate(self) -> int:
         """Bring the schema up to date; give its version."""
 
+    async def repair(self) -> None:
+        """Rebuild what is derived."""
+        await self.write(lambda unit: unit.admin.repair())
+
     async def backup(self, path: Path, replace: bool, progress: Progress | None) -> None:
         """Copy what is stored into a file."""
         raise UnsupportedOperationError(

@@ -282,7 +282,7 @@ class AsyncEmbeddedAdmin(AsyncStoreAdmin):
         return await self._runner.read(lambda unit: unit.admin.check())
 
     async def repair(self) -> list[Problem]:
-        await self._runner.write(lambda unit: unit.admin.repair())
+        await self._runner.repair()
         return await self.check()
 
     async def backup(

@@ -39,6 +39,10 @@ class Runner(ABC):
     def migrate(self) -> int:
         """Bring the schema up to date; give its version."""
 
+    def repair(self) -> None:
+        """Rebuild what is derived."""
+        self.write(lambda unit: unit.admin.repair())
+
     def backup(self, path: Path, replace: bool, progress: Progress | None) -> None:
         """Copy what is stored into a file."""
         raise UnsupportedOperationError(

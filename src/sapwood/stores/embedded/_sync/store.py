@@ -276,7 +276,7 @@ class EmbeddedAdmin(StoreAdmin):
         return self._runner.read(lambda unit: unit.admin.check())
 
     def repair(self) -> list[Problem]:
-        self._runner.write(lambda unit: unit.admin.repair())
+        self._runner.repair()
         return self.check()
 
     def backup(
