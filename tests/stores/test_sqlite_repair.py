@@ -13,7 +13,7 @@ import apsw
 import pytest
 
 from sapwood.errors import StoreCorruptError
-from sapwood.model import NewSession, Read, Search
+from sapwood.model import NewSession, Read
 from sapwood.rules.ids import IdMaker
 from sapwood.stores.sqlite import SqliteStore
 from sapwood.testing.makers import ADA, cover, fork_of, say, shown
@@ -131,22 +131,3 @@ def test_a_tip_that_is_missing_stays_a_problem(path: Path) -> None:
     damage(path, "UPDATE session SET tip = 5 << 40, grows = 0 WHERE id = 's'")
     with opened(path) as store:
         assert [problem.what for problem in store.admin.repair()] == ["its tip is missing"]
-
-
-INDEX_DAMAGES = {
-    "entries too few": lambda path: damage(path, "DELETE FROM entry WHERE pos > 0"),
-    "entries too many": lambda path: damage(path, "INSERT INTO entry (pos) VALUES (999)"),
-    "no database": lambda path: path.write_bytes(b"no database at all " * 1_000),
-}
-
-
-@pytest.mark.parametrize("name", INDEX_DAMAGES)
-def test_a_search_index_that_is_wrong_is_made_anew(name: str, path: Path) -> None:
-    with opened(path) as store:
-        store.settle()
-    INDEX_DAMAGES[name](Path(f"{path}-search"))
-    with opened(path) as store:
-        assert {problem.kind for problem in store.admin.check()} == {"index"}
-        assert store.admin.repair() == []
-        hits = store.search(ADA, Search(text="changed")).hits
-        assert [hit.entry.id for hit in hits] == ["m3"]

@@ -19,8 +19,6 @@ from .position import unpack_lineage, unpack_place
 from .repair import FORCE_FAULTS, WRONG_SUMS, repair
 from .sums import context_at
 
-INDEX_PATIENCE_S = 1.0
-
 
 class SqliteAdmin:
     """Work on the store as a whole."""
@@ -55,6 +53,7 @@ class SqliteAdmin:
             if not problems:
                 for found in self._contents():
                     problems += found
+                problems += index_problems(self._tx)
         except (apsw.CorruptError, StoreCorruptError) as error:
             problems.append(Problem(kind="file", where="database", what=str(error)))
         return problems
@@ -66,12 +65,7 @@ class SqliteAdmin:
             self._sums(),
             self._overlays(),
             self._sessions(),
-            iter(self.index_problems()),
         )
-
-    def index_problems(self) -> list[Problem]:
-        """Look for what is wrong with the search index."""
-        return index_problems(self._tx, self._tx.clock, INDEX_PATIENCE_S)
 
     def repair(self) -> None:
         """Rebuild what is derived."""

@@ -144,11 +144,9 @@ class Database(Runner):
         return self.read(lambda unit: unit.admin.schema_version())
 
     def repair(self) -> None:
-        self._refuse_writing()
-        self._writer.write(lambda unit: unit.admin.repair())
-        # The index is a file of its own, and follows what is committed.
-        if self._readers.read(lambda unit: unit.admin.index_problems()):
-            self._indexer.rebuild()
+        """Rebuild what is derived, the search index too."""
+        self.write(lambda unit: unit.admin.repair())
+        self._indexer.rebuild()
 
     def backup(self, path: Path, replace: bool, progress: Progress | None) -> None:
         self.refuse_if_closed()
