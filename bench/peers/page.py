@@ -13,7 +13,7 @@ OURS = "sapwood"
 Row = dict[str, Any]
 
 _HEAD = (
-    "| package | durability | package | sapwood | raw | package to raw | sapwood to raw | ahead |"
+    "| package | durability | its figure | sapwood | raw | its to raw | sapwood to raw | ahead |"
 )
 _RULE = "|---|---|--:|--:|--:|--:|--:|---|"
 

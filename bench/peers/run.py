@@ -96,7 +96,7 @@ class Run:
         self.sides.append(
             {
                 "name": peer.name,
-                "version": version(peer.package),
+                "version": f"{peer.package} {version(peer.package)}",
                 "durability": str(contest.settings),
                 "ours": ours,
                 "how": peer.how,
