@@ -25,8 +25,8 @@ def command(context: click.Context, is_repairing: bool) -> int:
     """Look for damage and for figures that are wrong.
 
     The whole store is looked at, of all owners: the file, every message, the counters and sums,
-    and the search index. It ends with exit code 10 when something is wrong. With --repair what is derived is rebuilt,
-    and what is still wrong is told; what was said is never touched.
+    and the search index. It ends with exit code 10 when something is wrong. With --repair what is
+    derived is rebuilt, and what is still wrong is told; what was said is never touched.
 
     \b
     Example:
