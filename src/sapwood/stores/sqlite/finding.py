@@ -34,9 +34,10 @@ class Finder:
         read = self._read(unread)
         starts = [first for first, _ in unread]
         for batch in batches:
-            # What was read through already is not asked of the index again.
-            known = [it for it in batch if not _is_in(it.pos, unread, starts)]
-            self._take_best(read + known)
+            if unread:
+                # What was read through already is not asked of the index again.
+                batch = [it for it in batch if not _is_in(it.pos, unread, starts)]
+            self._take_best(read + batch)
             read = []
             if len(self._found) > self._limit:
                 break
@@ -64,11 +65,10 @@ class Finder:
     def _take_best(self, pool: list[Candidate]) -> None:
         """Look at candidates, the best first, until there is one more than asked for."""
         points = scores([it.counted for it in pool])
-        ranked = sorted(zip(points, pool, strict=True), key=lambda it: -it[0])
-        for score, candidate in ranked:
+        for number in sorted(range(len(pool)), key=points.__getitem__, reverse=True):
             if len(self._found) > self._limit:
                 return
-            said = self._scope.at(candidate.pos)
+            score, said = points[number], self._scope.at(pool[number].pos)
             if said is None:
                 continue
             # Words that stand in the text as they were looked for need no folding to be seen.
