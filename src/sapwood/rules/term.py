@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
@@ -83,6 +84,7 @@ def _follow(words: list[str], folded: str, at: int, open_end: bool) -> int | Non
     return at
 
 
+@lru_cache(maxsize=256)
 def indexed(term: Term) -> Indexed:
     """Give the tokens that every text with this term has, one after the other."""
     text = " ".join(term.words)

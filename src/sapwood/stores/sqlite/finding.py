@@ -65,16 +65,21 @@ class Finder:
     def _take_best(self, pool: list[Candidate]) -> None:
         """Look at candidates, the best first, until there is one more than asked for."""
         points = scores([it.counted for it in pool])
-        for number in sorted(range(len(pool)), key=points.__getitem__, reverse=True):
-            if len(self._found) > self._limit:
-                return
-            score, said = points[number], self._scope.at(pool[number].pos)
-            if said is None:
-                continue
-            # Words that stand in the text as they were looked for need no folding to be seen.
-            folded = None if self._stands_in(said.text) else fold(said.text)
-            if folded is None or self._matches(said, folded):
-                self._found.append((score, said, folded))
+        ranked = sorted(range(len(pool)), key=points.__getitem__, reverse=True)
+        done = 0
+        while done < len(ranked) and len(self._found) <= self._limit:
+            some = ranked[done : done + self._limit + 1 - len(self._found)]
+            done += len(some)
+            said = self._scope.at_all([pool[number].pos for number in some])
+            for number, it in zip(some, said, strict=True):
+                if it is not None:
+                    self._take(points[number], it)
+
+    def _take(self, score: float, said: Said[int]) -> None:
+        # Words that stand in the text as they were looked for need no folding to be seen.
+        folded = None if self._stands_in(said.text) else fold(said.text)
+        if folded is None or self._matches(said, folded):
+            self._found.append((score, said, folded))
 
     def _stands_in(self, text: str) -> bool:
         return bool(self._words) and all(occurs(term, text) for term in self._words)
