@@ -130,10 +130,22 @@ class Indexer:
                     return
                 index.run("INSERT INTO words (words) VALUES ('optimize')", ())
                 index.raw.execute("VACUUM").fetchall()
-                index.raw.wal_checkpoint("main", apsw.SQLITE_CHECKPOINT_TRUNCATE)
+                self._truncate_log(index)
                 index.run("DELETE FROM state WHERE name = 'removed' AND value = ?", (removed,))
         except apsw.Error as error:
             raise translate(error, self._path) from error
+
+    def _truncate_log(self, index: Connection) -> None:
+        """Empty the log; SQLite asks no busy handler while another process copies it back."""
+        deadline = time.monotonic() + self._patience_s
+        while True:
+            try:
+                index.raw.wal_checkpoint("main", apsw.SQLITE_CHECKPOINT_TRUNCATE)
+                return
+            except apsw.BusyError:
+                if time.monotonic() >= deadline:
+                    raise
+                time.sleep(POLL_S)
 
     def close(self) -> None:
         """End the thread; when many changes are left, index some of them first."""
