@@ -3,17 +3,25 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.installed
+PEERS  := .venv-peers
 
-.PHONY: help demo test check bench fix clean
+.PHONY: help demo test check bench bench-peers fix clean
 
 help:  ## List the commands
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /|/' | awk -F'|' '{printf "make %-8s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /|/' | awk -F'|' '{printf "make %-12s %s\n", $$1, $$2}'
 
 $(READY): pyproject.toml
 	@echo "Setting up $(VENV) (once) ..."
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "sapwood needs Python 3.11 or later")'
 	@$(PYTHON) -m venv --clear $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+$(PEERS)/.installed: pyproject.toml bench/peers/requirements.txt
+	@echo "Setting up $(PEERS) (once) ..."
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "sapwood needs Python 3.11 or later")'
+	@$(PYTHON) -m venv --clear $(PEERS)
+	@$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -r bench/peers/requirements.txt --editable .
 	@touch $@
 
 demo: $(READY)  ## Append, branch, fork, cover and reopen a conversation in demo.db
@@ -32,10 +40,13 @@ check: $(READY)  ## Format, lint, types, generated twins, import direction
 bench: $(READY)  ## Measure against the raw driver; writes bench/latest.json
 	$(BIN)/python bench/run.py $(ARGS)
 
+bench-peers: $(PEERS)/.installed  ## Measure against other packages; writes docs/peers.md
+	$(PEERS)/bin/python bench/peers/run.py $(ARGS)
+
 fix: $(READY)  ## Format, mend what the linter can, write the generated twins
 	$(BIN)/ruff check --fix --quiet . || true
 	$(BIN)/ruff format --quiet .
 	$(BIN)/python tools/unasync.py
 
 clean:  ## Remove the virtual environment and what the commands left behind
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache bench/work demo.db demo.db-*
+	rm -rf $(VENV) $(PEERS) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache bench/work bench/peers/work demo.db demo.db-*

@@ -12,6 +12,7 @@ from statistics import median
 import append_rows
 import async_rows
 import branch_rows
+import cli_rows
 import crowd_rows
 import footprint_rows
 import history_rows
@@ -58,6 +59,7 @@ WORKS: dict[str, Work] = {
     "search with unread messages": search_rows.unread,
     "append beside the indexer": search_rows.append_beside_indexer,
     "search on disk": search_rows.index_on_disk,
+    "commands": cli_rows.commands,
     "import": footprint_rows.imports,
     "memory": footprint_rows.stream,
     "disk": footprint_rows.on_disk,

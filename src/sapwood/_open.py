@@ -6,14 +6,16 @@ import os
 import sys
 import time
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import unquote
 
 from .errors import StoreUnavailableError, UnsupportedOperationError, UsageError
 from .rules.ids import IdMaker, check_name
 from .rules.tokens import TokenCounter
-from .session._async.manager import AsyncSessionManager
-from .session._sync.manager import SessionManager
+from .session import SessionManager
+
+if TYPE_CHECKING:
+    from .session import AsyncSessionManager
 
 Durability = Literal["full", "normal"]
 
@@ -57,6 +59,8 @@ def open_async(
     durability: Durability = "full",
 ) -> AsyncSessionManager:
     """Open a store for use on an event loop; the same as `open` otherwise."""
+    from .session import AsyncSessionManager
+
     file = _file_of(url, owner, durability)
     new_id = IdMaker(_clock, os.urandom)
     if file is None:
@@ -81,6 +85,11 @@ def _file_of(url: str | None, owner: str, durability: str) -> Path | None:
         raise UsageError(
             f"durability must be 'full' or 'normal', not {durability!r}", path="durability"
         )
+    return file_of(url)
+
+
+def file_of(url: str | None = None) -> Path | None:
+    """Give the database's file that `open` would use; None means memory."""
     if url is None:
         url = os.environ.get(VARIABLE) or None
     return _default_file() if url is None else _parse(url)

@@ -69,6 +69,12 @@ def test_a_fresh_environment_needs_nothing_but_the_wheel(wheel: Path, tmp_path: 
     (tmp_path / "program.py").write_text(PROGRAM)
     printed = run(python, "-I", "program.py", cwd=tmp_path)
     assert printed == "Where is my order?\nIt left the warehouse today.\n"
+    told = subprocess.run([python.with_name("sapwood"), "ls"], capture_output=True, text=True)
+    assert told.returncode == 9
+    assert (
+        told.stderr
+        == "sapwood: the command line needs click and rich: pip install 'sapwood[cli]'\n"
+    )
 
 
 @pytest.mark.slow

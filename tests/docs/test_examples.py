@@ -22,7 +22,7 @@ from .blocks import PAGES, ROOT, Block, blocks_of, name_of
 LANGUAGES = {"python", "sh", "output", "console", "text"}
 FILE = re.compile(r"# file: ([\w.]+)\n")
 # What `console` blocks may say: commands for a clone of the repository, or for another machine.
-COMMANDS = re.compile(r"\$ (make( [a-z]+)?( ARGS='[^']*')?|git clone .+|cd \w+|pip install .+)")
+COMMANDS = re.compile(r"\$ (make( [a-z-]+)?( ARGS='[^']*')?|git clone .+|cd \w+|pip install .+)")
 
 pages = pytest.mark.parametrize("page", PAGES, ids=name_of)
 
@@ -104,11 +104,11 @@ def test_an_output_follows_what_prints_it(page: Path) -> None:
 
 @pages
 def test_console_blocks_hold_commands_that_exist(page: Path) -> None:
-    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.M))
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.M))
     for block in blocks_of(page):
         for line in block.text.splitlines() if block.language == "console" else []:
             assert COMMANDS.fullmatch(line), f"{block.place}: {line}"
-    for named in re.findall(r"`make ([a-z]+)`|^\$ make ([a-z]+)", page.read_text(), re.M):
+    for named in re.findall(r"`make ([a-z-]+)`|^\$ make ([a-z-]+)", page.read_text(), re.M):
         assert "".join(named) in targets, f"{name_of(page)}: make {named}"
 
 

@@ -37,22 +37,24 @@ def scores(found: Sequence[Counted]) -> list[float]:
     """
     if not found:
         return []
-    mean = sum(each.length for each in found) / len(found) or 1.0
-    weights = [
-        _rarity(counts, len(found)) for counts in zip(*(each.counts for each in found), strict=True)
-    ]
-    return [_LEAST + _score(each, weights, mean) for each in found]
+    mean = sum([each.length for each in found]) / len(found) or 1.0
+    columns = list(zip(*[each.counts for each in found], strict=True))
+    dampings = [_SATURATION * _length_share(each.length / mean) for each in found]
+    total = [_LEAST] * len(found)
+    for counts in columns:
+        weight = _rarity(counts, len(found)) * (_SATURATION + 1)
+        total = [
+            score + weight * count / (count + damping)
+            for score, count, damping in zip(total, counts, dampings, strict=True)
+        ]
+    return total
 
 
-def _rarity(counts: Sequence[int], total: int) -> float:
-    having = sum(1 for count in counts if count)
+def _length_share(length: float) -> float:
+    """Give how much the length of a text, as a share of the mean, dampens what it says."""
+    return 1 - _LENGTH_WEIGHT + _LENGTH_WEIGHT * length
+
+
+def _rarity(counts: tuple[int, ...], total: int) -> float:
+    having = len(counts) - counts.count(0)
     return math.log1p((total - having + 0.5) / (having + 0.5))
-
-
-def _score(each: Counted, weights: Sequence[float], mean: float) -> float:
-    damping = _SATURATION * (1 - _LENGTH_WEIGHT + _LENGTH_WEIGHT * each.length / mean)
-    return sum(
-        weight * count * (_SATURATION + 1) / (count + damping)
-        for count, weight in zip(each.counts, weights, strict=True)
-        if count
-    )

@@ -12,3 +12,5 @@ class Capability(enum.Enum):
     """What was acknowledged is still there when the store is opened again."""
     SHARED = "shared"
     """Several processes may write to it at once."""
+    BACKUP = "backup"
+    """It can be copied into a file while others write to it."""

@@ -21,7 +21,8 @@ store fails; `ClosedError` after `aclose`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import ClassVar, Self
 
 from ...model import (
@@ -52,6 +53,8 @@ from ...model import (
     UsageTotal,
 )
 from ..capability import Capability
+
+Progress = Callable[[int, int], None]
 
 
 class AsyncStore(ABC):
@@ -374,6 +377,25 @@ class AsyncStoreAdmin(ABC):
     @abstractmethod
     async def check(self) -> list[Problem]:
         """Look for damage and for derived figures that are wrong; change nothing."""
+
+    @abstractmethod
+    async def repair(self) -> list[Problem]:
+        """Rebuild what is derived, counters and sums among it; give what is still wrong.
+
+        What was said is never touched, and damage to it stays and is told.
+        """
+
+    @abstractmethod
+    async def backup(
+        self, path: str | Path, *, replace: bool = False, progress: Progress | None = None
+    ) -> None:
+        """Copy the store into a file, as it is at one moment, while others write to it.
+
+        The file is there whole, or not at all. `progress` is called now and then with what is done
+        and what there is to do. Raises `AlreadyExistsError` when there is such a file and it is
+        not to be replaced, `UsageError` when it is the store itself, and
+        `UnsupportedOperationError` where BACKUP is not declared.
+        """
 
     @abstractmethod
     async def list_owners(self) -> list[str]:

@@ -23,7 +23,8 @@ store fails; `ClosedError` after `close`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import ClassVar, Self
 
 from ...model import (
@@ -54,6 +55,8 @@ from ...model import (
     UsageTotal,
 )
 from ..capability import Capability
+
+Progress = Callable[[int, int], None]
 
 
 class Store(ABC):
@@ -372,6 +375,25 @@ class StoreAdmin(ABC):
     @abstractmethod
     def check(self) -> list[Problem]:
         """Look for damage and for derived figures that are wrong; change nothing."""
+
+    @abstractmethod
+    def repair(self) -> list[Problem]:
+        """Rebuild what is derived, counters and sums among it; give what is still wrong.
+
+        What was said is never touched, and damage to it stays and is told.
+        """
+
+    @abstractmethod
+    def backup(
+        self, path: str | Path, *, replace: bool = False, progress: Progress | None = None
+    ) -> None:
+        """Copy the store into a file, as it is at one moment, while others write to it.
+
+        The file is there whole, or not at all. `progress` is called now and then with what is done
+        and what there is to do. Raises `AlreadyExistsError` when there is such a file and it is
+        not to be replaced, `UsageError` when it is the store itself, and
+        `UnsupportedOperationError` where BACKUP is not declared.
+        """
 
     @abstractmethod
     def list_owners(self) -> list[str]:

@@ -40,6 +40,17 @@ class MemoryAdmin(Admin):
                 problems += _check_session(self._state, session)
         return problems
 
+    def repair(self) -> None:
+        state = self._state
+        for segment in sorted(state.segments.values(), key=lambda it: it.number):
+            above = lineage_of(state, segment.parent.segment) if segment.parent else []
+            segment.lineage = extend_lineage(segment.parent, above)
+        for session in state.homes.values():
+            own = [it for it in state.segments.values() if it.home == session.home]
+            session.messages = sum(row.body is not None for it in own for row in it.rows)
+            session.context_tokens = context_tokens(state, session, session.tip)
+        state.stale.clear()
+
     def owners(self) -> list[str]:
         state = self._state
         return sorted(

@@ -13,18 +13,11 @@ from ...model import Health, Problem
 from ...rules.codec import decode_body
 from ...rules.tree import extend_lineage
 from .connection import Connection
+from .index.checking import index_problems
 from .lookup import SESSION_COLUMNS, SessionRow
 from .position import unpack_lineage, unpack_place
+from .repair import FORCE_FAULTS, WRONG_SUMS, repair
 from .sums import context_at
-
-_WRONG_SUMS = """
-SELECT m.id FROM message m
-JOIN segment g ON g.number = m.pos >> 24
-LEFT JOIN edit e ON e.pos = m.pos
-LEFT JOIN message b ON b.pos = CASE
-    WHEN (m.pos & 0xffffff) = (g.parent & 0xffffff) + 1 THEN g.parent ELSE m.pos - 1 END
-WHERE m.path_tokens - coalesce(b.path_tokens, 0) <> m.tokens - coalesce(e.delta, 0)
-"""
 
 
 class SqliteAdmin:
@@ -58,11 +51,25 @@ class SqliteAdmin:
         try:
             problems += self._file()
             if not problems:
-                for found in (self._bodies(), self._segments(), self._sums(), self._sessions()):
+                for found in self._contents():
                     problems += found
+                problems += index_problems(self._tx)
         except (apsw.CorruptError, StoreCorruptError) as error:
             problems.append(Problem(kind="file", where="database", what=str(error)))
         return problems
+
+    def _contents(self) -> tuple[Iterator[Problem], ...]:
+        return (
+            self._bodies(),
+            self._segments(),
+            self._sums(),
+            self._overlays(),
+            self._sessions(),
+        )
+
+    def repair(self) -> None:
+        """Rebuild what is derived."""
+        repair(self._tx)
 
     def _file(self) -> list[Problem]:
         return [
@@ -92,8 +99,13 @@ class SqliteAdmin:
                 yield Problem(kind="segment", where=str(number), what="its lineage is wrong")
 
     def _sums(self) -> Iterator[Problem]:
-        for (id,) in self._tx.rows(_WRONG_SUMS):
+        for (id,) in self._tx.rows(WRONG_SUMS):
             yield Problem(kind="message", where=id, what="its running sum of tokens is wrong")
+
+    def _overlays(self) -> Iterator[Problem]:
+        for (number,) in self._tx.rows(FORCE_FAULTS):
+            what = "it is in force at a place that is not its own"
+            yield Problem(kind="overlay", where=str(number), what=what)
 
     def _sessions(self) -> Iterator[Problem]:
         stale = {tree for (tree,) in self._tx.rows("SELECT tree FROM stale")}
@@ -109,6 +121,8 @@ class SqliteAdmin:
         live = self._tx.value(
             "SELECT count(*) FROM message WHERE home = ? AND body IS NOT NULL", (row.home,)
         )
+        if row.active_at // 1_000_000 != row.active_s:
+            yield "it is listed at another second than that of its last activity"
         if live != row.messages:
             yield f"it counts {row.messages} messages and has {live}"
         in_force = self._tx.value("SELECT count(*) FROM in_force WHERE session = ?", (row.number,))

@@ -8,14 +8,17 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TypeVar
 
 import apsw
 
 from ...errors import ClosedError, ReadOnlyError, StoreBusyError, StoreError, StoreUnavailableError
+from ...store._sync.contract import Progress
 from ..embedded._sync.runner import Runner
 from ..embedded.unit import Unit
+from .backup import copy_database
 from .connection import (
     PAGE_BYTES,
     POLL_S,
@@ -139,6 +142,19 @@ class Database(Runner):
     def migrate(self) -> int:
         # Opening has migrated it.
         return self.read(lambda unit: unit.admin.schema_version())
+
+    def repair(self) -> None:
+        """Rebuild what is derived, the search index too."""
+        self.write(lambda unit: unit.admin.repair())
+        self._indexer.rebuild()
+
+    def backup(self, path: Path, replace: bool, progress: Progress | None) -> None:
+        self.refuse_if_closed()
+        try:
+            with closing(self._open_reader()) as source:
+                copy_database(source, path, replace, progress)
+        except apsw.Error as error:
+            raise translate(error, str(path)) from error
 
     def sweep_soon(self) -> None:
         """Let a thread remove, bit by bit, what deletions left."""

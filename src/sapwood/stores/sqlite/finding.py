@@ -6,8 +6,8 @@ from bisect import bisect_right
 from collections.abc import Iterator
 
 from ...model import Hits
-from ...rules.match import is_said, matches
-from ...rules.query import Query, is_exact, terms
+from ...rules.match import is_said, matches, occurs
+from ...rules.query import Query, Term, terms
 from ...rules.relevance import scores
 from ...rules.text import fold
 from ..embedded.found import Said, counted, counted_terms, hit_of
@@ -26,7 +26,7 @@ class Finder:
         self._limit = limit
         self._terms = counted_terms(query)
         self._has_filters = any(branch.filters for branch in query.branches)
-        self._is_exact = is_exact(query)
+        self._words = _words_alone(query)
         self._found: list[tuple[float, Said[int], str | None]] = []
 
     def find(self, unread: Ranges, batches: Iterator[list[Candidate]]) -> Hits:
@@ -34,9 +34,10 @@ class Finder:
         read = self._read(unread)
         starts = [first for first, _ in unread]
         for batch in batches:
-            # What was read through already is not asked of the index again.
-            known = [it for it in batch if not _is_in(it.pos, unread, starts)]
-            self._take_best(read + known)
+            if unread:
+                # What was read through already is not asked of the index again.
+                batch = [it for it in batch if not _is_in(it.pos, unread, starts)]
+            self._take_best(read + batch)
             read = []
             if len(self._found) > self._limit:
                 break
@@ -64,17 +65,19 @@ class Finder:
     def _take_best(self, pool: list[Candidate]) -> None:
         """Look at candidates, the best first, until there is one more than asked for."""
         points = scores([it.counted for it in pool])
-        ranked = sorted(zip(points, pool, strict=True), key=lambda it: -it[0])
-        for score, candidate in ranked:
+        for number in sorted(range(len(pool)), key=points.__getitem__, reverse=True):
             if len(self._found) > self._limit:
                 return
-            said = self._scope.at(candidate.pos)
+            score, said = points[number], self._scope.at(pool[number].pos)
             if said is None:
                 continue
-            # The index knows what nobody wrote since: its word is enough where it can tell.
-            folded = None if self._is_exact else fold(said.text)
+            # Words that stand in the text as they were looked for need no folding to be seen.
+            folded = None if self._stands_in(said.text) else fold(said.text)
             if folded is None or self._matches(said, folded):
                 self._found.append((score, said, folded))
+
+    def _stands_in(self, text: str) -> bool:
+        return bool(self._words) and all(occurs(term, text) for term in self._words)
 
     def _hits(self) -> Hits:
         best = sorted(self._found[: self._limit], key=lambda it: -it[0])
@@ -82,6 +85,12 @@ class Finder:
         wanted = terms(self.query)
         hits = [hit_of(said, wanted, score, folded) for score, said, folded in best]
         return Hits(hits=hits, more=more)
+
+
+def _words_alone(query: Query) -> tuple[Term, ...]:
+    """Give the terms of a query that asks for nothing but that they are there."""
+    (branch, *others) = query.branches
+    return () if others or branch.without or branch.filters else branch.terms
 
 
 def _is_in(pos: int, ranges: Ranges, starts: list[int]) -> bool:

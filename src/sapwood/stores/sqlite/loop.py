@@ -11,10 +11,12 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable
+from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from ...errors import ClosedError
+from ...store._sync.contract import Progress
 from ..embedded._async.runner import AsyncRunner
 from ..embedded.unit import Unit
 from .database import Database
@@ -116,6 +118,14 @@ class AsyncSqliteRunner(AsyncRunner):
     async def migrate(self) -> int:
         self._refuse_if_closed()
         return await self._hop(self._readers, self._database.migrate)
+
+    async def repair(self) -> None:
+        self._refuse_if_closed()
+        await self._hop(self._readers, self._database.repair)
+
+    async def backup(self, path: Path, replace: bool, progress: Progress | None) -> None:
+        self._refuse_if_closed()
+        await self._hop(self._readers, lambda: self._database.backup(path, replace, progress))
 
     async def aclose(self) -> None:
         if self._is_closed or self._database.is_closed():

@@ -12,6 +12,7 @@ import apsw
 
 from ...errors import MigrationNeededError, SchemaError, SchemaTooNewError
 from .connection import Connection
+from .failure import translate
 
 APPLICATION_ID = 0x5A9D00D1
 """Marks a SQLite file as ours."""
@@ -47,6 +48,16 @@ def packaged_steps() -> list[Step]:
         Step(int(name.partition("_")[0]), name, (folder / name).read_text("utf-8"))
         for name in names
     ]
+
+
+def stored_version(path: Path) -> int:
+    """Tell a file's schema version without opening it as a store, which would migrate it."""
+    try:
+        with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as raw:
+            version: int = raw.pragma("user_version")
+    except apsw.Error as error:
+        raise translate(error, str(path)) from error
+    return version
 
 
 def refuse_foreign(tx: Connection, path: str) -> None:

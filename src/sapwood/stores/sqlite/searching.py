@@ -72,10 +72,7 @@ class SqliteSearch:
 
     def _mark(self, index: Connection) -> Mark | None:
         with failing_as_index():
-            mark = read_mark(index, self._tx)
-        if mark is not None and mark.seq < newest_mark(self._tx).seq:
-            self._tell_of_lag()
-        return mark
+            return read_mark(index, self._tx)
 
     def _tell_of_lag(self) -> None:
         if self._on_lag is not None:
@@ -83,6 +80,9 @@ class SqliteSearch:
 
     def _fresh(self, mark: Mark, owner: int) -> Ranges:
         """Give where something was written that the index has not followed yet."""
+        if mark.seq == newest_mark(self._tx).seq:
+            return []
+        self._tell_of_lag()
         rows = self._tx.rows(_FRESH, (mark.seq, owner))
         spans = (
             (-last, -first) if kind == KIND_COVER else (first, last) for first, last, kind in rows

@@ -1,4 +1,4 @@
-"""The SQLite store, in both twins."""
+"""The SQLite store, for threads."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 
 from ...rules.codec import MAX_MESSAGE_BYTES
 from ...store import Capability
-from ..embedded._async.store import AsyncEmbeddedStore
 from ..embedded._sync.store import EmbeddedStore
 from .connection import Durability
 from .database import PATIENCE_S, Database
@@ -16,7 +15,7 @@ from .database import PATIENCE_S, Database
 class SqliteStore(EmbeddedStore):
     """Sessions in a SQLite file, for threads."""
 
-    capabilities = frozenset({Capability.DURABLE, Capability.SHARED})
+    capabilities = frozenset({Capability.DURABLE, Capability.SHARED, Capability.BACKUP})
 
     def __init__(
         self,
@@ -33,30 +32,3 @@ class SqliteStore(EmbeddedStore):
             path, clock=clock, durability=durability, patience_s=patience_s, vfs=vfs
         )
         super().__init__(database, new_id=new_id, max_message_bytes=max_message_bytes)
-
-
-class AsyncSqliteStore(AsyncEmbeddedStore):
-    """Sessions in a SQLite file, for an event loop."""
-
-    capabilities = SqliteStore.capabilities
-
-    def __init__(
-        self,
-        path: str | Path,
-        *,
-        clock: Callable[[], int],
-        new_id: Callable[[], str],
-        durability: Durability = "full",
-        patience_s: float = PATIENCE_S,
-        max_message_bytes: int = MAX_MESSAGE_BYTES,
-        vfs: str | None = None,
-    ) -> None:
-        # Imported here, so that a program without a loop does not load asyncio.
-        from .loop import AsyncSqliteRunner
-
-        database = Database(
-            path, clock=clock, durability=durability, patience_s=patience_s, vfs=vfs
-        )
-        super().__init__(
-            AsyncSqliteRunner(database), new_id=new_id, max_message_bytes=max_message_bytes
-        )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from ...errors import ClosedError
+from ...errors import AlreadyExistsError, ClosedError, UnsupportedOperationError
 from ...model import Read, SessionQuery
 from ...store import AsyncStore, Capability
 from ..makers import ADA, cover, fork_of, say
-from .base import AsyncContractBase, grow
+from .base import AsyncContractBase, grow, state_of
 from .calls import SESSION_CALLS, furnish
 from .durability import AsyncDurableContract
 
@@ -67,6 +69,40 @@ class AsyncAdminContract(AsyncContractBase):
         await store.settle()
         assert await store.admin.check() == []
 
+    async def test_a_repair_changes_nothing_that_is_right(self, store: AsyncStore) -> None:
+        await furnish(store)
+        await store.append(ADA, "s", [say("x1"), say("x2")], parent="m1")
+        await store.create_session(ADA, fork_of("s", "x1", id="a"))
+        await grow(store, "a1", session="a")
+        await store.update_message(ADA, "s", say("m1", "changed", tokens=50))
+        await store.delete_messages(ADA, "s", ["x2"])
+        await store.settle()
+        before = [await state_of(store, name) for name in ("s", "a")]
+        listed = await store.list_sessions(ADA, SessionQuery())
+        assert await store.admin.repair() == []
+        assert [await state_of(store, name) for name in ("s", "a")] == before
+        assert await store.list_sessions(ADA, SessionQuery()) == listed
+
+    async def test_a_store_is_copied_into_a_file_or_says_that_it_cannot_be(
+        self, store: AsyncStore, tmp_path: Path
+    ) -> None:
+        await furnish(store)
+        path = tmp_path / "copy"
+        if Capability.BACKUP not in store.capabilities:
+            with pytest.raises(UnsupportedOperationError):
+                await store.admin.backup(path)
+            assert not path.exists()
+            return
+        told: list[tuple[int, int]] = []
+        await store.admin.backup(path, progress=lambda done, total: told.append((done, total)))
+        assert told[-1][0] == told[-1][1] > 0
+        before = path.read_bytes()
+        with pytest.raises(AlreadyExistsError):
+            await store.admin.backup(path)
+        assert path.read_bytes() == before
+        await store.admin.backup(str(path), replace=True)
+        assert _copies(tmp_path) == ["copy"]
+
     async def test_a_closed_store_says_so_and_may_be_closed_again(self, store: AsyncStore) -> None:
         await furnish(store)
         await store.aclose()
@@ -86,3 +122,7 @@ class AsyncAdminContract(AsyncContractBase):
             assert same is store
         with pytest.raises(ClosedError):
             await store.find_session(ADA, "s")
+
+
+def _copies(folder: Path) -> list[str]:
+    return [it.name for it in folder.iterdir() if it.name.startswith("copy")]

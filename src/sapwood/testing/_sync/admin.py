@@ -4,13 +4,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from ...errors import ClosedError
+from ...errors import AlreadyExistsError, ClosedError, UnsupportedOperationError
 from ...model import Read, SessionQuery
 from ...store import Capability, Store
 from ..makers import ADA, cover, fork_of, say
-from .base import ContractBase, grow
+from .base import ContractBase, grow, state_of
 from .calls import SESSION_CALLS, furnish
 from .durability import DurableContract
 
@@ -67,6 +69,40 @@ class AdminContract(ContractBase):
         store.settle()
         assert store.admin.check() == []
 
+    def test_a_repair_changes_nothing_that_is_right(self, store: Store) -> None:
+        furnish(store)
+        store.append(ADA, "s", [say("x1"), say("x2")], parent="m1")
+        store.create_session(ADA, fork_of("s", "x1", id="a"))
+        grow(store, "a1", session="a")
+        store.update_message(ADA, "s", say("m1", "changed", tokens=50))
+        store.delete_messages(ADA, "s", ["x2"])
+        store.settle()
+        before = [state_of(store, name) for name in ("s", "a")]
+        listed = store.list_sessions(ADA, SessionQuery())
+        assert store.admin.repair() == []
+        assert [state_of(store, name) for name in ("s", "a")] == before
+        assert store.list_sessions(ADA, SessionQuery()) == listed
+
+    def test_a_store_is_copied_into_a_file_or_says_that_it_cannot_be(
+        self, store: Store, tmp_path: Path
+    ) -> None:
+        furnish(store)
+        path = tmp_path / "copy"
+        if Capability.BACKUP not in store.capabilities:
+            with pytest.raises(UnsupportedOperationError):
+                store.admin.backup(path)
+            assert not path.exists()
+            return
+        told: list[tuple[int, int]] = []
+        store.admin.backup(path, progress=lambda done, total: told.append((done, total)))
+        assert told[-1][0] == told[-1][1] > 0
+        before = path.read_bytes()
+        with pytest.raises(AlreadyExistsError):
+            store.admin.backup(path)
+        assert path.read_bytes() == before
+        store.admin.backup(str(path), replace=True)
+        assert _copies(tmp_path) == ["copy"]
+
     def test_a_closed_store_says_so_and_may_be_closed_again(self, store: Store) -> None:
         furnish(store)
         store.close()
@@ -86,3 +122,7 @@ class AdminContract(ContractBase):
             assert same is store
         with pytest.raises(ClosedError):
             store.find_session(ADA, "s")
+
+
+def _copies(folder: Path) -> list[str]:
+    return [it.name for it in folder.iterdir() if it.name.startswith("copy")]

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeVar
 
+from ....errors import UnsupportedOperationError
+from ....store._async.contract import Progress
 from ..unit import Unit
 
 T = TypeVar("T")
@@ -33,6 +36,16 @@ class AsyncRunner(ABC):
     @abstractmethod
     async def migrate(self) -> int:
         """Bring the schema up to date; give its version."""
+
+    async def repair(self) -> None:
+        """Rebuild what is derived."""
+        await self.write(lambda unit: unit.admin.repair())
+
+    async def backup(self, path: Path, replace: bool, progress: Progress | None) -> None:
+        """Copy what is stored into a file."""
+        raise UnsupportedOperationError(
+            "this store cannot be copied into a file: export its sessions instead"
+        )
 
     @abstractmethod
     async def aclose(self) -> None:

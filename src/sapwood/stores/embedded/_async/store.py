@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from ....model import (
     Appended,
@@ -35,7 +36,7 @@ from ....rules import check
 from ....rules.codec import MAX_MESSAGE_BYTES, pack, pack_all
 from ....rules.query import parse
 from ....rules.tokens import estimate_text
-from ....store._async.contract import AsyncStore, AsyncStoreAdmin
+from ....store._async.contract import AsyncStore, AsyncStoreAdmin, Progress
 from .runner import AsyncRunner
 
 
@@ -279,6 +280,15 @@ class AsyncEmbeddedAdmin(AsyncStoreAdmin):
 
     async def check(self) -> list[Problem]:
         return await self._runner.read(lambda unit: unit.admin.check())
+
+    async def repair(self) -> list[Problem]:
+        await self._runner.repair()
+        return await self.check()
+
+    async def backup(
+        self, path: str | Path, *, replace: bool = False, progress: Progress | None = None
+    ) -> None:
+        await self._runner.backup(Path(path), replace, progress)
 
     async def list_owners(self) -> list[str]:
         return await self._runner.read(lambda unit: unit.admin.owners())

@@ -6,8 +6,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeVar
 
+from ....errors import UnsupportedOperationError
+from ....store._sync.contract import Progress
 from ..unit import Unit
 
 T = TypeVar("T")
@@ -35,6 +38,16 @@ class Runner(ABC):
     @abstractmethod
     def migrate(self) -> int:
         """Bring the schema up to date; give its version."""
+
+    def repair(self) -> None:
+        """Rebuild what is derived."""
+        self.write(lambda unit: unit.admin.repair())
+
+    def backup(self, path: Path, replace: bool, progress: Progress | None) -> None:
+        """Copy what is stored into a file."""
+        raise UnsupportedOperationError(
+            "this store cannot be copied into a file: export its sessions instead"
+        )
 
     @abstractmethod
     def close(self) -> None:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from ....model import (
     Appended,
@@ -37,7 +38,7 @@ from ....rules import check
 from ....rules.codec import MAX_MESSAGE_BYTES, pack, pack_all
 from ....rules.query import parse
 from ....rules.tokens import estimate_text
-from ....store._sync.contract import Store, StoreAdmin
+from ....store._sync.contract import Progress, Store, StoreAdmin
 from .runner import Runner
 
 
@@ -273,6 +274,15 @@ class EmbeddedAdmin(StoreAdmin):
 
     def check(self) -> list[Problem]:
         return self._runner.read(lambda unit: unit.admin.check())
+
+    def repair(self) -> list[Problem]:
+        self._runner.repair()
+        return self.check()
+
+    def backup(
+        self, path: str | Path, *, replace: bool = False, progress: Progress | None = None
+    ) -> None:
+        self._runner.backup(Path(path), replace, progress)
 
     def list_owners(self) -> list[str]:
         return self._runner.read(lambda unit: unit.admin.owners())

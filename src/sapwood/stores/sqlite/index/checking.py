@@ -14,17 +14,18 @@ from .file import FORMAT, index_path, open_index_reader, open_index_writer, read
 from .following import Owners
 
 _FILES = ("", "-wal", "-shm")
+PATIENCE_S = 1.0
 _LIVE = "SELECT pos, home FROM message WHERE body IS NOT NULL"
 
 
-def index_problems(main: Connection, clock: Callable[[], int], patience_s: float) -> list[Problem]:
+def index_problems(main: Connection) -> list[Problem]:
     """Look for damage in the index, and for entries too many or too few; change nothing.
 
     That there is none, or that it is behind, is no problem: it will be made, or follow.
     """
     path = index_path(main.raw.filename)
     try:
-        index = open_index_reader(path, clock, patience_s)
+        index = open_index_reader(path, main.clock, PATIENCE_S)
         if index is None:
             return []
         with closing(index), index.snapshot():

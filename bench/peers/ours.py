@@ -1,0 +1,141 @@
+"""Our side, by the public interface: on an event loop, and for threads."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from peer import Peer, Settings
+
+import sapwood
+from sapwood.model import NewMessage
+
+Durability = Literal["full", "normal"]
+HITS = 20
+BATCH = 1_000
+_LEVELS: dict[Durability, int] = {"normal": 1, "full": 2}
+
+
+class _Either(Peer):
+    """What is the same for both."""
+
+    package: ClassVar[str] = "sapwood"
+    how: ClassVar[str] = "`session.append`, `history`, `fork`, `search`"
+
+    def __init__(self, durability: Durability) -> None:
+        self.durability = durability
+        self._chats: dict[str, Any] = {}
+
+    def ready(self, message: NewMessage) -> Any:
+        """Keep it as it is: role and parts."""
+        return message
+
+    def text_of(self, item: Any) -> str:
+        """Give the text of a loaded message."""
+        return str(item.text)
+
+    def append(self, session: str, message: Any) -> Any:
+        """Append one message."""
+        return self._chats[session].append(message.role, message.parts)
+
+    def search(self, session: str, word: str) -> Any:
+        """Search all sessions of the owner."""
+        return self._sessions.search(word, limit=HITS)
+
+    def fork(self, session: str, number: int) -> Any:
+        """Fork at the tip."""
+        return self._chats[session].fork(f"{session}-fork-{number}")
+
+    @property
+    def can_search(self) -> bool:
+        """Tell whether this version searches."""
+        return hasattr(sapwood.SessionManager, "search")
+
+    def _settings(self) -> Settings:
+        with closing(sqlite3.connect(self._path)) as file:
+            [journal] = file.execute("PRAGMA journal_mode").fetchone()
+        return Settings(journal, _LEVELS[self.durability])
+
+
+class Ours(_Either):
+    """Ours on an event loop."""
+
+    name: ClassVar[str] = "sapwood, async"
+
+    async def open(self, path: Path) -> None:
+        """Open the file."""
+        self._path = path
+        self._sessions: Any = sapwood.open_async(f"sqlite:///{path}", durability=self.durability)
+
+    async def close(self) -> None:
+        """Close it."""
+        await self._sessions.aclose()
+
+    async def settings(self) -> Settings:
+        """Look at the file's journal; the level is what was asked for."""
+        return self._settings()
+
+    async def create(self, session: str) -> None:
+        """Make or find the session."""
+        self._chats[session] = await self._sessions.session(session)
+
+    async def fill(self, session: str, talk: Sequence[NewMessage]) -> None:
+        """Append in batches."""
+        for begin in range(0, len(talk), BATCH):
+            await self._chats[session].append_all(talk[begin : begin + BATCH])
+
+    async def load(self, session: str) -> Any:
+        """Read the whole history."""
+        return (await self._chats[session].history()).messages
+
+    async def last(self, session: str, count: int) -> Any:
+        """Read the end of the history."""
+        return (await self._chats[session].history(limit=count)).messages
+
+    async def before_search(self, session: str) -> None:
+        """Wait for the index."""
+        await self._sessions.settle()
+
+
+class OursSync(_Either):
+    """Ours for threads."""
+
+    name: ClassVar[str] = "sapwood"
+    is_async: ClassVar[bool] = False
+
+    def open(self, path: Path) -> None:
+        """Open the file."""
+        self._path = path
+        self._sessions: Any = sapwood.open(f"sqlite:///{path}", durability=self.durability)
+
+    def close(self) -> None:
+        """Close it."""
+        self._sessions.close()
+
+    def settings(self) -> Settings:
+        """Look at the file's journal; the level is what was asked for."""
+        return self._settings()
+
+    def create(self, session: str) -> None:
+        """Make or find the session."""
+        self._chats[session] = self._sessions.session(session)
+
+    def fill(self, session: str, talk: Sequence[NewMessage]) -> None:
+        """Append in batches."""
+        for begin in range(0, len(talk), BATCH):
+            self._chats[session].append_all(talk[begin : begin + BATCH])
+
+    def load(self, session: str) -> Any:
+        """Read the whole history."""
+        return self._chats[session].history().messages
+
+    def last(self, session: str, count: int) -> Any:
+        """Read the end of the history."""
+        return self._chats[session].history(limit=count).messages
+
+    def before_search(self, session: str) -> None:
+        """Wait for the index."""
+        self._sessions.settle()

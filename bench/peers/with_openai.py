@@ -1,0 +1,110 @@
+"""openai-agents: `SQLiteSession` and `AdvancedSQLiteSession`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from agents import SQLiteSession
+from agents.extensions.memory import AdvancedSQLiteSession
+from peer import Peer, Settings
+from talk import arguments_of
+
+from sapwood.model import NewMessage, TextPart, ToolCallPart
+
+
+class SqliteSessions(Peer):
+    """`SQLiteSession`, one object for each session, as the runner is given it."""
+
+    name: ClassVar[str] = "openai-agents SQLiteSession"
+    package: ClassVar[str] = "openai-agents"
+    how: ClassVar[str] = "`add_items([item])`, `get_items()`, `get_items(limit=50)`"
+    cannot: ClassVar[frozenset[str]] = frozenset({"fork", "search"})
+
+    async def open(self, path: Path) -> None:
+        """Note the file: each session opens it."""
+        self._path = path
+        self._sessions: dict[str, Any] = {}
+
+    async def close(self) -> None:
+        """Close every session."""
+        for session in self._sessions.values():
+            session.close()
+
+    async def settings(self) -> Settings:
+        """Ask the connection of a worker thread."""
+        return await asyncio.to_thread(self._ask)
+
+    def _ask(self) -> Settings:
+        with next(iter(self._sessions.values()))._locked_connection() as connection:
+            [journal] = connection.execute("PRAGMA journal_mode").fetchone()
+            [synchronous] = connection.execute("PRAGMA synchronous").fetchone()
+        return Settings(journal, synchronous)
+
+    async def create(self, session: str) -> None:
+        """Open the session."""
+        self._sessions[session] = SQLiteSession(session, self._path)
+
+    def ready(self, message: NewMessage) -> Any:
+        """Make an input item."""
+        part = message.parts[0]
+        if isinstance(part, TextPart):
+            return [{"role": message.role, "content": part.text}]
+        if isinstance(part, ToolCallPart):
+            named = {"call_id": part.call_id, "name": part.name}
+            return [{"type": "function_call", **named, "arguments": arguments_of(part)}]
+        answer = {"call_id": part.call_id, "output": part.output}
+        return [{"type": "function_call_output", **answer}]
+
+    async def fill(self, session: str, talk: Sequence[NewMessage]) -> None:
+        """Add all items at once."""
+        await self._sessions[session].add_items([self.ready(it)[0] for it in talk])
+
+    def append(self, session: str, message: Any) -> Any:
+        """Add one item."""
+        return self._sessions[session].add_items(message)
+
+    def load(self, session: str) -> Any:
+        """Get all items."""
+        return self._sessions[session].get_items()
+
+    def last(self, session: str, count: int) -> Any:
+        """Get the latest items."""
+        return self._sessions[session].get_items(limit=count)
+
+    def text_of(self, item: Any) -> str:
+        """Give an item's text."""
+        return str(item.get("content", ""))
+
+
+class AdvancedSessions(SqliteSessions):
+    """`AdvancedSQLiteSession`, which has branches and finds turns."""
+
+    name: ClassVar[str] = "openai-agents AdvancedSQLiteSession"
+    how: ClassVar[str] = (
+        "the same, `create_branch_from_turn` of the last turn, and `find_turns_by_content`, "
+        "which looks through what the user said in one session"
+    )
+    cannot: ClassVar[frozenset[str]] = frozenset()
+
+    async def create(self, session: str) -> None:
+        """Open the session."""
+        self._sessions[session] = AdvancedSQLiteSession(
+            session_id=session, db_path=self._path, create_tables=True
+        )
+
+    async def before_fork(self, session: str) -> None:
+        """Go back to the main branch, and find its last turn."""
+        advanced = self._sessions[session]
+        await advanced.switch_to_branch("main")
+        self._turn = (await advanced.get_conversation_turns())[-1]["turn"]
+
+    def fork(self, session: str, number: int) -> Any:
+        """Branch from the last turn."""
+        return self._sessions[session].create_branch_from_turn(self._turn, f"fork-{number}")
+
+    def search(self, session: str, word: str) -> Any:
+        """Find the user's turns that have the word."""
+        return self._sessions[session].find_turns_by_content(word)

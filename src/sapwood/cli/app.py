@@ -1,0 +1,81 @@
+"""The command itself: its subcommands, each in a module that is imported when it is run."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import click
+
+from .._version import __version__
+from .settings import common_options
+
+COMMANDS = {
+    "ls": "List sessions, the last active first.",
+    "show": "Show a session as a tree, or as the model sees it.",
+    "search": "Search the text of messages and summaries.",
+    "fork": "Make a session that goes on from a message of another.",
+    "rename": "Give a session another title.",
+    "rm": "Delete sessions.",
+    "export": "Write sessions as JSON Lines.",
+    "import": "Read sessions from JSON Lines.",
+    "tail": "Show the latest changes, and those to come.",
+    "doctor": "Look for damage and for figures that are wrong.",
+    "backup": "Copy the database while others write to it.",
+    "migrate": "Bring the database to this version's schema.",
+}
+
+
+class ReaderGoneError(Exception):
+    """Nobody reads the output any more. click would take the pipe's own error for a failure."""
+
+
+class LazyGroup(click.Group):
+    """Knows its commands by name and a sentence; imports the one that is run."""
+
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        """Read the arguments, which may print help into a pipe."""
+        try:
+            return super().make_context(*args, **extra)
+        except BrokenPipeError as error:
+            raise ReaderGoneError from error
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise ReaderGoneError from error
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Give the names, in the order of the help."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command's module and give the command."""
+        if cmd_name not in COMMANDS:
+            return None
+        name = "import_" if cmd_name == "import" else cmd_name  # the other is a keyword
+        module = import_module(f".commands.{name}", __package__)
+        found: click.Command = module.command
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.command(
+    cls=LazyGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Example: sapwood --store sqlite:///agent.db ls",
+)
+@common_options
+@click.version_option(__version__, "--version", message="sapwood %(version)s")
+@click.pass_context
+def app(context: click.Context) -> None:
+    """Look at, search, move and mend the sessions of AI agents."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())

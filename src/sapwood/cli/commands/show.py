@@ -1,0 +1,58 @@
+"""`sapwood show`: a session as a tree, or as the model sees it."""
+
+from __future__ import annotations
+
+import click
+
+from ..complete import session_argument
+from ..settings import common_options, settings_of
+
+DEFAULT_LIMIT = 50
+
+
+@click.command("show")
+@session_argument()
+@click.option("--history", is_flag=True, help="What the model sees: summaries in place, in full.")
+@click.option("--leaf", metavar="MESSAGE", help="The path to this message, not to the tip.")
+@click.option("--limit", type=click.IntRange(1, 10_000), help=f"How many; {DEFAULT_LIMIT}.")
+@click.option("--all", "is_all", is_flag=True, help="The whole session, however long.")
+@click.option("--before", type=click.IntRange(1), metavar="DEPTH", help="Only what is above there.")
+@click.option("--ids/--no-ids", default=None, help="The messages' ids; shown where there is room.")
+@common_options
+@click.pass_context
+def command(
+    context: click.Context,
+    session: str,
+    history: bool,
+    leaf: str | None,
+    limit: int | None,
+    is_all: bool,
+    before: int | None,
+    ids: bool | None,
+) -> None:
+    """Show a session as a tree, or as the model sees it.
+
+    Of a long session the last messages are shown. Beside the tree, bars mark what an overlay
+    covers; the tip and the forks are named where they stand.
+
+    \b
+    Example:
+      sapwood show support --limit 20
+      sapwood show support --history
+    """
+    from ..view import Page
+
+    if is_all and limit is not None:
+        raise click.UsageError("--all and --limit exclude each other", context)
+    settings = settings_of(context)
+    page = Page(leaf, None if is_all else limit or DEFAULT_LIMIT, before)
+    with settings.open() as sessions:
+        record = sessions.get(session).record()
+        if history:
+            from ..reading import show_history
+
+            show_history(sessions, record, page, settings.json)
+        else:
+            from ..drawing import show_tree
+
+            show_tree(sessions, record, page, settings.json, ids)

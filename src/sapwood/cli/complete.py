@@ -1,0 +1,38 @@
+"""Shell completion of session names."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from .settings import settings_of
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+MOST_NAMES = 2_000
+PAGE = 500
+
+
+def session_names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Give the names of sessions that begin so, the last active first."""
+    from ..errors import SapwoodError
+
+    found: list[str] = []
+    # A shell that asks for names has no use for errors.
+    with contextlib.suppress(SapwoodError), settings_of(context).open() as sessions:
+        cursor = None
+        for _ in range(MOST_NAMES // PAGE):
+            page = sessions.list_sessions(limit=PAGE, cursor=cursor)
+            found += [it.id for it in page.sessions if it.id.startswith(incomplete)]
+            cursor = page.cursor
+            if cursor is None:
+                break
+    return found
+
+
+def session_argument(name: str = "session", **settings: Any) -> Callable[[F], F]:
+    """Add an argument that names a session, and that a shell can complete."""
+    return click.argument(name, metavar="SESSION", shell_complete=session_names, **settings)

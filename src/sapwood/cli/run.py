@@ -1,0 +1,98 @@
+"""From the arguments to the exit code: every error becomes a line and a number here."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from ..errors import SapwoodError
+from . import exits
+from .app import ReaderGoneError, app
+from .output import encode_json
+from .settings import Settings
+from .text import clean
+
+
+def run(args: Sequence[str] | None = None) -> int:
+    """Run a command; give its exit code."""
+    settings = Settings()
+    # Known before the arguments are read, so that what is wrong with them is told in JSON, too.
+    settings.json = "--json" in (sys.argv[1:] if args is None else args)
+    _prepare_streams()
+    try:
+        given = app.main(args, prog_name="sapwood", standalone_mode=False, obj=settings)
+        sys.stdout.flush()
+    except (BrokenPipeError, ReaderGoneError):
+        return _be_quiet()
+    except (KeyboardInterrupt, click.Abort):
+        return _interrupted()
+    except click.ClickException as error:
+        return _report(_click_fields(error), _with_usage(error), settings)
+    except SapwoodError as error:
+        return _report(_fields(error), clean(str(error)), settings)
+    except OSError as error:
+        return _report(_file_fields(error), clean(str(error)), settings)
+    return given if isinstance(given, int) else exits.OK
+
+
+def _prepare_streams() -> None:
+    """Let no character stop the output, whatever the terminal's encoding is."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError):
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+
+
+def _be_quiet() -> int:
+    """Say nothing: whoever read the output has seen enough of it."""
+    # What is still in the buffer would be written at exit, and fail again.
+    with contextlib.suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return exits.BROKEN_PIPE
+
+
+def _interrupted() -> int:
+    with contextlib.suppress(OSError):
+        sys.stdout.flush()
+    return exits.INTERRUPTED
+
+
+def _report(fields: dict[str, Any], text: str, settings: Settings) -> int:
+    # What was printed before the error comes before it, also where both go to the same place.
+    with contextlib.suppress(OSError):
+        sys.stdout.flush()
+    if settings.json:
+        sys.stderr.write(encode_json(fields) + "\n")
+    else:
+        sys.stderr.write(f"sapwood: {text}\n")
+    code: int = fields["exit_code"]
+    return code
+
+
+def _fields(error: SapwoodError) -> dict[str, Any]:
+    named = {
+        name: getattr(error, name)
+        for name in ("path", "kind", "id", "retryable")
+        if getattr(error, name, None) not in (None, "")
+    }
+    code = exits.exit_code_of(error)
+    return {"error": error.code, "message": str(error), **named, "exit_code": code}
+
+
+def _file_fields(error: OSError) -> dict[str, Any]:
+    """Tell of a file, other than the store's, that could not be read or written."""
+    return {"error": "file", "message": str(error), "exit_code": exits.UNEXPECTED}
+
+
+def _click_fields(error: click.ClickException) -> dict[str, Any]:
+    return {"error": "usage", "message": error.format_message(), "exit_code": exits.USAGE}
+
+
+def _with_usage(error: click.ClickException) -> str:
+    text = clean(error.format_message())
+    context = getattr(error, "ctx", None)
+    return text if context is None else f"{text}\nTry '{context.command_path} --help'."

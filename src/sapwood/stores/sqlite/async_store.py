@@ -1,0 +1,37 @@
+"""The SQLite store, for an event loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from ...rules.codec import MAX_MESSAGE_BYTES
+from ..embedded._async.store import AsyncEmbeddedStore
+from .connection import Durability
+from .database import PATIENCE_S, Database
+from .loop import AsyncSqliteRunner
+from .store import SqliteStore
+
+
+class AsyncSqliteStore(AsyncEmbeddedStore):
+    """Sessions in a SQLite file, for an event loop."""
+
+    capabilities = SqliteStore.capabilities
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        clock: Callable[[], int],
+        new_id: Callable[[], str],
+        durability: Durability = "full",
+        patience_s: float = PATIENCE_S,
+        max_message_bytes: int = MAX_MESSAGE_BYTES,
+        vfs: str | None = None,
+    ) -> None:
+        database = Database(
+            path, clock=clock, durability=durability, patience_s=patience_s, vfs=vfs
+        )
+        super().__init__(
+            AsyncSqliteRunner(database), new_id=new_id, max_message_bytes=max_message_bytes
+        )

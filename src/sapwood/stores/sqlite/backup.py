@@ -1,0 +1,97 @@
+"""Copying a database into a file, while others write to it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import apsw
+
+from ...errors import AlreadyExistsError, ConflictError, StoreUnavailableError, UsageError
+from .connection import Connection
+
+PAGES_IN_A_STEP = 2_000
+
+
+def copy_database(
+    source: Connection,
+    path: Path,
+    replace: bool,
+    progress: Callable[[int, int], None] | None,
+) -> None:
+    """Copy what one snapshot shows; the file gets its name when it is whole and on disk."""
+    _refuse(source, path, replace)
+    unfinished = path.with_name(f"{path.name}.{os.getpid()}.unfinished")
+    try:
+        unfinished.unlink(missing_ok=True)
+        _copy(source, unfinished, progress)
+        _take_name(unfinished, path, replace)
+    except OSError as error:
+        raise StoreUnavailableError(f"{path} cannot be written: {error}") from error
+    finally:
+        for ending in ("", "-journal", "-wal", "-shm"):
+            Path(f"{unfinished}{ending}").unlink(missing_ok=True)
+
+
+def _refuse(source: Connection, path: Path, replace: bool) -> None:
+    if not path.parent.is_dir():
+        raise StoreUnavailableError(f"there is no folder {str(path.parent)!r}: create it first")
+    if not path.exists():
+        return
+    if path.samefile(source.raw.filename):
+        raise UsageError(f"{path} is the database itself: choose another file", path="path")
+    if not replace:
+        raise AlreadyExistsError(
+            f"there is a file {str(path)!r} already: choose another, or replace it"
+        )
+    if not path.is_file():
+        raise UsageError(f"{path} is no file", path="path")
+
+
+def _copy(source: Connection, target: Path, progress: Callable[[int, int], None] | None) -> None:
+    with source.snapshot(), closing(apsw.Connection(str(target))) as copy:
+        # A snapshot begins with its first read; without one, each commit would begin the copy anew.
+        source.value("SELECT count(*) FROM migration")
+        with copy.backup("main", source.raw, "main") as backup:
+            while not backup.done:
+                backup.step(PAGES_IN_A_STEP)
+                if progress is not None:
+                    progress(backup.page_count - backup.remaining, backup.page_count)
+
+
+def _take_name(unfinished: Path, path: Path, replace: bool) -> None:
+    # The log of an old database would be taken for the copy's.
+    for ending in ("-wal", "-journal"):
+        if Path(f"{path}{ending}").exists():
+            raise ConflictError(
+                f"{path}{ending} lies beside it: {path} is in use, or was not closed"
+            )
+    if replace:
+        unfinished.replace(path)
+    else:
+        _name_new(unfinished, path)
+    _sync_folder(path.parent)
+
+
+def _name_new(unfinished: Path, path: Path) -> None:
+    """Give the name only if nobody else took it meanwhile."""
+    try:
+        os.link(unfinished, path)
+    except FileExistsError:
+        raise AlreadyExistsError(
+            f"there is a file {str(path)!r} already: choose another, or replace it"
+        ) from None
+    except OSError:
+        # Not every file system knows links.
+        unfinished.rename(path)
+
+
+def _sync_folder(folder: Path) -> None:
+    if os.name == "posix":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -1,0 +1,188 @@
+"""The first pass of an import: is the file right, and does what is stored agree with it?
+
+Nothing is written. Of a session that is in the store already, messages are compared a few hundred
+at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import BinaryIO
+
+from ..errors import MessageConflictError, NotFoundError, UsageError
+from ..model import Message, Read, Root
+from ..rules import check
+from ..rules.codec import pack
+from ..store import Store
+from .lines import DocumentLine, MessageLine, OverlayLine, SessionLine, UsageLine, wrong
+from .making import new_message, new_overlay, new_session, new_usage
+from .plan import CHUNK, CHUNK_BYTES, Plan, SessionPlan
+from .reading import Numbered, iter_lines
+
+MOST_TOLD = 5
+
+
+def check_file(store: Store, owner: str, file: BinaryIO, progress: Callable[[], None]) -> Plan:
+    """Read the whole file and give what the second pass has to know.
+
+    Raises `UsageError` for a file that is wrong, and `ConflictError` when what is stored differs.
+    """
+    checker = _Checker(store, owner)
+    for it in iter_lines(file):
+        checker.take(it)
+        if it.number % CHUNK == 0:
+            progress()
+    checker.finish()
+    return checker.plan
+
+
+class _Checker:
+    """Goes over the lines, a session at a time."""
+
+    def __init__(self, store: Store, owner: str) -> None:
+        self._store = store
+        self._owner = owner
+        self.plan = Plan()
+        self._session = ""
+        self._now = SessionPlan(exists=False)
+        self._ids: set[str] = set()
+        self._is_fork = False
+        self._waiting: list[Numbered] = []
+        self._size = 0
+        self._conflicts: list[str] = []
+
+    def take(self, it: Numbered) -> None:
+        """Look at a line."""
+        line = it.line
+        try:
+            if isinstance(line, SessionLine):
+                self._begin(line, it.number)
+            elif isinstance(line, MessageLine):
+                self._message(line, it)
+            elif isinstance(line, OverlayLine):
+                self._overlay(line, it.number)
+            elif isinstance(line, DocumentLine):
+                self._document(line)
+            elif isinstance(line, UsageLine):
+                check.usage(new_usage(line))
+        except UsageError as error:
+            if error.path.startswith("line "):
+                raise
+            raise wrong(it.number, f"is wrong: {error}") from error
+
+    def _begin(self, line: SessionLine, number: int) -> None:
+        self._compare_waiting()
+        if line.id in self.plan.sessions:
+            raise wrong(number, f"is a second session {line.id!r}")
+        if line.fork is not None and line.fork.session not in self.plan.sessions:
+            raise wrong(
+                number, f"is a fork of {line.fork.session!r}, which does not come before it"
+            )
+        check.new_session(new_session(line, line.parent))
+        self._session, self._ids, self._is_fork = line.id, set(), line.fork is not None
+        self._now = self.plan.sessions[line.id] = self._planned(line)
+
+    def _planned(self, line: SessionLine) -> SessionPlan:
+        record = self._store.find_session(self._owner, line.id)
+        if record is None:
+            return SessionPlan(exists=False)
+        planned = SessionPlan(exists=True)
+        planned.tip = None if isinstance(record.tip, Root) else record.tip
+        planned.is_tip_in_file = planned.tip is None
+        overlays = self._store.list_overlays(self._owner, line.id)
+        planned.stored_overlays = {it.id: it.summary for it in overlays}
+        return planned
+
+    def _message(self, line: MessageLine, it: Numbered) -> None:
+        if line.id in self._ids:
+            raise wrong(it.number, f"has the id {line.id!r}, which the session has already")
+        # What a fork inherited is not among its own lines.
+        if line.parent is not None and line.parent not in self._ids and not self._is_fork:
+            raise wrong(it.number, f"follows {line.parent!r}, which does not come before it")
+        pack(new_message(line), lambda: "", self._store.max_message_bytes)
+        self._ids.add(line.id)
+        self._now.is_tip_in_file |= line.id == self._now.tip
+        if self._now.exists:
+            self._waiting.append(it)
+            self._size += it.size
+            if len(self._waiting) >= CHUNK or self._size >= CHUNK_BYTES:
+                self._compare_waiting()
+
+    def _overlay(self, line: OverlayLine, number: int) -> None:
+        for end in (line.first, line.last):
+            if end not in self._ids and not self._is_fork:
+                raise wrong(number, f"covers {end!r}, which is no message of the session")
+        check.new_overlay(new_overlay(line), self._store.max_message_bytes)
+        self._now.overlays.add(line.id)
+        stored = self._now.stored_overlays.get(line.id)
+        if stored is not None and stored != line.summary:
+            self._tell(number, f"overlay {line.id!r} has another summary in the store")
+
+    def _document(self, line: DocumentLine) -> None:
+        check.document(self._owner, self._session or None, line.key)
+        check.document_value(line.value, self._store.max_message_bytes)
+        self._now.documents.add(line.key)
+
+    def _compare_waiting(self) -> None:
+        """Compare messages with those stored under their ids."""
+        waiting, self._waiting, self._size = self._waiting, [], 0
+        if not waiting:
+            return
+        lines = [it.line for it in waiting if isinstance(it.line, MessageLine)]
+        stored = self._find([line.id for line in lines])
+        parents = {line.parent for line in lines if line.parent and line.id in stored}
+        stored |= self._find([id for id in parents if id not in stored])
+        for it, line in zip(waiting, lines, strict=True):
+            what = self._difference(line, stored)
+            if what:
+                self._tell(it.number, f"message {line.id!r} {what}")
+
+    def _find(self, ids: list[str]) -> dict[str, Message]:
+        if not ids:
+            return {}
+        found = self._store.find_messages(self._owner, self._session, ids)
+        return {message.id: message for message in found if message is not None}
+
+    def _difference(self, line: MessageLine, stored: dict[str, Message]) -> str:
+        message = stored.get(line.id)
+        if message is None:
+            return "was deleted in the store" if self._is_deleted(line.id) else ""
+        here = (line.role, line.parts, line.metadata)
+        if (message.role, message.parts, message.metadata) != here:
+            return "has other content in the store"
+        above = stored.get(line.parent) if line.parent else None
+        if not self._follows(message, line.parent, above):
+            return "follows another message in the store"
+        return ""
+
+    def _is_deleted(self, id: str) -> bool:
+        # A deleted message is not found, and still may be a leaf.
+        query = Read(leaf=id, overlays=False, limit=1, backwards=True)
+        try:
+            self._store.read(self._owner, self._session, query)
+        except NotFoundError:
+            return False
+        return True
+
+    def _follows(self, message: Message, parent: str | None, above: Message | None) -> bool:
+        """Tell whether a stored message stands right after its parent, but for deleted ones."""
+        if parent is None and message.depth == 1:
+            return True
+        if above and (above.segment, above.depth + 1) == (message.segment, message.depth):
+            return True
+        query = Read(leaf=message.id, overlays=False, limit=2, backwards=True)
+        path = self._store.read(self._owner, self._session, query).messages
+        return (path[0].id if len(path) > 1 else None) == parent
+
+    def _tell(self, number: int, what: str) -> None:
+        self._conflicts.append(f"session {self._session!r}: {what} (line {number})")
+
+    def finish(self) -> None:
+        """Compare what is left, and raise if anything differed."""
+        self._compare_waiting()
+        if not self._conflicts:
+            return
+        told = "; ".join(self._conflicts[:MOST_TOLD])
+        rest = len(self._conflicts) - MOST_TOLD
+        more = f"; and {rest} more" if rest > 0 else ""
+        raise MessageConflictError(f"nothing was written, what is stored differs: {told}{more}")

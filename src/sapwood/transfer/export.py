@@ -1,0 +1,205 @@
+"""Writing sessions out, a line at a time. Each session is as it was when its turn came."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from .._version import __version__
+from ..errors import NotFoundError
+from ..model import Leaf, Read, Root, SessionQuery, SessionRecord, UsageTotal
+from ..store import Store
+from .covering import Ends
+from .lines import (
+    FORMAT,
+    VERSION,
+    DocumentLine,
+    EndLine,
+    Header,
+    Line,
+    MessageLine,
+    Origin,
+    SessionLine,
+    UsageLine,
+    encode_line,
+)
+from .origin import find_origin
+from .walk import Step, Walk
+
+PAGE = 500
+
+
+class Exported:
+    """What was written: counts, and what could not be carried."""
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+        self.messages = 0
+        self.notes: list[str] = []
+
+
+def export_lines(
+    store: Store, owner: str, sessions: Sequence[str] | None, done: Exported
+) -> Iterator[bytes]:
+    """Write these sessions, or all of the owner's with the owner's documents.
+
+    Raises `NotFoundError` for a session that is not there, before the first line; one of all that
+    is deleted meanwhile is left out.
+    """
+    if sessions is None:
+        names, is_all = _all_names(store, owner), True
+    else:
+        names, is_all = list(dict.fromkeys(sessions)), False
+        for name in names:
+            _get(store, owner, name)
+    yield encode_line(Header(format=FORMAT, version=VERSION, sapwood=__version__))
+    if is_all:
+        yield from map(encode_line, _documents(store, owner, None))
+    for name in _in_order(store, owner, names):
+        for line in _Export(store, owner, name, done).lines(is_optional=is_all):
+            yield encode_line(line)
+    yield encode_line(EndLine(sessions=len(done.names), messages=done.messages))
+
+
+def _get(store: Store, owner: str, name: str) -> SessionRecord:
+    record = store.find_session(owner, name)
+    if record is None:
+        raise NotFoundError(f"{owner!r} has no session {name!r}", kind="session", id=name)
+    return record
+
+
+def _all_names(store: Store, owner: str) -> list[str]:
+    names: list[str] = []
+    cursor = None
+    while True:
+        page = store.list_sessions(owner, SessionQuery(order="created", limit=PAGE, cursor=cursor))
+        names += [record.id for record in page.sessions]
+        cursor = page.cursor
+        if cursor is None:
+            return names[::-1]
+
+
+def _in_order(store: Store, owner: str, names: Sequence[str]) -> Iterator[str]:
+    """Give the names so that a session comes after those that it came out of."""
+    left = set(names)
+    for name in names:
+        chain = [name] if name in left else []
+        while chain and (above := _above(store, owner, chain[-1], left)) and above not in chain:
+            chain.append(above)
+        for link in reversed(chain):
+            left.discard(link)
+            yield link
+
+
+def _above(store: Store, owner: str, name: str, wanted: Collection[str]) -> str | None:
+    record = store.find_session(owner, name)
+    if record is None:
+        return None
+    if record.parent is not None and record.parent.session in wanted:
+        return record.parent.session
+    if record.forked_at is None:
+        return None
+    origin = find_origin(store, owner, record, store.list_leaves(owner, name), wanted)
+    return origin.session if origin else None
+
+
+class _Export:
+    """One session on its way out."""
+
+    def __init__(self, store: Store, owner: str, name: str, done: Exported) -> None:
+        self._store = store
+        self._owner = owner
+        self._name = name
+        self._done = done
+
+    def lines(self, is_optional: bool) -> Iterator[Line]:
+        """Give the session's lines; of one that is gone, none if it is optional."""
+        record = self._store.find_session(self._owner, self._name)
+        if record is None and is_optional:
+            return
+        record = record or _get(self._store, self._owner, self._name)
+        # What names messages is read before the branches are: all that it names is on them.
+        overlays = self._store.list_overlays(self._owner, self._name)
+        documents = list(_documents(self._store, self._owner, self._name))
+        leaves = self._store.list_leaves(self._owner, self._name)
+        origin = find_origin(self._store, self._owner, record, leaves, self._done.names)
+        self._done.names.add(self._name)
+        yield _session_line(record, origin, self._live_tip(record))
+        yield from documents
+        ends = Ends(self._store, self._owner, self._name, overlays)
+        for step in self._walk(origin).steps(leaves):
+            ends.meet(step.message)
+            self._done.messages += 1
+            yield _message_line(step)
+        yield from self._overlays(ends, leaves)
+        for total in self._store.total_usage(self._owner, self._name):
+            yield _usage_line(total)
+
+    def _walk(self, origin: Origin | None) -> Walk:
+        skip = origin is not None
+        return Walk(self._store, self._owner, self._name, skip_inherited=skip)
+
+    def _live_tip(self, record: SessionRecord) -> str | None:
+        """Give the tip, or if it was deleted the nearest live message above it."""
+        if isinstance(record.tip, Root):
+            return None
+        query = Read(leaf=record.tip, overlays=False, limit=1, backwards=True)
+        messages = self._store.read(self._owner, self._name, query).messages
+        return messages[0].id if messages else None
+
+    def _overlays(self, ends: Ends, leaves: Sequence[Leaf]) -> Iterator[Line]:
+        lost: list[str] = []
+        yield from ends.lines(leaves, lost)
+        self._done.notes += [
+            f"session {self._name!r}: overlay {id!r} covers nothing that is still there"
+            for id in lost
+        ]
+
+
+def _documents(store: Store, owner: str, session: str | None) -> Iterator[DocumentLine]:
+    """Give the documents; those that expire are leases, which belong to their holder."""
+    for document in store.list_documents(owner, session=session):
+        if document.expires_us is None:
+            yield DocumentLine(key=document.key, value=document.value)
+
+
+def _session_line(record: SessionRecord, fork: Origin | None, tip: str | None) -> SessionLine:
+    return SessionLine(
+        id=record.id,
+        title=record.title,
+        state=record.state,
+        tags=record.tags,
+        data=record.data,
+        budget=record.budget,
+        parent=record.parent,
+        fork=fork,
+        tip=tip,
+        created_us=record.created_us,
+        active_us=record.active_us,
+        version=record.version,
+    )
+
+
+def _message_line(step: Step) -> MessageLine:
+    message = step.message
+    return MessageLine(
+        id=message.id,
+        parent=step.parent,
+        role=message.role,
+        parts=message.parts,
+        metadata=message.metadata,
+        tokens=message.tokens,
+        created_us=message.created_us,
+        home=message.home,
+    )
+
+
+def _usage_line(total: UsageTotal) -> UsageLine:
+    return UsageLine(
+        model=total.model,
+        calls=total.calls,
+        input_tokens=total.input_tokens,
+        output_tokens=total.output_tokens,
+        cached_tokens=total.cached_tokens,
+        reasoning_tokens=total.reasoning_tokens,
+        cost_micros=total.cost_micros,
+    )

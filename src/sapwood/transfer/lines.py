@@ -1,0 +1,156 @@
+"""The format: a header, then a line for each thing, then a last line that tells the counts.
+
+What follows a session's line belongs to it, up to the next session's. A message comes after its
+parent, a fork after the session that it came out of. Parts are written as stores keep them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from ..errors import UnsupportedOperationError, UsageError
+from ..model import Edge, Part
+
+FORMAT = "sapwood-export"
+VERSION = 1
+
+
+class _Line(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", forbid_unknown_fields=True
+):
+    """What all lines share: they say of which kind they are."""
+
+
+class Header(_Line, frozen=True, kw_only=True, tag="header"):
+    """The first line."""
+
+    format: str
+    version: int
+    sapwood: str
+
+
+class Origin(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The message of a session in the same file from which a fork goes on."""
+
+    session: str
+    message: str
+
+
+class SessionLine(_Line, frozen=True, kw_only=True, tag="session"):
+    """A session's record. `version` and `active_us` are told, but a store gives its own."""
+
+    id: str
+    title: str | None
+    state: str
+    tags: list[str]
+    data: dict[str, Any]
+    budget: int | None
+    parent: Edge | None
+    fork: Origin | None
+    tip: str | None
+    created_us: int
+    active_us: int
+    version: int
+
+
+class DocumentLine(_Line, frozen=True, kw_only=True, tag="document"):
+    """A document of the session, or before the first session of the owner; base64."""
+
+    key: str
+    value: bytes
+
+
+class MessageLine(_Line, frozen=True, kw_only=True, tag="message"):
+    """A message after its nearest live ancestor; null is the root."""
+
+    id: str
+    parent: str | None
+    role: str
+    parts: list[Part]
+    metadata: dict[str, Any]
+    tokens: int
+    created_us: int
+    home: str | None
+
+
+class OverlayLine(_Line, frozen=True, kw_only=True, tag="overlay"):
+    """An overlay in force, over the messages from `first` to `last`.
+
+    Those that end deeper come first, and of those with the same end the narrower: in this order
+    the ends of each are visible when it is added.
+    """
+
+    id: str
+    first: str
+    last: str
+    summary: str
+    tokens: int
+    covered_tokens: int
+    metadata: dict[str, Any]
+    created_by: str
+    created_us: int
+
+
+class UsageLine(_Line, frozen=True, kw_only=True, tag="usage"):
+    """The sum of a session's usage for one model."""
+
+    model: str
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int
+    reasoning_tokens: int
+    cost_micros: int
+
+
+class EndLine(_Line, frozen=True, kw_only=True, tag="end"):
+    """The last line: without it, the file was cut off."""
+
+    sessions: int
+    messages: int
+
+
+Line = SessionLine | DocumentLine | MessageLine | OverlayLine | UsageLine | EndLine
+
+_encode = msgspec.json.Encoder().encode
+_header = msgspec.json.Decoder(dict[str, Any])
+_decoder = msgspec.json.Decoder(Line)
+
+
+def encode_line(line: Line | Header) -> bytes:
+    """Write a line, with its end."""
+    return _encode(line) + b"\n"
+
+
+def decode_header(data: bytes) -> None:
+    """Check the first line; a newer version's is told apart from what is no export at all."""
+    try:
+        fields = _header.decode(data)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        fields = {}
+    if fields.get("kind") != "header" or fields.get("format") != FORMAT:
+        raise UsageError("this is no export of sapwood: its first line is no header", path="line 1")
+    version = fields.get("version")
+    if type(version) is not int or version < 1:
+        raise UsageError("the header has no version", path="line 1")
+    if version > VERSION:
+        raise UnsupportedOperationError(
+            f"the file has version {version} of the format and this sapwood reads {VERSION}: "
+            "upgrade it"
+        )
+
+
+def decode_line(data: bytes, number: int) -> Line:
+    """Read a line; one that cannot be read is an error that names it."""
+    try:
+        line: Line = _decoder.decode(data)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise wrong(number, f"cannot be read: {error}") from error
+    return line
+
+
+def wrong(number: int, what: str) -> UsageError:
+    """Say what is wrong with a line."""
+    return UsageError(f"line {number} {what}", path=f"line {number}")

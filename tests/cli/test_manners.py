@@ -1,0 +1,249 @@
+"""Exit codes, errors, help, completion, pipes: how a command behaves."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+import sapwood
+from sapwood import errors
+from sapwood.cli import EXTRA, MISSING_DEPENDENCY, exits
+from sapwood.cli.app import COMMANDS, app
+from sapwood.cli.interrupt import held_interrupts
+from sapwood.cli.run import run
+
+from .command import Command
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+
+
+def all_errors() -> list[type[errors.SapwoodError]]:
+    return [it for it in vars(errors).values() if isinstance(it, type) and "Error" in it.__name__]
+
+
+def test_every_error_has_the_exit_code_that_is_documented() -> None:
+    page = (DOCS / "cli.md").read_text()
+    rows = re.findall(r"^\| (\d+) \|(.*?)\|", page, re.M)
+    documented = {name: int(code) for code, names in rows for name in re.findall(r"`(\w+)`", names)}
+    given = {cls.code: exits.exit_code_of(cls.__new__(cls)) for cls in all_errors()}
+    assert documented == given
+    codes = {int(code) for code, _ in rows}
+    assert codes == {0, *exits.CODES.values(), exits.PROBLEMS, exits.INTERRUPTED, exits.BROKEN_PIPE}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help_with_an_example(name: str) -> None:
+    done = CliRunner().invoke(app, [name, "--help"])
+    assert done.exit_code == 0
+    assert COMMANDS[name] in " ".join(done.output.split())
+    example = re.search(r"Example:\n +(sapwood .*)", done.output)
+    assert example is not None
+    assert example[1].startswith((f"sapwood {name}", "sapwood --store"))
+    for option in ("--store", "--owner", "--json", "--help"):
+        assert option in done.output
+
+
+def test_the_help_lists_the_commands_without_loading_them() -> None:
+    code = (
+        "import sys; sys.argv = ['sapwood', '--help']\n"
+        "from sapwood.cli.run import run\n"
+        "run()\n"
+        "print(sorted(it for it in sys.modules if 'commands.' in it or it in ('apsw', 'rich')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+    for name, sentence in COMMANDS.items():
+        assert re.search(rf"^ +{name} +{re.escape(sentence)}", done.stdout, re.M)
+
+
+def test_a_listing_loads_neither_a_loop_nor_what_draws(sap: Command) -> None:
+    code = (
+        "import sys; sys.argv = ['sapwood', '{}']\n"
+        "from sapwood.cli.run import run\n"
+        "run(sys.argv[1:] + {})\n"
+        "print(sorted({{'asyncio', 'rich'}} & set(sys.modules)))"
+    )
+    for name, rest in (("ls", []), ("show", ["support"]), ("search", ["order"])):
+        done = subprocess.run(
+            [sys.executable, "-c", code.format(name, rest)],
+            capture_output=True,
+            text=True,
+            cwd=sap.folder,
+            env=sap.env,
+        )
+        assert done.stdout.splitlines()[-1] == "[]", (name, done.stderr)
+
+
+def test_common_options_stand_before_or_after_the_command(sap: Command) -> None:
+    del sap.env["SAPWOOD_STORE"]
+    store = ["--store", "sqlite:///agent.db"]
+    for args in ([*store, "--json", "ls"], ["ls", *store, "--json"], [*store, "ls", "--json"]):
+        assert len(json.loads(sap(*args))["sessions"]) == 2
+    twice = ["--store", "sqlite:///wrong.db", "--owner", "x", "ls", *store, "--owner", "default"]
+    assert len(json.loads(sap(*twice, "--json"))["sessions"]) == 2
+    sap.env["SAPWOOD_OWNER"] = "nobody"
+    assert sap.json("ls", *store)["sessions"] == []
+    assert len(sap.json("ls", *store, "--owner", "default")["sessions"]) == 2
+
+
+def test_a_missing_database_is_not_made_by_looking(empty: Command) -> None:
+    for args in (["ls"], ["show", "x"], ["tail"], ["doctor"], ["migrate"], ["backup", "b"]):
+        code, said = empty.fails(*args)
+        assert (code, "there is no database" in said) == (3, True)
+    assert list(empty.folder.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "slug"),
+    [
+        (["show", "nobody"], 3, "not_found"),
+        (["show", "support", "--leaf", "nope"], 3, "not_found"),
+        (["fork", "support", "second"], 4, "already_exists"),
+        (["fork", "support", "x", "--at", "nope"], 3, "not_found"),
+        (["rename", "nobody", "x"], 3, "not_found"),
+        (["export", "nobody"], 3, "not_found"),
+        (["search", "x", "--session", "nobody"], 3, "not_found"),
+        (["ls", "--cursor", "nonsense"], 2, "usage"),
+        (["ls", "--limit", "0"], 2, "usage"),
+        (["ls", "--limit", "5", "--all"], 2, "usage"),
+        (["show", "support", "--limit", "5", "--all"], 2, "usage"),
+        (["show"], 2, "usage"),
+        (["show", "a\nb"], 2, "usage"),
+        (["nonsense"], 2, "usage"),
+        (["ls", "--nonsense"], 2, "usage"),
+        (["ls", "--store", "nonsense"], 2, "usage"),
+        (["ls", "--store", "redis://x"], 8, "unsupported"),
+        (["ls", "--owner", ""], 2, "usage"),
+        (["ls", "--created-from", "yesterday"], 2, "usage"),
+        (["export", "-o", "/nowhere/x"], 1, "file"),
+    ],
+)
+def test_an_error_is_a_line_and_a_code(sap: Command, args: list[str], code: int, slug: str) -> None:
+    done = sap.run(*args)
+    assert done.returncode == code
+    assert done.stdout == ""
+    assert done.stderr.startswith("sapwood: ")
+    done = sap.run(*args, "--json")
+    assert done.returncode == code
+    told = json.loads(done.stderr)
+    assert (told["error"], told["exit_code"]) == (slug, code)
+    assert told["message"]
+
+
+def test_an_error_in_json_has_its_fields(sap: Command) -> None:
+    told = json.loads(sap.run("show", "nobody", "--json").stderr)
+    assert (told["kind"], told["id"]) == ("session", "nobody")
+
+
+def test_a_reader_that_has_seen_enough_is_no_failure(sap: Command, folder: Path) -> None:
+    with sapwood.open(f"sqlite:///{folder}/agent.db", durability="normal") as sessions:
+        for n in range(3_000):
+            sessions.create(f"s{n}", title="a title " * 10)
+    for command in ("ls --all", "ls --all --json", "export", "tail --since ''"):
+        done = sap.shell(f"sapwood {command} | head -1; echo ${{PIPESTATUS[0]}}")
+        first, code = done.stdout.splitlines()[0], done.stdout.splitlines()[-1]
+        assert first
+        assert code in ("141", "0")
+        assert re.sub(r"^cursor .*\n", "", done.stderr) == ""
+    assert sap.shell("sapwood ls --all | head -1; echo ${PIPESTATUS[0]}").stdout.endswith("141\n")
+    assert sap.shell("sapwood --help | true").stderr == ""
+
+
+def test_output_that_cannot_be_written_is_told(sap: Command) -> None:
+    done = sap.shell("sapwood ls > /dev/full")
+    assert done.returncode == 1
+    assert "No space left" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_without_its_extra_the_command_names_it(tmp_path: Path) -> None:
+    (tmp_path / "click.py").write_text("raise ModuleNotFoundError('no click', name='click')")
+    code = "from sapwood.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert done.returncode == MISSING_DEPENDENCY == exits.CODES[errors.MissingDependencyError]
+    assert done.stderr == f"sapwood: {EXTRA}\n"
+    assert "sapwood[cli]" in done.stderr
+
+
+def test_without_a_command_the_help_is_shown(sap: Command) -> None:
+    assert sap() == sap("--help")
+
+
+def test_the_version_is_told(sap: Command) -> None:
+    assert sap("--version") == f"sapwood {sapwood.__version__}\n"
+
+
+def complete(sap: Command, *words: str) -> list[str]:
+    done = sap.run(
+        _SAPWOOD_COMPLETE="bash_complete",
+        COMP_WORDS=" ".join(["sapwood", *words]),
+        COMP_CWORD=str(len(words)),
+    )
+    return [line.partition(",")[2] for line in done.stdout.split()]
+
+
+def test_a_shell_completes_commands_options_and_sessions(sap: Command) -> None:
+    assert complete(sap, "r") == ["rename", "rm"]
+    assert complete(sap, "show", "su") == ["support"]
+    assert complete(sap, "rm", "support", "s") == ["second", "support"]
+    assert complete(sap, "show", "--hi") == ["--history"]
+    assert complete(sap, "search", "x", "--session", "se") == ["second"]
+    assert complete(sap, "--store", "sqlite:///agent.db", "show", "su") == ["support"]
+    assert complete(sap, "show", "--store", "sqlite:///nowhere.db", "su") == []
+    assert "_SAPWOOD_COMPLETE" in sap.run(_SAPWOOD_COMPLETE="bash_source").stdout
+
+
+def test_completion_in_bash_itself(sap: Command) -> None:
+    script = (
+        'eval "$(_SAPWOOD_COMPLETE=bash_source sapwood)"\n'
+        "COMP_WORDS=(sapwood show su); COMP_CWORD=2\n"
+        "_sapwood_completion sapwood su show\n"
+        'echo "${COMPREPLY[@]}"'
+    )
+    assert sap.shell(script).stdout == "support\n"
+
+
+def interrupted(times: int, steps: list[str], *, asks: bool) -> None:
+    with held_interrupts() as let_through:
+        let_through()
+        for _ in range(times):
+            os.kill(os.getpid(), signal.SIGINT)
+        steps.append("written")
+        if asks:
+            let_through()
+            steps.append("went on")
+
+
+@pytest.mark.parametrize(
+    ("times", "asks", "steps"),
+    [(1, True, ["written"]), (1, False, ["written"]), (2, True, [])],
+    ids=["between writes", "at the end", "insisting"],
+)
+def test_ctrl_c_waits_for_a_place_where_nothing_is_half_done(
+    times: int, asks: bool, steps: list[str]
+) -> None:
+    done: list[str] = []
+    with pytest.raises(KeyboardInterrupt):
+        interrupted(times, done, asks=asks)
+    assert done == steps
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_an_unexpected_error_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*args: object, **options: object) -> None:
+        raise RuntimeError("a mistake of ours")
+
+    monkeypatch.setattr(click.Group, "invoke", broken)
+    with pytest.raises(RuntimeError):
+        run(["ls"])

@@ -1,0 +1,68 @@
+"""The page about other packages says what was measured."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from .blocks import ROOT
+
+PEERS = ROOT / "bench" / "peers"
+NAMES = {
+    "openai-agents SQLiteSession",
+    "openai-agents AdvancedSQLiteSession",
+    "google-adk SqliteSessionService",
+    "langgraph AsyncSqliteSaver",
+    "agno SqliteDb",
+}
+WORKS = 11
+
+
+def module(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"bench_peers_{name}", PEERS / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    loaded = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(loaded)
+    return loaded
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[str, Any]:
+    loaded: dict[str, Any] = json.loads((PEERS / "latest.json").read_text())
+    return loaded
+
+
+def test_the_page_says_what_was_measured(found: dict[str, Any]) -> None:
+    page = module("page")
+    text = (ROOT / "docs" / "peers.md").read_text()
+    assert page.measured_in(text) == page.measured(found)
+
+
+def test_the_chart_shows_what_was_measured(found: dict[str, Any]) -> None:
+    assert (ROOT / "docs" / "peers.svg").read_text() == module("chart").draw(found["rows"])
+
+
+def test_every_package_has_every_row(found: dict[str, Any]) -> None:
+    rows = {(row["work"], row["package"]) for row in found["rows"]}
+    works = {row["work"] for row in found["rows"]}
+    assert rows == {(work, name) for work in works for name in NAMES}
+    assert len(works) == WORKS
+
+
+def test_who_is_ahead_follows_from_the_figures(found: dict[str, Any]) -> None:
+    for row in found["rows"]:
+        if not row["can"]:
+            assert (row["peer"], row["ahead"]) == (None, None)
+        else:
+            assert row["ahead"] == (row["ratio"] is not None and row["ratio"] > 1)
+
+
+def test_ours_landed_every_message(found: dict[str, Any]) -> None:
+    told = [row["ours_landed"] for row in found["rows"] if row["ours_landed"]]
+    assert told
+    assert all(of.split(" of ")[0] == of.split(" of ")[1] for of in told)

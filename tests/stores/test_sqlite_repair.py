@@ -1,0 +1,133 @@
+"""Damage to what is derived is found, and rebuilt from what was said."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from sapwood.errors import StoreCorruptError
+from sapwood.model import NewSession, Read
+from sapwood.rules.ids import IdMaker
+from sapwood.stores.sqlite import SqliteStore
+from sapwood.testing.makers import ADA, cover, fork_of, say, shown
+
+
+def clock() -> int:
+    return time.time_ns() // 1_000
+
+
+def opened(path: Path) -> SqliteStore:
+    return SqliteStore(path, clock=clock, new_id=IdMaker(clock, os.urandom), durability="normal")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Iterator[Path]:
+    """Give a file with branches, forks, overlays, edits and deletions."""
+    path = tmp_path / "s.db"
+    with opened(path) as store:
+        store.create_session(ADA, NewSession(id="s"))
+        for n in range(1, 7):
+            store.append(ADA, "s", [say(f"m{n}", tokens=n)])
+        store.append(ADA, "s", [say("x1", tokens=11), say("x2", tokens=12)], parent="m2")
+        store.create_session(ADA, fork_of("s", "m4", id="f"))
+        store.append(ADA, "f", [say("f1", tokens=21), say("f2", tokens=22)])
+        store.create_session(ADA, fork_of("f", "f1", id="g"))
+        store.append(ADA, "g", [say("g1", tokens=31)])
+        store.add_overlay(ADA, "s", cover("m1", "m2", id="o1"))
+        store.add_overlay(ADA, "f", cover("m3", "f1", id="o2"))
+        store.update_message(ADA, "s", say("m3", "changed", tokens=40))
+        store.delete_messages(ADA, "s", ["x1"])
+        store.settle()
+        assert store.admin.check() == []
+    return path
+
+
+DAMAGES = {
+    "a count of messages": "UPDATE session SET apart = apart + 1 WHERE id = 's'",
+    "a count of overlays": "UPDATE session SET overlays = overlays + 1 WHERE id = 'f'",
+    "no overlays counted": "UPDATE session SET overlays = 0",
+    "a sum": "UPDATE session SET lead = lead + 5 WHERE id = 'g'",
+    "all sums": "UPDATE session SET lead = 1, apart = 2",
+    "a second": "UPDATE session SET active_s = 7 WHERE id = 's'",
+    "a running sum": "UPDATE message SET path_tokens = 999 WHERE id = 'm2'",
+    "the first running sum": "UPDATE message SET path_tokens = 5 WHERE id = 'm1'",
+    "all running sums": "UPDATE message SET path_tokens = 0",
+    "an edit": "UPDATE edit SET delta = delta + 1",
+    "lineages": "UPDATE segment SET lineage = x''",
+    "a lineage": "UPDATE segment SET lineage = x'0000000001000001' WHERE number = 3",
+    "an overlay in force elsewhere": "UPDATE in_force SET last = last + 1, first_depth = 0",
+    "an overlay in force that is gone": "INSERT INTO in_force VALUES (1, 5, 1, 999)",
+    "everything": (
+        "UPDATE session SET lead = 1, apart = 2, overlays = 9, active_s = 0;"
+        "UPDATE message SET path_tokens = 0; UPDATE segment SET lineage = x''"
+    ),
+}
+
+
+def damage(path: Path, sql: str) -> None:
+    with closing(apsw.Connection(str(path))) as raw:
+        raw.execute(sql)
+
+
+def seen(path: Path) -> list[Any]:
+    with opened(path) as store:
+        return [
+            (
+                shown(store.read(ADA, name, Read())),
+                store.read(ADA, name, Read(overlays=False)).entries,
+                store.read(ADA, name, Read()).context_tokens,
+                store.find_session(ADA, name),
+            )
+            for name in ("s", "f", "g")
+        ]
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_it_is_found_and_rebuilt(name: str, path: Path) -> None:
+    before = seen(path)
+    damage(path, DAMAGES[name])
+    with opened(path) as store:
+        assert store.admin.check() != []
+        assert store.admin.repair() == []
+        assert store.admin.check() == []
+    assert seen(path) == before
+
+
+def test_an_index_that_misses_rows_is_rebuilt(path: Path) -> None:
+    def without_index(work: Callable[[apsw.Connection], object]) -> None:
+        with closing(apsw.Connection(str(path))) as raw:
+            raw.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
+            raw.pragma("writable_schema", "ON")
+            work(raw)
+
+    find = "SELECT * FROM sqlite_schema WHERE name = 'session_by_activity'"
+    with closing(apsw.Connection(str(path))) as raw:
+        [row] = raw.execute(find).fetchall()
+    without_index(lambda raw: raw.execute("DELETE FROM sqlite_schema WHERE name = ?", (row[1],)))
+    damage(path, "UPDATE session SET active_s = active_s")
+    damage(path, "UPDATE session SET active_s = active_s - 1, active_at = active_at - 1000000")
+    without_index(lambda raw: raw.execute("INSERT INTO sqlite_schema VALUES (?, ?, ?, ?, ?)", row))
+    with opened(path) as store:
+        assert [problem.kind for problem in store.admin.check()][:1] == ["file"]
+        assert store.admin.repair() == []
+
+
+def test_what_was_said_is_not_touched_and_its_damage_stays(path: Path) -> None:
+    damage(path, "UPDATE message SET body = x'7b' WHERE id = 'm2'; UPDATE session SET apart = 9")
+    with opened(path) as store:
+        assert [problem.where for problem in store.admin.repair()] == ["m2"]
+        with pytest.raises(StoreCorruptError):
+            store.read(ADA, "s", Read(overlays=False))
+
+
+def test_a_tip_that_is_missing_stays_a_problem(path: Path) -> None:
+    damage(path, "UPDATE session SET tip = 5 << 40, grows = 0 WHERE id = 's'")
+    with opened(path) as store:
+        assert [problem.what for problem in store.admin.repair()] == ["its tip is missing"]
