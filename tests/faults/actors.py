@@ -17,6 +17,7 @@ import os
 import random
 import sys
 import threading
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from sapwood.errors import AlreadyExistsError
@@ -140,16 +141,16 @@ async def live_on_loop(path: str, notes: Noting, life: int, group: str, **option
     raise next(it for it in ends if isinstance(it, BaseException))
 
 
-def live_and_die(orders: dict[str, Any]) -> None:
+def live_and_die(actor: Callable[..., None], orders: dict[str, Any]) -> None:
     try:
-        live(**orders)
+        actor(**orders)
     except BaseException as error:  # noqa: BLE001  the parent reads it
         Notes(orders["notes_path"]).add("error", repr(error))
     finally:
         os._exit(1)
 
 
-def nursery() -> None:
+def nursery(actor: Callable[..., None]) -> None:
     """Fork a child for each line, and bury it on an empty one."""
     child = 0
     for line in sys.stdin:
@@ -159,10 +160,10 @@ def nursery() -> None:
         else:
             child = os.fork()
             if child == 0:
-                live_and_die(json.loads(line))
+                live_and_die(actor, json.loads(line))
             sys.stdout.write(f"{child}\n")
         sys.stdout.flush()
 
 
 if __name__ == "__main__":
-    nursery()
+    nursery(live)

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -30,11 +31,14 @@ def read_notes(text: str) -> list[list[Any]]:
 class Nursery:
     """Forks writers from a warm process, and kills them."""
 
-    def __init__(self, database: Path) -> None:
+    def __init__(self, database: Path, script: Sequence[str | Path] = (ACTORS,)) -> None:
         self.database = database
         self.kills = 0
         self._process = subprocess.Popen(
-            [sys.executable, str(ACTORS)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, *map(str, script)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
 
     def __enter__(self) -> Self:

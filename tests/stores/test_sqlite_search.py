@@ -273,21 +273,22 @@ def test_only_what_the_index_has_not_followed_is_read_through(
     assert "m7" not in {hit.entry.id for hit in hits}
 
 
-def test_an_entry_of_the_index_that_is_wrong_is_not_believed(
+def test_rule_13_an_entry_that_leads_to_another_owners_message_is_not_believed(
     store: SqliteStore, tmp_path: Path
 ) -> None:
-    store.create_session("ada", NewSession(id="s"))
-    store.append("ada", "s", [say("m1", "lighthouse"), say("m2", "harbour")])
+    for owner in ("ada", "bob"):
+        store.create_session(owner, NewSession(id="s"))
+        store.append(owner, "s", [say(f"{owner}1", "lighthouse"), say(f"{owner}2", "harbour")])
+    store.delete_messages("ada", "s", ["ada2"])
     store.settle()
     connection = apsw.Connection(str(tmp_path / "s.db-search"))
-    [(number,)] = connection.execute("SELECT number FROM entry ORDER BY number LIMIT 1 OFFSET 1")
-    connection.execute("DELETE FROM words WHERE rowid = ?", (number,))
-    connection.execute(
-        "INSERT INTO words (rowid, said) VALUES (?, 'lighthouse harbour')", (number,)
-    )
+    [(_, hers), (_, his), (other, _)] = connection.execute("SELECT number, pos FROM entry")
+    connection.execute("UPDATE entry SET pos = ? WHERE number = ?", (hers + 1, other))
+    connection.execute("UPDATE entry SET pos = -9 WHERE pos = ?", (his,))
+    connection.execute("UPDATE entry SET pos = ? WHERE pos = ?", (his, hers))
     connection.close()
-    [hit] = store.search("ada", Search(text="lighthouse")).hits
-    assert hit.entry.id == "m1"
+    for owner in ("ada", "bob"):
+        assert store.search(owner, Search(text="lighthouse OR harbour")).hits == []
 
 
 def test_a_session_with_more_homes_than_an_expression_is_deep_is_searched(

@@ -201,8 +201,8 @@ class Database(Runner):
         erased = self._writer.write(lambda unit: latest_erasure(unit.tx))
         if erased is not None:
             self._writer.rewrite_file()
-            self._indexer.forget()
             self._writer.write(lambda unit: forget_erasures(unit.tx, erased))
+        self._indexer.forget()
         self._truncate_log()
 
     def _truncate_log(self) -> None:

@@ -82,18 +82,21 @@ class Entries:
         self._last[owner] = last + 1
         return last + 1
 
-    def remove(self, first: int, last: int) -> None:
-        """Remove what stands in a range of positions."""
+    def remove(self, first: int, last: int) -> bool:
+        """Remove what stands in a range of positions; tell whether there was anything."""
         numbers = self._index.rows(
             "DELETE FROM entry WHERE pos BETWEEN ? AND ? RETURNING number", (first, last)
         )
         self._index.run_many("DELETE FROM words WHERE rowid = ?", numbers)
+        return bool(numbers)
 
-    def remove_all(self) -> None:
-        """Empty the index."""
+    def remove_all(self) -> bool:
+        """Empty the index; tell whether there was anything."""
+        was_filled = bool(self._index.value("SELECT EXISTS (SELECT 1 FROM entry)"))
         self._index.run("DELETE FROM entry", ())
         self._index.run("INSERT INTO words (words) VALUES ('delete-all')", ())
         self._last.clear()
+        return was_filled
 
 
 def merge(ranges: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:

@@ -54,6 +54,7 @@ def open_index_writer(path: str, clock: Callable[[], int], patience_s: float) ->
     """Open the index to write to it, and make it if it is not there."""
     index = open_writer(path, clock, patience_s, None)
     try:
+        _refuse_if_cut(index, path)
         make_durable(index, path, _CARE, patience_s)
         if index.value("PRAGMA user_version") != FORMAT:
             _make_anew(index)
@@ -67,7 +68,19 @@ def open_index_reader(path: str, clock: Callable[[], int], patience_s: float) ->
     """Open the index to read it; None when it is not there."""
     if not Path(path).exists():
         return None
-    return open_reader(path, clock, patience_s, None)
+    index = open_reader(path, clock, patience_s, None)
+    try:
+        _refuse_if_cut(index, path)
+    except BaseException:
+        index.close()
+        raise
+    return index
+
+
+def _refuse_if_cut(index: Connection, path: str) -> None:
+    """Refuse a file that ends within a page: SQLite would read zeros there, and no error."""
+    if Path(path).stat().st_size % index.value("PRAGMA page_size"):
+        raise apsw.CorruptError("the index ends within a page")
 
 
 def _make_anew(index: Connection) -> None:

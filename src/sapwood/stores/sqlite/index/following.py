@@ -53,8 +53,9 @@ class Follower:
             if kind in (KIND_APPEND, KIND_UPDATE, KIND_COVER):
                 touched.setdefault(owner, []).append((first, last))
         entries = Entries(self._index)
-        for span in merge(gone):
-            entries.remove(*span)
+        removed = [entries.remove(*span) for span in merge(gone)]
+        if any(removed):
+            put_state(self._index, removed=mark.seq)
         for owner, ranges in touched.items():
             entries.add(self._texts(owner, ranges))
         if changes:
@@ -99,9 +100,10 @@ class Follower:
         return True
 
     def _begin(self) -> None:
-        Entries(self._index).remove_all()
-        self._index.run("DELETE FROM state", ())
         mark = newest_mark(self._main)
+        self._index.run("DELETE FROM state WHERE name <> 'removed'", ())
+        if Entries(self._index).remove_all():
+            put_state(self._index, removed=mark.seq)
         put_state(
             self._index,
             database=database_number(self._main),
@@ -112,7 +114,7 @@ class Follower:
         )
 
     def _end(self, state: dict[str, int]) -> None:
-        self._index.run("DELETE FROM state WHERE name <> 'database'", ())
+        self._index.run("DELETE FROM state WHERE name NOT IN ('database', 'removed')", ())
         self._keep(Mark(state["from_seq"], state["from_at"], state["from_first"]))
 
     def _summaries(self, owners: Owners) -> Iterator[Text]:

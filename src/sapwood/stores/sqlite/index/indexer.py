@@ -6,6 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import apsw
@@ -13,7 +14,7 @@ import apsw
 from ..connection import POLL_S, Connection
 from ..failure import translate
 from .checking import reset_index
-from .file import newest_mark, open_index_reader, open_index_writer, read_mark
+from .file import newest_mark, open_index_reader, open_index_writer, read_mark, read_state
 from .following import Follower
 
 logger = logging.getLogger(__name__)
@@ -122,14 +123,29 @@ class Indexer:
         """Leave nothing of removed entries in the index's files."""
         try:
             index = open_index_writer(self._path, self._clock, self._patience_s)
-            try:
+            with closing(index):
+                # Kept in the index: what was removed may be an edited text or an undone summary.
+                removed = read_state(index).get("removed")
+                if removed is None:
+                    return
                 index.run("INSERT INTO words (words) VALUES ('optimize')", ())
                 index.raw.execute("VACUUM").fetchall()
-                index.raw.wal_checkpoint("main", apsw.SQLITE_CHECKPOINT_TRUNCATE)
-            finally:
-                index.close()
+                self._truncate_log(index)
+                index.run("DELETE FROM state WHERE name = 'removed' AND value = ?", (removed,))
         except apsw.Error as error:
             raise translate(error, self._path) from error
+
+    def _truncate_log(self, index: Connection) -> None:
+        """Empty the log; SQLite asks no busy handler while another process copies it back."""
+        deadline = time.monotonic() + self._patience_s
+        while True:
+            try:
+                index.raw.wal_checkpoint("main", apsw.SQLITE_CHECKPOINT_TRUNCATE)
+                return
+            except apsw.BusyError:
+                if time.monotonic() >= deadline:
+                    raise
+                time.sleep(POLL_S)
 
     def close(self) -> None:
         """End the thread; when many changes are left, index some of them first."""

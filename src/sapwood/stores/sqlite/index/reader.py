@@ -53,7 +53,9 @@ class IndexReader:
             self._index = open_index_reader(self._path, self._clock, POLL_S)
             if self._index is not None:
                 self._index.raw.register_fts5_function("tally", tally)
-                self._is_ours = self._index.value("PRAGMA user_version") == FORMAT
+        if self._index is not None and not self._is_ours:
+            # Asked again until it is: it is made anew in the same file.
+            self._is_ours = self._index.value("PRAGMA user_version") == FORMAT
         return self._index if self._is_ours else None
 
     def _give_up(self) -> None:
@@ -66,3 +68,4 @@ class IndexReader:
         if self._index is not None:
             self._index.close()
         self._index = self._file = None
+        self._is_ours = False
