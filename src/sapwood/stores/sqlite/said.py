@@ -12,10 +12,11 @@ import msgspec
 
 from ...errors import StoreCorruptError
 from ...model import EntryRef
-from ...rules.codec import decode_body, decode_json
+from ...rules.codec import decode_json
 from ...rules.match import Facts
 from ...rules.query import Query
-from ...rules.text import fold, searchable
+from ...rules.storedtext import stored_text
+from ...rules.text import fold
 from ...rules.tree import is_on_path
 from ..embedded.found import SUMMARY_ROLE, Said
 from .connection import Connection
@@ -130,7 +131,7 @@ class Scope:
         if self._session is not None and not is_seen(self._tx, self._session, pos, home):
             return None
         try:
-            text = searchable(decode_body(body, id).parts)
+            text = stored_text(body, id)
         except StoreCorruptError:
             # Whoever reads the message is told; the others are still to be found.
             return None
