@@ -9,7 +9,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from .fold import Folded, fold_with_map
-from .term import Term, occurrences
+from .term import Term, occurrences, stands_at
 from .text import is_word
 
 WIDTH = 160
@@ -59,7 +59,7 @@ def _quick(text: str, term: Term, width: int) -> Snippet | None:
     What nearly all that is found looks like, and many times quicker to show.
     """
     word = term.words[0]
-    at = text.find(word) if len(term.words) == 1 else -1
+    at = stands_at(word, text, 0, term.prefix) if len(term.words) == 1 else -1
     if at < 0 or len(word) > width:
         return None
     start = max(0, min(at - (width - len(word)) // 2, len(text) - width))
@@ -84,11 +84,17 @@ def _shown(text: str, start: int, end: int, term: Term) -> Snippet | None:
     lowered = shown.lower()
     if not shown.isprintable() or "  " in shown or len(lowered) != len(shown):
         return None
+    if shown[:1] == " " or shown[-1:] == " ":
+        return None
     before = ELLIPSIS if start else ""
     after = ELLIPSIS if end < len(text) else ""
-    marks = [(at + len(before), last + len(before)) for at, last in occurrences(term, lowered)]
-    is_tidy = shown[:1] != " " and shown[-1:] != " " and marks
-    return Snippet(f"{before}{shown}{after}", marks) if is_tidy else None
+    marks = []
+    word, edge = term.words[0], len(before)
+    at = stands_at(word, lowered, 0, term.prefix)
+    while at >= 0:
+        marks.append((at + edge, at + edge + len(word)))
+        at = stands_at(word, lowered, at + len(word), term.prefix)
+    return Snippet(f"{before}{shown}{after}", marks)
 
 
 def _spans(source: Folded, terms: Sequence[Term]) -> list[tuple[int, int, int]]:

@@ -63,6 +63,14 @@ def occurrences(term: Term, folded: str) -> Iterator[tuple[int, int]]:
         at = folded.find(first, solid(folded, at) + 1 if last is None else last)
 
 
+def stands_at(word: str, text: str, start: int, open_end: bool = False) -> int:
+    """Give the first place from `start` on where a word stands alone in a text, or -1."""
+    at = text.find(word, start)
+    while at >= 0 and not _stands_alone(text, at, at + len(word), open_end):
+        at = text.find(word, at + 1)
+    return at
+
+
 def _stands_alone(folded: str, start: int, end: int, open_end: bool) -> bool:
     if start and is_word(folded[start]) and is_word(folded[start - 1]):
         return False

@@ -64,7 +64,8 @@ class SqliteSearch:
                     return None
                 homes = [home_token(home) for home in scope.homes()]
                 question = Question(finder.query, [*homes, SUMMARY_HOME] if homes else [])
-                return finder.find(self._fresh(mark, owner), question.ask(index, owner))
+                found = question.ask(index, owner, finder.batch, counting=finder.is_ranked)
+                return finder.find(self._fresh(mark, owner), found)
         except IndexFailedError as error:
             logger.warning("searching without the index, which failed: %s", error)
             finder.forget()
