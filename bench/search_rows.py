@@ -33,7 +33,7 @@ INDEX_BATCH = 500
 
 RARE, COMMON = "quetzal", "warehouse"
 CHINESE = "部署"
-ONE_RARE_IN, ONE_CHINESE_IN = 2_000, 50
+ONE_RARE_IN, ONE_CHINESE_IN = 1_000, 50
 
 # What to look for, and the same as the index is asked for it by hand.
 QUERIES = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ...model import Hits
 from ...rules.match import is_said, matches, occurs
@@ -75,7 +75,9 @@ class Finder:
     def _take_best(self, pool: list[Candidate]) -> None:
         """Look at candidates, the best first, until there is one more than asked for."""
         points = self._points(pool)
-        ranked = sorted(range(len(pool)), key=points.__getitem__, reverse=True)
+        ranked: Sequence[int] = range(len(pool))
+        if self.is_ranked:
+            ranked = sorted(ranked, key=points.__getitem__, reverse=True)
         done = 0
         while done < len(ranked) and len(self._found) <= self._limit:
             some = ranked[done : done + self._limit + 1 - len(self._found)]
