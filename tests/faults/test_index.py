@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import pytest
 
-from sapwood.errors import StoreBusyError
+from sapwood.errors import StoreBusyError, StoreUnavailableError
 from sapwood.model import EntryRef, NewOverlay, Search
 from sapwood.stores.sqlite import SqliteStore
 from sapwood.stores.sqlite.index import indexer
@@ -171,11 +171,11 @@ def take_another_databases(index: Path) -> None:
 
 
 class Damage(NamedTuple):
-    """What happens to an index, and whether it is made anew without being asked for."""
+    """What happens to an index, and whether it is made anew by itself, or at least by a repair."""
 
     do: Callable[[Path], None]
     heals: bool = False
-    heals_while_open: bool = True
+    can_be_mended: bool = True
 
 
 DAMAGES = {
@@ -188,9 +188,9 @@ DAMAGES = {
     "cut in half": Damage(cut(lambda size: size // 2 // PAGE * PAGE)),
     "cut in a page": Damage(cut(lambda size: size - 100)),
     "cut to a few bytes": Damage(cut(lambda _: 10)),
-    "empty": Damage(cut(lambda _: 0), heals=True, heals_while_open=False),
+    "empty": Damage(cut(lambda _: 0), heals=True),
     "text": Damage(replace_by_text),
-    "a folder": Damage(replace_by_folder),
+    "a folder": Damage(replace_by_folder, can_be_mended=False),
     "missing": Damage(remove, heals=True),
     "of an older version": Damage(set_version(0), heals=True),
     "of a newer version": Damage(set_version(99), heals=True),
@@ -198,7 +198,6 @@ DAMAGES = {
     "without its words": Damage(drop_tables),
     "another database's": Damage(take_another_databases, heals=True),
 }
-"""Where it does not heal by itself, a repair has to make it anew."""
 
 
 @pytest.mark.fault
@@ -214,8 +213,9 @@ def test_a_search_is_right_with_an_index_that_is(
     with nothing_shown(caplog, capfd):
         with open_store(path, durability="normal") as store:
             go_on(store, path)
-            if DAMAGES[damage].heals:
-                assert_healed(store, path)
+            if not DAMAGES[damage].heals:
+                assert {problem.kind for problem in store.admin.check()} == {"index"}
+            assert_repaired(store, path, DAMAGES[damage])
         with open_store(path) as store:
             assert_right(store, path)
     COUNTS["indexes damaged"] += 1
@@ -236,11 +236,24 @@ def test_a_search_is_right_with_an_index_that_becomes_while_it_is_open(
             assert_right(store, path)
             DAMAGES[damage].do(index_of(path))
             go_on(store, path)
-            if DAMAGES[damage].heals and DAMAGES[damage].heals_while_open:
-                assert_healed(store, path)
         with open_store(path) as store:
             assert_right(store, path)
+            # What was in the log may have mended it: there need not be anything to tell.
+            assert {problem.kind for problem in store.admin.check()} <= {"index"}
+            assert_repaired(store, path, DAMAGES[damage])
     COUNTS["indexes damaged"] += 1
+
+
+def assert_repaired(store: SqliteStore, path: Path, damage: Damage) -> None:
+    """See that the index is whole again, by itself or after a repair."""
+    if not damage.can_be_mended:
+        with pytest.raises(StoreUnavailableError):
+            store.admin.repair()
+        return
+    if not damage.heals:
+        assert store.admin.repair() == []
+        assert store.admin.check() == []
+    assert_healed(store, path)
 
 
 def assert_healed(store: SqliteStore, path: Path) -> None:
@@ -255,6 +268,18 @@ def assert_healed(store: SqliteStore, path: Path) -> None:
         patch.setattr(Question, "ask", lambda self, *a: asked.append(self.text) or ask(self, *a))
         assert_right(store, path)
     assert asked
+
+
+@pytest.mark.fault
+def test_a_check_tells_of_an_entry_whose_words_are_missing(path: Path) -> None:
+    furnish(path)
+    with raw(index_of(path)) as index:
+        index.execute("DELETE FROM words WHERE rowid = (SELECT max(number) FROM entry)")
+    with open_store(path) as store:
+        [problem] = store.admin.check()
+        assert problem.kind == "index"
+        assert store.admin.repair() == []
+        assert_healed(store, path)
 
 
 @pytest.mark.fault

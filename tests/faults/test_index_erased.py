@@ -72,10 +72,16 @@ def edit(store: SqliteStore) -> None:
         store.update_message(ADA, "s", say(id, "They spoke of something else."))
 
 
+def edit_and_repair(store: SqliteStore) -> None:
+    edit(store)
+    assert store.admin.repair() == []
+
+
 Way = tuple[Callable[[SqliteStore], object], Callable[[SqliteStore], object]]
 WAYS: dict[str, Way] = {
     "deleted": (say_it, lambda store: store.delete_messages(ADA, "s", ["d1", "d2"])),
     "edited": (say_it, edit),
+    "edited, and indexed anew": (say_it, edit_and_repair),
     "undone": (cover, lambda store: store.undo_overlay(ADA, "s", "o")),
     "deleted with its session": (
         say_it_elsewhere,

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import subprocess
 import sys
+import time
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from sapwood.model import SessionQuery
+from sapwood.model import Search, SessionQuery
 from sapwood.stores.sqlite import SqliteStore
+from sapwood.stores.sqlite.index import indexer
 from sapwood.testing import COUNTS
 
 from .nursery import Nursery
 from .searched import assert_right, assert_sound_index, assert_whole_index
-from .support import ADA, open_store, raw, value
+from .support import ADA, make_session, open_store, raw, run_in_threads, say, value
 
 INDEXING = Path(__file__).with_name("indexing.py")
 KILLS = 30
@@ -85,6 +89,39 @@ def check_index(path: Path, settles: bool) -> None:
 
 def sessions_in(store: SqliteStore) -> list[str]:
     return [record.id for record in store.list_sessions(ADA, SessionQuery()).sessions]
+
+
+@pytest.mark.fault
+def test_searches_beside_writers_and_an_indexer_that_hurries_find_what_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Messages say one thing or another by turns: what is found says what was looked for."""
+    monkeypatch.setattr(indexer, "REST_S", 0.0005)
+    monkeypatch.setattr(indexer, "SMALL_BATCH", 2)
+    monkeypatch.setattr(indexer, "PAUSES", 0)
+    ends = time.monotonic() + 8
+
+    def turn(store: SqliteStore) -> None:
+        for n in itertools.cycle(range(60)):
+            if time.monotonic() > ends:
+                return
+            said = ("alpha", "beta")[n // 20 % 2]
+            store.update_message(ADA, "s", say(f"m{n % 20}", f"{said} always"))
+
+    def search(store: SqliteStore) -> None:
+        while time.monotonic() < ends:
+            for word in ("alpha", "beta", "always"):
+                hits = store.search(ADA, Search(text=word, limit=50)).hits
+                assert all(word in hit.snippet and hit.marks for hit in hits)
+                assert len({hit.entry.id for hit in hits}) == len(hits)
+            # The last query was for what every message says at every moment.
+            assert len(hits) == 20
+            COUNTS["searches beside a writer and an indexer"] += 3
+
+    with open_store(tmp_path / "s.db", durability="normal") as store:
+        make_session(store, "s")
+        store.append(ADA, "s", [say(f"m{n}", "alpha always") for n in range(20)])
+        run_in_threads(*(partial(work, store) for work in (turn, search, search)))
 
 
 @pytest.mark.fault

@@ -72,7 +72,26 @@ words = st.sampled_from(
     ]
 )
 marks = st.sampled_from(
-    [".", "-", "--", "+", "++", '"', "*", ":", "_", "\u2019", "'", "、", "™", "(", "\\"]
+    [
+        ".",
+        "-",
+        "--",
+        "+",
+        "++",
+        '"',
+        "*",
+        ":",
+        "_",
+        "\u2019",
+        "'",
+        "、",
+        "™",
+        "(",
+        "\\",
+        "\u00ad",
+        "\u200b",
+        "\u0301",
+    ]
 )
 gaps = st.sampled_from([" ", " ", "", "", "\n"])
 texts = st.lists(st.tuples(words | words | marks, gaps), max_size=7).map(

@@ -23,6 +23,11 @@ QUERIES: tuple[QueryCase, ...] = (
     ),
     QueryCase('"rm -rf"', ("sudo rm -rf /", "rm  -rf"), ("-rf rm", "rm x -rf", "rm rf")),
     QueryCase(".env", ("cat .env", "foo.env", ".ENV"), ("env", ".environment", "dotenv")),
+    QueryCase(
+        ".env",
+        ("x.env\u00ad env",),
+        ("x.env\u00adironment env", "x.env\u200b2 env", ".env\u0301e env"),
+    ),
     QueryCase("--force", ("git push --force", "(--force)"), ("-force", "force", "--forced")),
     QueryCase("-v", ("pytest -v", "tar -v\n"), ("v", "-vv", "-version")),
     QueryCase("e.g.", ("fruit, e.g. pears", "(E.g.)"), ("eg", "e g", "the.g.")),

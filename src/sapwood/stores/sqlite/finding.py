@@ -100,7 +100,10 @@ class Finder:
             self._found.append((score, said, folded))
 
     def _stands_in(self, text: str) -> bool:
-        return bool(self._words) and all(occurs(term, text) for term in self._words)
+        # Beyond ASCII, what folds to nothing may part words here that are one.
+        if not self._words or not text.isascii():
+            return False
+        return all(occurs(term, text) for term in self._words)
 
     def _hits(self) -> Hits:
         best = sorted(self._found[: self._limit], key=lambda it: (-it[0], -it[1].created_us))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from ...errors import ConflictError
-from ...model import FilePart, OtherPart, Part, ReasoningPart, TextPart, ToolCallPart
+from ...model import FilePart, OtherPart, Part, ReasoningPart, Search, TextPart, ToolCallPart
 from ...model import ToolResultPart as Result
 from ...store import AsyncStore
 from ..makers import ADA, cover, say, say_parts
-from .finding import AsyncFinding, AsyncSearchBase, tell, tell_part
+from ..twin import AsyncTwin
+from .finding import AsyncFinding, AsyncSearchBase, make, tell, tell_part, written
 
 CALL = ToolCallPart(call_id="c", name="fetch_page", input={"url": "lighthouse", "n": [7, "quartz"]})
 
@@ -41,6 +44,11 @@ NOT_SEARCHED: dict[str, tuple[Part, str]] = {
     "encoded data in a result": (Result(call_id="c", output="lighthouse" * 60), "lighthouse*"),
 }
 """Parts, and a word by which the message is not found."""
+
+
+async def found(store: AsyncStore, text: str) -> list[str]:
+    """Search once, with nothing done before."""
+    return written((await store.search(ADA, Search(text=text))).hits)
 
 
 class AsyncSearchContract(AsyncSearchBase):
@@ -148,6 +156,25 @@ class AsyncSearchContract(AsyncSearchBase):
             assert await find(word) == []
         for word in ("0.00001", "1e16", "1e-7", "00001"):
             assert await find(word) == ["s/m1"]
+
+    async def test_what_a_writer_just_wrote_is_found_while_others_write(
+        self, store: AsyncStore
+    ) -> None:
+        await make(store, "s")
+
+        async def write_and_search(writer: int) -> None:
+            for n in range(8):
+                id, word = f"w{writer}-{n}", f"word{writer}x{n}"
+                await store.append(ADA, "s", [say(id, f"lighthouse {word}")])
+                assert await found(store, word) == [f"s/{id}"]
+                await store.update_message(ADA, "s", say(id, f"lighthouse new{word}"))
+                assert await found(store, word) == []
+                assert await found(store, f"new{word}") == [f"s/{id}"]
+                await store.delete_messages(ADA, "s", [id])
+                assert await found(store, f"new{word}") == []
+
+        await AsyncTwin.together([partial(write_and_search, writer) for writer in range(5)])
+        assert await found(store, "lighthouse") == []
 
     async def test_empty_messages_are_passed_over(
         self, store: AsyncStore, find: AsyncFinding

@@ -4,14 +4,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from ...errors import ConflictError
-from ...model import FilePart, OtherPart, Part, ReasoningPart, TextPart, ToolCallPart
+from ...model import FilePart, OtherPart, Part, ReasoningPart, Search, TextPart, ToolCallPart
 from ...model import ToolResultPart as Result
 from ...store import Store
 from ..makers import ADA, cover, say, say_parts
-from .finding import Finding, SearchBase, tell, tell_part
+from ..twin import Twin
+from .finding import Finding, SearchBase, make, tell, tell_part, written
 
 CALL = ToolCallPart(call_id="c", name="fetch_page", input={"url": "lighthouse", "n": [7, "quartz"]})
 
@@ -43,6 +46,11 @@ NOT_SEARCHED: dict[str, tuple[Part, str]] = {
     "encoded data in a result": (Result(call_id="c", output="lighthouse" * 60), "lighthouse*"),
 }
 """Parts, and a word by which the message is not found."""
+
+
+def found(store: Store, text: str) -> list[str]:
+    """Search once, with nothing done before."""
+    return written((store.search(ADA, Search(text=text))).hits)
 
 
 class SearchContract(SearchBase):
@@ -136,6 +144,23 @@ class SearchContract(SearchBase):
             assert find(word) == []
         for word in ("0.00001", "1e16", "1e-7", "00001"):
             assert find(word) == ["s/m1"]
+
+    def test_what_a_writer_just_wrote_is_found_while_others_write(self, store: Store) -> None:
+        make(store, "s")
+
+        def write_and_search(writer: int) -> None:
+            for n in range(8):
+                id, word = f"w{writer}-{n}", f"word{writer}x{n}"
+                store.append(ADA, "s", [say(id, f"lighthouse {word}")])
+                assert found(store, word) == [f"s/{id}"]
+                store.update_message(ADA, "s", say(id, f"lighthouse new{word}"))
+                assert found(store, word) == []
+                assert found(store, f"new{word}") == [f"s/{id}"]
+                store.delete_messages(ADA, "s", [id])
+                assert found(store, f"new{word}") == []
+
+        Twin.together([partial(write_and_search, writer) for writer in range(5)])
+        assert found(store, "lighthouse") == []
 
     def test_empty_messages_are_passed_over(self, store: Store, find: Finding) -> None:
         tell(store, m1="", m2=" \n", m3="x")

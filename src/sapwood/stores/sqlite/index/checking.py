@@ -15,6 +15,8 @@ from .following import Owners
 
 _FILES = ("", "-wal", "-shm")
 PATIENCE_S = 1.0
+_NUMBERS = "SELECT number FROM entry ORDER BY 1"
+_INDEXED = "SELECT id FROM words_docsize ORDER BY 1"
 _LIVE = "SELECT pos, home FROM message WHERE body IS NOT NULL"
 
 
@@ -58,6 +60,9 @@ def _wrong_entries(index: Connection, main: Connection) -> Iterator[str]:
         yield f"{len(missing)} messages are not in it"
     if left:
         yield f"{len(left)} messages that are gone are still in it"
+    numbers, indexed = (index.rows(sql) for sql in (_NUMBERS, _INDEXED))
+    if numbers != indexed:
+        yield f"it has {len(numbers)} entries, and words of {len(indexed)}"
 
 
 def _touched_since(main: Connection, seq: int) -> set[int]:
@@ -70,7 +75,8 @@ def reset_index(path: str, clock: Callable[[], int], patience_s: float) -> None:
     try:
         with closing(open_index_writer(path, clock, patience_s)) as index:
             if index.value("PRAGMA integrity_check") == "ok":
-                index.run("DELETE FROM state", ())
+                # The next to open it makes its tables anew.
+                index.run("PRAGMA user_version = 0", ())
                 return
     except (apsw.CorruptError, apsw.NotADBError, apsw.SQLError, apsw.IOError):
         # There is nothing in it that could not be read from the database.

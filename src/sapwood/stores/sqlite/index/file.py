@@ -96,6 +96,8 @@ def _make_anew(index: Connection) -> None:
             index.raw.execute('DROP TABLE IF EXISTS "{}"'.format(name.replace('"', '""')))
         index.raw.execute(_SCHEMA)
         index.raw.execute(f"PRAGMA user_version = {FORMAT}")
+        if tables:
+            put_state(index, removed=0)
 
 
 def read_state(index: Connection) -> dict[str, int]:
