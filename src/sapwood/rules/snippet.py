@@ -42,7 +42,7 @@ def snippet(
 
     Without a match it is the beginning. `folded` is the folded text, when that is known already.
     """
-    if folded is None and len(terms) == 1:
+    if len(terms) == 1:
         quick = _quick(text, terms[0], width)
         if quick is not None:
             return quick
@@ -64,10 +64,7 @@ def _quick(text: str, term: Term, width: int) -> Snippet | None:
         return None
     start = max(0, min(at - (width - len(word)) // 2, len(text) - width))
     end = min(len(text), start + width)
-    try:
-        # Beyond Latin, words may end without a blank.
-        text[start:end].encode("latin-1")
-    except UnicodeEncodeError:
+    if not _is_latin(text[start:end]):
         return None
     if start > 0:
         start = text.find(" ", start - 1, min(start + _MAX_MOVE, at)) + 1
@@ -76,6 +73,14 @@ def _quick(text: str, term: Term, width: int) -> Snippet | None:
     if end < 0 or (start == 0 and at > width):
         return None
     return _shown(text, start, end, term)
+
+
+def _is_latin(text: str) -> bool:
+    """Tell whether words end at blanks and at nothing that is not seen, as a soft hyphen is not."""
+    try:
+        return b"\xad" not in text.encode("latin-1")
+    except UnicodeEncodeError:
+        return False
 
 
 def _shown(text: str, start: int, end: int, term: Term) -> Snippet | None:
