@@ -22,8 +22,11 @@ from sapwood.model import (
     ToolResultPart,
 )
 from sapwood.rules.codec import pack
+from sapwood.rules.fold import is_latin
 from sapwood.rules.jsontext import _spelled
+from sapwood.rules.match import occurs
 from sapwood.rules.storedtext import stored_text
+from sapwood.rules.term import Term
 from sapwood.rules.text import (
     fold,
     fold_with_map,
@@ -293,3 +296,11 @@ def test_folding_byte_by_byte_is_folding_character_by_character() -> None:
     for char in latin:
         text = f"A{char}É{char}"
         assert fold(text) == fold(text + "\u4e00")[:-1]
+
+
+def test_what_stands_in_a_latin_text_stands_in_what_it_folds_to() -> None:
+    term = Term(("x",))
+    for code in range(256):
+        for text in (f"{chr(code)}x", f"x{chr(code)}", f"a {chr(code)}x b"):
+            if is_latin(text) and occurs(term, text):
+                assert occurs(term, fold(text)), text

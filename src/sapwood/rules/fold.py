@@ -82,6 +82,18 @@ def _fold_latin(text: str) -> str:
     return data.translate(_LATIN).decode("latin-1")
 
 
+def is_latin(text: str) -> bool:
+    """Tell whether a text is Latin, and its words end where they seem to end.
+
+    Not so with a soft hyphen in it, which folds to nothing. A folded word that stands in such a
+    text stands in what it folds to.
+    """
+    try:
+        return b"\xad" not in text.encode("latin-1")
+    except UnicodeEncodeError:
+        return False
+
+
 def _fold_composed(text: str) -> str:
     # Most text is ASCII with a few other characters in it. An encoder finds those quicker than
     # anything else, and asks for what to write in their place.

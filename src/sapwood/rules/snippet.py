@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from .fold import Folded, fold_with_map
+from .fold import Folded, fold_with_map, is_latin
 from .term import Term, occurrences, stands_at
 from .text import is_word
 
@@ -64,7 +64,7 @@ def _quick(text: str, term: Term, width: int) -> Snippet | None:
         return None
     start = max(0, min(at - (width - len(word)) // 2, len(text) - width))
     end = min(len(text), start + width)
-    if not _is_latin(text[start:end]):
+    if not is_latin(text[start:end]):
         return None
     if start > 0:
         start = text.find(" ", start - 1, min(start + _MAX_MOVE, at)) + 1
@@ -73,14 +73,6 @@ def _quick(text: str, term: Term, width: int) -> Snippet | None:
     if end < 0 or (start == 0 and at > width):
         return None
     return _shown(text, start, end, term)
-
-
-def _is_latin(text: str) -> bool:
-    """Tell whether words end at blanks and at nothing that is not seen, as a soft hyphen is not."""
-    try:
-        return b"\xad" not in text.encode("latin-1")
-    except UnicodeEncodeError:
-        return False
 
 
 def _shown(text: str, start: int, end: int, term: Term) -> Snippet | None:

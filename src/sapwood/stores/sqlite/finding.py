@@ -6,10 +6,10 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
 from ...model import Hits
+from ...rules.fold import fold, is_latin
 from ...rules.match import is_said, matches, occurs
 from ...rules.query import Query, Term, terms
 from ...rules.relevance import is_ranked, scores
-from ...rules.text import fold
 from ..embedded.found import Said, counted, counted_terms, hit_of
 from .index.asking import Candidate
 from .said import Scope, Sieve
@@ -100,8 +100,8 @@ class Finder:
             self._found.append((score, said, folded))
 
     def _stands_in(self, text: str) -> bool:
-        # Beyond ASCII, what folds to nothing may part words here that are one.
-        if not self._words or not text.isascii():
+        # Beyond Latin, what folds to nothing may part words here that are one.
+        if not self._words or not is_latin(text):
             return False
         return all(occurs(term, text) for term in self._words)
 
