@@ -12,7 +12,7 @@ from ....rules import match, term
 from ....rules.query import Query, candidates
 from ....rules.relevance import Counted
 from ..connection import Connection
-from .file import OWNER_BITS, failing_as_index
+from .file import OWNER_BITS, IndexFailedError
 
 MOST_IN_A_BATCH = 500
 
@@ -74,10 +74,12 @@ class Question:
             end, batch = rows[-1][0], min(4 * batch, MOST_IN_A_BATCH)
 
     def _page(self, index: Connection, args: tuple[Any, ...], counting: bool) -> list[Any]:
-        with failing_as_index():
+        try:
             if counting:
                 return index.rows(_ASK_AND_COUNT, (self._terms_of_phrases.tobytes(), *args))
             return index.rows(_ASK, args)
+        except apsw.Error as error:
+            raise IndexFailedError(str(error)) from error
 
 
 def tally(api: apsw.FTS5ExtensionApi, *args: Any) -> int | bytes:
