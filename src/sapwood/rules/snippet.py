@@ -72,11 +72,14 @@ def _quick(text: str, term: Term, width: int) -> Snippet | None:
         end = text.rfind(" ", max(end - _MAX_MOVE, at + len(word)), end + 1)
     if end < 0 or (start == 0 and at > width):
         return None
-    return _shown(text, start, end, term)
+    return _shown(text, start, end, term, at - start)
 
 
-def _shown(text: str, start: int, end: int, term: Term) -> Snippet | None:
-    """Show a window as it is, if it can be; None when it has to be tidied or folded first."""
+def _shown(text: str, start: int, end: int, term: Term, at: int) -> Snippet | None:
+    """Show a window as it is, if it can be; None when it has to be tidied or folded first.
+
+    `at` is where the term stands in it first.
+    """
     shown = text[start:end].replace("\n", " ")
     lowered = shown.lower()
     if not shown.isprintable() or "  " in shown or len(lowered) != len(shown):
@@ -87,7 +90,8 @@ def _shown(text: str, start: int, end: int, term: Term) -> Snippet | None:
     after = ELLIPSIS if end < len(text) else ""
     marks = []
     word, edge = term.words[0], len(before)
-    at = stands_at(word, lowered, 0, term.prefix)
+    earlier = lowered.find(word)
+    at = at if earlier == at else stands_at(word, lowered, 0, term.prefix)
     while at >= 0:
         marks.append((at + edge, at + edge + len(word)))
         at = stands_at(word, lowered, at + len(word), term.prefix)
