@@ -52,12 +52,15 @@ def live(path: str, notes_path: str, life: int, group: str) -> None:
 
 
 def burst(store: SqliteStore, session: str, name: str, dice: random.Random) -> None:
-    """Append a few messages, edit some and delete others."""
+    """Append a few messages, singly and several at once, edit some and delete others."""
     ids = [f"{name}.{k}" for k in range(dice.randrange(3, 30))]
-    for k, id in enumerate(ids):
-        store.append(ADA, session, [say_something(k, id)])
+    done = 0
+    while done < len(ids):
+        batch = ids[done : done + dice.choice((1, 1, 1, 4, 12))]
+        store.append(ADA, session, [say_something(k, id) for k, id in enumerate(batch, done)])
+        done += len(batch)
         if dice.random() < 0.2:
-            edited = say_something(k + 1, dice.choice(ids[: k + 1]), edited=True)
+            edited = say_something(done, dice.choice(ids[:done]), edited=True)
             store.update_message(ADA, session, edited)
     store.delete_messages(ADA, session, dice.sample(ids, len(ids) // 3))
 
