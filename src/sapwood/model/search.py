@@ -42,7 +42,7 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def created_at(self) -> datetime:
-        """When it was written, by the store's clock."""
+        """When it was written, by the store's clock, or as its client said."""
         return datetime_of(self.created_us)
 
 

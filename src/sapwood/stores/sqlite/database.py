@@ -32,7 +32,7 @@ from .erasure import forget_erasures, latest_erasure
 from .failure import translate
 from .feed import trim_feed
 from .index.file import index_path
-from .index.indexer import Indexer
+from .index.indexer import AT_WORK, Indexer
 from .messages import renew_stale
 from .migrate import migrate, refuse_foreign
 from .readers import Readers
@@ -44,6 +44,7 @@ T = TypeVar("T")
 
 PATIENCE_S = 30.0
 MOST_READERS = 8
+FORK_PATIENCE_S = 5.0
 
 
 class Database(Runner):
@@ -196,14 +197,24 @@ class Database(Runner):
             continue
         while self._writer.write(lambda unit: renew_stale(unit.tx)):
             continue
-        self._indexer.catch_up()
+        failure = self._fill_index()
         self._writer.write(lambda unit: trim_feed(unit.tx))
         erased = self._writer.write(lambda unit: latest_erasure(unit.tx))
         if erased is not None:
             self._writer.rewrite_file()
             self._writer.write(lambda unit: forget_erasures(unit.tx, erased))
-        self._indexer.forget()
         self._truncate_log()
+        if failure is not None:
+            raise failure
+        self._indexer.forget()
+
+    def _fill_index(self) -> StoreError | None:
+        """Bring the index up to date; what keeps it from that is told after all else is done."""
+        try:
+            self._indexer.catch_up()
+        except StoreError as error:
+            return error
+        return None
 
     def _truncate_log(self) -> None:
         """Empty the log, in short tries: writers get in between, however long a reader reads."""
@@ -225,8 +236,10 @@ class Database(Runner):
         if sweeper is not None:
             sweeper.join()
         self._readers.close()
-        self._indexer.close()
-        self._writer.close()
+        try:
+            self._indexer.close()
+        finally:
+            self._writer.close()
 
     def is_closed(self) -> bool:
         """Tell whether it was closed, or opened before a fork."""
@@ -249,7 +262,18 @@ _open_databases: weakref.WeakSet[Database] = weakref.WeakSet()
 _carried_over: list[Database] = []
 
 
+def _stop_work() -> None:
+    # A child that is forked while a thread is inside SQLite inherits a lock that nobody opens.
+    AT_WORK.acquire(timeout=FORK_PATIENCE_S)
+
+
+def _go_on() -> None:
+    with contextlib.suppress(RuntimeError):
+        AT_WORK.release()
+
+
 def _disown_all() -> None:
+    _go_on()
     # Kept alive on purpose: closing a carried-over connection would touch the parent's files.
     _carried_over.extend(_open_databases)
     for database in _carried_over:
@@ -257,4 +281,4 @@ def _disown_all() -> None:
 
 
 if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
-    os.register_at_fork(after_in_child=_disown_all)
+    os.register_at_fork(before=_stop_work, after_in_parent=_go_on, after_in_child=_disown_all)

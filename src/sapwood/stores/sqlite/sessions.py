@@ -187,10 +187,12 @@ class SqliteSessions:
         sql = f"SELECT {SESSION_COLUMNS} FROM standing s WHERE owner = ?"
         for row in self._tx.rows(sql, (number,)):
             self._delete(SessionRow._make(row))
-        for table in ("document", "reader", "change"):
-            keep = " AND seq < (SELECT max(seq) FROM change)" if table == "change" else ""
-            self._tx.run(f"DELETE FROM {table} WHERE owner = ?{keep}", (number,))
-        self._tx.run("UPDATE change SET name = '' WHERE owner = ? AND name NOT NULL", (number,))
+        for table in ("document", "reader"):
+            self._tx.run(f"DELETE FROM {table} WHERE owner = ?", (number,))
+        # Nobody's from now on: their numbers say how far the search index has followed.
+        self._tx.run(
+            "UPDATE change SET owner = 0, session = 0, name = NULL WHERE owner = ?", (number,)
+        )
         self._tx.run("DELETE FROM owner WHERE number = ?", (number,))
 
     def statistics(self, owner: str) -> Statistics:

@@ -238,6 +238,19 @@ class AsyncHitContract(AsyncSearchBase):
             assert [hit.entry.id for hit in hits] == ["m5", "m4", "m3", "m2", "m1"][:limit]
             assert len({hit.score for hit in hits}) == 1
 
+    async def test_the_newest_of_several_sessions_come_first(
+        self, store: AsyncStore, find: AsyncFinding, clock: Clock
+    ) -> None:
+        for number in range(4):
+            for session in ("a", "b"):
+                clock.advance(2)
+                await tell(store, session, **{f"{session}{number}": "lighthouse"})
+        await store.update_message(ADA, "a", say("a0", "an edited lighthouse"))
+        hits = (await find.hits("lighthouse", limit=3)).hits
+        assert [hit.entry.id for hit in hits] == ["b3", "a3", "b2"]
+        hits = (await find.hits("lighthouse", limit=20)).hits
+        assert [hit.entry.id for hit in hits] == ["b3", "a3", "b2", "a2", "b1", "a1", "b0", "a0"]
+
     async def test_a_snippet_shows_the_matches_and_marks_them(
         self, store: AsyncStore, find: AsyncFinding
     ) -> None:

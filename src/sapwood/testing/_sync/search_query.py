@@ -232,6 +232,19 @@ class HitContract(SearchBase):
             assert [hit.entry.id for hit in hits] == ["m5", "m4", "m3", "m2", "m1"][:limit]
             assert len({hit.score for hit in hits}) == 1
 
+    def test_the_newest_of_several_sessions_come_first(
+        self, store: Store, find: Finding, clock: Clock
+    ) -> None:
+        for number in range(4):
+            for session in ("a", "b"):
+                clock.advance(2)
+                tell(store, session, **{f"{session}{number}": "lighthouse"})
+        store.update_message(ADA, "a", say("a0", "an edited lighthouse"))
+        hits = (find.hits("lighthouse", limit=3)).hits
+        assert [hit.entry.id for hit in hits] == ["b3", "a3", "b2"]
+        hits = (find.hits("lighthouse", limit=20)).hits
+        assert [hit.entry.id for hit in hits] == ["b3", "a3", "b2", "a2", "b1", "a1", "b0", "a0"]
+
     def test_a_snippet_shows_the_matches_and_marks_them(self, store: Store, find: Finding) -> None:
         filler = "and so on and so forth " * 40
         tell(

@@ -25,9 +25,6 @@ _ASK = f"SELECT e.number, e.pos, NULL{_WHERE}"
 _ASK_AND_COUNT = f"SELECT e.number, e.pos, tally(words, ?){_WHERE}"
 
 
-_NUMBER_BYTES = 2
-
-
 class Candidate(NamedTuple):
     """An entry that may match, and what its score is worked out from, if it has one."""
 
@@ -82,14 +79,12 @@ class Question:
             raise IndexFailedError(str(error)) from error
 
 
-def tally(api: apsw.FTS5ExtensionApi, *args: Any) -> int | bytes:
-    """Count the terms in an entry; one that is alone is quicker told as one number.
+def tally(api: apsw.FTS5ExtensionApi, *args: Any) -> bytes:
+    """Count the words of an entry, and each term in it.
 
     Called by SQLite with the number of the term that each phrase is, 0 for none.
     """
     (terms_of_phrases,) = args
-    if len(terms_of_phrases) == _NUMBER_BYTES:
-        return api.column_size(0) << 24 | api.inst_count
     terms = array("H", terms_of_phrases)
     counts = array("I", bytes(4 * (max(terms) + 1)))
     counts[0] = api.column_size(0)
@@ -99,8 +94,6 @@ def tally(api: apsw.FTS5ExtensionApi, *args: Any) -> int | bytes:
     return counts.tobytes()
 
 
-def _counted(tally: int | bytes) -> Counted:
-    if isinstance(tally, int):
-        return Counted((tally & 0xFFFFFF,), tally >> 24)
+def _counted(tally: bytes) -> Counted:
     length, *counts = array("I", tally)
     return Counted(counts, length)

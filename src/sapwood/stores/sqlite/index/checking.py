@@ -9,7 +9,8 @@ from pathlib import Path
 import apsw
 
 from ....model import Problem
-from ..connection import Connection
+from ..connection import Connection, open_reader
+from ..feed import KIND_COVER, KIND_UNCOVER
 from .file import FORMAT, index_path, open_index_reader, open_index_writer, read_mark
 from .following import Owners
 
@@ -30,17 +31,18 @@ def index_problems(main: Connection) -> list[Problem]:
         index = open_index_reader(path, main.clock, PATIENCE_S)
         if index is None:
             return []
+        # Read first, so that it can only be behind the database.
         with closing(index), index.snapshot():
-            return [Problem(kind="index", where=path, what=what) for what in _faults(index, main)]
+            damage = [what for (what,) in index.rows("PRAGMA integrity_check") if what != "ok"]
+            fresh = open_reader(main.raw.filename, main.clock, PATIENCE_S, None)
+            with closing(fresh), fresh.snapshot():
+                faults = damage or list(_faults(index, fresh))
+            return [Problem(kind="index", where=path, what=what) for what in faults]
     except apsw.Error as error:
         return [Problem(kind="index", where=path, what=f"it cannot be read: {error}")]
 
 
 def _faults(index: Connection, main: Connection) -> Iterator[str]:
-    damage = [what for (what,) in index.rows("PRAGMA integrity_check") if what != "ok"]
-    if damage:
-        yield from damage
-        return
     if index.value("PRAGMA user_version") != FORMAT or read_mark(index, main) is None:
         # It is another version's or another database's, or not complete: nothing in it is used.
         return
@@ -60,9 +62,24 @@ def _wrong_entries(index: Connection, main: Connection) -> Iterator[str]:
         yield f"{len(missing)} messages are not in it"
     if left:
         yield f"{len(left)} messages that are gone are still in it"
+    yield from _wrong_summaries(index, main, mark.seq)
     numbers, indexed = (index.rows(sql) for sql in (_NUMBERS, _INDEXED))
     if numbers != indexed:
         yield f"it has {len(numbers)} entries, and words of {len(indexed)}"
+
+
+def _wrong_summaries(index: Connection, main: Connection, seq: int) -> Iterator[str]:
+    fresh = {
+        number
+        for (number,) in main.rows(
+            f"SELECT first FROM change WHERE seq > ? AND kind IN ({KIND_COVER}, {KIND_UNCOVER})",
+            (seq,),
+        )
+    }
+    entries = {-pos for (pos,) in index.rows("SELECT pos FROM entry WHERE pos < 0")}
+    there = {number for (number,) in main.rows("SELECT number FROM overlay")}
+    if (entries ^ there) - fresh:
+        yield "it has not the summaries that there are"
 
 
 def _touched_since(main: Connection, seq: int) -> set[int]:

@@ -55,12 +55,16 @@ class Entries:
     def __init__(self, index: Connection) -> None:
         self._index = index
         self._last: dict[int, int] = {}
+        self._kept: dict[int, int] = {}
 
     def add(self, texts: Iterable[Text]) -> None:
-        """Add texts that are not in the index, with numbers that rise for each owner."""
+        """Add texts that are not in the index, with numbers that rise for each owner.
+
+        What was removed just before gets its old number again: an edit makes nothing newer.
+        """
         rest = iter(texts)
         while chunk := list(islice(rest, _CHUNK)):
-            numbers = [self._next(text.owner) for text in chunk]
+            numbers = [self._kept.get(text.pos) or self._next(text.owner) for text in chunk]
             self._index.run_many(
                 "INSERT INTO entry VALUES (?, ?)",
                 [(number, text.pos) for number, text in zip(numbers, chunk, strict=True)],
@@ -78,17 +82,21 @@ class Entries:
             found = self._index.value(
                 "SELECT max(number) FROM entry WHERE number >= ? AND number < ?", (first, end)
             )
-            last = first if found is None else found
+            kept = [number for number in self._kept.values() if first <= number < end]
+            last = max([first if found is None else found, *kept])
         self._last[owner] = last + 1
         return last + 1
 
     def remove(self, first: int, last: int) -> bool:
         """Remove what stands in a range of positions; tell whether there was anything."""
-        numbers = self._index.rows(
-            "DELETE FROM entry WHERE pos BETWEEN ? AND ? RETURNING number", (first, last)
+        removed = self._index.rows(
+            "DELETE FROM entry WHERE pos BETWEEN ? AND ? RETURNING pos, number", (first, last)
         )
-        self._index.run_many("DELETE FROM words WHERE rowid = ?", numbers)
-        return bool(numbers)
+        self._kept.update(removed)
+        self._index.run_many(
+            "DELETE FROM words WHERE rowid = ?", [(number,) for _, number in removed]
+        )
+        return bool(removed)
 
     def remove_all(self) -> bool:
         """Empty the index; tell whether there was anything."""
@@ -110,5 +118,19 @@ def merge(ranges: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
         else:
             yield begin, end
             begin, end = first, last
+    if begin is not None and end is not None:
+        yield begin, end
+
+
+def join(ranges: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Give ranges in the order that they have, those that go on where the last ended as one."""
+    begin = end = None
+    for first, last in ranges:
+        if begin is not None and end is not None and first == end + 1:
+            end = last
+            continue
+        if begin is not None and end is not None:
+            yield begin, end
+        begin, end = first, last
     if begin is not None and end is not None:
         yield begin, end

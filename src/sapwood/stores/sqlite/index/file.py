@@ -21,6 +21,7 @@ OWNER_BITS = 37
 _SCHEMA = """
 CREATE TABLE state (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE entry (number INTEGER PRIMARY KEY, pos INTEGER NOT NULL UNIQUE);
+CREATE TABLE todo (number INTEGER PRIMARY KEY, pos INTEGER NOT NULL);
 CREATE VIRTUAL TABLE words USING fts5(
     said, home, content='', contentless_delete=1, tokenize='ascii'
 );
@@ -86,7 +87,12 @@ def open_index_reader(path: str, clock: Callable[[], int], patience_s: float) ->
 
 def _refuse_if_cut(index: Connection, path: str) -> None:
     """Refuse a file that ends within a page: SQLite would read zeros there, and no error."""
-    if Path(path).stat().st_size % index.value("PRAGMA page_size"):
+    try:
+        size = Path(path).stat().st_size
+    except OSError as error:
+        # Another process is making it anew.
+        raise apsw.CantOpenError(str(error)) from error
+    if size % index.value("PRAGMA page_size"):
         raise apsw.CorruptError("the index ends within a page")
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from ..connection import Connection
 from ..feed import KIND_APPEND, KIND_COVER, KIND_UNCOVER, KIND_UPDATE
-from .entries import Entries, Text, merge, summary_text, text_of
+from .entries import Entries, Text, join, merge, summary_text, text_of
 from .file import Mark, database_number, newest_mark, put_state, read_mark, read_state
 
 BATCH = 500
@@ -63,14 +63,23 @@ class Follower:
         return len(changes) == most or done < len(changes)
 
     def _texts(self, owner: int, ranges: list[tuple[int, int]]) -> Iterator[Text]:
-        """Give what stands in ranges now; a change of it that is yet to come will change it."""
-        for first, last in merge(ranges):
-            if first < 0:
-                rows = self._main.rows(_OVERLAY, (-last, -first))
-                yield from (summary_text(owner, number, said) for number, said in rows)
-            else:
-                cursor = self._main.raw.execute(_MESSAGES, (first, last))
-                yield from (text_of(owner, row) for row in cursor)
+        """Give what stands in ranges now, each once, in the order in which it came.
+
+        A change of it that is yet to come will change it.
+        """
+        given: set[int] = set()
+        for first, last in join(ranges):
+            for text in self._texts_in(owner, first, last):
+                if text.pos not in given:
+                    given.add(text.pos)
+                    yield text
+
+    def _texts_in(self, owner: int, first: int, last: int) -> Iterator[Text]:
+        if first < 0:
+            rows = self._main.rows(_OVERLAY, (-last, -first))
+            return (summary_text(owner, number, said) for number, said in rows)
+        cursor = self._main.raw.execute(_MESSAGES, (first, last))
+        return (text_of(owner, row) for row in cursor)
 
     def _keep(self, mark: Mark) -> None:
         put_state(self._index, seq=mark.seq, at=mark.at, first=mark.first)
@@ -82,28 +91,39 @@ class Follower:
             self._begin()
             state = read_state(self._index)
         owners = Owners(self._main)
-        rows = self._main.rows(
-            "SELECT pos, home, body FROM message WHERE pos > ? ORDER BY pos LIMIT ?",
+        entries = Entries(self._index)
+        todo = self._index.rows(
+            "SELECT number, pos FROM todo WHERE number > ? ORDER BY number LIMIT ?",
             (state["scanned"], most),
         )
-        entries = Entries(self._index)
-        entries.add(
-            text_of(owner, row)
-            for row in rows
-            if row[2] is not None and (owner := owners.of_home(row[1])) is not None
-        )
-        if len(rows) == most:
-            put_state(self._index, scanned=rows[-1][0])
+        entries.add(self._texts_at([pos for _, pos in todo], owners))
+        if len(todo) == most:
+            put_state(self._index, scanned=todo[-1][0])
         else:
             entries.add(self._summaries(owners))
             self._end(state)
         return True
+
+    def _texts_at(self, positions: list[int], owners: Owners) -> Iterator[Text]:
+        for pos in positions:
+            for row in self._main.rows(_MESSAGES, (pos, pos)):
+                owner = owners.of_home(row[1])
+                if owner is not None:
+                    yield text_of(owner, row)
 
     def _begin(self) -> None:
         mark = newest_mark(self._main)
         self._index.run("DELETE FROM state WHERE name <> 'removed'", ())
         if Entries(self._index).remove_all():
             put_state(self._index, removed=mark.seq)
+        # By time, since what is found is given the newest first.
+        self._index.run("DELETE FROM todo", ())
+        self._index.run_many(
+            "INSERT INTO todo (pos) VALUES (?)",
+            self._main.raw.execute(
+                "SELECT pos FROM message WHERE body IS NOT NULL ORDER BY created_at, pos"
+            ),
+        )
         put_state(
             self._index,
             database=database_number(self._main),
@@ -114,6 +134,7 @@ class Follower:
         )
 
     def _end(self, state: dict[str, int]) -> None:
+        self._index.run("DELETE FROM todo", ())
         self._index.run("DELETE FROM state WHERE name NOT IN ('database', 'removed')", ())
         self._keep(Mark(state["from_seq"], state["from_at"], state["from_first"]))
 

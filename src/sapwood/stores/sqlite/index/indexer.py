@@ -30,6 +30,9 @@ MOST_LEFT = 250
 """How many changes may be left for the next to come when the store is closed."""
 GRACE_S = 1.0
 
+AT_WORK = threading.Lock()
+"""Held by an indexer's thread while it is inside SQLite, so that nobody forks meanwhile."""
+
 
 class Indexer:
     """Keeps an index up to its database."""
@@ -72,13 +75,14 @@ class Indexer:
         while not self._stop.is_set():
             self._wake.wait()
             self._wake.clear()
-            self._stop.wait(REST_S)
+            if self._stop.wait(REST_S):
+                return
             try:
                 self._follow_politely()
             except apsw.BusyError:
                 # Another process is at it.
                 self._try_again_later()
-            except apsw.Error:
+            except Exception:  # whatever it is, the next change tries again
                 logger.warning("%s cannot be brought up to date", self._path, exc_info=True)
                 self._is_awake = False
                 self._stop.wait(RETRY_S)
@@ -89,15 +93,24 @@ class Indexer:
 
     def _follow_politely(self) -> None:
         """Index in small bits with rests between them while others write, else at full speed."""
-        with _Open(self._path, self._open_main, self._clock, POLL_S) as follower:
-            more = True
-            while more and not self._stop.is_set():
-                was_busy, self._is_awake = self._is_awake, False
-                begun = time.perf_counter()
+        with AT_WORK:
+            opened = _Open(self._path, self._open_main, self._clock, POLL_S)
+        try:
+            self._step_politely(Follower(opened.index, opened.main))
+        finally:
+            with AT_WORK:
+                opened.close()
+
+    def _step_politely(self, follower: Follower) -> None:
+        more = True
+        while more and not self._stop.is_set():
+            was_busy, self._is_awake = self._is_awake, False
+            begun = time.perf_counter()
+            with AT_WORK:
                 more = follower.step(SMALL_BATCH) if was_busy else follower.step()
-                if self._is_awake:
-                    more = True
-                    self._stop.wait(PAUSES * (time.perf_counter() - begun))
+            if self._is_awake:
+                more = True
+                self._stop.wait(PAUSES * (time.perf_counter() - begun))
 
     def catch_up(self) -> None:
         """Index all that is committed, in this thread; wait for another process that is at it."""
@@ -195,16 +208,20 @@ class _Open:
         clock: Callable[[], int],
         patience_s: float,
     ) -> None:
-        self._index = open_index_writer(path, clock, patience_s)
+        self.index = open_index_writer(path, clock, patience_s)
         try:
-            self._main = open_main()
+            self.main = open_main()
         except BaseException:
-            self._index.close()
+            self.index.close()
             raise
 
     def __enter__(self) -> Follower:
-        return Follower(self._index, self._main)
+        return Follower(self.index, self.main)
 
     def __exit__(self, *details: object) -> None:
-        self._main.close()
-        self._index.close()
+        self.close()
+
+    def close(self) -> None:
+        """Close both."""
+        self.main.close()
+        self.index.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -59,8 +60,10 @@ class IndexReader:
         return self._index if self._is_ours else None
 
     def _give_up(self) -> None:
-        logger.warning("%s cannot be used: searching without it", self._path)
-        logger.debug("why the index cannot be used", exc_info=True)
+        # What passes by itself, as its making by another thread does, is nobody's concern.
+        is_damaged = isinstance(sys.exc_info()[1], (apsw.CorruptError, apsw.NotADBError))
+        level = logging.WARNING if is_damaged else logging.DEBUG
+        logger.log(level, "%s cannot be used: searching without it", self._path)
         self.close()
 
     def close(self) -> None:
