@@ -159,10 +159,11 @@ def test_a_reader_that_has_seen_enough_is_no_failure(sap: Command, folder: Path)
 
 
 def test_output_that_cannot_be_written_is_told(sap: Command) -> None:
-    done = sap.shell("sapwood ls > /dev/full")
-    assert done.returncode == 1
-    assert "No space left" in done.stderr
-    assert "Traceback" not in done.stderr
+    for unbuffered in ("", "1"):
+        done = sap.shell(f"PYTHONUNBUFFERED={unbuffered} sapwood ls > /dev/full")
+        assert done.returncode == 1
+        assert "No space left" in done.stderr
+        assert done.stderr.count("\n") == 1
 
 
 def test_without_its_extra_the_command_names_it(tmp_path: Path) -> None:

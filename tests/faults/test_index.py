@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -265,7 +265,12 @@ def assert_healed(store: SqliteStore, path: Path) -> None:
     asked: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
         ask = Question.ask
-        patch.setattr(Question, "ask", lambda self, *a: asked.append(self.text) or ask(self, *a))
+
+        def noted(self: Question, *args: Any, **options: Any) -> Any:
+            asked.append(self.text)
+            return ask(self, *args, **options)
+
+        patch.setattr(Question, "ask", noted)
         assert_right(store, path)
     assert asked
 

@@ -14,13 +14,19 @@ from hypothesis import strategies as st
 
 from sapwood.model import (
     FilePart,
+    NewMessage,
     OtherPart,
     ReasoningPart,
     TextPart,
     ToolCallPart,
     ToolResultPart,
 )
+from sapwood.rules.codec import pack
+from sapwood.rules.fold import is_latin
 from sapwood.rules.jsontext import _spelled
+from sapwood.rules.match import occurs
+from sapwood.rules.storedtext import stored_text
+from sapwood.rules.term import Term
 from sapwood.rules.text import (
     fold,
     fold_with_map,
@@ -31,7 +37,7 @@ from sapwood.rules.text import (
     solid,
     tokens,
 )
-from sapwood.testing.strategies import json_values
+from sapwood.testing.strategies import json_values, new_messages
 
 from .scripts import anything
 
@@ -277,3 +283,24 @@ def test_deeply_nested_json_is_searched() -> None:
         value = [{"k": value}]
     text = searchable([ToolResultPart(call_id="c", output=value)])
     assert text == '[{"k":' * 250 + '"deep\n"' + "}]" * 250
+
+
+@given(new_messages)
+def test_what_is_read_from_stored_bytes_is_what_was_said(message: NewMessage) -> None:
+    packed = pack(message, lambda: "id")
+    assert stored_text(packed.body, "id") == searchable(packed.parts)
+
+
+def test_folding_byte_by_byte_is_folding_character_by_character() -> None:
+    latin = [chr(code) for code in range(256)]
+    for char in latin:
+        text = f"A{char}É{char}"
+        assert fold(text) == fold(text + "\u4e00")[:-1]
+
+
+def test_what_stands_in_a_latin_text_stands_in_what_it_folds_to() -> None:
+    term = Term(("x",))
+    for code in range(256):
+        for text in (f"{chr(code)}x", f"x{chr(code)}", f"a {chr(code)}x b"):
+            if is_latin(text) and occurs(term, text):
+                assert occurs(term, fold(text)), text

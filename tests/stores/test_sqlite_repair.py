@@ -62,6 +62,7 @@ DAMAGES = {
     "an edit": "UPDATE edit SET delta = delta + 1",
     "lineages": "UPDATE segment SET lineage = x''",
     "a lineage": "UPDATE segment SET lineage = x'0000000001000001' WHERE number = 3",
+    "lineages that are none": "UPDATE segment SET lineage = x'ff'",
     "an overlay in force elsewhere": "UPDATE in_force SET last = last + 1, first_depth = 0",
     "an overlay in force that is gone": "INSERT INTO in_force VALUES (1, 5, 1, 999)",
     "everything": (

@@ -359,7 +359,7 @@ def test_more_candidates_than_are_compared_at_once_are_all_found(
     store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The index gives all that has the tokens; few of them have the punctuation."""
-    monkeypatch.setattr(asking, "BATCH", 20)
+    monkeypatch.setattr(asking, "MOST_IN_A_BATCH", 20)
     store.create_session("ada", NewSession(id="s"))
     for n in range(130):
         store.append("ada", "s", [say(f"m{n}", "a .env" if n % 40 == 3 else f"a env {n}")])

@@ -49,22 +49,31 @@ def _prepare_streams() -> None:
 
 def _be_quiet() -> int:
     """Say nothing: whoever read the output has seen enough of it."""
-    # What is still in the buffer would be written at exit, and fail again.
-    with contextlib.suppress(OSError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    _drop_output()
     return exits.BROKEN_PIPE
 
 
-def _interrupted() -> int:
+def _drop_output() -> None:
+    """Leave what is still in the buffer: it would be written at exit, and fail again."""
     with contextlib.suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _flush() -> None:
+    try:
         sys.stdout.flush()
+    except OSError:
+        _drop_output()
+
+
+def _interrupted() -> int:
+    _flush()
     return exits.INTERRUPTED
 
 
 def _report(fields: dict[str, Any], text: str, settings: Settings) -> int:
     # What was printed before the error comes before it, also where both go to the same place.
-    with contextlib.suppress(OSError):
-        sys.stdout.flush()
+    _flush()
     if settings.json:
         sys.stderr.write(encode_json(fields) + "\n")
     else:

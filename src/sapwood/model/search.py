@@ -27,7 +27,8 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
 
     `session` is the one that wrote it, or if that is gone the oldest that stands on it. A summary
     has the role "summary" and the position of the last message that it covers. A higher `score`
-    is better, within one answer. `marks` are the matches' (start, end) places in the snippet.
+    is better, within one answer; without an OR in the query all are the same. `marks` are the
+    matches' (start, end) places in the snippet.
     """
 
     session: str

@@ -66,7 +66,32 @@ def fold(text: str) -> str:
     """
     if text.isascii():
         return text.lower()
-    return _fold_composed(_compose(text))
+    # Nothing in Latin-1 can be composed, nor decomposed without leaving it.
+    return _fold_latin(text) or _fold_composed(_compose(text))
+
+
+def _fold_latin(text: str) -> str:
+    """Fold a text in Latin-1, byte by byte; nothing when it is in anything else."""
+    try:
+        data = text.encode("latin-1")
+    except UnicodeEncodeError:
+        return ""
+    data = data.replace(b"\xdf", b"ss")
+    if len(data.translate(None, _UNEVEN_LATIN)) != len(data):
+        return ""
+    return data.translate(_LATIN).decode("latin-1")
+
+
+def is_latin(text: str) -> bool:
+    """Tell whether a text is Latin, and its words end where they seem to end.
+
+    Not so with a soft hyphen in it, which folds to nothing. A folded word that stands in such a
+    text stands in what it folds to.
+    """
+    try:
+        return b"\xad" not in text.encode("latin-1")
+    except UnicodeEncodeError:
+        return False
 
 
 def _fold_composed(text: str) -> str:
@@ -165,3 +190,13 @@ def _offsets(text: str) -> Offsets | None:
 def _uneven_pattern(_: int) -> re.Pattern[str]:
     chars = "".join(sorted(_uneven))
     return re.compile(f"[{re.escape(chars)}]" if chars else "(?!)")
+
+
+_FOLDED_LATIN = [_TABLE[code] for code in range(256)]
+_LATIN = bytes(
+    ord(folded) if len(folded) == 1 and folded <= "\xff" else code
+    for code, folded in enumerate(_FOLDED_LATIN)
+)
+_UNEVEN_LATIN = bytes(
+    code for code, folded in enumerate(_FOLDED_LATIN) if len(folded) != 1 or folded > "\xff"
+)

@@ -21,9 +21,12 @@ def json_text(value: Any) -> str:
     if isinstance(value, str):
         return _plain(value)
     text = _encode(value).decode()
-    if "\\" in text or _may_have_binary(text):
-        return "".join(_spelled(value))
-    return text
+    return text if is_plain_json(text) else "".join(_spelled(value))
+
+
+def is_plain_json(text: str) -> bool:
+    """Tell whether compact JSON is text as it is written: no escapes, no binary data."""
+    return "\\" not in text and not _may_have_binary(text)
 
 
 def _may_have_binary(text: str) -> bool:

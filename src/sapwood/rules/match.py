@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from .fold import fold
-from .term import Sequence, Term, indexed, occurrences
+from .term import Sequence, Term, indexed, occurrences, stands_at
 
 Field = Literal["role", "title", "tag", "after", "before"]
 
@@ -72,6 +72,8 @@ def is_said(branch: Branch, folded: str) -> bool:
 
 def occurs(term: Term, folded: str) -> bool:
     """Tell whether a term is in a folded text."""
+    if len(term.words) == 1:
+        return stands_at(term.words[0], folded, 0, term.prefix) >= 0
     return next(occurrences(term, folded), None) is not None
 
 

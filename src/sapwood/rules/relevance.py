@@ -10,11 +10,20 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from .match import Query
 from .term import Term, occurrences
 
 _SATURATION = 1.2
 _LENGTH_WEIGHT = 0.75
 _LEAST = 1e-6  # what was found scores, also when all that it has is punctuation
+
+
+def is_ranked(query: Query) -> bool:
+    """Tell whether what a query finds differs in how much it has of it.
+
+    Without an OR everything has all that was asked for, and the newest comes first.
+    """
+    return len(query.branches) > 1
 
 
 class Counted(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
@@ -62,6 +63,14 @@ def occurrences(term: Term, folded: str) -> Iterator[tuple[int, int]]:
         at = folded.find(first, solid(folded, at) + 1 if last is None else last)
 
 
+def stands_at(word: str, text: str, start: int, open_end: bool = False) -> int:
+    """Give the first place from `start` on where a word stands alone in a text, or -1."""
+    at = text.find(word, start)
+    while at >= 0 and not _stands_alone(text, at, at + len(word), open_end):
+        at = text.find(word, at + 1)
+    return at
+
+
 def _stands_alone(folded: str, start: int, end: int, open_end: bool) -> bool:
     if start and is_word(folded[start]) and is_word(folded[start - 1]):
         return False
@@ -83,6 +92,7 @@ def _follow(words: list[str], folded: str, at: int, open_end: bool) -> int | Non
     return at
 
 
+@lru_cache(maxsize=256)
 def indexed(term: Term) -> Indexed:
     """Give the tokens that every text with this term has, one after the other."""
     text = " ".join(term.words)

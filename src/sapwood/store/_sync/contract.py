@@ -289,7 +289,7 @@ class Store(ABC):
 
     @abstractmethod
     def search(self, owner: str, search: Search) -> Hits:
-        """Find messages and summaries by what they say, the best first.
+        """Find messages and summaries by what they say: the best first, of equals the newest.
 
         Found is what matches as it stands now: what was appended or edited before the call is
         found by its text, what was edited or deleted since is not. Without a session, all that the

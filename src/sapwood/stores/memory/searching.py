@@ -9,7 +9,7 @@ from ...rules.codec import decode_body
 from ...rules.match import Facts, matches
 from ...rules.query import Query
 from ...rules.query import terms as terms_of
-from ...rules.relevance import scores
+from ...rules.relevance import is_ranked, scores
 from ...rules.text import fold, searchable
 from ...rules.tree import Place
 from ..embedded.found import SUMMARY_ROLE, Said, counted, counted_terms, hit_of
@@ -34,7 +34,9 @@ class MemorySearches(Searches):
         ]
         found.sort(key=lambda it: -it[0].created_us)
         terms = counted_terms(query)
-        points = scores([counted(terms, folded) for _, folded in found])
+        points = [1.0] * len(found)
+        if is_ranked(query):
+            points = scores([counted(terms, folded) for _, folded in found])
         ranked = sorted(zip(points, found, strict=True), key=lambda it: -it[0])
         wanted = terms_of(query)
         return Hits(

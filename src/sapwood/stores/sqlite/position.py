@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 
+from ...errors import StoreCorruptError
 from ...model import Position
 from ...rules.tree import Lineage, Place, Span
 
@@ -43,8 +44,9 @@ def pack_lineage(lineage: Lineage) -> bytes:
 
 
 def unpack_lineage(data: bytes) -> list[Place]:
-    """Unpack a lineage."""
-    return [
-        Place(pos >> DEPTH_BITS, pos & MAX_DEPTH)
-        for pos in struct.unpack(f">{len(data) // 8}q", data)
-    ]
+    """Unpack a lineage; one that is none is `StoreCorruptError`."""
+    try:
+        packed = struct.unpack(f">{len(data) // 8}q", data)
+    except (struct.error, TypeError) as error:
+        raise StoreCorruptError(f"a lineage cannot be read: {error}") from error
+    return [Place(pos >> DEPTH_BITS, pos & MAX_DEPTH) for pos in packed]

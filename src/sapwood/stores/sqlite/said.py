@@ -5,15 +5,18 @@ In ranges of positions a summary stands at its overlay's number below zero.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
+
+import msgspec
 
 from ...errors import StoreCorruptError
 from ...model import EntryRef
-from ...rules.codec import decode_body, decode_json
+from ...rules.codec import decode_json
 from ...rules.match import Facts
 from ...rules.query import Query
-from ...rules.text import fold, searchable
+from ...rules.storedtext import stored_text
+from ...rules.text import fold
 from ...rules.tree import is_on_path
 from ..embedded.found import SUMMARY_ROLE, Said
 from .connection import Connection
@@ -24,6 +27,10 @@ _COLUMNS = "m.pos, m.home, m.id, m.role, m.created_at, m.body, s.number, s.id, s
 _MESSAGE = (
     f"SELECT {_COLUMNS} FROM message m LEFT JOIN session s ON s.home = m.home"
     " WHERE m.pos = ? AND m.body IS NOT NULL"
+)
+_MESSAGES = (
+    f"SELECT {_COLUMNS} FROM json_each(?) j CROSS JOIN message m ON m.pos = j.value"
+    " LEFT JOIN session s ON s.home = m.home WHERE m.body IS NOT NULL"
 )
 _BODIES = "SELECT pos, body FROM message WHERE pos BETWEEN ? AND ? AND body IS NOT NULL"
 _SUMMARY = "SELECT number, id, last, created_at, summary FROM overlay WHERE number = ?"
@@ -87,6 +94,17 @@ class Scope:
         bodies = self._tx.raw.execute(_BODIES, (first, last))
         return (pos for pos, body in bodies if sieve.may_match(body))
 
+    def at_all(self, positions: Sequence[int]) -> list[Said[int] | None]:
+        """Give what stands at positions now, with one query for all messages among them."""
+        messages = {
+            row[0]: row
+            for row in self._tx.rows(_MESSAGES, (msgspec.json.encode(positions).decode(),))
+        }
+        return [
+            self._message(*messages[pos]) if pos in messages else self.at(pos) if pos < 0 else None
+            for pos in positions
+        ]
+
     def at(self, pos: int) -> Said[int] | None:
         """Give what stands at a position now; None when that is nothing, or not in scope."""
         row = self._tx.row(_SUMMARY if pos < 0 else _MESSAGE, (abs(pos),))
@@ -113,7 +131,7 @@ class Scope:
         if self._session is not None and not is_seen(self._tx, self._session, pos, home):
             return None
         try:
-            text = searchable(decode_body(body, id).parts)
+            text = stored_text(body, id)
         except StoreCorruptError:
             # Whoever reads the message is told; the others are still to be found.
             return None

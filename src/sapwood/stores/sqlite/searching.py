@@ -9,6 +9,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
+import apsw
+
 from ...model import Hits, Search
 from ...rules.query import Query
 from .connection import Connection
@@ -16,7 +18,7 @@ from .feed import KIND_APPEND, KIND_COVER, KIND_UPDATE
 from .finding import Finder
 from .index.asking import Question
 from .index.entries import SUMMARY_HOME, home_token, merge
-from .index.file import IndexFailedError, Mark, failing_as_index, newest_mark, read_mark
+from .index.file import IndexFailedError, Place, read_place
 from .index.reader import IndexReader
 from .lookup import get_session
 from .owners import find_owner
@@ -59,31 +61,34 @@ class SqliteSearch:
         """Search with the index; None when it is not there, not complete, or fails."""
         try:
             with self._index.open() as index:
-                mark = None if index is None else self._mark(index)
-                if index is None or mark is None:
+                place = None if index is None else self._place(index)
+                if index is None or place is None:
                     return None
                 homes = [home_token(home) for home in scope.homes()]
                 question = Question(finder.query, [*homes, SUMMARY_HOME] if homes else [])
-                return finder.find(self._fresh(mark, owner), question.ask(index, owner))
+                found = question.ask(index, owner, finder.batch, counting=finder.is_ranked)
+                return finder.find(self._fresh(place, owner), found)
         except IndexFailedError as error:
             logger.warning("searching without the index, which failed: %s", error)
             finder.forget()
             return None
 
-    def _mark(self, index: Connection) -> Mark | None:
-        with failing_as_index():
-            return read_mark(index, self._tx)
+    def _place(self, index: Connection) -> Place | None:
+        try:
+            return read_place(index, self._tx)
+        except apsw.Error as error:
+            raise IndexFailedError(str(error)) from error
 
     def _tell_of_lag(self) -> None:
         if self._on_lag is not None:
             self._on_lag()
 
-    def _fresh(self, mark: Mark, owner: int) -> Ranges:
+    def _fresh(self, place: Place, owner: int) -> Ranges:
         """Give where something was written that the index has not followed yet."""
-        if mark.seq == newest_mark(self._tx).seq:
+        if not place.is_behind:
             return []
         self._tell_of_lag()
-        rows = self._tx.rows(_FRESH, (mark.seq, owner))
+        rows = self._tx.rows(_FRESH, (place.mark.seq, owner))
         spans = (
             (-last, -first) if kind == KIND_COVER else (first, last) for first, last, kind in rows
         )

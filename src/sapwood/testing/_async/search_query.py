@@ -223,9 +223,20 @@ class AsyncHitContract(AsyncSearchBase):
         assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
         assert all(hit.score > 0 for hit in hits)
         assert hits[0].entry.id == "rare"
-        order = [hit.entry.id for hit in (await find.hits("lighthouse")).hits]
+        order = [hit.entry.id for hit in (await find.hits("lighthouse OR zebra")).hits]
         assert order.index("much") < order.index("little")
         assert order.index("short") < order.index("little")
+
+    async def test_of_what_has_all_that_was_asked_for_the_newest_comes_first(
+        self, store: AsyncStore, find: AsyncFinding, clock: Clock
+    ) -> None:
+        for number in range(1, 6):
+            clock.advance(2)
+            await tell(store, **{f"m{number}": f"lighthouse {number * 'and ' * 9}"})
+        for limit in (2, 5):
+            hits = (await find.hits("lighthouse", limit=limit)).hits
+            assert [hit.entry.id for hit in hits] == ["m5", "m4", "m3", "m2", "m1"][:limit]
+            assert len({hit.score for hit in hits}) == 1
 
     async def test_a_snippet_shows_the_matches_and_marks_them(
         self, store: AsyncStore, find: AsyncFinding

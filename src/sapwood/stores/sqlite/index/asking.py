@@ -12,26 +12,27 @@ from ....rules import match, term
 from ....rules.query import Query, candidates
 from ....rules.relevance import Counted
 from ..connection import Connection
-from .file import OWNER_BITS, failing_as_index
+from .file import OWNER_BITS, IndexFailedError
 
-BATCH = 500
-"""How many entries are compared with each other, the newest that the index finds."""
+MOST_IN_A_BATCH = 500
 
-_ASK = (
-    "SELECT e.number, e.pos, tally(words, ?) FROM words JOIN entry e ON e.number = words.rowid"
+_WHERE = (
+    " FROM words JOIN entry e ON e.number = words.rowid"
     " WHERE words MATCH ? AND words.rowid > ? AND words.rowid < ?"
     " ORDER BY words.rowid DESC LIMIT ?"
 )
+_ASK = f"SELECT e.number, e.pos, NULL{_WHERE}"
+_ASK_AND_COUNT = f"SELECT e.number, e.pos, tally(words, ?){_WHERE}"
 
 
 _NUMBER_BYTES = 2
 
 
 class Candidate(NamedTuple):
-    """An entry that may match, and what its score is worked out from."""
+    """An entry that may match, and what its score is worked out from, if it has one."""
 
     pos: int
-    counted: Counted
+    counted: Counted | None
 
 
 class Question:
@@ -58,19 +59,27 @@ class Question:
         # No token has a quote in it: those separate.
         return f'"{" ".join(sequence.tokens)}"' + (" *" if sequence.prefix else "")
 
-    def ask(self, index: Connection, owner: int) -> Iterator[list[Candidate]]:
-        """Give what is found among an owner's entries, in batches, the newest first."""
-        first, end = owner << OWNER_BITS, (owner + 1) << OWNER_BITS
-        while rows := self._page(index, first, end):
-            yield [Candidate(pos, _counted(tally)) for _, pos, tally in rows]
-            if len(rows) < BATCH:
-                return
-            end = rows[-1][0]
+    def ask(
+        self, index: Connection, owner: int, batch: int, *, counting: bool
+    ) -> Iterator[list[Candidate]]:
+        """Give what is found among an owner's entries, in batches, the newest first.
 
-    def _page(self, index: Connection, first: int, end: int) -> list[Any]:
-        terms_of_phrases = self._terms_of_phrases.tobytes()
-        with failing_as_index():
-            return index.rows(_ASK, (terms_of_phrases, self.text, first, end, BATCH))
+        The terms in each are counted when that is asked for.
+        """
+        first, end = owner << OWNER_BITS, (owner + 1) << OWNER_BITS
+        while rows := self._page(index, (self.text, first, end, batch), counting):
+            yield [Candidate(pos, tally and _counted(tally)) for _, pos, tally in rows]
+            if len(rows) < batch:
+                return
+            end, batch = rows[-1][0], min(4 * batch, MOST_IN_A_BATCH)
+
+    def _page(self, index: Connection, args: tuple[Any, ...], counting: bool) -> list[Any]:
+        try:
+            if counting:
+                return index.rows(_ASK_AND_COUNT, (self._terms_of_phrases.tobytes(), *args))
+            return index.rows(_ASK, args)
+        except apsw.Error as error:
+            raise IndexFailedError(str(error)) from error
 
 
 def tally(api: apsw.FTS5ExtensionApi, *args: Any) -> int | bytes:

@@ -10,8 +10,8 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from ....errors import StoreCorruptError
-from ....rules.codec import decode_body
-from ....rules.text import fold, searchable, segment
+from ....rules.storedtext import stored_text
+from ....rules.text import fold, segment
 from ..connection import Connection
 from .file import OWNER_BITS
 
@@ -37,7 +37,7 @@ def text_of(owner: int, row: tuple[Any, ...]) -> Text:
     """Make the text of a message's row; one that cannot be decoded has none."""
     pos, home, body = row
     try:
-        said = segment(fold(searchable(decode_body(body, str(pos)).parts)))
+        said = segment(fold(stored_text(body, str(pos))))
     except StoreCorruptError:
         # Whoever reads the message is told; the others are still to be found.
         said = ""

@@ -6,8 +6,7 @@ its owner's, so that an owner is a range of numbers; below that it grows with ti
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,10 +36,18 @@ class Mark(NamedTuple):
     first: int
 
 
+class Place(NamedTuple):
+    """How far an index has followed, and whether there is more to follow."""
+
+    mark: Mark
+    is_behind: bool
+
+
 START = Mark(0, 0, 0)
 
 _PLACE_IN_FEED = (
-    "SELECT d.value, t.value, c.at, c.first FROM sequence d JOIN sequence t"
+    "SELECT d.value, t.value, c.at, c.first, (SELECT max(seq) FROM change)"
+    " FROM sequence d JOIN sequence t"
     " LEFT JOIN change c ON c.seq = ? WHERE d.name = 'database' AND t.name = 'trimmed'"
 )
 
@@ -111,7 +118,13 @@ def put_state(index: Connection, **values: int) -> None:
 
 
 def read_mark(index: Connection, main: Connection) -> Mark | None:
-    """Give the last change that the index has followed.
+    """Give the last change that the index has followed; None as `read_place` says."""
+    place = read_place(index, main)
+    return None if place is None else place.mark
+
+
+def read_place(index: Connection, main: Connection) -> Place | None:
+    """Give the place in the feed that the index has followed to.
 
     None when the index is not complete, is another database's, or lost its place in the feed:
     then nothing in it counts.
@@ -120,13 +133,14 @@ def read_mark(index: Connection, main: Connection) -> Mark | None:
     if "seq" not in state:
         return None
     mark = Mark(state["seq"], state["at"], state["first"])
-    database, trimmed, at, first = main.row(_PLACE_IN_FEED, (mark.seq,))
-    if state.get("database") != database:
-        return None
-    if at is not None:
+    database, trimmed, at, first, newest = main.row(_PLACE_IN_FEED, (mark.seq,))
+    if at is None:
+        is_there = trimmed == mark.seq or (mark == START and not trimmed)
+    else:
         # A copy of the database that was put back has other changes under the same numbers.
-        return mark if (at, first) == (mark.at, mark.first) else None
-    return mark if trimmed == mark.seq or (mark == START and not trimmed) else None
+        is_there = (at, first) == (mark.at, mark.first)
+    is_there = is_there and state.get("database") == database
+    return Place(mark, (newest or 0) > mark.seq) if is_there else None
 
 
 def newest_mark(main: Connection) -> Mark:
@@ -143,12 +157,3 @@ def database_number(main: Connection) -> int:
 
 class IndexFailedError(Exception):
     """The index cannot be used: its search is done without it."""
-
-
-@contextmanager
-def failing_as_index() -> Iterator[None]:
-    """Tell what goes wrong in the index from what goes wrong in the database."""
-    try:
-        yield
-    except apsw.Error as error:
-        raise IndexFailedError(str(error)) from error
