@@ -22,6 +22,7 @@ from restricted import give_up_rights
 from searched import assert_right, change_some, say_something
 from support import ADA, open_store
 
+from sapwood.model import Read
 from sapwood.rules.text import fold, segment
 from sapwood.stores.sqlite import SqliteStore
 from sapwood.stores.sqlite.index import indexer
@@ -63,6 +64,9 @@ def burst(store: SqliteStore, session: str, name: str, dice: random.Random) -> N
             edited = say_something(done, dice.choice(ids[:done]), edited=True)
             store.update_message(ADA, session, edited)
     store.delete_messages(ADA, session, dice.sample(ids, len(ids) // 3))
+    # One that is in the index for long, or was when it was begun anew.
+    old = dice.choice(store.read(ADA, session, Read(limit=40)).messages)
+    store.update_message(ADA, session, say_something(dice.randrange(50), old.id, edited=True))
 
 
 def crowd(path: str, number: str, count: str) -> None:

@@ -22,10 +22,10 @@ from sapwood.model import EntryRef, NewOverlay, Search
 from sapwood.stores.sqlite import SqliteStore
 from sapwood.stores.sqlite.index import indexer
 from sapwood.stores.sqlite.index.asking import Question
-from sapwood.testing import COUNTS
+from sapwood.testing import COUNTS, ManualClock
 
 from .searched import assert_right, assert_whole_index, change_some, say_something
-from .support import ADA, make_session, open_store, raw
+from .support import ADA, make_session, new_id, open_store, raw, value
 
 INDEXING = Path(__file__).with_name("indexing.py")
 PAGE = 4096
@@ -347,6 +347,31 @@ def test_an_index_that_is_ahead_of_a_database_that_was_put_back(
         assert_right(store, path)
         assert_right(store, path, "s")
         assert_healed(store, path)
+
+
+@pytest.mark.fault
+def test_another_databases_index_that_ends_where_this_feed_was_trimmed(
+    tmp_path: Path, quiet: None
+) -> None:
+    """There is no change left to compare it with: only the database's own number tells."""
+    clock = ManualClock()
+    paths = [tmp_path / "s.db", tmp_path / "other.db"]
+    for path, start in zip(paths, (0, 50), strict=True):
+        with SqliteStore(path, clock=clock, new_id=new_id) as store:
+            make_session(store, "s")
+            for n in range(start, start + 6):
+                store.append(ADA, "s", [say_something(n)])
+            store.settle()
+    clock.advance(3 * 24 * 3600)
+    with SqliteStore(paths[0], clock=clock, new_id=new_id) as store:
+        store.append(ADA, "s", [say_something(90)])
+        store.settle()
+        feed_begins = value(paths[0], "SELECT value + 1 FROM sequence WHERE name = 'trimmed'")
+        assert feed_begins == value(paths[0], "SELECT max(seq) FROM change")
+    shutil.copy(index_of(paths[1]), index_of(paths[0]))
+    with SqliteStore(paths[0], clock=clock, new_id=new_id) as store:
+        assert_right(store, paths[0])
+        assert_healed(store, paths[0])
 
 
 @pytest.mark.fault

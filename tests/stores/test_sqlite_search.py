@@ -6,6 +6,7 @@ import itertools
 import os
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,7 +31,10 @@ from sapwood.rules.match import Facts, matches
 from sapwood.rules.query import Query, parse
 from sapwood.rules.text import fold, searchable
 from sapwood.stores.sqlite import SqliteStore
+from sapwood.stores.sqlite.connection import open_reader
 from sapwood.stores.sqlite.index import asking, indexer
+from sapwood.stores.sqlite.index.file import index_path, open_index_writer
+from sapwood.stores.sqlite.index.following import Follower
 from sapwood.testing import COUNTS
 
 MANY = settings(max_examples=settings.default.max_examples * 10)
@@ -290,6 +294,32 @@ def test_only_what_the_index_has_not_followed_is_read_through(
     hits = store.search("ada", Search(text="lighthouse", limit=100)).hits
     assert len(hits) == 50
     assert "m7" not in {hit.entry.id for hit in hits}
+
+
+@pytest.mark.parametrize("most", [1, 3, 7, 40])
+def test_what_is_written_while_an_index_is_made_is_in_it(
+    store: SqliteStore, tmp_path: Path, most: int
+) -> None:
+    """It is made bit by bit: what was read already may be edited or deleted meanwhile."""
+    corpus = Corpus(store)
+    for n in range(30):
+        corpus.take(Step("append", n, ("user", [TextPart(text=f"foo w{n}")])))
+    path = str(tmp_path / "s.db")
+    index = open_index_writer(index_path(path), clock, 1)
+    main = open_reader(path, clock, 1, None)
+    with closing(index), closing(main):
+        follower = Follower(index, main)
+        for n in range(12):
+            follower.step(most)
+            said: list[Part] = [TextPart(text=f"foo again{n}")]
+            corpus.take(Step(("edit", "delete", "append")[n % 3], n, ("user", said)))
+            for query in ("foo", f"again{n}", f"w{n}", "again*"):
+                corpus.compare(query, None)
+        while follower.step(most):
+            continue
+    for query in ("foo", "again*", *(f"w{n}" for n in range(30))):
+        corpus.compare(query, None)
+    assert len(index_of(store, tmp_path)) == len(corpus.live)
 
 
 def test_rule_13_an_entry_that_leads_to_another_owners_message_is_not_believed(
