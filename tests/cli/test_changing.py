@@ -172,6 +172,10 @@ def test_a_wrong_file_makes_no_database_and_changes_none(sap: Command, folder: P
     other = moved(sap)
     assert other.fails("import", "bad.jsonl")[0] == 2
     assert other.fails("import", "agent.db")[0] == 2
+    text = sap("export").replace('"tip":"x4"', '"tip":"nobody"', 1)
+    (folder / "tip.jsonl").write_text(text)
+    code, said = other.fails("import", "tip.jsonl")
+    assert (code, "line 2 has the tip 'nobody'" in said) == (2, True)
     assert not (folder / "moved.db").exists()
     assert sap.fails("import", "nowhere.jsonl")[0] == 2
     assert sap.fails("import", ".")[0] == 2
