@@ -177,6 +177,39 @@ def test_without_its_extra_the_command_names_it(tmp_path: Path) -> None:
     assert "sapwood[cli]" in done.stderr
 
 
+def test_ctrl_c_while_modules_are_loaded_says_nothing(tmp_path: Path) -> None:
+    (tmp_path / "click.py").write_text("raise KeyboardInterrupt")
+    code = "from sapwood.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert (done.returncode, done.stderr) == (exits.INTERRUPTED, "")
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("ls <&-", 0),
+        ("ls >&-", 0),
+        ("ls --json >&- 2>&- <&-", 0),
+        ("show nobody 2>&-", 3),
+        ("export >&-", 0),
+        ("export -o x.jsonl >&- 2>&- <&-", 0),
+        ("import - <&-", 2),
+        ("tail 2>&-", 0),
+    ],
+)
+def test_streams_may_be_closed(sap: Command, line: str, code: int) -> None:
+    done = sap.shell(f"sapwood {line}")
+    assert (done.returncode, "Traceback" in done.stderr) == (code, False)
+    assert len(sap.json("ls")["sessions"]) == 2
+
+
+def test_what_follows_two_dashes_is_no_option(sap: Command) -> None:
+    done = sap.run("show", "--", "--json")
+    assert (done.returncode, done.stderr[:9]) == (3, "sapwood: ")
+
+
 def test_without_a_command_the_help_is_shown(sap: Command) -> None:
     assert sap() == sap("--help")
 
