@@ -52,6 +52,29 @@ def test_every_command_has_help_with_an_example(name: str) -> None:
         assert option in done.output
 
 
+def options_of(name: str) -> list[str]:
+    command = app.get_command(click.Context(app), name)
+    assert command is not None
+    options = [it for it in command.params if isinstance(it, click.Option)]
+    return [name for it in options for name in (*it.opts, *it.secondary_opts)]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_is_documented(name: str) -> None:
+    page = (DOCS / "cli.md").read_text()
+    general = page.partition("## For all commands")[2].partition("\n## ")[0]
+    section = page.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+    said = set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*", general + section))
+    missing = [it for it in options_of(name) if it not in said]
+    assert missing == []
+
+
+def test_the_help_says_where_several_sessions_may_stand() -> None:
+    for name, usage in (("rm", "SESSION..."), ("export", "[SESSION]..."), ("show", "SESSION")):
+        first, *_ = CliRunner().invoke(app, [name, "--help"]).output.splitlines()
+        assert first.endswith(f"[OPTIONS] {usage}")
+
+
 def test_the_help_lists_the_commands_without_loading_them() -> None:
     code = (
         "import sys; sys.argv = ['sapwood', '--help']\n"
