@@ -127,11 +127,40 @@ def test_an_import_says_what_it_could_not_carry(sap: Command) -> None:
 
 def test_export_replaces_a_file_whole_and_writes_to_devices(sap: Command, folder: Path) -> None:
     (folder / "x.jsonl").write_text("old")
-    sap.json("export", "-o", "x.jsonl")
+    sap.json("export", "-o", "x.jsonl", "--force")
     assert (folder / "x.jsonl").read_text().startswith('{"kind":"header"')
     sap("export", "-o", "/dev/null")
     assert sap("export", "-o", "-") == (folder / "x.jsonl").read_text()
     assert sorted(it.name for it in folder.iterdir() if "x.jsonl" in it.name) == ["x.jsonl"]
+
+
+def test_export_replaces_no_file_unasked(sap: Command, folder: Path) -> None:
+    (folder / "x.jsonl").write_text("old")
+    code, said = sap.fails("export", "-o", "x.jsonl")
+    assert (code, "--force" in said) == (4, True)
+    assert (folder / "x.jsonl").read_text() == "old"
+
+
+def test_export_keeps_a_link_and_replaces_what_it_leads_to(sap: Command, folder: Path) -> None:
+    (folder / "real.jsonl").write_text("old")
+    (folder / "link.jsonl").symlink_to("real.jsonl")
+    assert sap.fails("export", "-o", "link.jsonl")[0] == 4
+    sap("export", "-o", "link.jsonl", "--force")
+    assert (folder / "link.jsonl").is_symlink()
+    assert (folder / "real.jsonl").read_text().startswith('{"kind":"header"')
+
+
+def test_export_never_replaces_the_database(sap: Command, folder: Path) -> None:
+    before = sap("export")
+    (folder / "link").symlink_to("agent.db")
+    (folder / "hard").hardlink_to(folder / "agent.db")
+    names = ["agent.db", "agent.db-wal", "agent.db-shm", "agent.db-search", "link", "hard"]
+    for name in [*names, "./agent.db"]:
+        for force in ([], ["--force"]):
+            code, said = sap.fails("export", "-o", name, *force)
+            assert (code, "database itself" in said) == (2, True)
+    (folder / "hard").unlink()
+    assert sap("export") == before
 
 
 def test_a_wrong_file_makes_no_database_and_changes_none(sap: Command, folder: Path) -> None:
@@ -143,6 +172,10 @@ def test_a_wrong_file_makes_no_database_and_changes_none(sap: Command, folder: P
     other = moved(sap)
     assert other.fails("import", "bad.jsonl")[0] == 2
     assert other.fails("import", "agent.db")[0] == 2
+    text = sap("export").replace('"tip":"x4"', '"tip":"nobody"', 1)
+    (folder / "tip.jsonl").write_text(text)
+    code, said = other.fails("import", "tip.jsonl")
+    assert (code, "line 2 has the tip 'nobody'" in said) == (2, True)
     assert not (folder / "moved.db").exists()
     assert sap.fails("import", "nowhere.jsonl")[0] == 2
     assert sap.fails("import", ".")[0] == 2
@@ -245,7 +278,7 @@ def interrupted(command: Command, *args: str, when: object) -> int:
 def test_an_interrupted_export_leaves_nothing(long: Command, folder: Path) -> None:
     (folder / "x.jsonl").write_text("old")
     begun = lambda: any(it.stat().st_size > 100_000 for it in folder.glob("x.jsonl.*"))  # noqa: E731
-    assert interrupted(long, "export", "-o", "x.jsonl", when=begun) == 130
+    assert interrupted(long, "export", "--force", "-o", "x.jsonl", when=begun) == 130
     assert (folder / "x.jsonl").read_text() == "old"
     assert list(folder.glob("x.jsonl.*")) == []
 

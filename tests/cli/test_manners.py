@@ -52,6 +52,29 @@ def test_every_command_has_help_with_an_example(name: str) -> None:
         assert option in done.output
 
 
+def options_of(name: str) -> list[str]:
+    command = app.get_command(click.Context(app), name)
+    assert command is not None
+    options = [it for it in command.params if isinstance(it, click.Option)]
+    return [name for it in options for name in (*it.opts, *it.secondary_opts)]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_is_documented(name: str) -> None:
+    page = (DOCS / "cli.md").read_text()
+    general = page.partition("## For all commands")[2].partition("\n## ")[0]
+    section = page.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+    said = set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*", general + section))
+    missing = [it for it in options_of(name) if it not in said]
+    assert missing == []
+
+
+def test_the_help_says_where_several_sessions_may_stand() -> None:
+    for name, usage in (("rm", "SESSION..."), ("export", "[SESSION]..."), ("show", "SESSION")):
+        first, *_ = CliRunner().invoke(app, [name, "--help"]).output.splitlines()
+        assert first.endswith(f"[OPTIONS] {usage}")
+
+
 def test_the_help_lists_the_commands_without_loading_them() -> None:
     code = (
         "import sys; sys.argv = ['sapwood', '--help']\n"
@@ -175,6 +198,39 @@ def test_without_its_extra_the_command_names_it(tmp_path: Path) -> None:
     assert done.returncode == MISSING_DEPENDENCY == exits.CODES[errors.MissingDependencyError]
     assert done.stderr == f"sapwood: {EXTRA}\n"
     assert "sapwood[cli]" in done.stderr
+
+
+def test_ctrl_c_while_modules_are_loaded_says_nothing(tmp_path: Path) -> None:
+    (tmp_path / "click.py").write_text("raise KeyboardInterrupt")
+    code = "from sapwood.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert (done.returncode, done.stderr) == (exits.INTERRUPTED, "")
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("ls <&-", 0),
+        ("ls >&-", 0),
+        ("ls --json >&- 2>&- <&-", 0),
+        ("show nobody 2>&-", 3),
+        ("export >&-", 0),
+        ("export -o x.jsonl >&- 2>&- <&-", 0),
+        ("import - <&-", 2),
+        ("tail 2>&-", 0),
+    ],
+)
+def test_streams_may_be_closed(sap: Command, line: str, code: int) -> None:
+    done = sap.shell(f"sapwood {line}")
+    assert (done.returncode, "Traceback" in done.stderr) == (code, False)
+    assert len(sap.json("ls")["sessions"]) == 2
+
+
+def test_what_follows_two_dashes_is_no_option(sap: Command) -> None:
+    done = sap.run("show", "--", "--json")
+    assert (done.returncode, done.stderr[:9]) == (3, "sapwood: ")
 
 
 def test_without_a_command_the_help_is_shown(sap: Command) -> None:

@@ -9,6 +9,7 @@ import pytest
 from rich.cells import cell_len
 
 import sapwood
+from sapwood.cli.text import wrap
 
 from .command import Command
 
@@ -18,6 +19,8 @@ VIEWS = [
     ["show", "support"],
     ["show", "wide"],
     ["show", "wide", "--ids"],
+    ["show", "wide", "--history"],
+    ["show", "support", "--history"],
     ["search", "漢字"],
     ["search", "order"],
     ["tail"],
@@ -46,6 +49,30 @@ def test_lines_fit(wide: Command, view: list[str], columns: int) -> None:
     assert lines
     answers = [line for line in lines if not line.startswith(("cursor", "there is more"))]
     assert max(map(cell_len, answers)) <= columns
+
+
+@pytest.mark.parametrize("columns", [40, 50, 80])
+def test_the_tip_is_marked_however_narrow_it_is(sap: Command, folder: Path, columns: int) -> None:
+    with sapwood.open(f"sqlite:///{folder}/agent.db") as sessions:
+        chat = sessions.session("named")
+        chat.append("user", "What was said before. " * 5, id="0190-first-0000-0000-0000")
+        chat.append("assistant", "What was said at last. " * 5, id="0190-last-0000-0000-0000")
+        chat.fork("a-fork-with-a-long-name")
+    for ids in ("--ids", "--no-ids"):
+        seen = COLOUR.sub("", sap.in_terminal("show", "named", ids, columns=columns)[1])
+        assert "◀ tip" in seen.splitlines()[-1]
+
+
+@pytest.mark.parametrize("width", [2, 5, 9, 20])
+@pytest.mark.parametrize(
+    "text",
+    ["", "a", "two words and a third", "x" * 50, "    indented code", "漢字 かな " * 9, "a  b"],
+)
+def test_wrapping_loses_no_word_and_fits(text: str, width: int) -> None:
+    lines = list(wrap(text, width))
+    assert max(map(cell_len, lines)) <= width
+    assert "".join("".join(lines).split()) == "".join(text.split())
+    assert list(wrap(text, None)) == [text]
 
 
 @pytest.mark.parametrize("view", VIEWS, ids=" ".join)

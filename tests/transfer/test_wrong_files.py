@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from sapwood.errors import UnsupportedOperationError, UsageError
 from sapwood.model import NewSession
 from sapwood.testing.makers import ADA, cover, fork_of, say
+from sapwood.transfer import check_alone
 
 from .worlds import export, joined, lines_of, load, memory, names_in
 
@@ -19,13 +21,14 @@ Lines = list[dict[str, Any]]
 
 @pytest.fixture
 def lines() -> Lines:
-    """Give: header, session, document, m1, m2, overlay, usage-less end of two sessions."""
+    """Give: header, session s, document, m1, m2, overlay; fork f, document, f2; end."""
     with memory() as store:
         store.create_session(ADA, NewSession(id="s"))
         store.append(ADA, "s", [say("m1"), say("m2")])
         store.put_document(ADA, "k", b"v", session="s")
         store.add_overlay(ADA, "s", cover("m1", "m2", id="o"))
         store.create_session(ADA, fork_of("s", "m1", id="f"))
+        store.append(ADA, "f", [say("f2")])
         return lines_of(export(store))
 
 
@@ -69,6 +72,16 @@ WRONG: dict[str, tuple[Callable[[Lines], Lines], str]] = {
     "a document without a name": (changed(3, key=""), "line 3"),
     "a session twice": (changed(7, id="s", fork=None), "line 7.*second"),
     "a fork of a later session": (changed(7, fork={"session": "z", "message": "m1"}), "line 7"),
+    "a fork of no message": (changed(7, fork={"session": "s", "message": "z"}), "line 7.*'z'"),
+    "a tip that is nowhere": (changed(2, tip="nobody"), "line 2.*tip 'nobody'"),
+    "a fork's tip that is nowhere": (changed(7, tip="m2"), "line 7.*tip 'm2'"),
+    "a fork's message after one it does not see": (changed(9, parent="m2"), "line 9.*'m2'"),
+    "a fork's message with an inherited id": (changed(9, id="m1"), "line 9.*inherits"),
+    "a fork's overlay over what it does not see": (
+        lambda it: [*it[:9], {**it[5], "id": "p"}, it[9]],
+        "line 10 covers 'm2'",
+    ),
+    "an overlay twice": (lambda it: [*it[:6], it[5], *it[6:]], "line 7 is a second overlay"),
     "a state that is none": (changed(2, state=""), "line 2"),
     "no end": (lambda it: it[:-1], "cut off"),
     "half of it": (lambda it: it[:4], "cut off"),
@@ -102,6 +115,24 @@ def test_a_file_cut_anywhere_is_refused(cut: int, lines: Lines) -> None:
         with pytest.raises(UsageError):
             load(store, data[:-cut])
         assert names_in(store) == []
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_it_is_told_without_a_store(name: str, lines: Lines) -> None:
+    change, told = WRONG[name]
+    with pytest.raises(UsageError, match=told):
+        check_alone(io.BytesIO(joined(change(lines))))
+
+
+def test_a_fork_may_stand_on_messages_that_only_the_store_has(lines: Lines) -> None:
+    with memory() as store:
+        load(store, joined(lines))
+        store.append(ADA, "s", [say("m3")], parent="m2")
+        lines[6] |= {"id": "g", "fork": {"session": "s", "message": "m3"}}
+        lines[8] |= {"parent": "m3"}
+        load(store, joined(lines))
+        [message] = store.find_messages(ADA, "g", ["m3"])
+        assert message is not None
 
 
 def test_a_line_that_is_not_json_is_named(lines: Lines) -> None:

@@ -7,6 +7,7 @@ from typing import NoReturn
 
 EXTRA = "the command line needs click and rich: pip install 'sapwood[cli]'"
 MISSING_DEPENDENCY = 9
+INTERRUPTED = 130
 
 
 def main() -> NoReturn:
@@ -15,9 +16,13 @@ def main() -> NoReturn:
         from .run import run
 
         code = run()
+    except KeyboardInterrupt:
+        # While modules were loaded: nothing was begun.
+        code = INTERRUPTED
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("click", "rich"):
             raise
-        sys.stderr.write(f"sapwood: {EXTRA}\n")
+        if sys.stderr is not None:
+            sys.stderr.write(f"sapwood: {EXTRA}\n")
         code = MISSING_DEPENDENCY
     sys.exit(code)

@@ -19,6 +19,8 @@ LEAST_TEXT = 10
 LEAST_ID = 6
 TEXT_IN_A_PIPE = 200
 MOST_ROLE = 9
+TIP = "◀ tip"
+GAP = 2
 COLOURS = {"user": "green", "assistant": "cyan", "tool": "yellow", "system": "magenta"}
 ASCII = str.maketrans({"●": "*", "├": "|", "─": "-", "│": "|", "⋮": ":", "┏": "/", "┃": "|"})
 ASCII |= str.maketrans({"┗": "\\", "╎": ":", "◀": "<", "…": "~", "→": ">", "←": "<"})
@@ -116,7 +118,9 @@ class _Drawing:
         widest = _widest(row.id for row in cells)
         if self._output.width is None:
             return widest
-        return min(widest, max(self._output.width - used - LEAST_TEXT - 6, LEAST_ID))
+        # Between lead, role, id, text and the tip's mark there are gaps.
+        taken = used + LEAST_TEXT + width_of(TIP) + 4 * GAP
+        return min(widest, max(self._output.width - taken, LEAST_ID))
 
     def _cells(self, line: Line, margin: str) -> _Cells:
         lead = f"{margin} " if margin else ""
@@ -135,7 +139,7 @@ class _Drawing:
         forks = self._view.forks.get(message.position, [])
         names = [f"fork {clean(name)}" for name in forks]
         if message.position == self._record.tip_position:
-            names.insert(0, "◀ tip")
+            names.insert(0, TIP)
         return ", ".join(names)
 
     def _write(self, row: _Cells, widths: list[int]) -> None:
@@ -159,9 +163,11 @@ class _Drawing:
         if self._output.width is None:
             return shorten(row.text, TEXT_IN_A_PIPE), row.notes
         left = max(self._output.width - used, 0)
-        room = left - width_of(row.notes) - 2 if row.notes else left
-        text = shorten(row.text, max(room, min(LEAST_TEXT, left)))
-        return text, shorten(row.notes, max(left - width_of(text) - 2, 0))
+        room = left - width_of(row.notes) - GAP if row.notes else left
+        # Names of forks may be cut, the tip's mark may not.
+        most = left - width_of(TIP) - GAP if row.notes.startswith(TIP) else left
+        text = shorten(row.text, max(room, min(LEAST_TEXT, most), 0))
+        return text, shorten(row.notes, max(left - width_of(text) - GAP, 0))
 
 
 def _widest(texts: Iterable[str]) -> int:

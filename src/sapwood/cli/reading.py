@@ -9,8 +9,10 @@ from ..session import SessionManager
 from .describe import local, message_json, overlay_json, session_json, words_of
 from .heading import write_heading
 from .output import Output, note
-from .text import clean, clean_block, shorten
+from .text import clean, clean_block, shorten, wrap
 from .view import Page
+
+INDENT = "  "
 
 
 def show_history(
@@ -77,6 +79,8 @@ def _write_message(output: Output, message: Message, kind: str) -> None:
 
 def _write_block(output: Output, head: str, text: str, colour: str) -> None:
     output.line(output.style(shorten(head, output.width), fg=colour, bold=True))
+    width = None if output.width is None else output.width - len(INDENT)
     for line in clean_block(text).split("\n"):
-        output.line(f"  {line}")
+        for piece in wrap(line, width):
+            output.line(f"{INDENT}{piece}")
     output.line()

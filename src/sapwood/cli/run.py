@@ -17,12 +17,18 @@ from .output import encode_json
 from .settings import Settings
 from .text import clean
 
+STREAMS = (
+    ("stdin", os.O_RDONLY, "r"),
+    ("stdout", os.O_WRONLY, "w"),
+    ("stderr", os.O_WRONLY, "w"),
+)
+
 
 def run(args: Sequence[str] | None = None) -> int:
     """Run a command; give its exit code."""
     settings = Settings()
     # Known before the arguments are read, so that what is wrong with them is told in JSON, too.
-    settings.json = "--json" in (sys.argv[1:] if args is None else args)
+    settings.json = "--json" in _options(sys.argv[1:] if args is None else args)
     _prepare_streams()
     try:
         given = app.main(args, prog_name="sapwood", standalone_mode=False, obj=settings)
@@ -40,8 +46,20 @@ def run(args: Sequence[str] | None = None) -> int:
     return given if isinstance(given, int) else exits.OK
 
 
+def _options(args: Sequence[str]) -> Sequence[str]:
+    """Give the arguments that may be options: what follows -- is none."""
+    return args[: args.index("--")] if "--" in args else args
+
+
 def _prepare_streams() -> None:
-    """Let no character stop the output, whatever the terminal's encoding is."""
+    """Let no character stop the output, whatever the terminal's encoding is.
+
+    A stream that was closed is opened anew on nothing, and so no file gets its number.
+    """
+    for name, flags, mode in STREAMS:
+        if getattr(sys, name) is None:
+            handle = os.open(os.devnull, flags)
+            setattr(sys, name, open(handle, mode, closefd=False))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError):
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 ELLIPSIS = "…"
 # A single line never needs more: what is longer is not cleaned to its end only to be cut.
@@ -64,6 +65,28 @@ def shorten(text: str, width: int | None) -> str:
     from rich.cells import set_cell_size
 
     return set_cell_size(text, width - 1).rstrip() + ELLIPSIS
+
+
+def wrap(text: str, width: int | None) -> Iterator[str]:
+    """Break a line between words, or where a word is too long in it, to a number of cells."""
+    while width is not None and width_of(text) > max(width, 2):
+        piece = _beginning(text, max(width, 2))
+        at = len(piece) if text[len(piece)] == " " else piece.rfind(" ")
+        # Spaces that a line begins with are no place to break it.
+        if at <= 0 or not piece[:at].strip():
+            at = len(piece)
+        yield text[:at]
+        text = text[at:].removeprefix(" ")
+    yield text
+
+
+def _beginning(text: str, width: int) -> str:
+    if _is_narrow(text, 0, width):
+        return text[:width]
+    from rich.cells import chop_cells
+
+    # A few marks without a width of their own may stand on each character.
+    return chop_cells(text[: 8 * width], width)[0] or text[0]
 
 
 def pad(text: str, width: int) -> str:

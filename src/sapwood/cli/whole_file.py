@@ -8,6 +8,37 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from ..errors import AlreadyExistsError, UsageError
+
+# The database, its logs, and its search index with its own.
+DATABASE_FILES = ("", "-journal", "-wal", "-shm", "-search", "-search-wal", "-search-shm")
+
+
+def target_of(path: Path, database: Path | None, *, replace: bool) -> Path:
+    """Give the file that a path leads to, if it may be written.
+
+    Raises `UsageError` for one of the database's files, and `AlreadyExistsError` for a file that
+    is there and not to be replaced.
+    """
+    target = path.resolve()
+    if database is not None and _is_of_database(target, database):
+        raise UsageError(f"{str(path)!r} belongs to the database itself: name another file")
+    if target.is_file() and not replace:
+        raise AlreadyExistsError(
+            f"there is a file {str(path)!r} already: name another one, or say that it is to be "
+            "replaced with --force"
+        )
+    return target
+
+
+def _is_of_database(target: Path, database: Path) -> bool:
+    files = [Path(f"{database.resolve()}{ending}") for ending in DATABASE_FILES]
+    return any(target == it or _is_same(target, it) for it in files)
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    return one.exists() and other.exists() and one.samefile(other)
+
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[BinaryIO]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Literal
 
 import msgspec
 
-from ..errors import AlreadyExistsError, ConflictError, StaleVersionError
+from ..errors import AlreadyExistsError, ConflictError, NotFoundError, StaleVersionError
 from ..model import EntryRef, Message, NewOverlay, Overlay, Read, Summary
 from ..store import Store
-from .lines import DocumentLine, OverlayLine
-from .making import new_overlay
+from .lines import DocumentLine, OverlayLine, UsageLine
+from .making import new_overlay, new_usage
 from .plan import SessionPlan
 
 Side = Literal["first", "last"]
@@ -20,7 +21,9 @@ def undo_others(store: Store, owner: str, session: str, plan: SessionPlan) -> No
     """Take away what a new fork got from its source and did not have where it comes from."""
     for overlay in store.list_overlays(owner, session):
         if overlay.id not in plan.overlays:
-            store.undo_overlay(owner, session, overlay.id)
+            # Another import may be at the same.
+            with contextlib.suppress(NotFoundError):
+                store.undo_overlay(owner, session, overlay.id)
     for document in store.list_documents(owner, session=session):
         if document.key not in plan.documents:
             store.delete_document(owner, document.key, session=session)
@@ -35,7 +38,7 @@ def put_document(
     notes: list[str],
 ) -> None:
     """Put a document; one that was there before the import stays as it is."""
-    if session is not None and not plan.exists:
+    if session is not None and plan.is_ours:
         store.put_document(owner, line.key, line.value, session=session)
         return
     try:
@@ -88,8 +91,19 @@ def _add(store: Store, owner: str, session: str, new: NewOverlay, notes: list[st
         try:
             store.add_overlay(owner, session, new)
         except AlreadyExistsError:
+            if any(it.id == new.id for it in store.list_overlays(owner, session)):
+                return
             # Forks share a tree, and an overlay that their source has undone may be in several.
             store.add_overlay(owner, session, msgspec.structs.replace(new, id=None))
             notes.append(f"session {session!r}: overlay {new.id!r} got another id")
     except ConflictError as error:
         notes.append(f"session {session!r}: left out overlay {new.id!r}: {error}")
+
+
+def add_usage(store: Store, owner: str, session: str, line: UsageLine) -> None:
+    """Add a model's sum, unless the session has usage of that model.
+
+    A sum cannot be told apart from what it sums: none is added to what was there.
+    """
+    if all(it.model != line.model for it in store.total_usage(owner, session)):
+        store.add_usage(owner, session, new_usage(line))

@@ -6,18 +6,20 @@ at a time.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
 from ..errors import MessageConflictError, NotFoundError, UsageError
-from ..model import Message, Read, Root
+from ..model import Leaf, Message, Read, Root, SessionRecord
 from ..rules import check
 from ..rules.codec import pack
 from ..store import Store
 from .lines import DocumentLine, MessageLine, OverlayLine, SessionLine, UsageLine, wrong
 from .making import new_message, new_overlay, new_session, new_usage
+from .marking import Mark, find_mark
 from .plan import CHUNK, CHUNK_BYTES, Plan, SessionPlan
 from .reading import Numbered, iter_lines
+from .sight import Sight, sources_of
 
 MOST_TOLD = 5
 
@@ -27,7 +29,7 @@ def check_file(store: Store, owner: str, file: BinaryIO, progress: Callable[[], 
 
     Raises `UsageError` for a file that is wrong, and `ConflictError` when what is stored differs.
     """
-    checker = _Checker(store, owner)
+    checker = _Checker(store, owner, Sight(sources_of(file)))
     for it in iter_lines(file):
         checker.take(it)
         if it.number % CHUNK == 0:
@@ -36,20 +38,35 @@ def check_file(store: Store, owner: str, file: BinaryIO, progress: Callable[[], 
     return checker.plan
 
 
+def check_alone(file: BinaryIO) -> None:
+    """Read the whole file for what is wrong with it where nothing is stored."""
+    from ..stores.memory import MemoryStore
+
+    with MemoryStore(clock=lambda: 0, new_id=lambda: "") as nothing:
+        check_file(nothing, "nobody", file, lambda: None)
+
+
 class _Checker:
     """Goes over the lines, a session at a time."""
 
-    def __init__(self, store: Store, owner: str) -> None:
+    def __init__(self, store: Store, owner: str, sight: Sight) -> None:
         self._store = store
         self._owner = owner
+        self._sight = sight
         self.plan = Plan()
-        self._session = ""
+        self._line: SessionLine | None = None
+        self._number = 0
         self._now = SessionPlan(exists=False)
-        self._ids: set[str] = set()
-        self._is_fork = False
+        self._elsewhere: set[str] = set()
+        """Ends of stored branches that the file has not shown yet."""
+        self._mark: Mark | None = None
         self._waiting: list[Numbered] = []
         self._size = 0
         self._conflicts: list[str] = []
+
+    @property
+    def _session(self) -> str:
+        return "" if self._line is None else self._line.id
 
     def take(self, it: Numbered) -> None:
         """Look at a line."""
@@ -71,7 +88,7 @@ class _Checker:
             raise wrong(it.number, f"is wrong: {error}") from error
 
     def _begin(self, line: SessionLine, number: int) -> None:
-        self._compare_waiting()
+        self._end()
         if line.id in self.plan.sessions:
             raise wrong(number, f"is a second session {line.id!r}")
         if line.fork is not None and line.fork.session not in self.plan.sessions:
@@ -79,29 +96,76 @@ class _Checker:
                 number, f"is a fork of {line.fork.session!r}, which does not come before it"
             )
         check.new_session(new_session(line, line.parent))
-        self._session, self._ids, self._is_fork = line.id, set(), line.fork is not None
+        self._line, self._number = line, number
+        self._sight.begin(line)
         self._now = self.plan.sessions[line.id] = self._planned(line)
+        self._check_origin(line, number)
 
     def _planned(self, line: SessionLine) -> SessionPlan:
+        self._elsewhere, self._mark = set(), None
         record = self._store.find_session(self._owner, line.id)
         if record is None:
             return SessionPlan(exists=False)
         planned = SessionPlan(exists=True)
         planned.tip = None if isinstance(record.tip, Root) else record.tip
-        planned.is_tip_in_file = planned.tip is None
+        self._elsewhere = set(self._ends(record))
         overlays = self._store.list_overlays(self._owner, line.id)
         planned.stored_overlays = {it.id: it.summary for it in overlays}
+        mark = find_mark(self._store, self._owner, record)
+        if mark is not None:
+            planned.has_mark, planned.is_unfinished = True, mark.is_new
+            self._mark = mark
         return planned
 
+    def _ends(self, record: SessionRecord) -> Iterator[str]:
+        """Give the last live messages of the stored branches, but for what a fork inherited."""
+        for leaf in self._store.list_leaves(self._owner, record.id):
+            message = leaf.message or self._above(record, leaf)
+            if message is None or message.home != record.id or message.id in self._sight:
+                continue
+            yield message.id
+
+    def _above(self, record: SessionRecord, leaf: Leaf) -> Message | None:
+        query = Read(leaf=leaf.id, overlays=False, limit=1, backwards=True)
+        messages = self._store.read(self._owner, record.id, query).messages
+        return messages[0] if messages else None
+
+    def _check_origin(self, line: SessionLine, number: int) -> None:
+        """Look for the message that a fork is to be made of."""
+        fork = line.fork
+        if fork is None or self._sight.is_origin_known or self._now.exists:
+            return
+        if not self._is_stored(fork.session, fork.message):
+            raise wrong(
+                number,
+                f"is a fork of {fork.session!r} at {fork.message!r}, which is no message of it",
+            )
+
+    def _is_stored(self, session: str, id: str) -> bool:
+        if self._store.find_session(self._owner, session) is None:
+            return False
+        return self._store.find_messages(self._owner, session, [id]) != [None]
+
+    def _sees(self, id: str) -> bool:
+        """Tell whether the session of the file sees a message, or will when it is imported."""
+        if id in self._sight:
+            return True
+        if self._line is None or self._line.fork is None:
+            return False
+        # The store may know more of a fork's path than the file.
+        if self._now.exists:
+            return self._is_stored(self._line.id, id)
+        return not self._sight.is_origin_known and self._is_stored(self._line.fork.session, id)
+
     def _message(self, line: MessageLine, it: Numbered) -> None:
-        if line.id in self._ids:
-            raise wrong(it.number, f"has the id {line.id!r}, which the session has already")
-        # What a fork inherited is not among its own lines.
-        if line.parent is not None and line.parent not in self._ids and not self._is_fork:
+        if line.id in self._sight:
+            what = "inherits" if line.id in self._sight.inherited else "has already"
+            raise wrong(it.number, f"has the id {line.id!r}, which the session {what}")
+        if line.parent is not None and not self._sees(line.parent):
             raise wrong(it.number, f"follows {line.parent!r}, which does not come before it")
         pack(new_message(line), lambda: "", self._store.max_message_bytes)
-        self._ids.add(line.id)
-        self._now.is_tip_in_file |= line.id == self._now.tip
+        self._sight.add(line.id, line.parent)
+        self._elsewhere.discard(line.id)
         if self._now.exists:
             self._waiting.append(it)
             self._size += it.size
@@ -109,14 +173,31 @@ class _Checker:
                 self._compare_waiting()
 
     def _overlay(self, line: OverlayLine, number: int) -> None:
+        if line.id in self._now.overlays:
+            raise wrong(number, f"is a second overlay {line.id!r}")
         for end in (line.first, line.last):
-            if end not in self._ids and not self._is_fork:
+            if not self._sees(end):
                 raise wrong(number, f"covers {end!r}, which is no message of the session")
         check.new_overlay(new_overlay(line), self._store.max_message_bytes)
         self._now.overlays.add(line.id)
         stored = self._now.stored_overlays.get(line.id)
         if stored is not None and stored != line.summary:
             self._tell(number, f"overlay {line.id!r} has another summary in the store")
+
+    def _end(self) -> None:
+        """Finish a session: all that it has was seen."""
+        self._compare_waiting()
+        if self._line is None:
+            return
+        if self._line.tip is not None and not self._sees(self._line.tip):
+            raise wrong(
+                self._number, f"has the tip {self._line.tip!r}, which is no message of the session"
+            )
+        self._now.went_on = bool(self._elsewhere)
+        if self._mark is not None and self._now.tip is not None and self._now.tip in self._sight:
+            # An import that was cut off may have left the tip on a branch of the file.
+            self._now.tip_before = self._mark.tip
+            self._now.is_tip_left = not self._mark.is_new
 
     def _document(self, line: DocumentLine) -> None:
         check.document(self._owner, self._session or None, line.key)
@@ -179,7 +260,7 @@ class _Checker:
 
     def finish(self) -> None:
         """Compare what is left, and raise if anything differed."""
-        self._compare_waiting()
+        self._end()
         if not self._conflicts:
             return
         told = "; ".join(self._conflicts[:MOST_TOLD])

@@ -1,7 +1,7 @@
 """The second pass of an import: write what is not there yet.
 
 An append is idempotent by id, so that an import which was cut short can be run again. A session
-that this run created and did not finish is deleted again.
+that this run created and did not finish is deleted again, if nobody else has written to it.
 """
 
 from __future__ import annotations
@@ -10,17 +10,20 @@ import contextlib
 from collections.abc import Callable
 from typing import BinaryIO
 
-from ..errors import SapwoodError
-from ..model import ROOT, Edge, NewMessage, Root
+from ..errors import AlreadyExistsError, SapwoodError
+from ..model import Edge, NewMessage
 from ..store import Store
-from .adding import add_overlay, put_document, undo_others
+from .adding import add_overlay, add_usage, put_document, undo_others
 from .check import check_file
 from .lines import DocumentLine, MessageLine, OverlayLine, SessionLine, UsageLine
-from .making import new_message, new_session, new_usage
+from .making import new_message, new_session
+from .marking import Mark, drop_mark, put_mark
+from .place import Place
 from .plan import CHUNK, CHUNK_BYTES, Plan, SessionPlan
 from .reading import iter_lines
 
 Progress = Callable[[int], None]
+MOST_TRIES = 10
 
 
 class Imported:
@@ -34,6 +37,10 @@ class Imported:
         self.notes: list[str] = []
 
 
+class _AppearedError(Exception):
+    """Somebody created a session since the first pass."""
+
+
 def import_file(
     store: Store, owner: str, file: BinaryIO, progress: Progress = lambda position: None
 ) -> Imported:
@@ -41,34 +48,53 @@ def import_file(
 
     Messages that are stored already, and equal, are skipped; anything that differs is a
     `ConflictError` before anything is written. `progress` is called now and then, and between
-    writes, with the bytes read so far in both passes; what it raises ends the import there.
+    writes, with the bytes read so far in both passes; what it raises ends the import there. An
+    exception that leaves a session incomplete has a note that says so.
     """
+    done = Imported()
+    for _ in range(MOST_TRIES):
+        # A session that others create meanwhile is compared like those that were there before.
+        with contextlib.suppress(_AppearedError):
+            _import(store, owner, file, progress, done)
+            return done
+    raise AlreadyExistsError("sessions of the file are created and deleted meanwhile: try again")
+
+
+def _import(store: Store, owner: str, file: BinaryIO, progress: Progress, done: Imported) -> None:
     plan = check_file(store, owner, file, lambda: progress(file.tell()))
     size = file.tell()
-    loader = _Loader(store, owner, plan, lambda: progress(size + file.tell()))
+    loader = _Loader(store, owner, plan, done, lambda: progress(size + file.tell()))
     try:
         for it in iter_lines(file):
             loader.take(it.line, it.size)
         loader.finish()
-    except BaseException:
-        loader.abandon()
+    except BaseException as error:
+        loader.abandon(error)
         raise
-    return loader.done
 
 
 class _Loader:
     """Goes over the lines, and writes what they say."""
 
-    def __init__(self, store: Store, owner: str, plan: Plan, progress: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        owner: str,
+        plan: Plan,
+        done: Imported,
+        progress: Callable[[], None],
+    ) -> None:
         self._store = store
         self._owner = owner
         self._plan = plan
         self._progress = progress
         self._line: SessionLine | None = None
         self._now = SessionPlan(exists=True)
+        self._place: Place | None = None
+        self._is_marked = False
         self._batch: list[MessageLine] = []
         self._size = 0
-        self.done = Imported()
+        self.done = done
 
     def take(self, line: object, size: int) -> None:
         """Write a line, or keep it for the next batch."""
@@ -87,9 +113,8 @@ class _Loader:
             put_document(self._store, self._owner, session, line, self._now, self.done.notes)
         elif isinstance(line, OverlayLine):
             add_overlay(self._store, self._owner, self._session, line, self.done.notes)
-        elif isinstance(line, UsageLine) and not self._now.has_usage:
-            # A sum cannot be told apart from what it sums: none is added to what was there.
-            self._store.add_usage(self._owner, self._session, new_usage(line))
+        elif isinstance(line, UsageLine):
+            add_usage(self._store, self._owner, self._session, line)
 
     @property
     def _session(self) -> str:
@@ -98,16 +123,30 @@ class _Loader:
 
     def _begin_session(self, line: SessionLine) -> None:
         self._now = self._plan.sessions[line.id]
-        if self._now.exists:
-            self._line = line
+        self._is_marked = self._now.is_unfinished or self._now.is_tip_left
+        if not self._now.exists:
+            self._create(line)
+        elif line.id not in self.done.created:
             self.done.existing.append(line.id)
-            self._now.has_usage = bool(self._store.total_usage(self._owner, line.id))
-            return
-        self._store.create_session(self._owner, new_session(line, self._edge(line)))
         self._line = line
-        self.done.created.append(line.id)
-        if line.fork is not None:
+        self._place = Place(self._store, self._owner, line.id, self._now)
+        if line.fork is not None and self._now.is_ours:
             undo_others(self._store, self._owner, line.id, self._now)
+
+    def _create(self, line: SessionLine) -> None:
+        if line.fork is not None:
+            # A fork begins with more than it may have had where it comes from.
+            self._mark(line, created_us=line.created_us, is_new=True)
+        try:
+            self._store.create_session(self._owner, new_session(line, self._edge(line)))
+        except AlreadyExistsError as error:
+            raise _AppearedError from error
+        self.done.created.append(line.id)
+
+    def _mark(self, line: SessionLine, *, created_us: int, is_new: bool) -> None:
+        mark = Mark(session=line.id, created_us=created_us, is_new=is_new, tip=self._now.tip)
+        put_mark(self._store, self._owner, mark)
+        self._is_marked = True
 
     def _edge(self, line: SessionLine) -> Edge | None:
         """Give the edge to the parent, if that is here: a store refuses one that leads nowhere."""
@@ -125,7 +164,8 @@ class _Loader:
         if not batch:
             return
         known = self._known(batch) if self._now.exists else set()
-        self.done.skipped += len(known)
+        if self._session not in self.done.created:
+            self.done.skipped += len(known)
         run: list[NewMessage] = []
         parent: str | None = None
         for line in batch:
@@ -146,21 +186,24 @@ class _Loader:
         return {message.id for message in found if message is not None}
 
     def _append(self, run: list[NewMessage], parent: str | None) -> None:
-        if run:
-            place: str | Root = ROOT if parent is None else parent
-            done = self._store.append(self._owner, self._session, run, parent=place)
-            self.done.written += done.written
+        if not run:
+            return
+        assert self._place is not None
+        assert self._line is not None
+        if self._now.exists and not self._is_marked:
+            record = self._store.find_session(self._owner, self._session)
+            if record is not None:
+                self._mark(self._line, created_us=record.created_us, is_new=False)
+        self.done.written += self._place.append(run, parent)
 
     def _end_session(self) -> None:
         """Put the tip where the file has it, unless the session went on here by itself."""
-        if self._line is None:
+        if self._line is None or self._place is None:
             return
-        if self._now.is_tip_in_file:
-            place: str | Root = ROOT if self._line.tip is None else self._line.tip
-            self._store.checkout(self._owner, self._line.id, place)
-        elif self._now.tip is not None:
-            self._store.checkout(self._owner, self._line.id, self._now.tip)
-        self._line = None
+        self._place.leave(self._line.tip)
+        if self._is_marked or self._now.has_mark:
+            drop_mark(self._store, self._owner, self._line.id)
+        self._line = self._place = None
         self._progress()
 
     def finish(self) -> None:
@@ -168,8 +211,17 @@ class _Loader:
         self._flush()
         self._end_session()
 
-    def abandon(self) -> None:
-        """Delete the session that was begun by this run, if one was."""
-        if self._line is not None and not self._now.exists:
-            with contextlib.suppress(SapwoodError):
-                self._store.delete_session(self._owner, self._line.id)
+    def abandon(self, error: BaseException) -> None:
+        """Delete the session that was begun by this run, if one was and all of it is ours."""
+        if self._line is None or self._place is None:
+            return
+        name = self._line.id
+        with contextlib.suppress(SapwoodError):
+            self._place.put_back()
+            if not self._now.exists and self._place.is_untouched():
+                self._store.delete_session(self._owner, name)
+                if self._is_marked:
+                    drop_mark(self._store, self._owner, name)
+                self.done.created.remove(name)
+                return
+        error.add_note(f"session {name!r} is not complete: the same import, run again, finishes it")

@@ -46,12 +46,6 @@ def iter_lines(file: BinaryIO) -> Iterator[Numbered]:
         )
 
 
-def check_shape(file: BinaryIO) -> None:
-    """Read a whole file for what is wrong with it alone, whatever is stored."""
-    for _ in iter_lines(file):
-        continue
-
-
 def _iter_raw(file: BinaryIO, number: int = 0) -> Iterator[tuple[bytes, int]]:
     while data := file.readline(MAX_LINE_BYTES):
         number += 1

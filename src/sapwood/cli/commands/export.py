@@ -31,13 +31,16 @@ LINES_BETWEEN_LOOKS = 100
     type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
     help="The file to write; without it, standard output.",
 )
+@click.option("--force", "is_forced", is_flag=True, help="Replace a file that is there.")
 @common_options
 @click.pass_context
-def command(context: click.Context, names: tuple[str, ...], path: Path | None) -> None:
+def command(
+    context: click.Context, names: tuple[str, ...], path: Path | None, is_forced: bool
+) -> None:
     """Write sessions as JSON Lines.
 
     Without a SESSION all are written, with the owner's documents. A file is there whole, or not
-    at all.
+    at all; one that is there is only replaced with --force.
 
     \b
     Example:
@@ -49,7 +52,11 @@ def command(context: click.Context, names: tuple[str, ...], path: Path | None) -
         if path is None or str(path) == "-":
             _to_stdout(sessions, names)
         else:
-            _to_file(sessions, names, path, settings)
+            from ..whole_file import target_of
+
+            target = target_of(path, settings.file(), replace=is_forced)
+            done = _to_file(sessions, names, target)
+            _report(done, path, settings)
 
 
 def _to_stdout(sessions: SessionManager, names: tuple[str, ...]) -> None:
@@ -65,9 +72,7 @@ def _to_stdout(sessions: SessionManager, names: tuple[str, ...]) -> None:
     _tell(done)
 
 
-def _to_file(
-    sessions: SessionManager, names: tuple[str, ...], path: Path, settings: Settings
-) -> None:
+def _to_file(sessions: SessionManager, names: tuple[str, ...], path: Path) -> Exported:
     from ...transfer import Exported, export_lines
     from ..whole_file import whole_file
 
@@ -76,6 +81,10 @@ def _to_file(
     with progress_bar("export", unit="messages") as advance, whole_file(path) as file:
         lines = export_lines(sessions.store, sessions.owner, names or None, done)
         _write(lines, file, advance, done, total)
+    return done
+
+
+def _report(done: Exported, path: Path, settings: Settings) -> None:
     figures = {"sessions": len(done.names), "messages": done.messages, "file": str(path)}
     if settings.json:
         Output().json({**figures, "notes": done.notes})

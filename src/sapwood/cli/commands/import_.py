@@ -52,17 +52,29 @@ def command(context: click.Context, path: str) -> None:
                 let_through()
                 advance(position, size)
 
-            done = import_file(sessions.store, sessions.owner, file, progress)
+            with _telling_notes():
+                done = import_file(sessions.store, sessions.owner, file, progress)
     _report(done, settings.json)
+
+
+@contextmanager
+def _telling_notes() -> Iterator[None]:
+    """Say what an import that ends early leaves behind."""
+    try:
+        yield
+    except BaseException as error:
+        for text in getattr(error, "__notes__", ()):
+            note(f"note: {clean(text)}")
+        raise
 
 
 def _store_for(file: BinaryIO, settings: Settings) -> SessionManager:
     """Open the store; one that is not there yet is not made for a file that is wrong."""
-    from ...transfer import check_shape
+    from ...transfer import check_alone
 
     database = settings.file()
     if database is not None and not database.exists():
-        check_shape(file)
+        check_alone(file)
     return settings.open(create=True)
 
 
