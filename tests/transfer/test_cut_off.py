@@ -144,6 +144,35 @@ def test_a_session_that_went_on_has_its_tip_after_any_kill(source: Store, writes
         assert target.list_documents(ADA) == []
 
 
+def test_a_kill_forgets_nothing_that_was_said_during_the_import() -> None:
+    with memory() as source, watched() as target:
+        source.create_session(ADA, NewSession(id="s", created_us=5))
+        source.append(ADA, "s", [say("m1"), say("m2")])
+        load(target, export(source))
+        target.append(ADA, "s", [say("t1")])
+        source.append(ADA, "s", [say(f"n{n}") for n in range(2 * CHUNK)], parent="m2")
+        data = export(source)
+        checkouts = 0
+
+        def before(what: str) -> None:
+            nonlocal checkouts
+            checkouts += what == "checkout"
+            if checkouts > 1:
+                raise KilledError
+
+        def talk(position: int) -> None:
+            if checkouts == 1 and not target.find_messages(ADA, "s", ["t2"])[0]:
+                target.append(ADA, "s", [say("t2")])
+
+        target.before = before  # type: ignore[method-assign]
+        with pytest.raises(KilledError):
+            import_file(target, ADA, io.BytesIO(data), talk)
+        revive(target)
+        assert shown(target, "s")[-1] != "t2"
+        load(target, data)
+        assert shown(target, "s") == ["m1", "m2", "t1", "t2"]
+
+
 def shown(store: Store, session: str) -> list[str]:
     return [it.id for it in store.read(ADA, session, Read(overlays=False)).messages]
 
@@ -195,6 +224,7 @@ def test_an_import_that_is_ended_leaves_the_tip_where_it_was(source: Store) -> N
         with pytest.raises(KeyboardInterrupt) as caught:
             import_file(target, ADA, io.BytesIO(data), stop)
         assert seen_of(target, "s")["tip"] == "t1"
+        assert target.list_documents(ADA) == []
         assert "run again" in caught.value.__notes__[0]
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import BinaryIO
 
 from ..errors import AlreadyExistsError, SapwoodError
-from ..model import Edge, NewMessage
+from ..model import Edge, NewMessage, Root
 from ..store import Store
 from .adding import add_overlay, add_usage, put_document, undo_others
 from .check import check_file
@@ -92,6 +92,8 @@ class _Loader:
         self._now = SessionPlan(exists=True)
         self._place: Place | None = None
         self._is_marked = False
+        self._marked: str | Root | None = None
+        """The tip that the mark tells."""
         self._batch: list[MessageLine] = []
         self._size = 0
         self.done = done
@@ -123,7 +125,7 @@ class _Loader:
 
     def _begin_session(self, line: SessionLine) -> None:
         self._now = self._plan.sessions[line.id]
-        self._is_marked = self._now.is_unfinished or self._now.is_tip_left
+        self._is_marked, self._marked = self._now.has_mark, None
         if not self._now.exists:
             self._create(line)
         elif line.id not in self.done.created:
@@ -136,15 +138,15 @@ class _Loader:
     def _create(self, line: SessionLine) -> None:
         if line.fork is not None:
             # A fork begins with more than it may have had where it comes from.
-            self._mark(line, created_us=line.created_us, is_new=True)
+            self._mark(line, line.created_us, is_new=True, tip=None)
         try:
             self._store.create_session(self._owner, new_session(line, self._edge(line)))
         except AlreadyExistsError as error:
             raise _AppearedError from error
         self.done.created.append(line.id)
 
-    def _mark(self, line: SessionLine, *, created_us: int, is_new: bool) -> None:
-        mark = Mark(session=line.id, created_us=created_us, is_new=is_new, tip=self._now.tip)
+    def _mark(self, line: SessionLine, created_us: int, *, is_new: bool, tip: str | None) -> None:
+        mark = Mark(session=line.id, created_us=created_us, is_new=is_new, tip=tip)
         put_mark(self._store, self._owner, mark)
         self._is_marked = True
 
@@ -190,10 +192,12 @@ class _Loader:
             return
         assert self._place is not None
         assert self._line is not None
-        if self._now.exists and not self._is_marked:
-            record = self._store.find_session(self._owner, self._session)
-            if record is not None:
-                self._mark(self._line, created_us=record.created_us, is_new=False)
+        record = self._place.look()
+        if self._now.exists and not self._now.is_unfinished and self._marked != record.tip:
+            # The tip is about to be moved: after a kill, the next run knows where it was.
+            tip = None if isinstance(record.tip, Root) else record.tip
+            self._mark(self._line, record.created_us, is_new=False, tip=tip)
+            self._marked = record.tip
         self.done.written += self._place.append(run, parent)
 
     def _end_session(self) -> None:
@@ -201,7 +205,7 @@ class _Loader:
         if self._line is None or self._place is None:
             return
         self._place.leave(self._line.tip)
-        if self._is_marked or self._now.has_mark:
+        if self._is_marked:
             drop_mark(self._store, self._owner, self._line.id)
         self._line = self._place = None
         self._progress()
@@ -224,4 +228,7 @@ class _Loader:
                     drop_mark(self._store, self._owner, name)
                 self.done.created.remove(name)
                 return
+            if self._now.exists and not self._now.is_unfinished and self._is_marked:
+                # The tip is where it belongs.
+                drop_mark(self._store, self._owner, name)
         error.add_note(f"session {name!r} is not complete: the same import, run again, finishes it")

@@ -37,10 +37,9 @@ class Place:
                 self._move(ROOT if plan.tip_before is None else plan.tip_before)
 
     def append(self, run: Sequence[NewMessage], parent: str | None) -> int:
-        """Append messages after a parent; give how many were new."""
+        """Append messages after a parent; give how many were new. Look before."""
         place: str | Root = ROOT if parent is None else parent
         self._fresh.update(it.id for it in run if it.id is not None)
-        self._look()
         if self._plan.exists or self._is_moved:
             return self._append_aside(run, place)
         done = self._store.append(self._owner, self._session, run, parent=place)
@@ -65,7 +64,7 @@ class Place:
 
     def leave(self, tip: str | None) -> None:
         """Put the tip where the file has it, unless the session went on here by itself."""
-        self._look()
+        self.look()
         wanted: str | Root = ROOT if tip is None else tip
         if not self._is_moved and not self._plan.went_on and wanted != self._tip:
             self._move(wanted)
@@ -86,12 +85,19 @@ class Place:
             and {it.id for it in overlays} <= self._plan.overlays
         )
 
-    def _look(self) -> None:
+    def look(self) -> SessionRecord:
         """See whether somebody else has moved the tip."""
         record = self._record()
-        if record is not None and record.tip != self._tip:
+        if record is None:
+            raise NotFoundError(
+                f"the session {self._session!r} was deleted meanwhile: import again",
+                kind="session",
+                id=self._session,
+            )
+        if record.tip != self._tip:
             self._tip = record.tip
             self._is_moved |= record.tip not in self._fresh
+        return record
 
     def _move(self, place: str | Root) -> None:
         self._store.checkout(self._owner, self._session, place)
