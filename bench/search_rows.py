@@ -165,7 +165,7 @@ def _scanner(reader: RawReader, count: int) -> Call:
 
 
 def _catching_up(world: World, count: int) -> Row:
-    """Index messages from the feed, against inserting their ready texts into FTS5."""
+    """Index messages from the feed, against inserting their ready texts into as large an index."""
     texts = [segment(fold(searchable(message.parts))) for message in corpus(count)]
     ours, raw = [], []
     for _ in range(3):
@@ -174,19 +174,16 @@ def _catching_up(world: World, count: int) -> Row:
             with _indexer_kept_out(path):
                 fill(store, SESSION, corpus(count))
             ours.append(1e6 * count / time_of(store.settle))
-        raw.append(1e6 * count / time_of(_inserter(world, texts)))
+        raw.append(1e6 * count / time_of(_inserter(world.copy(_indexed(world)), texts)))
     return faster("index 10,000 messages", ours, raw, 0.5, at_full=False)
 
 
-def _inserter(world: World, texts: list[str]) -> Callable[[], None]:
-    connection = connect(world.new_file("raw-words"), "normal")
-    connection.execute(
-        "CREATE VIRTUAL TABLE words USING fts5(said, content='', contentless_delete=1,"
-        " tokenize='ascii')"
-    )
+def _inserter(path: Path, texts: list[str]) -> Callable[[], None]:
+    connection = connect(Path(f"{path}-search"), "normal")
+    last = connection.execute("SELECT max(rowid) FROM words").fetchall()[0][0]
 
     def insert() -> None:
-        rest = iter(enumerate(texts, 1))
+        rest = iter(enumerate(texts, last + 1))
         while batch := list(islice(rest, INDEX_BATCH)):
             with connection:
                 connection.executemany("INSERT INTO words (rowid, said) VALUES (?, ?)", batch)

@@ -20,6 +20,8 @@ SapwoodError
 │  └─ SchemaError
 │     ├─ SchemaTooNewError
 │     └─ MigrationNeededError
+├─ CompactionError                  the summary could not be made; its error is the cause
+├─ ContextOverflowError             what has to be shown does not fit the model's context
 ├─ UnsupportedOperationError        the store does not declare this capability
 └─ MissingDependencyError (ImportError)
 """
@@ -173,6 +175,18 @@ class MigrationNeededError(SchemaError):
     """An older version wrote this store, and it may not be migrated here."""
 
     code = "migration_needed"
+
+
+class CompactionError(SapwoodError):
+    """A summary could not be made. Everything is as it was; the summariser's error is the cause."""
+
+    code = "compaction_failed"
+
+
+class ContextOverflowError(SapwoodError):
+    """What has to be shown does not fit the model's context, even after a compaction."""
+
+    code = "context_overflow"
 
 
 class UnsupportedOperationError(SapwoodError):

@@ -46,6 +46,8 @@ TREE = {
     "SchemaError": (StoreError,),
     "SchemaTooNewError": (errors.SchemaError,),
     "MigrationNeededError": (errors.SchemaError,),
+    "CompactionError": (SapwoodError,),
+    "ContextOverflowError": (SapwoodError,),
     "UnsupportedOperationError": (SapwoodError,),
     "MissingDependencyError": (SapwoodError, ImportError),
 }
@@ -111,6 +113,8 @@ def test_codes_do_not_change() -> None:
         "SchemaError": "schema",
         "SchemaTooNewError": "schema_too_new",
         "MigrationNeededError": "migration_needed",
+        "CompactionError": "compaction_failed",
+        "ContextOverflowError": "context_overflow",
         "UnsupportedOperationError": "unsupported",
         "MissingDependencyError": "missing_dependency",
     }

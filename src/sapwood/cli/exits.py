@@ -21,6 +21,8 @@ CODES: dict[type[errors.SapwoodError], int] = {
     errors.SchemaError: 7,
     errors.UnsupportedOperationError: 8,
     errors.MissingDependencyError: 9,
+    errors.CompactionError: 11,
+    errors.ContextOverflowError: 12,
 }
 
 

@@ -45,6 +45,7 @@ from .session import (
     SessionQuery,
     SessionRecord,
 )
+from .turn import ToolDefinition, Turn, TurnMessage
 
 __all__ = [
     "ROOT",
@@ -87,7 +88,10 @@ __all__ = [
     "Summary",
     "TextPart",
     "ToolCallPart",
+    "ToolDefinition",
     "ToolResultPart",
+    "Turn",
+    "TurnMessage",
     "Usage",
     "UsageTotal",
     "datetime_of",

@@ -1,0 +1,119 @@
+"""Calling what users supply: functions and methods that may or may not have to be awaited.
+
+`AsyncCall` is for the async twins and `Call` for the sync ones; they have the same methods.
+"""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, cast
+
+from .errors import UsageError
+
+if TYPE_CHECKING:
+    import asyncio
+
+
+class AsyncCall:
+    """Calls on an event loop."""
+
+    @staticmethod
+    async def now(function: Callable[..., Any], *args: Any) -> Any:
+        """Call something short, and await what it gives if that has to be awaited."""
+        value = function(*args)
+        return await value if inspect.isawaitable(value) else value
+
+    @staticmethod
+    async def within(seconds: float | None, function: Callable[..., Any], *args: Any) -> Any:
+        """Call something that may take long; `TimeoutError` after so many seconds.
+
+        A function that does not have to be awaited runs in a thread, so that the loop goes on.
+        """
+        import asyncio
+
+        async with asyncio.timeout(seconds):
+            if _has_to_be_awaited(function):
+                return await function(*args)
+            value = await _in_thread(asyncio.get_running_loop(), function, args)
+            return await value if inspect.isawaitable(value) else value
+
+
+class Call:
+    """Calls without an event loop."""
+
+    @staticmethod
+    def now(function: Callable[..., Any], *args: Any) -> Any:
+        """Call something short."""
+        return _refuse_awaitable(function(*args), function)
+
+    @staticmethod
+    def within(seconds: float | None, function: Callable[..., Any], *args: Any) -> Any:
+        """Call something that may take long; `TimeoutError` after so many seconds.
+
+        With a limit it runs in a thread, which is left to itself when the time is over.
+        """
+        if seconds is None:
+            return _refuse_awaitable(function(*args), function)
+        outcome: list[tuple[bool, Any]] = []
+        thread = threading.Thread(target=_keep_outcome, args=(outcome, function, args), daemon=True)
+        thread.start()
+        thread.join(seconds)
+        if not outcome:
+            raise TimeoutError(f"there was no answer within {seconds} s")
+        went_well, value = outcome[0]
+        if not went_well:
+            raise cast(BaseException, value)
+        return _refuse_awaitable(value, function)
+
+
+def _has_to_be_awaited(function: Callable[..., Any]) -> bool:
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+        getattr(function, "__call__", None)  # noqa: B004
+    )
+
+
+def _refuse_awaitable(value: Any, function: Callable[..., Any]) -> Any:
+    if inspect.isawaitable(value):
+        if inspect.iscoroutine(value):
+            value.close()
+        raise UsageError(
+            f"{function!r} has to be awaited: use the async twin, or give a plain function"
+        )
+    return value
+
+
+def _keep_outcome(
+    outcome: list[tuple[bool, Any]], function: Callable[..., Any], args: tuple[Any, ...]
+) -> None:
+    try:
+        outcome.append((True, function(*args)))
+    except BaseException as error:  # noqa: BLE001 - raised again by whoever waits
+        outcome.append((False, error))
+
+
+async def _in_thread(
+    loop: asyncio.AbstractEventLoop, function: Callable[..., Any], args: tuple[Any, ...]
+) -> Any:
+    """Run a function in a thread of its own: one that hangs must not hold up the loop's end."""
+    future: asyncio.Future[Any] = loop.create_future()
+
+    def settle(went_well: bool, value: Any) -> None:
+        if future.done():
+            return
+        if went_well:
+            future.set_result(value)
+        else:
+            future.set_exception(value)
+
+    def run() -> None:
+        outcome: list[tuple[bool, Any]] = []
+        _keep_outcome(outcome, function, args)
+        # A closed loop raises, and means that nobody waits any more.
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(settle, *outcome[0])
+
+    threading.Thread(target=run, daemon=True).start()
+    return await future

@@ -1,0 +1,1 @@
+"""Context blocks: labelled pieces of the system prompt, and where their text comes from."""

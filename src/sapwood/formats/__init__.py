@@ -1,0 +1,1 @@
+"""Messages in the shapes of the model vendors, and back again."""

@@ -1,0 +1,1 @@
+"""Summarisers over the vendors' own SDKs; each is an extra."""
