@@ -28,6 +28,9 @@ WORKS: dict[str, Measure] = {
     crowd.TO_MANY: crowd.to_many,
 }
 
+# A package may hand out the objects that it made before: that is a cache, and no load.
+NOT_JUDGED = {reads.LOAD_AGAIN}
+
 TOLD = [
     writes.APPEND_SHORT,
     writes.APPEND_LONG,
