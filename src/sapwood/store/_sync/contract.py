@@ -399,7 +399,7 @@ class StoreAdmin(ABC):
 
         The file is there whole, or not at all. `progress` is called now and then with what is done
         and what there is to do. Raises `AlreadyExistsError` when there is such a file and it is
-        not to be replaced, `UsageError` when it is the store itself, and
+        not to be replaced, `UsageError` when it is the store itself or one of its files, and
         `UnsupportedOperationError` where BACKUP is not declared.
         """
 
