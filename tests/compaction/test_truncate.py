@@ -118,10 +118,10 @@ def test_a_giant_text_deep_inside_is_cut_where_it_is() -> None:
 def test_a_list_says_how_many_items_are_missing() -> None:
     short = cut(list(range(1_000)), 200)
     assert short[:3] == [0, 1, 2]
-    assert short[-1] == f"[{1_000 - len(short) + 1} items cut]"
+    assert short[-1] == f"[{1_000 - len(short) + 1} more cut]"
     fields = cut({f"key{n}": n for n in range(1_000)}, 200)
     assert fields["key0"] == 0
-    assert fields["__cut__"] == f"{1_000 - len(fields) + 1} fields"
+    assert fields["__cut__"] == f"{1_000 - len(fields) + 1} more"
 
 
 def test_endless_nesting_is_cut_off() -> None:

@@ -75,7 +75,7 @@ def _cut_dict(value: dict[str, Any], room: int, depth: int) -> dict[str, Any]:
         for (key, (_, child)), share in zip(sizes.items(), rooms, strict=False)
     }
     if len(kept) < len(value):
-        kept[MARK] = f"{len(value) - len(kept)} fields"
+        kept[MARK] = f"{len(value) - len(kept)} more"
     return kept
 
 
@@ -84,7 +84,7 @@ def _cut_list(value: list[Any], room: int, depth: int) -> list[Any]:
     rooms = _share(items, len(value), room) if depth < _MAX_DEPTH else []
     kept = [_cut(child, share, depth + 1) for (_, child), share in zip(items, rooms, strict=False)]
     if len(kept) < len(value):
-        kept.append(f"[{len(value) - len(kept)} items cut]")
+        kept.append(f"[{len(value) - len(kept)} more cut]")
     return kept
 
 
