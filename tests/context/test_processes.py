@@ -75,7 +75,7 @@ def race(script: str, processes: int, folder: Path) -> list[str]:
     return outputs
 
 
-def at_once(work: Callable[[int], None], threads: int) -> None:
+def at_once(work: Callable[[int], object], threads: int) -> None:
     barrier = threading.Barrier(threads)
     failed: list[BaseException] = []
 
@@ -155,6 +155,14 @@ def test_threads_that_freeze_and_append_at_once(url: str) -> None:
         assert len(set(texts)) == 1
         lines = context_of(sessions.store, "t").block("memory").content.split("\n")
         assert sorted(lines) == sorted(f"{t}.{n}" for t in range(6) for n in range(10))
+
+
+def test_blocks_added_by_threads_are_all_there() -> None:
+    with sapwood.open("memory://", owner="ada") as sessions:
+        sessions.session("chat")
+        context = Context(sessions.store, "ada", "chat")
+        at_once(lambda number: [context.add(BlockConfig(f"{number}.{n}")) for n in range(20)], 6)
+        assert len(context.configs) == 120
 
 
 async def test_tasks_that_freeze_and_append_at_once(url: str) -> None:

@@ -96,6 +96,11 @@ def test_a_catalogue_gets_title_and_description(context: Context) -> None:
     assert content == "- tea: Tea — How to make it\n- coffee: Coffee"
 
 
+def test_an_entry_has_one_line_in_the_catalogue(context: Context) -> None:
+    context.put_entry("skills", "Tea", "x", "how\n- forged: line\n")
+    assert (context.block("skills")).content == "- tea: Tea — how - forged: line"
+
+
 def test_the_catalogue_keeps_its_limit_before_anything_is_written(make: Make) -> None:
     catalogue = Catalogue()
     config = BlockConfig("skills", provider=catalogue, max_tokens=40)
