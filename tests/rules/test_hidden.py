@@ -137,6 +137,11 @@ def test_letters_digits_and_signs_pass(text: str) -> None:
     assert [name for at, name in find_hidden(text) if text[at] not in fillers] == []
 
 
+def test_many_flags_cost_no_more_than_their_number() -> None:
+    flag = ORDINARY["england"]
+    assert find_hidden(f"{flag * 20_000}\u202e")[0][0] == 20_000 * len(flag)
+
+
 @given(st.text())
 def test_every_place_told_is_in_the_text(text: str) -> None:
     places = [at for at, _ in find_hidden(text)]

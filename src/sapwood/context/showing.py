@@ -30,9 +30,13 @@ def show_sessions(records: Sequence[SessionRecord], here: str | None = None) -> 
     """Show sessions, a line for each."""
     return "\n".join(
         f"- {_session(record.id, here)}{f': {record.title}' if record.title else ''} "
-        f"({record.messages} messages, last active {_when(record.active_at)})"
+        f"({_number(record.messages)}, last active {_when(record.active_at)})"
         for record in records
     )
+
+
+def _number(messages: int) -> str:
+    return "1 message" if messages == 1 else f"{messages} messages"
 
 
 def cut(text: str, most: int = MOST) -> str:

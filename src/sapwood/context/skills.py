@@ -108,11 +108,11 @@ class SkillsFolder:
 
 def _text_of(file: Path) -> str:
     if file.stat().st_size > MAX_FILE_BYTES:
-        raise ValueError(f"{file.name} has more than {MAX_FILE_BYTES} bytes")
+        raise UsageError(f"{file.name} has more than {MAX_FILE_BYTES} bytes")
     try:
         return file.read_bytes().decode()
     except UnicodeDecodeError:
-        raise ValueError(f"{file.name} is not UTF-8") from None
+        raise UsageError(f"{file.name} is not UTF-8") from None
 
 
 def _flaws(skill: Skill) -> Iterator[str]:

@@ -12,8 +12,6 @@ from functools import cache
 
 _ZWSP, _ZWNJ, _ZWJ = "\u200b", "\u200c", "\u200d"
 
-# A subdivision's flag: a black flag, its letters as tags, and the tag that ends them.
-_FLAG = re.compile("\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f")
 # Most text has none of these, and is known to be clean after one look.
 _SUSPECT = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891"
@@ -21,6 +19,10 @@ _SUSPECT = re.compile(
     "\ue000-\uf8ff\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
     "\U000110bd\U000110cd\U00013430-\U0001345f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
     "\U000e0000-\U000e0fff\U000f0000-\U0010ffff]"
+)
+# A subdivision's flag is a black flag, its letters as tags, and the tag that ends them.
+_FLAG_OR_SUSPECT = re.compile(
+    "\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f|" + _SUSPECT.pattern
 )
 # Format characters that are seen: signs which stand above or around the digits after them.
 _SEEN = re.compile("[\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd]")
@@ -45,11 +47,10 @@ _OTHER_BASES = "\u203c\u2049\u2122\u2139\u3030\u303d"
 
 def find_hidden(text: str) -> list[tuple[int, str]]:
     """Give the places of characters that hide or reorder text, with their names."""
-    flags = [found.span() for found in _FLAG.finditer(text)]
     return [
         (at, name_of(text[at]))
-        for at in (found.start() for found in _SUSPECT.finditer(text))
-        if not any(start < at < end for start, end in flags) and not _is_ordinary(text, at)
+        for found in _FLAG_OR_SUSPECT.finditer(text)
+        if len(found[0]) == 1 and not _is_ordinary(text, at := found.start())
     ]
 
 

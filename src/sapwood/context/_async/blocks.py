@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -39,6 +40,7 @@ class AsyncBlocks:
         self._counter = counter
         self._before_write = before_write
         self._on_change = on_change
+        self._lock = threading.Lock()
         # Replaced and never changed, so that a thread that reads it sees one state of it.
         self._bound: tuple[AsyncBound, ...] = tuple(self._bind(config) for config in configs)
         check_labels(bound.label for bound in self._bound)
@@ -66,15 +68,17 @@ class AsyncBlocks:
     def add(self, config: BlockConfig) -> AsyncBound:
         """Add a block after the others."""
         new = self._bind(config)
-        check_labels(bound.label for bound in (*self._bound, new))
-        self._bound = (*self._bound, new)
+        with self._lock:
+            check_labels(bound.label for bound in (*self._bound, new))
+            self._bound = (*self._bound, new)
         return new
 
     def remove(self, label: str) -> bool:
         """Take a block out; tell whether it was there. What it holds stays stored."""
-        left = tuple(bound for bound in self._bound if bound.label != label)
-        was_there = len(left) < len(self._bound)
-        self._bound = left
+        with self._lock:
+            left = tuple(bound for bound in self._bound if bound.label != label)
+            was_there = len(left) < len(self._bound)
+            self._bound = left
         return was_there
 
     def count(self, text: str) -> int:

@@ -77,7 +77,7 @@ class AsyncWriting:
             if text is not None:
                 check.text(text, what)
         key = entry_key(title, content)
-        told = " — ".join(text for text in (title, description) if text) or None
+        told = _line(title, description)
         check_limit(bound.config, content, self._blocks.count)
         await self._blocks.before_write()
         await self._check_catalogue(bound, key, told)
@@ -158,6 +158,12 @@ def joined(before: str, addition: str) -> str:
     if not before or not addition or before.endswith("\n") or addition.startswith("\n"):
         return before + addition
     return f"{before}\n{addition}"
+
+
+def _line(title: str | None, description: str | None) -> str | None:
+    """Say in one line what an entry is: a catalogue has one for each."""
+    said = [" ".join(text.split()) for text in (title, description) if text]
+    return " — ".join(text for text in said if text) or None
 
 
 def _action(add: bool) -> str:
