@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Unpack
 from urllib.parse import unquote
 
 from .errors import StoreUnavailableError, UnsupportedOperationError, UsageError
@@ -16,6 +16,8 @@ from .session import SessionManager
 
 if TYPE_CHECKING:
     from .session import AsyncSessionManager
+    from .session.settings import SettingFields
+    from .store import AsyncStore, Store
 
 Durability = Literal["full", "normal"]
 
@@ -30,25 +32,29 @@ def open(
     owner: str = "default",
     token_counter: TokenCounter | None = None,
     durability: Durability = "full",
+    **settings: Unpack[SettingFields],
 ) -> SessionManager:
     """Open a store and give the owner's sessions in it.
 
     `sqlite:///file.db` is a file in the current folder, `sqlite:////folder/file.db` one anywhere,
     `memory://` is gone when it is closed. Without a URL it is the environment's `SAPWOOD_STORE`,
     or a file in the user's data folder. `durability="normal"` does not wait for the disk: a power
-    cut may then take the last messages, but never damages the file.
+    cut may then take the last messages, but never damages the file. The settings are those of
+    every session: `context`, `compact`, `compact_after`, `listeners` and so on.
     """
     file = _file_of(url, owner, durability)
     new_id = IdMaker(_clock, os.urandom)
     if file is None:
         from .stores.memory import MemoryStore
 
-        memory = MemoryStore(clock=_clock, new_id=new_id)
-        return SessionManager(memory, owner=owner, new_id=new_id, token_counter=token_counter)
-    from .stores.sqlite import SqliteStore
+        store: Store = MemoryStore(clock=_clock, new_id=new_id)
+    else:
+        from .stores.sqlite import SqliteStore
 
-    store = SqliteStore(file, clock=_clock, new_id=new_id, durability=durability)
-    return SessionManager(store, owner=owner, new_id=new_id, token_counter=token_counter)
+        store = SqliteStore(file, clock=_clock, new_id=new_id, durability=durability)
+    return SessionManager(
+        store, owner=owner, new_id=new_id, token_counter=token_counter, **settings
+    )
 
 
 def open_async(
@@ -57,6 +63,7 @@ def open_async(
     owner: str = "default",
     token_counter: TokenCounter | None = None,
     durability: Durability = "full",
+    **settings: Unpack[SettingFields],
 ) -> AsyncSessionManager:
     """Open a store for use on an event loop; the same as `open` otherwise."""
     from .session import AsyncSessionManager
@@ -66,12 +73,14 @@ def open_async(
     if file is None:
         from .stores.memory import AsyncMemoryStore
 
-        memory = AsyncMemoryStore(clock=_clock, new_id=new_id)
-        return AsyncSessionManager(memory, owner=owner, new_id=new_id, token_counter=token_counter)
-    from .stores.sqlite import AsyncSqliteStore
+        store: AsyncStore = AsyncMemoryStore(clock=_clock, new_id=new_id)
+    else:
+        from .stores.sqlite import AsyncSqliteStore
 
-    store = AsyncSqliteStore(file, clock=_clock, new_id=new_id, durability=durability)
-    return AsyncSessionManager(store, owner=owner, new_id=new_id, token_counter=token_counter)
+        store = AsyncSqliteStore(file, clock=_clock, new_id=new_id, durability=durability)
+    return AsyncSessionManager(
+        store, owner=owner, new_id=new_id, token_counter=token_counter, **settings
+    )
 
 
 def _clock() -> int:

@@ -1,0 +1,186 @@
+"""How a compaction goes: a lease, a summary of what is visible, an overlay, all or nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from ...errors import CompactionError, ConflictError, LeaseLostError, StoreError
+from ...model import (
+    CompactEvent,
+    Compaction,
+    EntryRef,
+    Fence,
+    History,
+    Overlay,
+    Read,
+    TextPart,
+)
+from ...rules import breaker
+from ...rules.tokens import count_tokens, estimate_text
+from ..compactor_state import MARK, CompactorState
+from ..naming import Place, id_of
+from ..settings import CompactWith
+from .lease import AsyncLease
+from .watching import AsyncWatching
+
+# Loaded when a session is compacted: others do not pay for it.
+if TYPE_CHECKING:
+    from ...compaction import CompactDraft, CompactRequest
+
+LEASE_S = 600.0
+"""How long a compaction by a function without a time limit may take."""
+GRACE_S = 60.0
+"""How much longer than the summariser's limit the lease is."""
+
+
+class _Refused(Exception):  # noqa: N818 - it is an outcome, and no error
+    """Why a compaction was not made; everything is as it was."""
+
+
+class AsyncCompactor(AsyncWatching):
+    """The part of a session that carries a compaction out."""
+
+    async def _compact(
+        self, leaf: Place | None, focus: str | None, why: str, function: CompactWith
+    ) -> Compaction:
+        before = await self._measure_anew()
+        lease = AsyncLease(self._store, self._owner, self._id, _lease_s(function))
+        fence = await lease.take()
+        if fence is None:
+            reason = "another compaction of this session is at work"
+            await self._tell_compact(phase="refused", reason=reason, tokens_before=before)
+            return _refused(reason, before)
+        await self._tell_compact(phase="started", reason=why, tokens_before=before)
+        try:
+            overlay = await self._cover(await self._visible(leaf), focus, why, function, fence)
+        except _Refused as refusal:
+            await self._note_failure(before)
+            await self._tell_compact(phase="refused", reason=str(refusal), tokens_before=before)
+            return _refused(str(refusal), before)
+        except BaseException as error:
+            await self._tell_compact(phase="failed", reason=repr(error), tokens_before=before)
+            if isinstance(error, Exception):
+                await self._note_failure(before)
+            raise
+        finally:
+            await lease.release(fence)
+        return await self._finish(overlay, before, why)
+
+    async def _cover(
+        self, history: History, focus: str | None, why: str, function: CompactWith, fence: Fence
+    ) -> Overlay:
+        draft = await self._draft(function, self._request(history, focus))
+        if draft is None:
+            raise _Refused("there is nothing to cover, or the summary is empty")
+        if draft.usage is not None:
+            await self._store.add_usage(self._owner, self._id, draft.usage)
+        _refuse_growth(history, draft, self._tokens_of(draft.summary))
+        mark = {**draft.metadata, "trigger": why}
+        try:
+            return await self.add_overlay(
+                draft.first,
+                draft.last,
+                draft.summary,
+                history=history,
+                metadata={MARK: mark},
+                fence=fence,
+            )
+        except LeaseLostError:
+            raise _Refused("the lease ran out, and another compaction took over") from None
+        except ConflictError as error:
+            raise _Refused(f"the history was changed meanwhile: {error}") from error
+
+    async def _draft(self, function: CompactWith, request: CompactRequest) -> CompactDraft | None:
+        from ...compaction._async.running import draft_compaction
+
+        try:
+            return await draft_compaction(function, request)
+        except (CompactionError, StoreError):
+            raise
+        except Exception as error:
+            raise CompactionError(
+                f"the summary could not be made: {type(error).__name__}: {error}"
+            ) from error
+
+    async def _finish(self, overlay: Overlay, before: int, why: str) -> Compaction:
+        if self._has_context():
+            await self._refresh_prompt("compaction")
+        after = await self._measure_anew()
+        await self._change_state(
+            lambda state: _with_breaker(
+                state,
+                breaker.after_run(state.breaker, tokens_before=before, tokens_after=after),
+            )
+        )
+        await self._tell_compact(
+            phase="done", reason=why, overlay=overlay, tokens_before=before, tokens_after=after
+        )
+        return Compaction(status="done", overlay=overlay, tokens_before=before, tokens_after=after)
+
+    def _tokens_of(self, summary: str) -> int:
+        """Count a summary as the messages that it covers were counted."""
+        counted = count_tokens(self._counter, "summary", [TextPart(text=summary)])
+        return estimate_text(summary) if counted is None else counted
+
+    async def _note_failure(self, tokens: int) -> None:
+        await self._change_state(
+            lambda state: _with_breaker(state, breaker.after_failure(state.breaker, tokens=tokens))
+        )
+
+    async def _compact_by_itself(self) -> None:
+        """Compact when the context is really full and the breaker lets it; never raise."""
+        try:
+            if not await self.needs_compaction():
+                return
+            tokens = await self.context_tokens()
+            if breaker.may_run((await self._state()).breaker, tokens):
+                await self._compact(None, None, "threshold", self._function())
+        except Exception as error:  # noqa: BLE001 - the append that it follows has gone through
+            await self._tell_error(error)
+
+    async def _visible(self, leaf: Place | None) -> History:
+        return await self._store.read(self._owner, self._id, Read(leaf=id_of(leaf)))
+
+    def _request(self, history: History, focus: str | None) -> CompactRequest:
+        from ...compaction import CompactRequest
+
+        return CompactRequest(
+            entries=history.entries, tokens=history.context_tokens, focus=focus, counter=None
+        )
+
+    def _function(self) -> CompactWith:
+        """Give what makes the summaries; without a model it is a digest."""
+        from ...compaction import create_compact_function
+
+        return self._settings.compact or create_compact_function(strategy="digest")
+
+    async def _tell_compact(self, **fields: Any) -> None:
+        await self._tell(CompactEvent(owner=self._owner, session=self._id, **fields))
+
+
+def _lease_s(function: CompactWith) -> float:
+    limit: float | None = getattr(function, "timeout_s", None)
+    return LEASE_S if limit is None else limit + GRACE_S
+
+
+def _refused(reason: str, tokens: int) -> Compaction:
+    return Compaction(status="refused", reason=reason, tokens_before=tokens, tokens_after=tokens)
+
+
+def _refuse_growth(history: History, draft: CompactDraft, cost: int) -> None:
+    """Refuse a summary that takes as much room as what it covers."""
+    refs = [EntryRef.of(entry) for entry in history.entries]
+    first, last = EntryRef.of(draft.first), EntryRef.of(draft.last)
+    if first not in refs or last not in refs:
+        # The store says what is wrong with the ends.
+        return
+    covered = history.entries[refs.index(first) : refs.index(last) + 1]
+    tokens = sum(entry.tokens for entry in covered)
+    if cost >= tokens:
+        raise _Refused(f"the summary would be no shorter than the {tokens} tokens that it covers")
+
+
+def _with_breaker(state: CompactorState, new: breaker.BreakerState) -> CompactorState:
+    return msgspec.structs.replace(state, breaker=new)
