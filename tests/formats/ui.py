@@ -121,5 +121,16 @@ messages = st.one_of(
 )
 """Any message."""
 
-conversations = st.lists(messages, max_size=5, unique_by=lambda message: message["id"])
-"""Whole conversations; no two messages have the same id."""
+
+def _with_own_ids(messages: list[Json]) -> list[Json]:
+    """Give each message and each call an id of its own."""
+    for number, message in enumerate(messages):
+        message["id"] += f"_{number}"
+        for place, part in enumerate(message["parts"]):
+            if "toolCallId" in part:
+                part["toolCallId"] += f"_{number}_{place}"
+    return messages
+
+
+conversations = st.lists(messages, max_size=5).map(_with_own_ids)
+"""Whole conversations."""

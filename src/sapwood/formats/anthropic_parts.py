@@ -15,7 +15,6 @@ from .spoken import Reasoning, spoken
 
 NAME = "anthropic"
 
-_IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 _SERVER_CALLS = ("server_tool_use", "mcp_tool_use")
 
 
@@ -115,12 +114,11 @@ def default_kind(part: Part, role: str) -> str | None:
 
 
 def _file_kind(part: FilePart) -> str | None:
-    is_inline = files.encoded(part) is not None
     is_there = files.is_on_the_web(part) or files.id_at("anthropic", part) is not None
     if files.is_image(part):
-        return "image" if is_there or (is_inline and part.media_type in _IMAGES) else None
-    if part.media_type == "application/pdf":
-        return "document" if is_there or is_inline else None
+        return "image" if is_there or files.is_inline_image(part) else None
+    if part.media_type == files.PDF:
+        return "document" if is_there or files.is_inline(part) else None
     has_text = files.text_of(part) is not None
     return "document" if has_text or files.id_at("anthropic", part) is not None else None
 

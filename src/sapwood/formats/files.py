@@ -11,6 +11,9 @@ from ..model import FilePart
 
 ANY_IMAGE = "image/*"
 ANY_FILE = "application/octet-stream"
+PDF = "application/pdf"
+# What models take inline, all vendors alike.
+IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 
 _DATA_URL = re.compile(r"data:([^;,]+);base64,(.*)", re.S)
 
@@ -27,12 +30,16 @@ def inline(media_type: str, encoded: str, name: str | None = None) -> FilePart:
 def by_url(url: str, media_type: str | None, otherwise: str = ANY_FILE) -> FilePart:
     """Make a part of a URL; of a data URL its bytes, if it says the same media type."""
     found = _DATA_URL.fullmatch(url)
-    if found is not None and media_type in (None, found[1]):
+    if found is not None and (media_type in (None, found[1]) or _covers(media_type, found[1])):
         part = inline(found[1], found[2])
         if part.data is not None:
             return part
         return FilePart(media_type=found[1], uri=url)
     return FilePart(media_type=media_type or otherwise, uri=url)
+
+
+def _covers(media_type: str | None, other: str) -> bool:
+    return media_type == ANY_IMAGE and other.startswith("image/")
 
 
 def by_id(vendor: str, id: str, media_type: str) -> FilePart:
@@ -61,6 +68,11 @@ def encoded(part: FilePart) -> str | None:
     return None if found is None else found[2]
 
 
+def is_inline(part: FilePart) -> bool:
+    """Tell whether a file's bytes are there, in Base64 that can be read."""
+    return part.data is not None or _bytes(encoded(part)) is not None
+
+
 def url_of(part: FilePart) -> str:
     """Give a URL of a file, a data URL when it is inline."""
     if part.data is not None:
@@ -78,6 +90,11 @@ def is_image(part: FilePart) -> bool:
     return part.media_type.startswith("image/")
 
 
+def is_inline_image(part: FilePart) -> bool:
+    """Tell whether a file is an image that models take inline."""
+    return part.media_type in IMAGES and is_inline(part)
+
+
 def text_of(part: FilePart) -> str | None:
     """Give the text of an inline text file."""
     if part.data is None or not part.media_type.startswith("text/"):
@@ -89,8 +106,12 @@ def text_of(part: FilePart) -> str | None:
 
 
 def _decoded(encoded: str) -> bytes | None:
+    data = _bytes(encoded)
+    return data if data is not None and base64.b64encode(data).decode() == encoded else None
+
+
+def _bytes(encoded: str | None) -> bytes | None:
     try:
-        data = base64.b64decode(encoded, validate=True)
+        return None if encoded is None else base64.b64decode(encoded, validate=True)
     except (binascii.Error, ValueError):
         return None
-    return data if base64.b64encode(data).decode() == encoded else None

@@ -75,8 +75,9 @@ def _fit_item(item: Json) -> Json:
 def fit_anthropic(messages: list[Json]) -> list[Json]:
     """Keep the rules of Anthropic's messages: user and assistant in turn, the user first."""
     fitting: list[Json] = []
+    ids = _Ids()
     for message in messages:
-        role, blocks = _fit_blocks(message)
+        role, blocks = _fit_blocks(message, ids)
         if not blocks:
             continue
         if fitting and fitting[-1]["role"] == role:
@@ -91,10 +92,31 @@ def fit_anthropic(messages: list[Json]) -> list[Json]:
 BEGINNING = "[the conversation begins with the assistant]"
 
 
-def _fit_blocks(message: Json) -> tuple[str, list[Json]]:
+class _Ids:
+    """The ids of calls, each used once: some models begin anew in every turn."""
+
+    def __init__(self) -> None:
+        self._latest: dict[str, str] = {}
+        self._used: set[str] = set()
+
+    def of_call(self, id: str) -> str:
+        fitting = once = fit_name(id, 200)
+        number = 1
+        while once in self._used:
+            number += 1
+            once = f"{fitting}_{number}"
+        self._used.add(once)
+        self._latest[id] = once
+        return once
+
+    def of_result(self, id: str) -> str:
+        return self._latest.get(id) or fit_name(id, 200)
+
+
+def _fit_blocks(message: Json, ids: _Ids) -> tuple[str, list[Json]]:
     content: Any = message["content"]
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
-    blocks = [_fit_block(block) for block in blocks if not _is_blank(block)]
+    blocks = [_fit_block(block, ids) for block in blocks if not _is_blank(block)]
     if message["role"] == "assistant":
         return "assistant", blocks
     return "user", blocks if message["role"] != "system" else [_as_system(it) for it in blocks]
@@ -110,12 +132,11 @@ def _is_blank(block: Json) -> bool:
     return block.get("type") == "text" and not str(block.get("text", "")).strip()
 
 
-def _fit_block(block: Json) -> Json:
-    for field in ("id", "tool_use_id"):
-        if isinstance(block.get(field), str):
-            block = {**block, field: fit_name(block[field], 256)}
+def _fit_block(block: Json, ids: _Ids) -> Json:
     if block.get("type") == "tool_use":
-        block = {**block, "name": fit_name(block["name"])}
+        return {**block, "id": ids.of_call(block["id"]), "name": fit_name(block["name"])}
+    if block.get("type") == "tool_result":
+        return {**block, "tool_use_id": ids.of_result(block["tool_use_id"])}
     return block
 
 

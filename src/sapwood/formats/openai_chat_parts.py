@@ -52,11 +52,11 @@ def default_kind(part: Part, role: str) -> str | None:
         return "text"
     if not isinstance(part, FilePart) or role != "user":
         return None
-    if files.is_image(part) and (files.encoded(part) is not None or files.is_on_the_web(part)):
+    if files.is_inline_image(part) or (files.is_image(part) and files.is_on_the_web(part)):
         return "image_url"
-    if files.encoded(part) is not None and part.media_type in _FORMATS:
+    if files.is_inline(part) and part.media_type in _FORMATS:
         return "input_audio"
-    is_pdf = files.encoded(part) is not None and part.media_type == "application/pdf"
+    is_pdf = files.is_inline(part) and part.media_type == files.PDF
     return "file" if is_pdf or files.id_at("openai", part) is not None else None
 
 

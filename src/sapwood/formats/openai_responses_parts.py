@@ -47,12 +47,11 @@ def default_kind(part: Part, role: str) -> str | None:
         return "output_text" if role == "assistant" else "input_text"
     if not isinstance(part, FilePart) or role == "assistant":
         return None
-    is_inline = files.encoded(part) is not None
-    if not is_inline and not files.is_on_the_web(part) and files.id_at("openai", part) is None:
-        return None
+    is_there = files.is_on_the_web(part) or files.id_at("openai", part) is not None
     if files.is_image(part):
-        return "input_image"
-    return "input_file" if not is_inline or part.media_type == "application/pdf" else None
+        return "input_image" if is_there or files.is_inline_image(part) else None
+    is_pdf = files.is_inline(part) and part.media_type == files.PDF
+    return "input_file" if is_there or is_pdf else None
 
 
 def write_content(part: Part, role: str, native: bool, reasoning: Reasoning) -> Json | None:
