@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +137,26 @@ async def test_wrong_settings_are_named(
 ) -> None:
     with pytest.raises(UsageError, match=where):
         AsyncSession.create(store, owner="ada", **wrong)
+
+
+async def test_blocks_are_set_before_the_session_is_used(store: AsyncStore) -> None:
+    chat = AsyncSession.create(store, owner="ada").for_session("chat").with_context("memory")
+    await chat.replace_context_block("memory", "likes tea")
+    with pytest.raises(UsageError, match="add_context"):
+        chat.with_context("late")
+    with pytest.raises(UsageError, match="already"):
+        chat.for_session("other")
+    await chat.add_context(BlockConfig("late", default="better late than never"))
+    assert "better late" in await chat.freeze_system_prompt()
+    chat.compact_after(100)
+
+
+async def test_wrong_settings_open_nothing(tmp_path: Path) -> None:
+    import sapwood
+
+    with pytest.raises(UsageError, match="compact_after"):
+        sapwood.open_async(f"sqlite:///{tmp_path}/never.db", compact_after=-1)
+    assert os.listdir(tmp_path) == []
 
 
 async def test_a_whole_message_is_appended_like_its_fields(store: AsyncStore) -> None:
