@@ -2,7 +2,6 @@
 # tests/session/_async/test_builder.py
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -151,12 +150,16 @@ def test_blocks_are_set_before_the_session_is_used(store: Store) -> None:
     chat.compact_after(100)
 
 
+def files_in(folder: Path) -> list[Path]:
+    return list(folder.iterdir())
+
+
 def test_wrong_settings_open_nothing(tmp_path: Path) -> None:
     import sapwood
 
     with pytest.raises(UsageError, match="compact_after"):
         sapwood.open(f"sqlite:///{tmp_path}/never.db", compact_after=-1)
-    assert os.listdir(tmp_path) == []
+    assert files_in(tmp_path) == []
 
 
 def test_a_whole_message_is_appended_like_its_fields(store: Store) -> None:
