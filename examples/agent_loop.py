@@ -42,7 +42,7 @@ def answer(chat: Session, client: Any, question: str) -> str:
 
 
 def run(chat: Session, call: ToolCallPart) -> ToolResultPart:
-    if call.name != MULTIPLY.name:  # one of the session's own: memory, searching
+    if call.name != MULTIPLY.name:  # one of the session's own
         return ToolResultPart(call_id=call.call_id, output=chat.call_tool(call.name, call.input))
     try:
         left, right = call.input["expression"].split("*")

@@ -9,7 +9,7 @@ import msgspec
 from ...model import Event, Message, Read, SessionRecord, Usage, UsageTotal
 from ...rules.tokens import estimate_text
 from ..reported import KEY, Reported, is_above, reported_in
-from ..shown import tokens_of_tools
+from ..shown import prompt_of, tokens_of_tools
 from .blocks import AsyncContextBlocks
 from .reading import AsyncReading
 
@@ -49,8 +49,7 @@ class AsyncGauge(AsyncReading, AsyncContextBlocks):
             return 0
         prompt = await self._context().peek()
         if prompt is None:
-            blocks = await self.context_blocks()
-            prompt = "\n".join(block.content for block in blocks)
+            prompt = prompt_of(await self.context_blocks())
         return estimate_text(prompt) + tokens_of_tools(self.tools())
 
     async def _holds(self, reported: Reported, record: SessionRecord) -> bool:

@@ -11,7 +11,7 @@ import msgspec
 from ...model import Event, Message, Read, SessionRecord, Usage, UsageTotal
 from ...rules.tokens import estimate_text
 from ..reported import KEY, Reported, is_above, reported_in
-from ..shown import tokens_of_tools
+from ..shown import prompt_of, tokens_of_tools
 from .blocks import ContextBlocks
 from .reading import Reading
 
@@ -51,8 +51,7 @@ class Gauge(Reading, ContextBlocks):
             return 0
         prompt = self._context().peek()
         if prompt is None:
-            blocks = self.context_blocks()
-            prompt = "\n".join(block.content for block in blocks)
+            prompt = prompt_of(self.context_blocks())
         return estimate_text(prompt) + tokens_of_tools(self.tools())
 
     def _holds(self, reported: Reported, record: SessionRecord) -> bool:
