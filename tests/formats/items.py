@@ -105,16 +105,16 @@ outputs = texts | st.lists(input_texts | images | files, max_size=3)
 function_outputs = shaped(
     {"type": just("function_call_output"), "call_id": ids, "output": outputs}, _own
 )
+_mcp: Json = {
+    "type": just("mcp_call"),
+    "id": ids,
+    "name": tool_names,
+    "arguments": arguments,
+    "server_label": texts,
+}
 mcp_calls = shaped(
-    {
-        "type": just("mcp_call"),
-        "id": ids,
-        "name": tool_names,
-        "arguments": arguments,
-        "server_label": texts,
-    },
-    {"output": st.none() | texts, "error": st.none() | texts | json_objects, "status": statuses},
-)
+    _mcp, {"output": st.none() | texts, "error": st.none(), "status": statuses}
+) | shaped({**_mcp, "error": texts | json_objects}, {"output": st.none(), "status": statuses})
 image_calls = shaped(
     {
         "type": just("image_generation_call"),

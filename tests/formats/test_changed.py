@@ -35,6 +35,9 @@ def test_changed_arguments_are_written_anew() -> None:
     [message] = formats.from_openai_chat(value)
     [written] = formats.to_openai_chat([changed(message, 0, input={"a": 2})])
     assert written["tool_calls"][0]["function"] == {"name": "f", "arguments": '{"a":2}'}
+    # To Python 1 and True are the same, to JSON they are not.
+    [written] = formats.to_openai_chat([changed(message, 0, input={"a": True})])
+    assert written["tool_calls"][0]["function"]["arguments"] == '{"a":true}'
     [item] = formats.from_openai_responses({"type": "function_call", "call_id": "1", **CALL})
     [written] = formats.to_openai_responses([changed(item, 0, input=None)])
     assert written["arguments"] == "{}"

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import sapwood
 from sapwood import formats
+from sapwood.formats.rest import NAMES
 
 from . import chats, claude, items, ui
 from .values import Json, encoded
@@ -95,5 +96,37 @@ def test_a_stored_conversation_comes_back_as_it_was(
         stored = chat.history().messages
         assert encoded(format.write(stored)) == encoded(values)
         assert all(old.id in (None, it.id) for old, it in zip(new, stored, strict=True))
+
+    check()
+
+
+# The fields whose content is in a message or part; only what holds nothing may be kept of them.
+IN_MESSAGE = {"content", "tool_calls", "function_call", "parts", "refusal"}
+IN_PART: dict[type, set[str]] = {
+    sapwood.TextPart: {"text", "refusal", "transcript"},
+    sapwood.ToolCallPart: {"arguments", "input", "output", "errorText", "function", "custom"},
+    sapwood.ToolResultPart: {"content", "output"},
+    sapwood.FilePart: {"url", "image_url", "file_data", "data", "result", "source"},
+}
+
+
+def assert_not_kept(holder: Json, fields: set[str]) -> None:
+    """Look through what is kept beside a message or part, also of objects in objects."""
+    todo = [holder[name] for name in NAMES if isinstance(holder.get(name), dict)]
+    while todo:
+        rest = todo.pop()
+        assert [key for key, value in rest.get("set", {}).items() if key in fields and value] == []
+        todo += rest.get("within", {}).values()
+
+
+@every_format
+def test_nothing_is_kept_twice(format: Format) -> None:
+    @given(format.conversations)
+    def check(values: list[Json]) -> None:
+        for message in format.read(values):
+            assert_not_kept(message.metadata, IN_MESSAGE)
+            for part in message.parts:
+                if not isinstance(part, (sapwood.OtherPart, sapwood.ReasoningPart)):
+                    assert_not_kept(part.extra, IN_PART[type(part)])
 
     check()

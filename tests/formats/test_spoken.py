@@ -98,6 +98,12 @@ def test_files_for_anthropic(part: Part, written: Any) -> None:
     assert formats.to_anthropic(user(part))[0]["content"][1] == written
 
 
+def test_what_is_no_base64_is_not_sent_as_a_file() -> None:
+    broken = FilePart(media_type="image/png", uri="data:image/png;base64,oops!")
+    for write in (formats.to_openai_chat, formats.to_openai_responses, formats.to_anthropic):
+        assert write(user(broken))[0]["content"][1]["text"] == "[file image/png]"
+
+
 def test_a_file_that_the_assistant_made_is_named() -> None:
     made = [NewMessage(role="assistant", parts=[PNG])]
     note = "[file a.png (image/png), 3 bytes]"

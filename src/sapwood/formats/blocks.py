@@ -138,8 +138,10 @@ def _placed(blocks: list[Block], manner: Manner) -> list[Block]:
 
 def _follow(blocks: list[Block], call: int, end: int, manner: Manner) -> bool:
     """Tell whether nothing but results stands between a call and the last of its results."""
-    between = blocks[call + 1 : end + 1]
-    return all(any(manner.is_result(part) for part in block.parts) for block in between)
+    return all(
+        any(manner.is_result(part) for part in blocks[index].parts)
+        for index in range(call + 1, end + 1)
+    )
 
 
 def _with_moved(
