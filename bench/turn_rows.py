@@ -27,6 +27,7 @@ POINTS_AT_ONCE = 100
 PREPARED = 60
 COMPACTIONS = 30
 APPENDS = 300
+NEVER = 10**9
 
 BLOCKS = [
     BlockConfig("soul", default="You are a helpful assistant.", readonly=True),
@@ -120,13 +121,16 @@ def _compactable(store: SqliteStore) -> Session:
 def append_with_listener(world: World) -> Iterator[Row]:
     """Append with a listener and a threshold that is never reached, against one without."""
     heard: list[Event] = []
-    path, store = world.new_store("listener")
-    with store:
-        sessions = SessionManager(store, owner=OWNER, new_id=new_id)
-        plain = sessions.session("plain")
-        told = sessions.on_event(heard.append).compact_after(10**9).session(SESSION)
-        ours, without = _appender(told), _appender(plain)
-        go_round(path, without)
+    told_path, told_store = world.new_store("told")
+    plain_path, plain_store = world.new_store("untold")
+    with told_store, plain_store:
+        told, plain = (
+            SessionManager(store, owner=OWNER, new_id=new_id) for store in (told_store, plain_store)
+        )
+        told.on_event(heard.append).compact_after(NEVER)
+        ours, without = (_appender(sessions.get(SESSION)) for sessions in (told, plain))
+        go_round(told_path, ours)
+        go_round(plain_path, without)
         turns = take_turns(ours, without, world.times(APPENDS))
     assert heard
     yield slower("append with a listener and a threshold, against without", turns, 1.2)

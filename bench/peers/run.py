@@ -37,14 +37,6 @@ PACKAGES = (
     "langgraph-checkpoint",
     "langchain",
 )
-    "sapwood",
-    "apsw",
-    "aiosqlite",
-    "SQLAlchemy",
-    "langgraph",
-    "langgraph-checkpoint",
-    "langchain",
-)
 
 
 def main() -> int:
