@@ -62,6 +62,21 @@ class AsyncCompactor(AsyncWatching):
             await self._tell_compact(phase="refused", reason=reason, tokens_before=before)
             return _refused(reason, before)
         try:
+            return await self._run(leaf, focus, why, function, before, fence)
+        finally:
+            await lease.release(fence)
+
+    async def _run(
+        self,
+        leaf: Place | None,
+        focus: str | None,
+        why: str,
+        function: CompactWith,
+        before: int,
+        fence: Fence,
+    ) -> Compaction:
+        """Carry it out under the lease, and tell how it began and ended."""
+        try:
             await self._tell_compact(phase="started", reason=why, tokens_before=before)
             overlay = await self._cover(await self._visible(leaf), focus, why, function, fence)
         except _Refused as refusal:
@@ -74,8 +89,6 @@ class AsyncCompactor(AsyncWatching):
             if isinstance(error, Exception) and leaf is None:
                 await self._note_failure(before)
             raise
-        finally:
-            await lease.release(fence)
         return await self._finish(overlay, before, why, at_tip=leaf is None)
 
     async def _cover(

@@ -64,6 +64,21 @@ class Compactor(Watching):
             self._tell_compact(phase="refused", reason=reason, tokens_before=before)
             return _refused(reason, before)
         try:
+            return self._run(leaf, focus, why, function, before, fence)
+        finally:
+            lease.release(fence)
+
+    def _run(
+        self,
+        leaf: Place | None,
+        focus: str | None,
+        why: str,
+        function: CompactWith,
+        before: int,
+        fence: Fence,
+    ) -> Compaction:
+        """Carry it out under the lease, and tell how it began and ended."""
+        try:
             self._tell_compact(phase="started", reason=why, tokens_before=before)
             overlay = self._cover(self._visible(leaf), focus, why, function, fence)
         except _Refused as refusal:
@@ -76,8 +91,6 @@ class Compactor(Watching):
             if isinstance(error, Exception) and leaf is None:
                 self._note_failure(before)
             raise
-        finally:
-            lease.release(fence)
         return self._finish(overlay, before, why, at_tip=leaf is None)
 
     def _cover(
