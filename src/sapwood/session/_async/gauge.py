@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Literal
 
 import msgspec
 
+from ...errors import StoreError
 from ...model import Event, Message, Position, Read, Usage, UsageTotal
 from ...rules.tokens import estimate_text
 from ..reported import KEY, Reported, is_above, reported_in
 from ..shown import prompt_of, tokens_of_tools
 from .blocks import AsyncContextBlocks
 from .reading import AsyncReading
+
+logger = logging.getLogger(__name__)
 
 
 class AsyncGauge(AsyncReading, AsyncContextBlocks):
@@ -71,8 +75,15 @@ class AsyncGauge(AsyncReading, AsyncContextBlocks):
         self._reported = reported_in(document)
         self._knows_reported = True
 
-    async def _forget_reported(self) -> None:
+    async def _measure_by_estimate(self) -> None:
         """Go back to the estimate: an overlay changed what the report was about."""
+        try:
+            await self._forget_reported()
+        except StoreError:
+            # The overlay is stored: that a measure is not quite right must not hide it.
+            logger.warning("a report of %r could not be deleted", self._id, exc_info=True)
+
+    async def _forget_reported(self) -> None:
         await self._store.delete_document(self._owner, KEY, session=self._id)
         self._reported, self._knows_reported = None, True
 
