@@ -76,6 +76,10 @@ def test_what_is_kept_of_a_message_is_not_said_of_a_piece_of_it() -> None:
         {"role": "tool", "tool_call_id": "1", "content": "x"},
         {"role": "user", "content": "hi"},
     ]
+    item = {"role": "assistant", "content": "hi", "phase": "commentary"}
+    [message] = formats.from_openai_responses(item)
+    more = msgspec.structs.replace(message, parts=[result, *message.parts])
+    assert formats.to_openai_responses([more])[1] == {"role": "assistant", "content": "hi"}
 
 
 def asking(state: str, **fields: Any) -> NewMessage:
