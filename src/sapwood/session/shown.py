@@ -29,9 +29,9 @@ class ShownContext(msgspec.Struct, frozen=True, kw_only=True):
         """What prompt and tools cost."""
         return estimate_text(self.prompt) + tokens_of_tools(self.tools)
 
-    def room_in(self, budget: int) -> int:
-        """Give how much of a budget is left for the messages."""
-        tokens = self.tokens
+    def room_in(self, budget: int, updates: int) -> int:
+        """Give how much of a budget is left for the messages; so much the updates cost."""
+        tokens = self.tokens + updates
         if tokens > budget:
             raise ContextOverflowError(
                 f"the prompt and the tools alone need {tokens} tokens, and the budget is "

@@ -111,6 +111,27 @@ async def test_changes_of_blocks_come_last_and_the_prompt_stays(
     assert (fresh.updates, fresh.messages) == ("", before.messages)
 
 
+async def test_changes_of_blocks_do_not_drive_the_last_step_out(
+    sessions: AsyncSessionManager,
+) -> None:
+    sessions.with_context("memory", max_tokens=1_000)
+    chat = await sessions.session("chat")
+    await chat.append("user", "go")
+    await chat.prepare()
+    for n in range(3):
+        call = ToolCallPart(call_id=f"c{n}", name="look", input={})
+        await chat.append("assistant", call)
+        await chat.append("tool", ToolResultPart(call_id=f"c{n}", output=f"found {n} " * 400))
+    await chat.replace_context_block("memory", "likes tea " * 20)
+    turn = await chat.prepare(budget=800)
+    assert turn.tokens <= 800
+    assert [message.role for message in turn.messages] == ["user", "assistant", "tool", "user"]
+    assert "found 2" in str(turn.messages[2].parts)
+    assert turn.messages[-1].text == turn.updates
+    with pytest.raises(ContextOverflowError):
+        await chat.prepare(budget=100)
+
+
 async def test_without_a_cached_prompt_every_turn_has_the_blocks_as_they_are(
     sessions: AsyncSessionManager,
 ) -> None:

@@ -38,8 +38,6 @@ class AsyncTurning(AsyncCompacting):
         history = await self.history(leaf)
         turned = turn_messages(history.entries)
         messages = repair_turn(shown.elided(turned))
-        if shown.updates:
-            messages.append(TurnMessage(role="user", parts=[TextPart(text=shown.updates)]))
         costs = Costs(history.entries, turned, self._counter)
         limit = record.budget if budget is None else budget
         return _within(limit, history, shown, messages, costs)
@@ -114,15 +112,18 @@ def _within(
     messages: list[TurnMessage],
     costs: Costs,
 ) -> Turn:
-    """Make a turn that fits its budget."""
+    """Make a turn that fits its budget, with what the blocks have to say at its end."""
     left_out: list[str] = []
     shortened: list[str] = []
+    said = [TurnMessage(role="user", parts=[TextPart(text=shown.updates)])] if shown.updates else []
     if budget is not None:
         from ...compaction import fit_messages
 
         pinned = {message.id for message in pinned_in(history)}
-        fitted = fit_messages(messages, shown.room_in(budget), costs.of, keep=pinned)
+        room = shown.room_in(budget, sum(costs.of(message) for message in said))
+        fitted = fit_messages(messages, room, costs.of, keep=pinned)
         messages, left_out, shortened = fitted.messages, fitted.left_out, fitted.shortened
+    messages = [*messages, *said]
     return Turn(
         prompt=shown.prompt,
         messages=messages,
