@@ -46,7 +46,10 @@ class StandIn:
         if tokens > self.window:
             raise TooLongError(f"This model's maximum context length is {self.window} tokens.")
         self.calls += 1
+        offered = [tool["function"]["name"] for tool in options.get("tools", [])]
         said = reply_to(messages)
+        if isinstance(said, tuple) and said[0] not in offered:
+            said = f"I have no tool {said[0]!r}."
         return chunks(said) if stream else self.completion(said, tokens)
 
     def completion(self, said: Said, tokens: int) -> Any:

@@ -103,10 +103,11 @@ class Handler(BaseHTTPRequestHandler):
 
     def _stream(self, first: str, rest: Iterator[str]) -> None:
         """Send the pieces as server-sent events; go on to the end when nobody listens."""
-        self.send_response(200)
-        self.send_header("Content-Type", "text/event-stream")
-        self.send_header("Cache-Control", "no-store")
-        self.end_headers()
+        with contextlib.suppress(ConnectionError):
+            self.send_response(200)
+            self.send_header("Content-Type", "text/event-stream")
+            self.send_header("Cache-Control", "no-store")
+            self.end_headers()
         self._event({"text": first})
         try:
             for piece in rest:

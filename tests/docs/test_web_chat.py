@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import json
+import socket
+import struct
 import threading
 import urllib.error
 import urllib.request
@@ -31,6 +33,7 @@ class Site:
     """A web chat that runs, as a browser sees it."""
 
     def __init__(self, port: int) -> None:
+        self._port = port
         self._url = f"http://127.0.0.1:{port}"
 
     def get(self, path: str) -> str:
@@ -49,6 +52,16 @@ class Site:
             assert response.headers["Content-Type"] == "text/event-stream"
             events = response.read().decode().split("\n\n")[:-1]
         return [json.loads(event.removeprefix("data: ")) for event in events]
+
+    def post_and_leave(self, body: object) -> None:
+        """Send a message and close the connection at once, without a farewell."""
+        data = json.dumps(body).encode()
+        head = f"POST /messages HTTP/1.0\r\nContent-Length: {len(data)}\r\n".encode()
+        head += b"Content-Type: application/json\r\n\r\n"
+        with socket.create_connection(("127.0.0.1", self._port)) as connection:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            connection.sendall(head + data)
+            connection.recv(1)
 
     def say(self, body: object) -> str:
         events = self.post(body)
@@ -107,6 +120,16 @@ def test_a_message_sent_twice_is_stored_and_answered_once(site: Site, client: An
 def test_a_message_sent_many_times_at_once_is_answered_once(site: Site, client: Any) -> None:
     with ThreadPoolExecutor(8) as pool:
         assert set(pool.map(site.say, [HELLO] * 8)) == {ANSWER}
+    assert len(site.messages()) == 2
+    assert client.calls == 1
+
+
+def test_a_browser_that_goes_away_gets_its_answer_when_it_comes_back(
+    site: Site, client: Any
+) -> None:
+    for _ in range(5):
+        site.post_and_leave(HELLO)
+    assert site.say(HELLO) == ANSWER
     assert len(site.messages()) == 2
     assert client.calls == 1
 
