@@ -16,6 +16,7 @@ import cli_rows
 import crowd_rows
 import footprint_rows
 import history_rows
+import listener_rows
 import overlay_rows
 import search_rows
 import session_rows
@@ -59,7 +60,8 @@ WORKS: dict[str, Work] = {
     "turn context": turn_rows.context_estimates,
     "turn prepare": turn_rows.prepares,
     "turn compact": turn_rows.compactions,
-    "turn listener": turn_rows.append_with_listener,
+    "turn listener": listener_rows.append_with_listener,
+    "turn listener async": listener_rows.append_async_with_listener,
     "search": search_rows.searches,
     "search for a small owner": search_rows.small_owner,
     "search with unread messages": search_rows.unread,

@@ -1,33 +1,29 @@
-"""Turns: how full the context is, what a model is given, who is told, and compactions."""
+"""Turns: how full the context is, what a model is given, and compactions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
-from itertools import cycle
 from pathlib import Path
 
-from measure import Call, take_turns
-from messages import TEXT_BYTES, messages, text
+from listener_rows import appender_to
+from measure import take_turns
+from messages import TEXT_BYTES, text
 from overlay_rows import SHOWN, cover_but_59, cover_range, ids_in, message_ref
 from raw import RawReader, new_id
 from row import Row, slower
-from world import OWNER, SESSION, World, go_round, open_store
+from world import OWNER, SESSION, World, open_store
 
 from sapwood.compaction import create_compact_function
 from sapwood.context import BlockConfig
-from sapwood.model import Event
 from sapwood.session import Session, SessionManager
 from sapwood.stores.sqlite import SqliteStore
 
 FEW = 100
 OVERLAYS = 10
-POINTS = 50
-POINTS_AT_ONCE = 100
+POINTS = 400
 PREPARED = 60
 COMPACTIONS = 30
-APPENDS = 300
-NEVER = 10**9
 
 BLOCKS = [
     BlockConfig("soul", default="You are a helpful assistant.", readonly=True),
@@ -53,8 +49,8 @@ def _context_estimate(world: World, length: int) -> Row:
             chat.context_tokens,
             lambda: raw.point(pos),
             world.times(POINTS),
-            inner=POINTS_AT_ONCE,
-            before_each=_appender(chat),
+            # Once for each append: what was written has to be read anew, on either side.
+            before_each=appender_to(chat),
         )
     path.unlink()
     return slower(f"context with blocks, after an append at {length:,} messages", turns, 2)
@@ -71,11 +67,6 @@ def _cover_in_parts(store: SqliteStore, ids: list[str]) -> None:
 def _manager(store: SqliteStore) -> SessionManager:
     """Give the sessions as `sapwood.open` does, with blocks."""
     return SessionManager(store, owner=OWNER, new_id=new_id, context=BLOCKS)
-
-
-def _appender(chat: Session) -> Call:
-    ready = cycle(list(messages(FEW)))
-    return lambda: chat.append(next(ready))
 
 
 def prepares(world: World) -> Iterator[Row]:
@@ -116,21 +107,3 @@ def compactions(world: World) -> Iterator[Row]:
 def _compactable(store: SqliteStore) -> Session:
     digest = create_compact_function(strategy="digest", tail_token_budget=2_000)
     return _manager(store).on_compaction(digest).session(SESSION)
-
-
-def append_with_listener(world: World) -> Iterator[Row]:
-    """Append with a listener and a threshold that is never reached, against one without."""
-    heard: list[Event] = []
-    told_path, told_store = world.new_store("told")
-    plain_path, plain_store = world.new_store("untold")
-    with told_store, plain_store:
-        told, plain = (
-            SessionManager(store, owner=OWNER, new_id=new_id) for store in (told_store, plain_store)
-        )
-        told.on_event(heard.append).compact_after(NEVER)
-        ours, without = (_appender(sessions.get(SESSION)) for sessions in (told, plain))
-        go_round(told_path, ours)
-        go_round(plain_path, without)
-        turns = take_turns(ours, without, world.times(APPENDS))
-    assert heard
-    yield slower("append with a listener and a threshold, against without", turns, 1.2)

@@ -18,6 +18,7 @@ from sapwood.model import NewMessage
 Durability = Literal["full", "normal"]
 HITS = 20
 BATCH = 1_000
+NEVER = 10**9
 _LEVELS: dict[Durability, int] = {"normal": 1, "full": 2}
 
 
@@ -103,11 +104,10 @@ class Ours(_Either):
         return (await self._chats[session].history(limit=count)).messages
 
     async def begin_compactable(self, session: str) -> None:
-        """Make the session, with a function that compacts it."""
+        """Make the session, with a function that compacts it, and a threshold out of reach."""
         await self.create(session)
-        self._chats[session].on_compaction(
-            create_compact_function(_summarize, tail_token_budget=0, min_tail_messages=KEPT)
-        )
+        function = create_compact_function(_summarize, tail_token_budget=0, min_tail_messages=KEPT)
+        self._chats[session].on_compaction(function).compact_after(NEVER)
 
     async def compact(self, session: str) -> None:
         """Compact it."""
