@@ -312,6 +312,25 @@ def test_a_compaction_elsewhere_says_nothing_about_the_tip(
     assert sessions.store.find_document("ada", "compactor", session="chat") is None
 
 
+def test_what_others_say_meanwhile_does_not_make_it_a_poor_one(
+    sessions: SessionManager,
+) -> None:
+    chat = sessions.session("chat")
+    fill(chat, 8)
+
+    def talk_on(prompt: str) -> str:
+        fill(sessions.get("chat"), 20)
+        return "short"
+
+    done = chat.on_compaction(tight(talk_on)).compact()
+    assert done.tokens_after > done.tokens_before
+    # The next is not held back: it has enough to do.
+    model = Model()
+    chat.on_compaction(tight(model)).compact_after(1_000)
+    chat.append("user", "and now?")
+    assert len(model.prompts) == 1
+
+
 def test_who_lost_the_lease_is_not_held_back_for_it(sessions: SessionManager) -> None:
     chat = sessions.session("chat")
     fill(chat, 8)

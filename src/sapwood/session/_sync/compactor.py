@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -50,6 +50,13 @@ class _Refused(Exception):  # noqa: N818 - it is an outcome, and no error
         self.counts = counts
 
 
+class _Made(NamedTuple):
+    """An overlay, and how many tokens less are shown for it."""
+
+    overlay: Overlay
+    saved: int
+
+
 class Compactor(Watching):
     """The part of a session that carries a compaction out."""
 
@@ -80,7 +87,8 @@ class Compactor(Watching):
         """Carry it out under the lease, and tell how it began and ended."""
         try:
             self._tell_compact(phase="started", reason=why, tokens_before=before)
-            overlay = self._cover(self._visible(leaf), focus, why, function, fence)
+            history = self._visible(leaf)
+            made = self._cover(history, focus, why, function, fence)
         except _Refused as refusal:
             self._tell_compact(phase="refused", reason=str(refusal), tokens_before=before)
             if refusal.counts and leaf is None:
@@ -91,21 +99,23 @@ class Compactor(Watching):
             if isinstance(error, Exception) and leaf is None:
                 self._note_failure(before)
             raise
-        return self._finish(overlay, before, why, at_tip=leaf is None)
+        return self._finish(made, before, why, at_tip=leaf is None)
 
     def _cover(
         self, history: History, focus: str | None, why: str, function: CompactWith, fence: Fence
-    ) -> Overlay:
+    ) -> _Made:
         draft = self._draft(function, self._request(history, focus))
         if draft is None:
             raise _Refused("there is nothing to cover, or the summary is empty")
         if draft.usage is not None:
             self._store.add_usage(self._owner, self._id, draft.usage)
         pinned = set(self._pins().whole())
-        _refuse_growth(history, draft, self._tokens_of(draft.summary), pinned)
+        saved = _hidden_in(history, draft, pinned) - self._tokens_of(draft.summary)
+        if saved <= 0:
+            raise _Refused("the summary would be no shorter than what it hides")
         mark = {**draft.metadata, "trigger": why}
         try:
-            return self.add_overlay(
+            overlay = self.add_overlay(
                 draft.first,
                 draft.last,
                 draft.summary,
@@ -118,6 +128,7 @@ class Compactor(Watching):
             raise _Refused(reason, counts=False) from None
         except ConflictError as error:
             raise _Refused(f"the history was changed meanwhile: {error}") from error
+        return _Made(overlay, saved)
 
     def _draft(self, function: CompactWith, request: CompactRequest) -> CompactDraft | None:
         from ...compaction._sync.running import draft_compaction
@@ -131,21 +142,28 @@ class Compactor(Watching):
                 f"the summary could not be made: {type(error).__name__}: {error}"
             ) from error
 
-    def _finish(self, overlay: Overlay, before: int, why: str, *, at_tip: bool) -> Compaction:
+    def _finish(self, made: _Made, before: int, why: str, *, at_tip: bool) -> Compaction:
         """Do what follows from an overlay that is in force; whatever comes, it is told of."""
-        after = max(0, before - overlay.covered_tokens + overlay.tokens)
+        after = max(0, before - made.saved)
         try:
+            # Others may have appended meanwhile, so what it saved is not seen by measuring. One
+            # at another leaf says nothing about the context at the tip.
+            if at_tip:
+                self._note_run(before, after)
             if self._has_context():
                 self._refresh_prompt("compaction")
             after = self._measure_anew()
-            # One at another leaf says nothing about the context at the tip.
-            if at_tip:
-                self._note_run(before, after)
         finally:
             self._tell_compact(
-                phase="done", reason=why, overlay=overlay, tokens_before=before, tokens_after=after
+                phase="done",
+                reason=why,
+                overlay=made.overlay,
+                tokens_before=before,
+                tokens_after=after,
             )
-        return Compaction(status="done", overlay=overlay, tokens_before=before, tokens_after=after)
+        return Compaction(
+            status="done", overlay=made.overlay, tokens_before=before, tokens_after=after
+        )
 
     def _note_run(self, before: int, after: int) -> None:
         self._change_state(
@@ -205,17 +223,11 @@ def _refused(reason: str, tokens: int) -> Compaction:
     return Compaction(status="refused", reason=reason, tokens_before=tokens, tokens_after=tokens)
 
 
-def _refuse_growth(history: History, draft: CompactDraft, cost: int, pinned: set[str]) -> None:
-    """Refuse a summary that takes as much room as what it hides; pins stay shown."""
+def _hidden_in(history: History, draft: CompactDraft, pinned: set[str]) -> int:
+    """Count what a summary would hide; pins stay shown."""
     refs = [EntryRef.of(entry) for entry in history.entries]
-    first, last = EntryRef.of(draft.first), EntryRef.of(draft.last)
-    if first not in refs or last not in refs:
-        # The store says what is wrong with the ends.
-        return
-    covered = history.entries[refs.index(first) : refs.index(last) + 1]
-    tokens = sum(_hidden_tokens(entry, pinned) for entry in covered)
-    if cost >= tokens:
-        raise _Refused(f"the summary would be no shorter than the {tokens} tokens that it hides")
+    first, last = refs.index(EntryRef.of(draft.first)), refs.index(EntryRef.of(draft.last))
+    return sum(_hidden_tokens(entry, pinned) for entry in history.entries[first : last + 1])
 
 
 def _hidden_tokens(entry: Entry, pinned: set[str]) -> int:
