@@ -11,6 +11,7 @@ from .._version import __version__
 from .settings import common_options
 
 COMMANDS = {
+    "chat": "Talk with a model in the terminal; every word is kept.",
     "ls": "List sessions, the last active first.",
     "show": "Show a session as a tree, or as the model sees it.",
     "search": "Search the text of messages and summaries.",

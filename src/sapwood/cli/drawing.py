@@ -38,7 +38,7 @@ def show_tree(
     output = Output()
     view = look(sessions, record, page)
     if is_json:
-        output.json(_json_of(record, view))
+        output.json(tree_json(record, view))
         return
     write_heading(output, record)
     if not view.tree.messages:
@@ -47,7 +47,9 @@ def show_tree(
     _write_rest(record, view)
 
 
-def _json_of(record: SessionRecord, view: View) -> dict[str, object]:
+def tree_json(record: SessionRecord, view: View) -> dict[str, object]:
+    """Give a page of a session's tree."""
+
     def parent_of(message: Message) -> str | None:
         place = view.tree.parents[message.position]
         return view.tree.messages[place].id if place else None
