@@ -13,10 +13,10 @@ from .errors import StoreUnavailableError, UnsupportedOperationError, UsageError
 from .rules.ids import IdMaker, check_name
 from .rules.tokens import TokenCounter
 from .session import SessionManager
+from .session.settings import SettingFields, settings_of
 
 if TYPE_CHECKING:
     from .session import AsyncSessionManager
-    from .session.settings import SettingFields
     from .store import AsyncStore, Store
 
 Durability = Literal["full", "normal"]
@@ -43,6 +43,7 @@ def open(
     every session: `context`, `compact`, `compact_after`, `listeners` and so on.
     """
     file = _file_of(url, owner, durability)
+    settings_of(settings)  # before a file is opened
     new_id = IdMaker(_clock, os.urandom)
     if file is None:
         from .stores.memory import MemoryStore
@@ -69,6 +70,7 @@ def open_async(
     from .session import AsyncSessionManager
 
     file = _file_of(url, owner, durability)
+    settings_of(settings)  # before a file is opened
     new_id = IdMaker(_clock, os.urandom)
     if file is None:
         from .stores.memory import AsyncMemoryStore

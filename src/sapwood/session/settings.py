@@ -34,6 +34,11 @@ class SessionSettings(msgspec.Struct, frozen=True, kw_only=True):
     on_compaction_error: ErrorHandler | None = None
     listeners: tuple[Listener, ...] = ()
 
+    @property
+    def compacts_by_itself(self) -> bool:
+        """Tell whether a full context is compacted without being asked."""
+        return self.compact is not None or self.compact_after is not None
+
 
 DEFAULTS = SessionSettings()
 

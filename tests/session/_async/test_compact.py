@@ -313,6 +313,15 @@ async def test_a_threshold_of_zero_is_one(sessions: AsyncSessionManager) -> None
     assert len(await chat.overlays()) == 1
 
 
+async def test_a_threshold_alone_compacts_by_a_digest(sessions: AsyncSessionManager) -> None:
+    sessions.compact_after(25_000)
+    chat = await sessions.session("chat")
+    for _ in range(60):
+        await chat.append("user", LONG * 5)
+    assert await chat.context_tokens() < 26_000
+    assert {note.strategy for note in await chat.compactions()} == {"digest"}
+
+
 async def test_a_budget_sets_the_thresholds(sessions: AsyncSessionManager) -> None:
     chat = await sessions.session("chat", budget=1_000)
     await chat.append("user", "word " * 600)

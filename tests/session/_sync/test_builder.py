@@ -138,6 +138,30 @@ def test_wrong_settings_are_named(store: Store, wrong: dict[str, Any], where: st
         Session.create(store, owner="ada", **wrong)
 
 
+def test_blocks_are_set_before_the_session_is_used(store: Store) -> None:
+    chat = Session.create(store, owner="ada").for_session("chat").with_context("memory")
+    chat.replace_context_block("memory", "likes tea")
+    with pytest.raises(UsageError, match="add_context"):
+        chat.with_context("late")
+    with pytest.raises(UsageError, match="already"):
+        chat.for_session("other")
+    chat.add_context(BlockConfig("late", default="better late than never"))
+    assert "better late" in chat.freeze_system_prompt()
+    chat.compact_after(100)
+
+
+def files_in(folder: Path) -> list[Path]:
+    return list(folder.iterdir())
+
+
+def test_wrong_settings_open_nothing(tmp_path: Path) -> None:
+    import sapwood
+
+    with pytest.raises(UsageError, match="compact_after"):
+        sapwood.open(f"sqlite:///{tmp_path}/never.db", compact_after=-1)
+    assert files_in(tmp_path) == []
+
+
 def test_a_whole_message_is_appended_like_its_fields(store: Store) -> None:
     chat = Session.create(store, owner="ada").for_session("chat")
     message = NewMessage(role="user", parts=[TextPart(text="hello")], id="m1", metadata={"a": 1})

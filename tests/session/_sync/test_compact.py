@@ -313,6 +313,15 @@ def test_a_threshold_of_zero_is_one(sessions: SessionManager) -> None:
     assert len(chat.overlays()) == 1
 
 
+def test_a_threshold_alone_compacts_by_a_digest(sessions: SessionManager) -> None:
+    sessions.compact_after(25_000)
+    chat = sessions.session("chat")
+    for _ in range(60):
+        chat.append("user", LONG * 5)
+    assert chat.context_tokens() < 26_000
+    assert {note.strategy for note in chat.compactions()} == {"digest"}
+
+
 def test_a_budget_sets_the_thresholds(sessions: SessionManager) -> None:
     chat = sessions.session("chat", budget=1_000)
     chat.append("user", "word " * 600)

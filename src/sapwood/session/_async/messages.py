@@ -71,7 +71,7 @@ class AsyncMessages(AsyncGauge):
                 expected_tip=id_of(expected_tip),
             )
         )
-        if self._settings.listeners or self._settings.compact is not None:
+        if self._settings.listeners or self._settings.compacts_by_itself:
             await self._after_append(appended)
         return appended
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self, Unpack
+from typing import Any, Self, Unpack
 
 from ...errors import UsageError
 from ...model import Edge, EdgeKind, ForkPoint, NewSession, SessionPatch, SessionRecord
@@ -13,6 +13,8 @@ from ..fields import RecordFields
 from ..naming import Place, id_of
 from ..settings import Configurable, SettingFields, settings_of
 from .turning import AsyncTurning
+
+BLOCK_SETTINGS = {"context", "searchable_history"}
 
 
 class AsyncSession(Configurable, AsyncTurning):
@@ -45,9 +47,18 @@ class AsyncSession(Configurable, AsyncTurning):
             is_lazy=True,
         )
 
+    def _set(self, **changes: Any) -> Self:
+        if self._held_context is not None and not BLOCK_SETTINGS.isdisjoint(changes):
+            raise UsageError(
+                "blocks are set before the session is used: use add_context now", path="context"
+            )
+        return super()._set(**changes)
+
     def for_session(self, id: str) -> Self:
-        """Say which session it is."""
+        """Say which session it is, before it is used."""
         check_name(id, "session")
+        if not self._is_lazy or self._held_context is not None:
+            raise UsageError(f"this is session {self._id!r} already", path="session")
         self._id = id
         return self
 

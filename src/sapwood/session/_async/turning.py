@@ -32,7 +32,7 @@ class AsyncTurning(AsyncCompacting):
 
         check.whole(budget, "budget", 1, MAX_TOKENS)
         record = await self.record()
-        if leaf is None and self._settings.compact is not None:
+        if leaf is None and self._settings.compacts_by_itself:
             await self._compact_by_itself()
         shown = await self._shown_context()
         history = await self.history(leaf)

@@ -37,7 +37,7 @@ class AsyncWatching(AsyncOverlaying):
         thresholds = self._thresholds(record)
         crossing = await self._cross(tokens, thresholds)
         await self._tell_status(tokens, thresholds, crossing)
-        if crossing.state.above_hard and self._settings.compact is not None:
+        if crossing.state.above_hard and self._settings.compacts_by_itself:
             await self._compact_by_itself()
 
     async def _compact_by_itself(self) -> None:

@@ -73,7 +73,7 @@ class Messages(Gauge):
                 expected_tip=id_of(expected_tip),
             )
         )
-        if self._settings.listeners or self._settings.compact is not None:
+        if self._settings.listeners or self._settings.compacts_by_itself:
             self._after_append(appended)
         return appended
 

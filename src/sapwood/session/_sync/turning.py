@@ -34,7 +34,7 @@ class Turning(Compacting):
 
         check.whole(budget, "budget", 1, MAX_TOKENS)
         record = self.record()
-        if leaf is None and self._settings.compact is not None:
+        if leaf is None and self._settings.compacts_by_itself:
             self._compact_by_itself()
         shown = self._shown_context()
         history = self.history(leaf)

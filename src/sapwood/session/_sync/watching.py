@@ -39,7 +39,7 @@ class Watching(Overlaying):
         thresholds = self._thresholds(record)
         crossing = self._cross(tokens, thresholds)
         self._tell_status(tokens, thresholds, crossing)
-        if crossing.state.above_hard and self._settings.compact is not None:
+        if crossing.state.above_hard and self._settings.compacts_by_itself:
             self._compact_by_itself()
 
     def _compact_by_itself(self) -> None:
