@@ -40,7 +40,7 @@ class Command:
         for name in ("NO_COLOR", "COLUMNS", "PYTHONDONTWRITEBYTECODE"):
             self.env.pop(name, None)
         for name in list(self.env):
-            if name.startswith("OPENAI_") or name.lower().endswith("_proxy"):
+            if name.startswith(("OPENAI_", "ANTHROPIC_")) or name.lower().endswith("_proxy"):
                 del self.env[name]
 
     def run(

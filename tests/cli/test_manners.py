@@ -131,7 +131,13 @@ def test_common_options_stand_before_or_after_the_command(sap: Command) -> None:
 
 def test_a_missing_database_is_not_made_by_looking(empty: Command) -> None:
     looking = (["ls"], ["show", "x"], ["tail"], ["doctor"], ["migrate"], ["backup", "b"])
-    for args in (*looking, ["usage"], ["context", "x"], ["context", "x", "y", "--set", "z"]):
+    for args in (
+        *looking,
+        ["usage"],
+        ["compact", "x"],
+        ["context", "x"],
+        ["context", "x", "y", "--set", "z"],
+    ):
         code, said = empty.fails(*args)
         assert (code, "there is no database" in said) == (3, True)
     assert list(empty.folder.iterdir()) == []
@@ -148,6 +154,9 @@ def test_a_missing_database_is_not_made_by_looking(empty: Command) -> None:
         (["usage", "nobody"], 3, "not_found"),
         (["usage", "support", "--by", "day"], 2, "usage"),
         (["context", "nobody"], 3, "not_found"),
+        (["compact", "nobody"], 3, "not_found"),
+        (["compact", "support", "--undo"], 3, "not_found"),
+        (["compact", "support", "--strategy", "nonsense"], 2, "usage"),
         (["export", "nobody"], 3, "not_found"),
         (["search", "x", "--session", "nobody"], 3, "not_found"),
         (["ls", "--cursor", "nonsense"], 2, "usage"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from contextlib import closing
@@ -12,12 +11,12 @@ import click
 
 from ..complete import session_names
 from ..exits import OK, UNEXPECTED
+from ..keys import VARIABLES, key_of
 from ..settings import common_options, settings_of
 
 if TYPE_CHECKING:
     from ..chat.events import ChatModel
 
-KEY_VARIABLE = "OPENAI_API_KEY"
 TIMEOUT_S = 120
 RETRIES = 2
 PAUSE_S = 0.02
@@ -30,7 +29,7 @@ PAUSE_S = 0.02
 @click.option(
     "--api-key-env",
     metavar="VARIABLE",
-    help=f"The environment's variable that holds the key; {KEY_VARIABLE}.",
+    help=f"The environment's variable that holds the key; {VARIABLES['openai']}.",
 )
 @click.option(
     "--timeout", type=click.FloatRange(1), default=TIMEOUT_S, help=f"Seconds; {TIMEOUT_S}."
@@ -95,14 +94,9 @@ def _model_of(
     from ...summarizers.sdk import ClientSettings
     from ..chat.endpoint import EndpointModel
 
-    key = os.environ.get(api_key_env or KEY_VARIABLE) or None
-    if key is None and (api_key_env is not None or base_url is None):
-        name = api_key_env or KEY_VARIABLE
-        raise click.UsageError(f"the environment has no {name}: put the key there", context)
     settings = ClientSettings(
         base_url=base_url,
-        # An endpoint on the user's own machine wants none, and the SDK insists on one.
-        api_key=key or "none",
+        api_key=key_of(context, "openai", base_url, api_key_env),
         timeout_s=timeout,
         max_retries=RETRIES,
     )
