@@ -9,10 +9,11 @@ import msgspec
 
 from ..errors import ContextOverflowError
 from ..model import ToolDefinition, TurnMessage
+from ..rules.prompt import Kind, Piece, render
 from ..rules.tokens import estimate_text
 
 if TYPE_CHECKING:
-    from ..context import LoadedKey
+    from ..context import Block, LoadedKey
 
 
 class ShownContext(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,3 +51,28 @@ class ShownContext(msgspec.Struct, frozen=True, kw_only=True):
 def tokens_of_tools(tools: list[ToolDefinition]) -> int:
     """Estimate what the definitions of tools cost."""
     return estimate_text(msgspec.json.encode(tools).decode()) if tools else 0
+
+
+def prompt_of(blocks: Sequence[Block]) -> str:
+    """Render blocks as a freeze would: what is not frozen yet is counted as it will be."""
+    return render(
+        [
+            Piece(
+                label=block.label,
+                description=block.description,
+                content=block.content,
+                tokens=block.tokens,
+                max_tokens=block.max_tokens,
+                kind=_kind_of(block),
+            )
+            for block in blocks
+        ]
+    ).text
+
+
+def _kind_of(block: Block) -> Kind:
+    if block.searchable:
+        return "searchable"
+    if block.loadable:
+        return "loadable"
+    return "writable" if block.writable else "readonly"
