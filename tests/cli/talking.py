@@ -11,7 +11,7 @@ import subprocess
 import time
 from typing import Any
 
-from endpoint import Endpoint
+from endpoint import Asked, Endpoint
 
 from .command import Command
 
@@ -21,6 +21,13 @@ COLOUR = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 
 def with_model(endpoint: Endpoint) -> list[str]:
     return ["--base-url", endpoint.url, "--model", "small"]
+
+
+def spoken(asked: Asked) -> list[dict[str, Any]]:
+    """Give the messages that a model was sent, without its system prompt."""
+    first, *rest = asked.body["messages"]
+    assert first["role"] == "system"
+    return rest
 
 
 class Talk:

@@ -10,7 +10,7 @@ import pytest
 from endpoint import Drop, Endpoint, Hang, Reply, Stream, completions
 
 from .command import Command
-from .talking import Talk, of_kind, talk, with_model
+from .talking import Talk, of_kind, spoken, talk, with_model
 from .test_chat import said
 
 PIECES = ["The ", "order ", "left."]
@@ -29,7 +29,7 @@ def test_an_answer_streams_in_and_is_stored(empty: Command, endpoint: Endpoint) 
     assert said(empty) == [("user", "Where is it?"), ("assistant", "The order left.")]
     assert answer(empty)["metadata"] == {"answer": "complete", "model": "small"}
     body = endpoint.asked[0].body
-    assert body["messages"] == [{"role": "user", "content": "Where is it?"}]
+    assert spoken(endpoint.asked[0]) == [{"role": "user", "content": "Where is it?"}]
     assert (body["model"], body["stream"]) == ("small", True)
 
 
@@ -37,7 +37,7 @@ def test_the_whole_history_is_sent(empty: Command, endpoint: Endpoint) -> None:
     endpoint.prepare(*(Stream(completions.chunks(f"answer {n}")) for n in range(2)))
     talk(empty, "one", args=with_model(endpoint))
     talk(empty, "two", args=with_model(endpoint))
-    assert [it["content"] for it in endpoint.asked[1].body["messages"]] == [
+    assert [it["content"] for it in spoken(endpoint.asked[1])] == [
         "one",
         "answer 0",
         "two",
@@ -78,7 +78,8 @@ def test_tools_are_called_and_their_results_sent_back(empty: Command, endpoint: 
     *_, asked, result = endpoint.asked[2].body["messages"]
     assert asked["tool_calls"][0]["function"]["arguments"] == '{"query":"parcel"}'
     assert (result["role"], result["tool_call_id"]) == ("tool", "call_1")
-    assert endpoint.asked[0].body["tools"][0]["function"]["name"] == "session_search"
+    tools = [it["function"]["name"] for it in endpoint.asked[0].body["tools"]]
+    assert tools == ["update_context", "search_context", "session_search"]
     assert said(empty)[-1] == ("assistant", "It is about a parcel.")
 
 
@@ -86,10 +87,11 @@ def test_tools_are_called_and_their_results_sent_back(empty: Command, endpoint: 
     ("name", "arguments", "told"),
     [
         ("no_such_tool", "{}", "There is no tool"),
-        ("session_search", "{not json", "must be a JSON object"),
+        ("session_search", "{not json", "not valid JSON"),
         ("session_search", "[]", "must be a JSON object"),
-        ("session_search", '{"query": ""}', "cannot be searched for"),
-        ("session_search", '{"query": "nowhere"}', "Nothing was found."),
+        ("session_search", '{"query": "()"}', "Error: "),
+        ("session_search", '{"query": "NOT hi NOT nowhere NOT search"}', "Error: "),
+        ("update_context", '{"label": "soul", "content": "x"}', "Error: "),
     ],
 )
 def test_a_call_that_is_wrong_is_told_to_the_model(
@@ -125,7 +127,7 @@ def test_thoughts_are_kept_apart_from_the_answer(empty: Command, endpoint: Endpo
     ]
     endpoint.prepare(Stream(chunks), Stream(completions.chunks("ok")))
     talk(empty, "hi", "and?", args=with_model(endpoint))
-    assert endpoint.asked[1].body["messages"][1] == {"role": "assistant", "content": "Yes."}
+    assert spoken(endpoint.asked[1])[1] == {"role": "assistant", "content": "Yes."}
     session = empty.json("ls")["sessions"][0]["id"]
     parts = empty.json("show", session, "--history")["entries"][1]["parts"]
     assert [it["text"] for it in parts] == ["hm, well", "Yes."]
@@ -281,9 +283,9 @@ def test_a_call_whose_result_a_kill_took_does_not_confuse_the_model(
     endpoint.prepare(Stream(completions.chunks("ok")))
     events = talk(empty, "And?", args=["cut", *with_model(endpoint)])
     assert of_kind(events, "entered")[0]["standing"] == "unanswered"
-    roles = [it["role"] for it in endpoint.asked[0].body["messages"]]
+    roles = [it["role"] for it in spoken(endpoint.asked[0])]
     assert roles == ["user", "assistant", "tool", "user"]
-    assert "interrupted" in json.dumps(endpoint.asked[0].body["messages"][2])
+    assert "interrupted" in json.dumps(spoken(endpoint.asked[0])[2])
 
 
 def with_history(sap: Command) -> str:
@@ -307,7 +309,7 @@ def test_compact_puts_the_models_summary_in_place_and_counts_it(
     assert done["summary"] == "All about a parcel."
     assert of_kind(events, "context")[0]["summaries"] == 1
     assert "the colour" in endpoint.asked[0].body["messages"][0]["content"]
-    shown = [it["content"] for it in endpoint.asked[1].body["messages"]]
+    shown = [it["content"] for it in spoken(endpoint.asked[1])]
     assert "All about a parcel." in shown[0]
     assert [it[:10] for it in shown[1:3]] == ["question 4", "answer 4 a"]
     [totals] = of_kind(talk(empty, "/usage", args=["long"]), "usage")[0]["models"]
@@ -342,4 +344,89 @@ def test_a_compaction_that_fails_changes_nothing(
 
 def test_there_may_not_be_enough_to_compact(empty: Command) -> None:
     done = empty.run("chat", input=b"hello\n/compact\n")
-    assert (done.returncode, "not yet enough" in done.stderr) == (1, True)
+    assert (done.returncode, "nothing to cover" in done.stderr) == (1, True)
+
+
+def test_the_model_remembers_in_all_conversations(empty: Command, endpoint: Endpoint) -> None:
+    given = '{"label": "memory", "content": "Likes tea.", "action": "append"}'
+    endpoint.prepare(
+        Stream(completions.call_chunks("update_context", given)),
+        Stream(completions.chunks("Noted.")),
+        Stream(completions.chunks("Tea, I know.")),
+    )
+    talk(empty, "I like tea.", args=["first", *with_model(endpoint)])
+    # The prompt stays as it was, and what changed in it stands at the end.
+    assert endpoint.asked[1].body["messages"][0] == endpoint.asked[0].body["messages"][0]
+    assert "Likes tea." in spoken(endpoint.asked[1])[-1]["content"]
+    talk(empty, "What do I like?", args=["second", *with_model(endpoint)])
+    assert "Likes tea." in endpoint.asked[2].body["messages"][0]["content"]
+    [block] = empty.json("context", "second", "memory")["blocks"]
+    assert (block["agent"], block["origin"], block["by"]) == ("chat", "model", "first")
+
+
+def test_without_tools_the_memory_is_only_read(empty: Command, endpoint: Endpoint) -> None:
+    endpoint.prepare(*(Stream(completions.chunks("ok")) for _ in range(2)))
+    args = [*with_model(endpoint), "--no-tools"]
+    talk(empty, "hi", args=["mine", *args])
+    assert [it["role"] for it in endpoint.asked[0].body["messages"]] == ["user"]
+    empty("context", "mine", "memory", "--agent", "chat", "--set", "Likes tea.")
+    talk(empty, "hi", args=["other", *args])
+    assert "Likes tea." in endpoint.asked[1].body["messages"][0]["content"]
+    assert "tools" not in endpoint.asked[1].body
+
+
+def test_a_full_context_is_summarised_before_the_model_is_asked(
+    empty: Command, endpoint: Endpoint
+) -> None:
+    endpoint.prepare(completions.answer("All about a parcel."), Stream(completions.chunks("ok")))
+    args = [with_history(empty), *with_model(endpoint), "--compact-after", "900"]
+    events = talk(empty, "And?", args=args)
+    notes = [it["text"] for it in of_kind(events, "note")]
+    assert any("a summary of the older part is made" in text for text in notes)
+    assert any("a summary stands for messages 4 to" in text for text in notes)
+    shown = [it["content"] for it in spoken(endpoint.asked[1])]
+    assert any("All about a parcel." in text for text in shown)
+    assert shown[-1] == "And?"
+    assert of_kind(events, "ended")[0]["state"] == "complete"
+
+
+def test_a_summariser_that_fails_is_replaced_by_a_digest(
+    empty: Command, endpoint: Endpoint
+) -> None:
+    refused = Reply({"error": {"message": "who are you"}}, 401)
+    endpoint.prepare(refused, Stream(completions.chunks("ok")))
+    args = [with_history(empty), *with_model(endpoint), "--compact-after", "900"]
+    events = talk(empty, "And?", args=args)
+    assert of_kind(events, "ended")[0]["state"] == "complete"
+    assert of_kind(talk(empty, "/context", args=["long"]), "context")[0]["summaries"] == 1
+
+
+def test_nothing_is_summarised_while_there_is_room(empty: Command, endpoint: Endpoint) -> None:
+    endpoint.prepare(Stream(completions.chunks("ok")))
+    talk(empty, "And?", args=[with_history(empty), *with_model(endpoint)])
+    assert len(endpoint.asked) == 1
+    assert len(spoken(endpoint.asked[0])) == 13
+
+
+def test_a_model_that_cannot_take_it_all_is_asked_again_with_less(
+    empty: Command, endpoint: Endpoint
+) -> None:
+    endpoint.prepare(
+        Reply(completions.OVERFLOW, 400),
+        completions.answer("All about a parcel."),
+        Stream(completions.chunks("ok")),
+    )
+    events = talk(empty, "And?", args=[with_history(empty), *with_model(endpoint)])
+    assert of_kind(events, "ended")[-1]["state"] == "complete"
+    shown = [it["content"] for it in spoken(endpoint.asked[2])]
+    assert "All about a parcel." in shown[0]
+    assert shown[-1] == "And?"
+    assert answer(empty)["parts"][0]["text"] == "ok"
+
+
+def test_a_model_that_cannot_take_even_less_is_told(empty: Command, endpoint: Endpoint) -> None:
+    endpoint.usual = lambda asked: Reply(completions.OVERFLOW, 400)
+    done = empty.run("chat", with_history(empty), *with_model(endpoint), input=b"And?\n")
+    assert (done.returncode, "maximum context length" in done.stderr) == (1, True)
+    # Asked once, for a summary, and once more.
+    assert len(endpoint.asked) == 3

@@ -12,7 +12,7 @@ from endpoint import Asked, Endpoint, Stream, completions
 import sapwood
 
 from .command import Command
-from .talking import Talk, of_kind, talk, with_model
+from .talking import Talk, of_kind, spoken, talk, with_model
 
 KILLS = 24
 WORDS = [f"word{n} " for n in range(60)]
@@ -110,4 +110,4 @@ def test_a_killed_chat_goes_on_where_it_was(empty: Command, endpoint: Endpoint) 
     events = talk(empty, "/again", "/branch", args=with_model(endpoint))
     assert of_kind(events, "entered")[0]["standing"] == "cut_off"
     assert len(of_kind(events, "branches")[0]["branches"]) == 2
-    assert endpoint.asked[1].body["messages"] == [{"role": "user", "content": "Where is it?"}]
+    assert spoken(endpoint.asked[1]) == [{"role": "user", "content": "Where is it?"}]

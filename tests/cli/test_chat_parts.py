@@ -14,9 +14,8 @@ from sapwood.cli.chat.conversation import Conversation, open_conversation
 from sapwood.cli.chat.events import Call, Done, ModelError, Piece, Pieces, Text, Thought
 from sapwood.cli.chat.offline import OfflineModel
 from sapwood.cli.chat.pump import pumped
-from sapwood.cli.chat.wire import wire_messages
 from sapwood.errors import StoreBusyError, StoreCorruptError
-from sapwood.model import FilePart, TextPart, ToolCallPart, ToolResultPart, TurnMessage
+from sapwood.model import ROOT, TextPart, ToolCallPart, ToolDefinition, Turn, TurnMessage
 
 
 class Clock:
@@ -187,23 +186,41 @@ def test_a_reader_that_leaves_ends_the_model() -> None:
     assert closed.wait(60)
 
 
-def asked(*texts: str) -> list[TurnMessage]:
-    return [TurnMessage(role="user", parts=[TextPart(text=text)]) for text in texts]
+SEARCH = ToolDefinition(name="session_search", description="Search.", schema={})
+
+
+def asked(*texts: str, tools: bool = True) -> Turn:
+    messages = [
+        TurnMessage(role="user", parts=[TextPart(text=text)], id=f"m{n}")
+        for n, text in enumerate(texts)
+    ]
+    # What stands at the end and is not stored was said by nobody.
+    news = TurnMessage(role="user", parts=[TextPart(text="A block has changed.")])
+    return Turn(
+        prompt="",
+        messages=[*messages, news] if messages else [],
+        tools=[SEARCH] if tools else [],
+        tokens=0,
+        budget=None,
+        leaf=ROOT,
+    )
 
 
 @pytest.mark.parametrize(
     "text", ["find parcel", "Search for parcel?", "please look for parcel!", "FIND  parcel ."]
 )
-def test_the_stand_in_searches_when_asked_to(conversation: Conversation, text: str) -> None:
-    given = list(OfflineModel().answer(asked(text), conversation.tools()))
+def test_the_stand_in_searches_when_asked_to(text: str) -> None:
+    given = list(OfflineModel().answer(asked(text)))
     [call] = [it for it in given if isinstance(it, Call)]
     assert call.input == {"query": "parcel"}
-    assert not [it for it in OfflineModel().answer(asked(text), []) if isinstance(it, Call)]
+    assert not [
+        it for it in OfflineModel().answer(asked(text, tools=False)) if isinstance(it, Call)
+    ]
 
 
 @pytest.mark.parametrize("text", ["finding things", "I find it good", "search", "", "x" * 5000])
-def test_the_stand_in_answers_anything(conversation: Conversation, text: str) -> None:
-    given = list(OfflineModel().answer(asked(text), conversation.tools()))
+def test_the_stand_in_answers_anything(text: str) -> None:
+    given = list(OfflineModel().answer(asked(text)))
     told = "".join(it.text for it in given if isinstance(it, Text))
     assert told.startswith("[offline stand-in] There is no model here")
     assert len(told) < 400
@@ -211,20 +228,4 @@ def test_the_stand_in_answers_anything(conversation: Conversation, text: str) ->
 
 
 def test_the_stand_in_answers_without_any_message() -> None:
-    assert list(OfflineModel().answer([], []))[-1] == Done()
-
-
-def test_messages_are_written_as_the_protocol_wants_them() -> None:
-    calls = [ToolCallPart(call_id=f"c{n}", name="x", input={"n": n}) for n in range(2)]
-    results = [ToolResultPart(call_id="c0", output="yes"), ToolResultPart(call_id="c1", output=[1])]
-    turn = [
-        TurnMessage(role="system", parts=[TextPart(text="Be brief.")]),
-        TurnMessage(role="user", parts=[FilePart(media_type="image/png", uri="x")]),
-        TurnMessage(role="assistant", parts=[TextPart(text="Let me see."), *calls]),
-        TurnMessage(role="tool", parts=list(results)),
-        TurnMessage(role="narrator", parts=[TextPart(text="Later.")]),
-    ]
-    written = wire_messages(turn)
-    assert [it["role"] for it in written] == ["system", "assistant", "tool", "tool", "user"]
-    assert [it["id"] for it in written[1]["tool_calls"]] == ["c0", "c1"]
-    assert [it["content"] for it in written[2:4]] == ["yes", "[1]"]
+    assert list(OfflineModel().answer(asked()))[-1] == Done()

@@ -7,6 +7,7 @@ from contextlib import closing
 
 import msgspec
 
+from ...compaction import is_context_overflow
 from ...model import ToolResultPart, Usage
 from ..interrupt import held_interrupts
 from .answer import SAVE_EVERY_S, Answer, State
@@ -25,6 +26,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     state: State
     why: str | None = None
     usage: Usage | None = None
+    is_overflow: bool = False
 
 
 class Answering:
@@ -54,30 +56,38 @@ class Answering:
             self._screen.ended(answer.id, outcome.state, outcome.why, outcome.usage)
             if outcome.state is not State.COMPLETE or answer.id is None or not answer.calls:
                 return outcome.state
-            to = self._call(answer, question)
+            to = self._call(answer)
         return State.COMPLETE
 
     def _answer(self, to: str, *, is_last: bool) -> tuple[Answer, Outcome]:
-        conversation = self._conversation
+        """Ask the model; when it says that it cannot take so much, shorten it and ask once more."""
+        answer, outcome = self._ask(to, is_last=is_last)
+        if outcome.is_overflow and answer.id is None and self._conversation.make_room(to):
+            answer, outcome = self._ask(to, is_last=is_last)
+        return answer, outcome
+
+    def _ask(self, to: str, *, is_last: bool) -> tuple[Answer, Outcome]:
         answer = Answer(
-            conversation,
+            self._conversation,
             to,
             model=self._model.name,
             clock_s=self._clock_s,
             on_saved=self._screen.saved,
         )
-        # Without tools, the last round is one that ends in words.
-        tools = [] if is_last or not self._has_tools else conversation.tools()
-        messages = conversation.turn(to)
+        turn = self._conversation.turn(to)
+        if is_last or not self._has_tools:
+            # Without tools, the last round is one that ends in words.
+            turn = msgspec.structs.replace(turn, tools=[])
         outcome = Outcome(state=State.STOPPED)
         try:
-            with closing(pumped(lambda: self._model.answer(messages, tools), TICK_S)) as pieces:
+            with closing(pumped(lambda: self._model.answer(turn), TICK_S)) as pieces:
                 done = self._take(pieces, answer)
             outcome = _outcome_of(done)
         except KeyboardInterrupt:
             outcome = Outcome(state=State.STOPPED)
         except ModelError as error:
-            outcome = Outcome(state=State.FAILED, why=str(error))
+            is_overflow = is_context_overflow(error)
+            outcome = Outcome(state=State.FAILED, why=str(error), is_overflow=is_overflow)
         finally:
             # Also when nobody reads the output any more.
             answer.end(outcome.state, outcome.why)
@@ -103,11 +113,11 @@ class Answering:
         with held_interrupts():
             self._conversation.add_usage(msgspec.structs.replace(outcome.usage, **own))
 
-    def _call(self, answer: Answer, question: str) -> str:
+    def _call(self, answer: Answer) -> str:
         assert answer.id is not None
-        results, asking = [], (question, answer.id)
+        results = []
         for call in answer.calls:
-            output = self._conversation.call_tool(call.name, call.input, without=asking)
+            output = self._conversation.call_tool(call.name, call.input)
             self._screen.result(call.name, output)
             results.append(ToolResultPart(call_id=call.call_id, output=output))
         with held_interrupts():

@@ -36,7 +36,7 @@ def run_command(chat: Chat, line: str) -> None:
 
 
 def _new(chat: Chat, title: str) -> None:
-    chat.enter(new_conversation(chat.sessions, title or None), is_new=True)
+    chat.enter(new_conversation(chat.sessions, title or None, chat.compacting), is_new=True)
 
 
 def _branch(chat: Chat, number: str) -> None:
@@ -74,7 +74,7 @@ def _context(chat: Chat, rest: str) -> None:
 
 
 def _compact(chat: Chat, focus: str) -> None:
-    overlay = chat.conversation.compact(focus or None, chat.model.summarize)
+    overlay = chat.conversation.compact(focus or None)
     looking.show_compacted(chat.screen, overlay)
 
 
@@ -100,7 +100,7 @@ COMMANDS = {
     "new": Command("[TITLE]", "Begin another conversation.", _new),
     "branch": Command("[N]", "List the branches, or go on from the end of one.", _branch),
     "undo": Command("", "Go back to before your last message; it stays in the tree.", _undo),
-    "redo": Command("", "Go forward again.", _redo),
+    "redo": Command("", "Go forward again, once for each /undo.", _redo),
     "again": Command("", "Let your last message be answered again, on a branch.", _again),
     "tree": Command("", "Draw the conversation with its branches.", _tree),
     "context": Command("", "Tell what the model is shown, and how much of it.", _context),

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
-from ...compaction.function import Summarize
-from ...compaction.repair import repair_turn, turn_messages
 from ...errors import UsageError
 from ...model import (
     ROOT,
@@ -17,39 +15,48 @@ from ...model import (
     Message,
     Overlay,
     Part,
-    Root,
     SessionRecord,
     Summary,
-    ToolDefinition,
     ToolResultPart,
-    TurnMessage,
+    Turn,
     Usage,
     UsageTotal,
 )
 from ...session import Session, SessionManager
 from ..text import clean, shorten
-from .compacting import compact
-from .tools import SEARCH, call_tool
+from .compacting import Compacting
 
 TAG = "chat"
 TITLE_WIDTH = 60
+BY_DIGEST = Compacting()
+
+
+class BlockReport(msgspec.Struct, frozen=True, kw_only=True):
+    """A block of the system prompt, in figures."""
+
+    label: str
+    tokens: int
+    max_tokens: int | None
 
 
 class ContextReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What the model is shown, in figures."""
+    """What the model is shown, in figures; `tokens` are those of the prompt and the tools, too."""
 
     messages: int
     summaries: int
     tokens: int
     budget: int | None
+    blocks: list[BlockReport]
 
 
 class Conversation:
     """One session, as the chat uses it."""
 
-    def __init__(self, sessions: SessionManager, session: Session) -> None:
+    def __init__(self, sessions: SessionManager, session: Session, compacting: Compacting) -> None:
         self.sessions = sessions
+        # It writes, and never begins a compaction: not in the middle of an answer.
         self._session = session
+        self._compacting = compacting
 
     @property
     def id(self) -> str:
@@ -82,17 +89,25 @@ class Conversation:
         """Store what tools answered, after the calls."""
         return self._session.append("tool", list(results), parent=to)
 
-    def turn(self, leaf: str) -> list[TurnMessage]:
-        """Give what the model is to be shown to answer a message."""
-        return repair_turn(turn_messages(self._session.history(leaf).entries))
+    def turn(self, leaf: str) -> Turn:
+        """Give what the model is to be shown to answer a message; compact it first if it is full.
 
-    def tools(self) -> list[ToolDefinition]:
-        """Give the tools that the model may call."""
-        return [SEARCH]
+        A branch that the conversation does not go on from is only read.
+        """
+        session = self._compacting.watch(self._again())
+        return session.prepare(leaf=None if self.record().tip == leaf else leaf)
 
-    def call_tool(self, name: str, given: Any, *, without: Collection[str]) -> str:
-        """Call a tool for the model; what asked for it is not among what it finds."""
-        return call_tool(self._session, name, given, without=without)
+    def make_room(self, leaf: str) -> bool:
+        """Shorten what the model is shown, since it cannot take it; tell whether that went well."""
+        return self._compacting.make_room(self._again(), leaf)
+
+    def call_tool(self, name: str, given: Any) -> str:
+        """Call a tool for the model; what is wrong is told in the answer."""
+        return self._session.call_tool(name, given)
+
+    def _again(self) -> Session:
+        """Give another handle of the session, which can be set up otherwise."""
+        return self.sessions.get(self.id)
 
     # looking
 
@@ -113,27 +128,32 @@ class Conversation:
 
     def context(self) -> ContextReport:
         """Tell how full the model's context is."""
-        record, history = self.record(), self._session.history()
+        session = self._again()
+        history = session.history()
         return ContextReport(
             messages=len(history.messages),
             summaries=sum(isinstance(entry, Summary) for entry in history.entries),
-            tokens=history.context_tokens,
-            budget=record.budget,
+            tokens=session.context_tokens(),
+            budget=self.record().budget,
+            blocks=[
+                BlockReport(label=it.label, tokens=it.tokens, max_tokens=it.max_tokens)
+                for it in session.context_blocks()
+            ],
         )
 
     def add_usage(self, usage: Usage) -> None:
         """Count what a model call cost."""
-        self.sessions.store.add_usage(self.sessions.owner, self.id, usage)
+        self._session.add_usage(usage)
 
     def usage(self) -> list[UsageTotal]:
         """Give what the session's model calls cost, by model."""
-        return self.sessions.store.total_usage(self.sessions.owner, self.id)
+        return self._session.usage()
 
-    def compact(self, focus: str | None, summarize: Summarize | None) -> Overlay:
+    def compact(self, focus: str | None) -> Overlay:
         """Show a summary in place of all but the last messages."""
-        done = compact(self._session, focus, summarize)
-        if done.usage is not None:
-            self.add_usage(done.usage)
+        done = self._compacting.compact(self._again(), focus)
+        if done.overlay is None:
+            raise UsageError(f"nothing was compacted: {done.reason}")
         return done.overlay
 
     # moving
@@ -147,32 +167,17 @@ class Conversation:
         return self._session.checkout(leaf)
 
     def undo(self) -> SessionRecord:
-        """Go back to before the last thing that the user said."""
-        above: str | Root = ROOT
-        place: str | Root | None = None
-        for message in self._session.history(overlays=False).messages:
-            if message.role == "user":
-                place = above
-            above = message.id
-        if place is None:
-            raise UsageError("there is nothing to undo")
-        return self._session.checkout(place)
+        """Go back to before the last turn."""
+        return self._session.undo()
 
     def redo(self) -> SessionRecord:
-        """Go on to the end of the newest turn that follows here."""
-        here: Message | None = None
-        place: str | Root = self._session.tip()
-        while following := self._session.children(place):
-            newest = max(following, key=lambda it: it.created_us)
-            if here is not None and newest.role == "user":
-                break
-            here, place = newest, newest.id
-        if here is None:
-            raise UsageError("there is nothing to redo")
-        return self._session.checkout(here)
+        """Go forward again, once for each undo."""
+        return self._session.redo()
 
 
-def open_conversation(sessions: SessionManager, id: str | None) -> tuple[Conversation, bool]:
+def open_conversation(
+    sessions: SessionManager, id: str | None, compacting: Compacting = BY_DIGEST
+) -> tuple[Conversation, bool]:
     """Give a session by its id, or the last chat; tell whether it had to be created."""
     if id is None:
         page = sessions.list_sessions(tags=[TAG], limit=1)
@@ -180,12 +185,14 @@ def open_conversation(sessions: SessionManager, id: str | None) -> tuple[Convers
     else:
         found = sessions.find(id)
     if found is not None:
-        return Conversation(sessions, found), False
+        return Conversation(sessions, found, compacting), False
     if id is None:
-        return new_conversation(sessions, None), True
-    return Conversation(sessions, sessions.session(id, tags=[TAG])), True
+        return new_conversation(sessions, None, compacting), True
+    return Conversation(sessions, sessions.session(id, tags=[TAG]), compacting), True
 
 
-def new_conversation(sessions: SessionManager, title: str | None) -> Conversation:
+def new_conversation(
+    sessions: SessionManager, title: str | None, compacting: Compacting
+) -> Conversation:
     """Begin a session of its own."""
-    return Conversation(sessions, sessions.create(title=title or None, tags=[TAG]))
+    return Conversation(sessions, sessions.create(title=title or None, tags=[TAG]), compacting)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
 from ...compaction.function import Summarize
-from ...model import ToolDefinition, TurnMessage, Usage
+from ...formats import turn_to_openai_chat
+from ...model import Turn, Usage
 from ...summarizers import OpenAISummarizer
 from ...summarizers.completion import usage_of_completion
 from ...summarizers.plain import pick, text_at
 from ...summarizers.sdk import ClientSettings, client_of, load_sdk
 from .events import Call, Done, Piece, Pieces, Text, Thought
-from .wire import wire_messages, wire_tools
 
 _CUT_OFF = {"length": "the limit on its length", "content_filter": "the endpoint's filter"}
 _THOUGHTS = ("reasoning_content", "reasoning")
@@ -34,13 +34,12 @@ class EndpointModel:
         )
         self.label = f"{model} at {self._client.base_url}"
 
-    def answer(self, messages: Sequence[TurnMessage], tools: Sequence[ToolDefinition]) -> Pieces:
+    def answer(self, turn: Turn) -> Pieces:
         """Stream an answer; tool calls come whole, at its end."""
-        request: dict[str, Any] = {"model": self.name, "messages": wire_messages(messages)}
-        if tools:
-            request["tools"] = wire_tools(tools)
+        # What a model thought is not told to it again.
+        request = turn_to_openai_chat(turn, reasoning="omit")
         stream = self._client.chat.completions.create(
-            **request, stream=True, stream_options={"include_usage": True}
+            model=self.name, **request, stream=True, stream_options={"include_usage": True}
         )
         with stream:
             yield from _Reading(self.name).pieces(stream)

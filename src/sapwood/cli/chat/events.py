@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from typing import Any, Protocol
 
 import msgspec
 
 from ...compaction.function import Summarize
-from ...model import ToolDefinition, TurnMessage, Usage
+from ...model import Turn, Usage
 
 
 class Text(msgspec.Struct, frozen=True):
@@ -56,7 +56,7 @@ class ChatModel(Protocol):
     label: str
     summarize: Summarize | None
 
-    def answer(self, messages: Sequence[TurnMessage], tools: Sequence[ToolDefinition]) -> Pieces:
+    def answer(self, turn: Turn) -> Pieces:
         """Answer the last of the messages; the last piece is `Done`."""
 
     def close(self) -> None:

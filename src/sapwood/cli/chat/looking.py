@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ...model import Hits, Leaf, Message, Overlay, Root, UsageTotal
+from ...model import CompactEvent, Hits, Leaf, Message, Overlay, Root, UsageTotal
 from ..commands.search import hit_json, marked
 from ..describe import brief, local, overlay_json
 from ..drawing import show_tree, tree_json
 from ..output import Output
 from ..text import clean, shorten
 from ..view import Page, look
-from .conversation import ContextReport, Conversation
+from .conversation import BlockReport, ContextReport, Conversation
 from .screen import Screen
 
 RECENT = 4
@@ -55,16 +55,35 @@ def show_context(screen: Screen, report: ContextReport) -> None:
     lines = [
         f"{report.tokens}{budget} tokens shown",
         f"{report.messages} messages and {report.summaries} summaries",
+        *(_block_line(it) for it in report.blocks),
     ]
-    screen.show("context", msgspec.structs.asdict(report), lines)
+    screen.show("context", msgspec.to_builtins(report), lines)
+
+
+def _block_line(block: BlockReport) -> str:
+    limit = "" if block.max_tokens is None else f" of {block.max_tokens}"
+    return f"{clean(block.label)}: {block.tokens}{limit} tokens"
+
+
+def tell_compaction(screen: Screen, event: CompactEvent) -> None:
+    """Tell of a compaction that nobody asked for."""
+    if event.phase == "started":
+        screen.note("there is much to be shown to the model: a summary of the older part is made")
+    elif event.phase == "done" and event.overlay is not None:
+        screen.note(_compacted(event.overlay))
+    else:
+        screen.note(f"no summary was made: {clean(event.reason)}")
 
 
 def show_compacted(screen: Screen, overlay: Overlay) -> None:
     """Tell what a summary stands for now."""
+    screen.show("compacted", overlay_json(overlay), [_compacted(overlay)])
+
+
+def _compacted(overlay: Overlay) -> str:
     span = f"messages {overlay.first.depth} to {overlay.last.depth}"
     saved = f"{overlay.covered_tokens} tokens became {overlay.tokens}"
-    lines = [f"a summary stands for {span}: {saved}; nothing was deleted"]
-    screen.show("compacted", overlay_json(overlay), lines)
+    return f"a summary stands for {span}: {saved}; nothing was deleted"
 
 
 def show_hits(screen: Screen, found: Hits) -> None:

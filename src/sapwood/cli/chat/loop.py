@@ -11,6 +11,7 @@ from ..interrupt import held_interrupts
 from .answer import State, state_of
 from .answering import Answering
 from .commands import run_command
+from .compacting import Compacting
 from .conversation import Conversation
 from .events import ChatModel
 from .lines import Line, Lines
@@ -28,10 +29,12 @@ class Chat:
         screen: Screen,
         lines: Lines,
         *,
+        compacting: Compacting,
         has_tools: bool,
         clock_s: Callable[[], float],
     ) -> None:
         self.sessions = sessions
+        self.compacting = compacting
         self.screen = screen
         self.conversation: Conversation
         self.is_over = False

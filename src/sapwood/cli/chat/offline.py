@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 
 from ...compaction.function import Summarize
-from ...model import ToolDefinition, ToolResultPart, TurnMessage
+from ...model import ToolResultPart, Turn, TurnMessage
 from .events import Call, Done, Pieces, Text
 
 MARK = "[offline stand-in]"
@@ -28,15 +28,17 @@ class OfflineModel:
     def __init__(self, pause_s: float = 0.0) -> None:
         self._pause_s = pause_s
 
-    def answer(self, messages: Sequence[TurnMessage], tools: Sequence[ToolDefinition]) -> Pieces:
+    def answer(self, turn: Turn) -> Pieces:
         """Answer word by word; a request to find something calls the tool for it."""
+        # What is not stored, as a summary or news of a block, is not what somebody said.
+        messages = [message for message in turn.messages if message.id is not None]
         last = messages[-1] if messages else TurnMessage(role="user", parts=[])
         found = [part for part in last.parts if isinstance(part, ToolResultPart)]
         wanted = _LOOK_FOR.fullmatch(last.text)
-        can_search = any(tool.name == SEARCH for tool in tools)
+        can_search = any(tool.name == SEARCH for tool in turn.tools)
         if wanted and not found and can_search:
             call_id = f"call-{len(messages)}"
-            yield from self._words(f"{MARK} I look for it in this conversation.")
+            yield from self._words(f"{MARK} I look for it in your conversations.")
             yield Call(call_id=call_id, name=SEARCH, input={"query": wanted[1]})
         else:
             yield from self._words(_from_results(found) if found else _about(messages, last))
@@ -65,5 +67,5 @@ def _about(messages: Sequence[TurnMessage], last: TurnMessage) -> str:
     return (
         f"{MARK} There is no model here, so nobody understood this. Your message number "
         f"{questions} has {len(words)} word{'' if len(words) == 1 else 's'}: “{said}”. "
-        "Write “find” and a word, and I search this conversation."
+        "Write “find” and a word, and I search your conversations."
     )

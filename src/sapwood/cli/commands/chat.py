@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 TIMEOUT_S = 120
 RETRIES = 2
 PAUSE_S = 0.02
+AFTER = 50_000
 
 
 @click.command("chat")
@@ -34,7 +35,15 @@ PAUSE_S = 0.02
 @click.option(
     "--timeout", type=click.FloatRange(1), default=TIMEOUT_S, help=f"Seconds; {TIMEOUT_S}."
 )
-@click.option("--tools/--no-tools", default=True, help="Let the model search the conversation.")
+@click.option(
+    "--tools/--no-tools", default=True, help="Let the model search conversations and remember."
+)
+@click.option(
+    "--compact-after",
+    type=click.IntRange(1),
+    metavar="TOKENS",
+    help=f"Summarise the older part when so much is shown; {AFTER}, or by the session's budget.",
+)
 @common_options
 @click.pass_context
 def command(
@@ -45,6 +54,7 @@ def command(
     api_key_env: str | None,
     timeout: float,
     tools: bool,
+    compact_after: int | None,
 ) -> int:
     """Talk with a model in the terminal; every word is kept.
 
@@ -58,8 +68,11 @@ def command(
       sapwood chat --base-url http://localhost:11434/v1 --model qwen3
     """
     from ...rules.ids import check_name
+    from ..chat.compacting import Compacting
     from ..chat.conversation import open_conversation
+    from ..chat.furnishing import furnish
     from ..chat.lines import Lines
+    from ..chat.looking import tell_compaction
     from ..chat.loop import Chat
     from ..chat.screen import JsonScreen, TextScreen
 
@@ -70,8 +83,22 @@ def command(
     screen = JsonScreen() if settings.json else TextScreen()
     lines = Lines(has_prompt=not settings.json)
     with closing(answerer), settings.open(create=True) as sessions:
-        chat = Chat(sessions, answerer, screen, lines, has_tools=tools, clock_s=time.monotonic)
-        conversation, is_new = open_conversation(sessions, session)
+        furnish(sessions, has_tools=tools)
+        compacting = Compacting(
+            summarize=answerer.summarize,
+            after=compact_after,
+            tell=lambda event: tell_compaction(screen, event),
+        )
+        chat = Chat(
+            sessions,
+            answerer,
+            screen,
+            lines,
+            compacting=compacting,
+            has_tools=tools,
+            clock_s=time.monotonic,
+        )
+        conversation, is_new = open_conversation(sessions, session, compacting)
         screen.note(answerer.label)
         chat.enter(conversation, is_new=is_new)
         chat.run()
