@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import signal
+from contextlib import closing
 from pathlib import Path
 
+import apsw
 import pytest
 from endpoint import Endpoint
 
@@ -12,7 +15,7 @@ import sapwood
 from sapwood.cli.chat.commands import COMMANDS
 
 from .command import Command
-from .talking import of_kind, talk, with_model
+from .talking import Talk, of_kind, talk, with_model
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -270,3 +273,19 @@ def test_every_command_is_documented() -> None:
     section = page.partition("\n## chat\n")[2].partition("\n## ")[0]
     for name, command in COMMANDS.items():
         assert f"| `/{name} {command.wants}".rstrip() + "` |" in section
+
+
+def test_an_interrupt_while_a_pipe_is_read_ends_the_chat(empty: Command) -> None:
+    talking = Talk(empty)
+    talking.until("recent")
+    talking.process.send_signal(signal.SIGINT)
+    assert talking.rest() == []
+    assert talking.end() == 130
+
+
+def test_a_store_that_is_damaged_ends_the_chat(sap: Command, folder: Path) -> None:
+    first = of_kind(talk(sap, "one", "two", "three", args=["mine"]), "asked")[0]["id"]
+    with closing(apsw.Connection(str(folder / "agent.db"))) as raw:
+        raw.execute("UPDATE message SET body = x'7b' WHERE id = ?", [first])
+    code, told = sap.fails("chat", "mine", input=b"four\nfive\n")
+    assert (code, told.count("sapwood: ")) == (6, 1)

@@ -31,6 +31,7 @@ def test_an_answer_streams_in_and_is_stored(empty: Command, endpoint: Endpoint) 
     body = endpoint.asked[0].body
     assert spoken(endpoint.asked[0]) == [{"role": "user", "content": "Where is it?"}]
     assert (body["model"], body["stream"]) == ("small", True)
+    assert body["stream_options"] == {"include_usage": True}
 
 
 def test_the_whole_history_is_sent(empty: Command, endpoint: Endpoint) -> None:
@@ -116,6 +117,14 @@ def test_a_model_that_only_calls_tools_is_asked_for_words_at_last(
     talk(empty, "hi", args=with_model(endpoint))
     assert len(endpoint.asked) == 6
     assert said(empty)[-1] == ("assistant", "Enough.")
+
+
+def test_a_call_that_was_cut_off_is_not_carried_out(empty: Command, endpoint: Endpoint) -> None:
+    *chunks, _, _ = completions.call_chunks("session_search", '{"query": "par')
+    endpoint.prepare(Stream([*chunks, completions.chunk({}, finish="length")]))
+    events = talk(empty, "hi", args=with_model(endpoint))
+    assert (of_kind(events, "result"), len(endpoint.asked)) == ([], 1)
+    assert of_kind(events, "ended")[0]["state"] == "cut_off"
 
 
 def test_thoughts_are_kept_apart_from_the_answer(empty: Command, endpoint: Endpoint) -> None:

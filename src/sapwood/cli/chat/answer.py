@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -51,7 +52,7 @@ class Answer:
         self.calls: list[ToolCallPart] = []
         self.id: str | None = None
         self._is_saved = True
-        self._saved_at_s = 0.0
+        self._saved_at_s = -math.inf
 
     def add(self, piece: Text | Thought | Call) -> None:
         """Take a piece, and store what there is when it is time to."""
@@ -67,7 +68,7 @@ class Answer:
 
     def tick(self) -> None:
         """Store what there is, when it is time to and something came since."""
-        is_time = self.id is None or self._clock_s() - self._saved_at_s >= SAVE_EVERY_S
+        is_time = self._clock_s() - self._saved_at_s >= SAVE_EVERY_S
         if self._is_saved or not is_time:
             return
         try:
