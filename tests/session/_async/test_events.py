@@ -160,3 +160,14 @@ async def test_a_store_that_fails_afterwards_does_not_leave_a_compaction_open(
         # A lease that could not be given back ends by itself; here, it is taken away.
         await sessions.store.delete_document("ada", "compaction", session="chat")
     assert len((await chat.history(overlays=False)).entries) == 6
+
+
+async def test_one_that_is_refused_for_anothers_sake_is_told(
+    sessions: AsyncSessionManager, heard: Heard
+) -> None:
+    sessions.on_event(heard.events.append)
+    chat = await sessions.session("chat")
+    await chat.append_all([("user", "a long story " * 50)] * 6)
+    await sessions.store.put_document("ada", "compaction", b"{}", session="chat", expires_in_s=60)
+    outcome = await chat.on_compaction(answering("short")).compact()
+    assert (outcome.status, heard.phases()) == ("refused", ["refused"])

@@ -156,3 +156,14 @@ def test_a_store_that_fails_afterwards_does_not_leave_a_compaction_open(
         # A lease that could not be given back ends by itself; here, it is taken away.
         sessions.store.delete_document("ada", "compaction", session="chat")
     assert len((chat.history(overlays=False)).entries) == 6
+
+
+def test_one_that_is_refused_for_anothers_sake_is_told(
+    sessions: SessionManager, heard: Heard
+) -> None:
+    sessions.on_event(heard.events.append)
+    chat = sessions.session("chat")
+    chat.append_all([("user", "a long story " * 50)] * 6)
+    sessions.store.put_document("ada", "compaction", b"{}", session="chat", expires_in_s=60)
+    outcome = chat.on_compaction(answering("short")).compact()
+    assert (outcome.status, heard.phases()) == ("refused", ["refused"])
