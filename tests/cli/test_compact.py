@@ -108,6 +108,9 @@ def test_a_preview_for_a_model_shows_its_prompt_and_asks_nobody(
     assert "Question 7" in found["prompt"]
     assert "parcel seven" in found["prompt"]
     assert endpoint.asked == []
+    # No key is needed, either.
+    plain = ["--model", "small", "--preview", *focus]
+    assert talked.json("compact", "long", *TIGHT, *plain)["prompt"] == found["prompt"]
     # Without a model, a strategy is enough to see its prompt.
     args = ["--preview", "--strategy", "summarize", *focus]
     assert talked.json("compact", "long", *TIGHT, *args)["prompt"] == found["prompt"]

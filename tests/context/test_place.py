@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sapwood.context.place import Named, named_by, place_of
@@ -12,12 +12,14 @@ agents = st.none() | names
 
 
 @given(agents, names)
+@example("a/b%2F", "c%25/d")
 def test_a_blocks_key_names_its_agent_and_label(agent: str | None, label: str) -> None:
     place = place_of("owner" if agent is None else "agent", None, agent)
     assert named_by(place.block(label)) == Named(agent, label)
 
 
 @given(agents, names, names)
+@example(None, "a/b%2F", "c%25/d")
 def test_an_entrys_key_names_its_label_and_key(agent: str | None, label: str, key: str) -> None:
     place = place_of("owner" if agent is None else "agent", None, agent)
     assert named_by(place.entries(label) + key) == Named(agent, label, key)
