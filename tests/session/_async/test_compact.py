@@ -352,6 +352,16 @@ async def test_the_summarisers_own_call_is_counted(chat: AsyncSession) -> None:
     assert (total.model, total.input_tokens, total.output_tokens) == ("small", 900, 12)
 
 
+async def test_an_endpoint_that_uses_its_ids_again_costs_no_summary(chat: AsyncSession) -> None:
+    await fill(chat, 8)
+    await chat.add_usage(Usage(id="s1", model="small", input_tokens=7))
+    usage = Usage(id="s1", model="small", input_tokens=900)
+    chat.on_compaction(tight(lambda prompt: SummaryAnswer(text="short", usage=usage)))
+    assert (await chat.compact()).status == "done"
+    [total] = await chat.usage()
+    assert total.input_tokens == 7
+
+
 async def test_a_function_of_ones_own_decides(chat: AsyncSession) -> None:
     messages = await fill(chat, 6)
 

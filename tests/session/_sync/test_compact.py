@@ -352,6 +352,16 @@ def test_the_summarisers_own_call_is_counted(chat: Session) -> None:
     assert (total.model, total.input_tokens, total.output_tokens) == ("small", 900, 12)
 
 
+def test_an_endpoint_that_uses_its_ids_again_costs_no_summary(chat: Session) -> None:
+    fill(chat, 8)
+    chat.add_usage(Usage(id="s1", model="small", input_tokens=7))
+    usage = Usage(id="s1", model="small", input_tokens=900)
+    chat.on_compaction(tight(lambda prompt: SummaryAnswer(text="short", usage=usage)))
+    assert (chat.compact()).status == "done"
+    [total] = chat.usage()
+    assert total.input_tokens == 7
+
+
 def test_a_function_of_ones_own_decides(chat: Session) -> None:
     messages = fill(chat, 6)
 

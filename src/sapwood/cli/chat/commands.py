@@ -36,7 +36,7 @@ def run_command(chat: Chat, line: str) -> None:
 
 
 def _new(chat: Chat, title: str) -> None:
-    chat.enter(new_conversation(chat.sessions, title or None, chat.compacting), is_new=True)
+    chat.enter(new_conversation(chat.sessions, title or None, chat.furnishing), is_new=True)
 
 
 def _branch(chat: Chat, number: str) -> None:

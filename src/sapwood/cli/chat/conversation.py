@@ -24,11 +24,10 @@ from ...model import (
 )
 from ...session import Session, SessionManager
 from ..text import clean, shorten
-from .compacting import Compacting
+from .furnishing import TAG, Furnishing
 
-TAG = "chat"
 TITLE_WIDTH = 60
-BY_DIGEST = Compacting()
+BY_DIGEST = Furnishing()
 
 
 class BlockReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,11 +51,12 @@ class ContextReport(msgspec.Struct, frozen=True, kw_only=True):
 class Conversation:
     """One session, as the chat uses it."""
 
-    def __init__(self, sessions: SessionManager, session: Session, compacting: Compacting) -> None:
+    def __init__(self, sessions: SessionManager, session: Session, furnishing: Furnishing) -> None:
         self.sessions = sessions
+        self._furnishing = furnishing
+        self._compacting = furnishing.compacting
         # It writes, and never begins a compaction: not in the middle of an answer.
-        self._session = session
-        self._compacting = compacting
+        self._session = furnishing.furnish(session)
 
     @property
     def id(self) -> str:
@@ -107,7 +107,7 @@ class Conversation:
 
     def _again(self) -> Session:
         """Give another handle of the session, which can be set up otherwise."""
-        return self.sessions.get(self.id)
+        return self._furnishing.furnish(self.sessions.get(self.id))
 
     # looking
 
@@ -176,7 +176,7 @@ class Conversation:
 
 
 def open_conversation(
-    sessions: SessionManager, id: str | None, compacting: Compacting = BY_DIGEST
+    sessions: SessionManager, id: str | None, furnishing: Furnishing = BY_DIGEST
 ) -> tuple[Conversation, bool]:
     """Give a session by its id, or the last chat; tell whether it had to be created."""
     if id is None:
@@ -185,14 +185,14 @@ def open_conversation(
     else:
         found = sessions.find(id)
     if found is not None:
-        return Conversation(sessions, found, compacting), False
+        return Conversation(sessions, found, furnishing), False
     if id is None:
-        return new_conversation(sessions, None, compacting), True
-    return Conversation(sessions, sessions.session(id, tags=[TAG]), compacting), True
+        return new_conversation(sessions, None, furnishing), True
+    return Conversation(sessions, sessions.session(id, tags=[TAG]), furnishing), True
 
 
 def new_conversation(
-    sessions: SessionManager, title: str | None, compacting: Compacting
+    sessions: SessionManager, title: str | None, furnishing: Furnishing
 ) -> Conversation:
     """Begin a session of its own."""
-    return Conversation(sessions, sessions.create(title=title or None, tags=[TAG]), compacting)
+    return Conversation(sessions, sessions.create(title=title or None, tags=[TAG]), furnishing)

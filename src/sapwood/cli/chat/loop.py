@@ -11,9 +11,9 @@ from ..interrupt import held_interrupts
 from .answer import State, state_of
 from .answering import Answering
 from .commands import run_command
-from .compacting import Compacting
 from .conversation import Conversation
 from .events import ChatModel
+from .furnishing import Furnishing
 from .lines import Line, Lines
 from .looking import RECENT
 from .screen import Screen, Standing
@@ -29,19 +29,17 @@ class Chat:
         screen: Screen,
         lines: Lines,
         *,
-        compacting: Compacting,
-        has_tools: bool,
+        furnishing: Furnishing,
         clock_s: Callable[[], float],
     ) -> None:
         self.sessions = sessions
-        self.compacting = compacting
+        self.furnishing = furnishing
         self.screen = screen
         self.conversation: Conversation
         self.is_over = False
         self.failures = 0
         self.model = model
         self._lines = lines
-        self._has_tools = has_tools
         self._clock_s = clock_s
 
     def enter(self, conversation: Conversation, *, is_new: bool) -> None:
@@ -93,7 +91,7 @@ class Chat:
             self.conversation,
             self.model,
             self.screen,
-            has_tools=self._has_tools,
+            has_tools=self.furnishing.has_tools,
             clock_s=self._clock_s,
         )
         state = answering.run(question)

@@ -70,7 +70,7 @@ def command(
     from ...rules.ids import check_name
     from ..chat.compacting import Compacting
     from ..chat.conversation import open_conversation
-    from ..chat.furnishing import furnish
+    from ..chat.furnishing import Furnishing
     from ..chat.lines import Lines
     from ..chat.looking import tell_compaction
     from ..chat.loop import Chat
@@ -83,22 +83,21 @@ def command(
     screen = JsonScreen() if settings.json else TextScreen()
     lines = Lines(has_prompt=not settings.json)
     with closing(answerer), settings.open(create=True) as sessions:
-        furnish(sessions, has_tools=tools)
         compacting = Compacting(
             summarize=answerer.summarize,
             after=compact_after,
             tell=lambda event: tell_compaction(screen, event),
         )
+        furnishing = Furnishing(compacting=compacting, has_tools=tools)
         chat = Chat(
             sessions,
             answerer,
             screen,
             lines,
-            compacting=compacting,
-            has_tools=tools,
+            furnishing=furnishing,
             clock_s=time.monotonic,
         )
-        conversation, is_new = open_conversation(sessions, session, compacting)
+        conversation, is_new = open_conversation(sessions, session, furnishing)
         screen.note(answerer.label)
         chat.enter(conversation, is_new=is_new)
         chat.run()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -18,6 +19,7 @@ from ...model import (
     Read,
     Summary,
     TextPart,
+    Usage,
 )
 from ...rules import breaker
 from ...rules.tokens import count_tokens, estimate_text
@@ -30,6 +32,8 @@ from .watching import AsyncWatching
 # Loaded when a session is compacted: others do not pay for it.
 if TYPE_CHECKING:
     from ...compaction import CompactDraft, CompactRequest
+
+logger = logging.getLogger(__name__)
 
 LEASE_S = 600.0
 """How long a compaction by a function without a time limit may take."""
@@ -106,7 +110,7 @@ class AsyncCompactor(AsyncWatching):
         if draft is None:
             raise _Refused("there is nothing to cover, or the summary is empty")
         if draft.usage is not None:
-            await self._store.add_usage(self._owner, self._id, draft.usage)
+            await self._count(draft.usage)
         pinned = set(await self._pins().whole())
         saved = _hidden_in(history, draft, pinned) - self._tokens_of(draft.summary)
         if saved <= 0:
@@ -127,6 +131,13 @@ class AsyncCompactor(AsyncWatching):
         except ConflictError as error:
             raise _Refused(f"the history was changed meanwhile: {error}") from error
         return _Made(overlay, saved)
+
+    async def _count(self, usage: Usage) -> None:
+        try:
+            await self._store.add_usage(self._owner, self._id, usage)
+        except ConflictError:
+            # Some endpoints use their ids again; that must not cost the summary.
+            logger.warning("the summary's usage %r is counted already", usage.id, exc_info=True)
 
     async def _draft(self, function: CompactWith, request: CompactRequest) -> CompactDraft | None:
         from ...compaction._async.running import draft_compaction

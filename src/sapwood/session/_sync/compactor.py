@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -20,6 +21,7 @@ from ...model import (
     Read,
     Summary,
     TextPart,
+    Usage,
 )
 from ...rules import breaker
 from ...rules.tokens import count_tokens, estimate_text
@@ -32,6 +34,8 @@ from .watching import Watching
 # Loaded when a session is compacted: others do not pay for it.
 if TYPE_CHECKING:
     from ...compaction import CompactDraft, CompactRequest
+
+logger = logging.getLogger(__name__)
 
 LEASE_S = 600.0
 """How long a compaction by a function without a time limit may take."""
@@ -108,7 +112,7 @@ class Compactor(Watching):
         if draft is None:
             raise _Refused("there is nothing to cover, or the summary is empty")
         if draft.usage is not None:
-            self._store.add_usage(self._owner, self._id, draft.usage)
+            self._count(draft.usage)
         pinned = set(self._pins().whole())
         saved = _hidden_in(history, draft, pinned) - self._tokens_of(draft.summary)
         if saved <= 0:
@@ -129,6 +133,13 @@ class Compactor(Watching):
         except ConflictError as error:
             raise _Refused(f"the history was changed meanwhile: {error}") from error
         return _Made(overlay, saved)
+
+    def _count(self, usage: Usage) -> None:
+        try:
+            self._store.add_usage(self._owner, self._id, usage)
+        except ConflictError:
+            # Some endpoints use their ids again; that must not cost the summary.
+            logger.warning("the summary's usage %r is counted already", usage.id, exc_info=True)
 
     def _draft(self, function: CompactWith, request: CompactRequest) -> CompactDraft | None:
         from ...compaction._sync.running import draft_compaction
