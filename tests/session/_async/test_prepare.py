@@ -130,6 +130,9 @@ async def test_changes_of_blocks_do_not_drive_the_last_step_out(
     assert turn.messages[-1].text == turn.updates
     with pytest.raises(ContextOverflowError):
         await chat.prepare(budget=100)
+    # Whatever room there is, it is counted.
+    for budget in range(turn.tokens, 3_000, 40):
+        assert (await chat.prepare(budget=budget)).tokens <= budget
 
 
 async def test_without_a_cached_prompt_every_turn_has_the_blocks_as_they_are(

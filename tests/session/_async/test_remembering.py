@@ -215,3 +215,11 @@ async def test_two_that_create_the_same_session_at_once_share_it(
     chat = AsyncSession.create(store, owner="ada").for_session("shared")
     await chat.append("user", "hello")
     assert [m.text for m in (await chat.history()).messages] == ["hello"]
+
+
+async def test_an_overlay_taken_back_ends_what_was_reported(chat: AsyncSession) -> None:
+    messages = await chat.append_all([("user", LONG)] * 4)
+    overlay = await chat.add_overlay(messages[0], messages[1], "short")
+    await chat.add_usage(Usage(id="c", message=messages[-1].id, input_tokens=9_000))
+    await chat.undo_overlay(overlay)
+    assert await chat.context_tokens() == (await chat.record()).context_tokens

@@ -217,3 +217,11 @@ def test_two_that_create_the_same_session_at_once_share_it(
     chat = Session.create(store, owner="ada").for_session("shared")
     chat.append("user", "hello")
     assert [m.text for m in (chat.history()).messages] == ["hello"]
+
+
+def test_an_overlay_taken_back_ends_what_was_reported(chat: Session) -> None:
+    messages = chat.append_all([("user", LONG)] * 4)
+    overlay = chat.add_overlay(messages[0], messages[1], "short")
+    chat.add_usage(Usage(id="c", message=messages[-1].id, input_tokens=9_000))
+    chat.undo_overlay(overlay)
+    assert chat.context_tokens() == (chat.record()).context_tokens
