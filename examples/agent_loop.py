@@ -9,7 +9,6 @@ a scripted stand-in answers. The conversation is in agent.db.
 import sys
 from typing import Any
 
-import msgspec
 from standin import MODEL, connect
 
 import sapwood
@@ -24,12 +23,13 @@ MULTIPLY = ToolDefinition(name="multiply", description="Multiply, as in '6 * 7'.
 
 def answer(chat: Session, client: Any, question: str) -> str:
     def call(turn: Turn) -> Any:
-        turn = msgspec.structs.replace(turn, tools=[*turn.tools, MULTIPLY])
         return client.chat.completions.create(model=MODEL, **turn_to_openai_chat(turn))
 
     chat.append("user", question)
     while True:
-        reply = chat.call_model(call)  # when it is too long: compacts, and tries once more
+        reply = chat.call_model(
+            call, tools=[MULTIPLY]
+        )  # when it is too long: compacts, and tries once more
         [new] = from_openai_chat(reply.choices[0].message)
         said = chat.append(new)
         tokens = {"input_tokens": reply.usage.prompt_tokens}

@@ -9,6 +9,7 @@ import msgspec
 
 from ..errors import ContextOverflowError
 from ..model import ToolDefinition, TurnMessage
+from ..rules import check
 from ..rules.prompt import Kind, Piece, render
 from ..rules.tokens import estimate_text
 
@@ -28,6 +29,12 @@ class ShownContext(msgspec.Struct, frozen=True, kw_only=True):
     def tokens(self) -> int:
         """What prompt and tools cost."""
         return estimate_text(self.prompt) + tokens_of_tools(self.tools)
+
+    def with_tools(self, tools: Sequence[ToolDefinition]) -> ShownContext:
+        """Add the caller's own tools after those of the blocks."""
+        for index, tool in enumerate(tools):
+            check.instance(tool, ToolDefinition, f"tools[{index}]")
+        return msgspec.structs.replace(self, tools=[*self.tools, *tools]) if tools else self
 
     def room_in(self, budget: int, updates: int) -> int:
         """Give how much of a budget is left for the messages; so much the updates cost."""

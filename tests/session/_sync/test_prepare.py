@@ -16,7 +16,7 @@ from sapwood import (
 )
 from sapwood.compaction import create_compact_function
 from sapwood.errors import ContextOverflowError, UsageError
-from sapwood.model import Turn
+from sapwood.model import ToolDefinition, Turn
 
 LONG = "a long story about the harbour " * 20
 
@@ -80,6 +80,19 @@ def test_the_turn_stays_within_the_budget_and_says_what_is_missing(
     assert shown | set(turn.left_out) == {message.id for message in [*messages, last]}
     assert (chat.prepare(budget=100_000)).left_out == []
     assert (chat.history(overlays=False)).entries == [*messages, last]
+
+
+def test_tools_of_ones_own_are_given_along_and_counted(chat: Session) -> None:
+    tool = ToolDefinition(name="sail", description="Go to sea. " * 50, schema={"type": "object"})
+    chat.append("user", "go")
+    plain, more = chat.prepare(), chat.prepare(tools=[tool])
+    assert (plain.tools, more.tools) == ([], [tool])
+    assert more.tokens > plain.tokens + 100
+    with pytest.raises(ContextOverflowError, match="tools alone"):
+        chat.prepare(tools=[tool], budget=50)
+    with pytest.raises(UsageError, match=r"tools\[0\]"):
+        chat.prepare(tools=[{"name": "sail"}])  # type: ignore[list-item]
+    assert chat.call_model(lambda turn: turn.tools, tools=[tool]) == [tool]
 
 
 def test_what_cannot_fit_is_a_clear_error(sessions: SessionManager) -> None:

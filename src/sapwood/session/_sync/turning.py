@@ -4,12 +4,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...calling import Call
 from ...errors import CompactionError, ContextOverflowError
-from ...model import History, TextPart, Turn, TurnMessage
+from ...model import History, TextPart, ToolDefinition, Turn, TurnMessage
 from ...rules import check
 from ...rules.tokens import MAX_TOKENS
 from ..costs import Costs, pinned_in
@@ -21,13 +21,20 @@ from .compacting import Compacting
 class Turning(Compacting):
     """The part of a session that prepares what a model is given."""
 
-    def prepare(self, *, leaf: Place | None = None, budget: int | None = None) -> Turn:
+    def prepare(
+        self,
+        *,
+        leaf: Place | None = None,
+        budget: int | None = None,
+        tools: Sequence[ToolDefinition] = (),
+    ) -> Turn:
         """Give prompt, messages and tools for the next call of a model.
 
         When the context is full it is compacted first, as after an append. What is still over the
         `budget`, which is the session's own unless given, is shortened or left out of the turn, and
         the turn says what; nothing stored is changed. Whatever the tree looks like, the messages
-        are valid for a model: no result without its call, no call without a result.
+        are valid for a model: no result without its call, no call without a result. Your own
+        `tools` are counted, and given along with those of the blocks.
         `ContextOverflowError` when even the last message does not fit.
         """
         from ...compaction import repair_turn, turn_messages
@@ -36,7 +43,7 @@ class Turning(Compacting):
         record = self.record()
         if leaf is None and self._settings.compacts_by_itself:
             self._compact_by_itself()
-        shown = self._shown_context()
+        shown = (self._shown_context()).with_tools(tools)
         history = self.history(leaf)
         turned = turn_messages(history.entries)
         messages = repair_turn(shown.elided(turned))
@@ -64,6 +71,7 @@ class Turning(Compacting):
         call: Callable[[Turn], Any],
         *,
         budget: int | None = None,
+        tools: Sequence[ToolDefinition] = (),
         is_overflow: Callable[[BaseException], bool] | None = None,
     ) -> Any:
         """Prepare a turn and call a model with it; give what the call gives.
@@ -75,14 +83,14 @@ class Turning(Compacting):
         from ...compaction import is_context_overflow
 
         is_overflow = is_overflow or is_context_overflow
-        turn = self.prepare(budget=budget)
+        turn = self.prepare(budget=budget, tools=tools)
         try:
             return Call.within(None, call, turn)
         except Exception as error:
             if not is_overflow(error):
                 raise
             self._make_room(error)
-        turn = self.prepare(budget=budget)
+        turn = self.prepare(budget=budget, tools=tools)
         try:
             return Call.within(None, call, turn)
         except Exception as error:
