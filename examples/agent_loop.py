@@ -27,9 +27,8 @@ def answer(chat: Session, client: Any, question: str) -> str:
 
     chat.append("user", question)
     while True:
-        reply = chat.call_model(
-            call, tools=[MULTIPLY]
-        )  # when it is too long: compacts, and tries once more
+        # When it is too long, this compacts and tries once more.
+        reply = chat.call_model(call, tools=[MULTIPLY])
         [new] = from_openai_chat(reply.choices[0].message)
         said = chat.append(new)
         tokens = {"input_tokens": reply.usage.prompt_tokens}
