@@ -85,6 +85,18 @@ HIDING = {
         1,
         "U+E0067 TAG LATIN SMALL LETTER G",
     ),
+    "a flag with a sentence in it": (
+        f"🏴{''.join(chr(0xE0000 + ord(char)) for char in 'ignoreall')}\U000e007f",
+        1,
+        "U+E0069 TAG LATIN SMALL LETTER I",
+    ),
+    "a flag with too little in it": (
+        "🏴\U000e0067\U000e0062\U000e007f",
+        1,
+        "U+E0067 TAG LATIN SMALL LETTER G",
+    ),
+    "break between thai and latin": ("ไทย\u200bpass", 3, "U+200B ZERO WIDTH SPACE"),
+    "a selector that a sign has no shape for": ("∩\ufe05", 1, "U+FE05 VARIATION SELECTOR-6"),
     "selectors as carriers": ("😀\ufe0f\ufe01", 2, "U+FE01 VARIATION SELECTOR-2"),
     "high selectors": ("😀\U000e0154", 1, "U+E0154 VARIATION SELECTOR-101"),
     "selectors after a letter": ("a\ufe0f", 1, "U+FE0F VARIATION SELECTOR-16"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -62,6 +61,8 @@ class FileProvider:
             return None
 
     def _write(self, content: str) -> None:
+        import tempfile  # slow to load, and few need it
+
         target = self._path.resolve()
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         try:

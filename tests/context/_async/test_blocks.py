@@ -418,6 +418,9 @@ async def test_a_change_is_told(make: Make, store: AsyncStore) -> None:
     await context.load("notes", "t")
     await context.unload("notes", "t")
     await context.unload("notes", "t")
+    await context.load("notes", "t")
+    await context.unload_all()
+    await context.unload_all()
     await context.remove("memory")
     await context.add(MEMORY)
     assert told == [
@@ -425,8 +428,7 @@ async def test_a_change_is_told(make: Make, store: AsyncStore) -> None:
         ("memory", "append"),
         ("memory", "undo"),
         ("notes", "entry"),
-        ("notes", "load"),
-        ("notes", "unload"),
+        *[("notes", "load"), ("notes", "unload")] * 2,
         ("memory", "remove"),
         ("memory", "add"),
     ]
@@ -455,6 +457,7 @@ async def test_a_session_is_created_by_the_first_write(make: Make, store: AsyncS
     with pytest.raises(SapwoodError):
         await context.load("memory", "x")
     assert not await context.unload("memory", "x")
+    assert await context.unload_all() == 0
     assert created == []
     await context.append("memory", "a")
     assert created == [1]

@@ -246,6 +246,7 @@ async def test_what_is_loaded_is_remembered(context: AsyncContext, make: Make) -
     assert not await again.unload("skills", "b")
     assert await context.loaded() == [("notes", "a")]
     assert await context.unload_all() == 1
+    assert await context.unload_all() == 0
     assert await context.loaded() == []
 
 

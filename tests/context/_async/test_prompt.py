@@ -229,6 +229,14 @@ async def test_a_provider_that_fails_later_keeps_what_was_frozen(make: Make) -> 
     assert "as it is" in await context.refresh()
 
 
+async def test_what_was_empty_stays_empty_when_it_cannot_be_read(make: Make) -> None:
+    source = Source(None)
+    context = make(BlockConfig("data", provider=source))
+    assert await context.freeze() == ""
+    source.fails = True
+    assert await context.refresh() == ""
+
+
 async def test_what_was_frozen_of_another_configuration_is_not_kept(make: Make) -> None:
     await make(BlockConfig("data", provider=Source("secret"))).freeze()
     source = Source("b")
@@ -296,6 +304,8 @@ async def test_updates_tell_of_an_emptied_and_of_a_removed_block(make: Make) -> 
 async def test_updates_tell_of_an_added_block(make: Make) -> None:
     context = make(SOUL)
     await context.freeze()
+    await context.add(MEMORY)
+    assert await context.updates() == ""
     await context.add(BlockConfig("data", provider=Source("new text")))
     assert "DATA [readonly]\nnew text" in await context.updates()
 

@@ -171,11 +171,13 @@ async def test_the_limit_is_told_and_nothing_is_written(
 
 
 async def test_an_entry_is_written_by_its_title(
-    tools: AsyncContextTools, context: AsyncContext
+    tools: AsyncContextTools, store: AsyncStore
 ) -> None:
     call = {"label": "notes", "content": "Boil.", "title": "Green tea", "description": "How"}
     assert await tools.call("update_context", call) == "Written to 'notes' as 'green-tea'."
     assert await tools.call("load_context", {"label": "notes", "key": "green-tea"}) == "Boil."
+    [entry] = await AsyncStoreEntries(store, "ada", "notes").entries()
+    assert (entry.origin, entry.by) == ("model", "chat")
     append = {**call, "action": "append"}
     assert (await tools.call("update_context", append)).startswith("Error: An entry is written")
 

@@ -418,6 +418,9 @@ def test_a_change_is_told(make: Make, store: Store) -> None:
     context.load("notes", "t")
     context.unload("notes", "t")
     context.unload("notes", "t")
+    context.load("notes", "t")
+    context.unload_all()
+    context.unload_all()
     context.remove("memory")
     context.add(MEMORY)
     assert told == [
@@ -425,8 +428,7 @@ def test_a_change_is_told(make: Make, store: Store) -> None:
         ("memory", "append"),
         ("memory", "undo"),
         ("notes", "entry"),
-        ("notes", "load"),
-        ("notes", "unload"),
+        *[("notes", "load"), ("notes", "unload")] * 2,
         ("memory", "remove"),
         ("memory", "add"),
     ]
@@ -455,6 +457,7 @@ def test_a_session_is_created_by_the_first_write(make: Make, store: Store) -> No
     with pytest.raises(SapwoodError):
         context.load("memory", "x")
     assert not context.unload("memory", "x")
+    assert context.unload_all() == 0
     assert created == []
     context.append("memory", "a")
     assert created == [1]

@@ -248,6 +248,7 @@ def test_what_is_loaded_is_remembered(context: Context, make: Make) -> None:
     assert not again.unload("skills", "b")
     assert context.loaded() == [("notes", "a")]
     assert context.unload_all() == 1
+    assert context.unload_all() == 0
     assert context.loaded() == []
 
 

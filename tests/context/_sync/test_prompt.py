@@ -227,6 +227,14 @@ def test_a_provider_that_fails_later_keeps_what_was_frozen(make: Make) -> None:
     assert "as it is" in context.refresh()
 
 
+def test_what_was_empty_stays_empty_when_it_cannot_be_read(make: Make) -> None:
+    source = Source(None)
+    context = make(BlockConfig("data", provider=source))
+    assert context.freeze() == ""
+    source.fails = True
+    assert context.refresh() == ""
+
+
 def test_what_was_frozen_of_another_configuration_is_not_kept(make: Make) -> None:
     make(BlockConfig("data", provider=Source("secret"))).freeze()
     source = Source("b")
@@ -294,6 +302,8 @@ def test_updates_tell_of_an_emptied_and_of_a_removed_block(make: Make) -> None:
 def test_updates_tell_of_an_added_block(make: Make) -> None:
     context = make(SOUL)
     context.freeze()
+    context.add(MEMORY)
+    assert context.updates() == ""
     context.add(BlockConfig("data", provider=Source("new text")))
     assert "DATA [readonly]\nnew text" in context.updates()
 

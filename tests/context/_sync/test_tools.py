@@ -168,10 +168,12 @@ def test_the_limit_is_told_and_nothing_is_written(tools: ContextTools, context: 
     assert (context.block("memory")).content == ""
 
 
-def test_an_entry_is_written_by_its_title(tools: ContextTools, context: Context) -> None:
+def test_an_entry_is_written_by_its_title(tools: ContextTools, store: Store) -> None:
     call = {"label": "notes", "content": "Boil.", "title": "Green tea", "description": "How"}
     assert tools.call("update_context", call) == "Written to 'notes' as 'green-tea'."
     assert tools.call("load_context", {"label": "notes", "key": "green-tea"}) == "Boil."
+    [entry] = StoreEntries(store, "ada", "notes").entries()
+    assert (entry.origin, entry.by) == ("model", "chat")
     append = {**call, "action": "append"}
     assert (tools.call("update_context", append)).startswith("Error: An entry is written")
 

@@ -52,9 +52,11 @@ class AsyncLoaded:
 
     async def unload_all(self) -> int:
         """Forget all that is loaded; tell how much it was."""
-        before = len(await self.keys())
-        await self._change(lambda keys: [])
-        return before
+        held, _ = await self._find(missing_ok=self._blocks.may_be_missing)
+        if await self._change(lambda keys: []):
+            for key in held:
+                await self._blocks.changed(key.label, "unload")
+        return len(held)
 
     async def _change(self, edit: Callable[[list[LoadedKey]], list[LoadedKey]]) -> bool:
         blocks = self._blocks

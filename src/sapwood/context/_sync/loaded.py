@@ -54,9 +54,11 @@ class Loaded:
 
     def unload_all(self) -> int:
         """Forget all that is loaded; tell how much it was."""
-        before = len(self.keys())
-        self._change(lambda keys: [])
-        return before
+        held, _ = self._find(missing_ok=self._blocks.may_be_missing)
+        if self._change(lambda keys: []):
+            for key in held:
+                self._blocks.changed(key.label, "unload")
+        return len(held)
 
     def _change(self, edit: Callable[[list[LoadedKey]], list[LoadedKey]]) -> bool:
         blocks = self._blocks

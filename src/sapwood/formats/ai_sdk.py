@@ -1,0 +1,93 @@
+"""The AI SDK's UI messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ..model import NewMessage, OtherPart, Part, ToolCallPart, ToolResultPart
+from . import ai_sdk_parts as ui
+from .given import id_of, objects_at, text_at, values_of
+from .rest import NAMES, Json, difference, rest_of, restore
+from .said import Place, Said, callers, said
+
+_ROLES = {"assistant": "assistant", "system": "system", "developer": "system", "tool": "assistant"}
+
+
+def from_ai_sdk(value: Any) -> list[NewMessage]:
+    """Read a UI message, or a list of them; `UsageError` says where one is wrong.
+
+    A message's id is the client's, and its metadata, when that is an object, the message's.
+    """
+    return [_read(message, path) for message, path in values_of(value, "message", "messages")]
+
+
+def to_ai_sdk(messages: Iterable[Said]) -> list[Json]:
+    """Write UI messages; those that came from this format are written as they came.
+
+    The result of a tool stands in the part of its call, so that a message with results only is
+    not shown by itself.
+    """
+    listed = said(messages)
+    answers = _answers(listed)
+    written = [_write(row, message, answers) for row, message in enumerate(listed)]
+    return [message for message in written if message is not None]
+
+
+class _Answers(NamedTuple):
+    """The result of each call, by the call's place, and the places of these results."""
+
+    results: dict[Place, ToolResultPart]
+    places: set[Place]
+
+
+def _answers(messages: list[Said]) -> _Answers:
+    answers = _Answers({}, set())
+    for (row, column), call in callers([message.parts for message in messages]).items():
+        part = messages[row].parts[column]
+        if call not in answers.results and isinstance(part, ToolResultPart):
+            answers.results[call] = part
+            answers.places.add((row, column))
+    return answers
+
+
+def _read(message: Json, path: str) -> NewMessage:
+    role = text_at(message, "role", path)
+    parts: list[Part] = []
+    for value, where in objects_at(message, "parts", path):
+        parts += ui.read_part(value, where)
+    given = message.get("metadata")
+    metadata = given if isinstance(given, dict) and not given.keys() & set(NAMES) else {}
+    rest: Json = {"other": True} if any(_is_strange(part) for part in parts) else {}
+    new = NewMessage(
+        role=role, parts=parts, metadata={**metadata, ui.NAME: rest}, id=id_of(message)
+    )
+    rest |= difference(_write(0, new, _answers([new])) or {}, message)
+    return new if rest else msgspec.structs.replace(new, metadata=metadata)
+
+
+def _is_strange(part: Part) -> bool:
+    return isinstance(part, OtherPart) and not ui.is_own(part.value)
+
+
+def _write(row: int, message: Said, answers: _Answers) -> Json | None:
+    rest = rest_of(message.metadata, ui.NAME)
+    parts = list(_parts(row, message, answers, "other" in rest))
+    if not parts and message.parts:
+        return None
+    made: Json = {} if message.id is None else {"id": message.id}
+    made |= {"role": _ROLES.get(message.role, "user"), "parts": parts}
+    metadata = {key: value for key, value in message.metadata.items() if key not in NAMES}
+    return restore({**made, "metadata": metadata} if metadata else made, rest)
+
+
+def _parts(row: int, message: Said, answers: _Answers, native: bool) -> Iterator[Json]:
+    for column, part in enumerate(message.parts):
+        if isinstance(part, ToolCallPart):
+            yield ui.write_tool(part, answers.results.get((row, column)))
+        elif not isinstance(part, ToolResultPart):
+            yield ui.write_part(part, native)
+        elif (row, column) not in answers.places:
+            yield ui.write_orphan(part)

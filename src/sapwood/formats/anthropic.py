@@ -1,0 +1,94 @@
+"""Anthropic's messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ..model import NewMessage, OtherPart, Part, TextPart
+from . import anthropic_parts as blocks
+from .blocks import Block, Manner, Piece, blocks_of
+from .fit import fit_anthropic
+from .given import id_of, objects_at, text_at, values_of, wrong
+from .rest import Json, difference, restore
+from .said import Said, said
+from .spoken import Reasoning
+
+MANNER = Manner(blocks.NAME, users_hold_results=True, stays=blocks.stays_with_call)
+
+_ROLES = {"developer": "system", "system": "system", "assistant": "assistant"}
+
+
+def from_anthropic(value: Any) -> list[NewMessage]:
+    """Read a message, or a list of them; `UsageError` says where one is wrong."""
+    return [_read(message, path) for message, path in values_of(value, "message", "messages")]
+
+
+def to_anthropic(
+    messages: Iterable[Said], *, wire: bool = False, reasoning: Reasoning = "text"
+) -> list[Json]:
+    """Write messages; those that came from this format are written as they came.
+
+    Tool results stand in the user's message after the one with their calls. `wire` also keeps the
+    rules of the API: user and assistant in turn, results first, role and content only, no system
+    messages, no blank text. `reasoning` says what becomes of reasoning of other vendors.
+    """
+    written: list[Json] = []
+    is_results = False
+    for block in blocks_of(said(messages), MANNER):
+        if block.role == "tool" and is_results:
+            written[-1]["content"] += _contents(block, "user", reasoning)
+            continue
+        written += _write_block(block, reasoning)
+        is_results = block.role == "tool"
+    return fit_anthropic(written) if wire else written
+
+
+def _read(message: Json, path: str) -> NewMessage:
+    role = text_at(message, "role", path)
+    parts = list(_parts(message, role, path))
+    rest: Json = {}
+    if any(isinstance(part, OtherPart) for part in parts):
+        rest["other"] = True
+    block = Block(role, [Piece(part, True) for part in parts], rest)
+    made = _write(block, "text")
+    if isinstance(message["content"], list) and not isinstance(made["content"], list):
+        rest["list"] = True
+        made = _write(block, "text")
+    rest |= difference(made, message)
+    metadata = {blocks.NAME: rest} if rest else {}
+    return NewMessage(role=role, parts=parts, metadata=metadata, id=id_of(message))
+
+
+def _parts(message: Json, role: str, path: str) -> Iterator[Part]:
+    content = message.get("content")
+    if isinstance(content, str):
+        yield TextPart(text=content)
+        return
+    if not isinstance(content, list):
+        raise wrong(content, f"{path}.content", "a string or a list")
+    found = list(objects_at(message, "content", path))
+    served = blocks.served_ids(block for block, _ in found)
+    for block, where in found:
+        yield blocks.read_block(block, role, served, where)
+
+
+def _write_block(block: Block, reasoning: Reasoning) -> Iterator[Json]:
+    made = _write(block, reasoning)
+    # What only its own vendor can read has no words here; what says nothing by itself stays.
+    is_unsayable = not made["content"] and block.pieces and not block.rest
+    if not is_unsayable or any(isinstance(part, TextPart) for part in block.parts):
+        yield restore(made, block.rest)
+
+
+def _write(block: Block, reasoning: Reasoning) -> Json:
+    role = _ROLES.get(block.role, "user")
+    contents = _contents(block, role, reasoning)
+    if "list" not in block.rest and len(contents) == 1 and contents[0].keys() == {"type", "text"}:
+        return {"role": role, "content": contents[0]["text"]}
+    return {"role": role, "content": contents if contents or "list" in block.rest else ""}
+
+
+def _contents(block: Block, role: str, reasoning: Reasoning) -> list[Json]:
+    written = [blocks.write_block(part, role, native, reasoning) for part, native in block.pieces]
+    return [block for block in written if block is not None]

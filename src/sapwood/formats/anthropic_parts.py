@@ -1,0 +1,170 @@
+"""The content blocks of Anthropic's messages, each read and written by its type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..model import FilePart, OtherPart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
+from . import files
+from .arguments import as_object
+from .given import mapping_at, text_at
+from .outputs import anthropic_file, pieces_of
+from .rest import AnyTyped, Json, keep, kind_of, part_rest, restore, with_rest
+from .spoken import Reasoning, spoken
+
+NAME = "anthropic"
+
+_SERVER_CALLS = ("server_tool_use", "mcp_tool_use")
+
+
+def stays_with_call(part: Part) -> bool:
+    """Tell whether a result is that of a tool at the vendor: the assistant's message holds it."""
+    return isinstance(part, ToolResultPart) and kind_of(part, NAME) is not None
+
+
+def served_ids(blocks: Iterable[Json]) -> set[str]:
+    """Give the ids of the calls of tools at the vendor that have their result in the same message.
+
+    The others are going on, or went on in another message: they are carried as they are.
+    """
+    called: set[Any] = set()
+    served: set[str] = set()
+    for block in blocks:
+        id = block.get("tool_use_id")
+        if block.get("type") in _SERVER_CALLS and isinstance(block.get("id"), str):
+            called.add(block["id"])
+        elif _is_served(block.get("type")) and isinstance(id, str) and id in called:
+            served.add(id)
+            called.remove(id)
+    return served
+
+
+def _is_served(kind: Any) -> bool:
+    return isinstance(kind, str) and kind.endswith("_tool_result")
+
+
+def read_block(block: Json, role: str, served: set[str], path: str) -> Part:
+    """Read a content block."""
+    kind = text_at(block, "type", path)
+    match kind:
+        case "text":
+            return _kept(TextPart(text=text_at(block, "text", path)), role, kind, block)
+        case "thinking":
+            return _kept(ReasoningPart(text=text_at(block, kind, path)), role, kind, block)
+        case "redacted_thinking":
+            return _kept(ReasoningPart(text=""), role, kind, block)
+        case "image" | "document":
+            file = anthropic_file(kind, mapping_at(block, "source", path))
+            return OtherPart(value=block) if file is None else _read_file(file, role, kind, block)
+        case "tool_use":
+            return _read_call(kind, block, role, path)
+        case "tool_result":
+            return _read_result(kind, block, role, path)
+        case "server_tool_use" | "mcp_tool_use" if block.get("id") in served:
+            return _read_call(kind, block, role, path)
+        case _ if _is_served(kind) and block.get("tool_use_id") in served:
+            return _read_result(kind, block, role, path)
+        case _:
+            return OtherPart(value=block)
+
+
+def _read_file(file: FilePart, role: str, kind: str, block: Json) -> Part:
+    return _kept(files.named(file, block.get("title")), role, kind, block)
+
+
+def _read_call(kind: str, block: Json, role: str, path: str) -> Part:
+    id, name = text_at(block, "id", path), text_at(block, "name", path)
+    part = ToolCallPart(call_id=id, name=name, input=mapping_at(block, "input", path))
+    return _kept(part, role, kind, block)
+
+
+def _read_result(kind: str, block: Json, role: str, path: str) -> Part:
+    content = block.get("content")
+    is_failure = isinstance(content, dict) and str(content.get("type", "")).endswith("_error")
+    part = ToolResultPart(
+        call_id=text_at(block, "tool_use_id", path),
+        output=content,
+        is_error=block.get("is_error") is True or is_failure,
+    )
+    if isinstance(content, (list, dict)):
+        part = with_rest(part, NAME, {"verbatim": True})
+    return _kept(part, role, kind, block)
+
+
+def _kept(part: AnyTyped, role: str, kind: str, block: Json) -> AnyTyped:
+    if kind != default_kind(part, role):
+        part = with_rest(part, NAME, {"type": kind})
+    return keep(part, NAME, block, lambda it: _write(it, kind))
+
+
+def default_kind(part: Part, role: str) -> str | None:
+    """Give the type by which a part is written in a message of a role, None when by none."""
+    match part:
+        case TextPart():
+            return "text"
+        case ToolCallPart():
+            return "tool_use"
+        case ToolResultPart():
+            return "tool_result"
+        case FilePart() if role == "user":
+            return _file_kind(part)
+        case _:
+            return None
+
+
+def _file_kind(part: FilePart) -> str | None:
+    is_there = files.is_on_the_web(part) or files.id_at("anthropic", part) is not None
+    if files.is_image(part):
+        return "image" if is_there or files.is_inline_image(part) else None
+    if part.media_type == files.PDF:
+        return "document" if is_there or files.is_inline(part) else None
+    has_text = files.text_of(part) is not None
+    return "document" if has_text or files.id_at("anthropic", part) is not None else None
+
+
+def write_block(part: Part, role: str, native: bool, reasoning: Reasoning) -> Json | None:
+    """Write a content block; None when there is nothing to say."""
+    if native and isinstance(part, OtherPart):
+        return part.to_json()
+    kind = kind_of(part, NAME) or default_kind(part, role)
+    if kind is not None:
+        return restore(_write(part, kind), part_rest(part, NAME))
+    text = spoken(part, reasoning)
+    return {"type": "text", "text": text} if text else None
+
+
+def _write(part: Part, kind: str) -> Json:
+    match part:
+        case TextPart(text=text) | ReasoningPart(text=text):
+            return {"type": kind, **({} if kind == "redacted_thinking" else {kind: text})}
+        case ToolCallPart(call_id=id, name=name, input=input):
+            return {"type": kind, "id": id, "name": name, "input": as_object(input)}
+        case ToolResultPart():
+            return _write_result(part, kind)
+        case FilePart():
+            title = {} if part.name is None or kind == "image" else {"title": part.name}
+            return {"type": kind, "source": _write_source(part), **title}
+        case _:
+            return {}
+
+
+def _write_source(part: FilePart) -> Json:
+    id, data, text = files.id_at("anthropic", part), files.encoded(part), files.text_of(part)
+    if id is not None:
+        return {"type": "file", "file_id": id}
+    if text is not None:
+        return {"type": "text", "media_type": "text/plain", "data": text}
+    if data is not None:
+        return {"type": "base64", "media_type": part.media_type, "data": data}
+    return {"type": "url", "url": part.uri or ""}
+
+
+def _write_result(part: ToolResultPart, kind: str) -> Json:
+    block: Json = {"type": kind, "tool_use_id": part.call_id}
+    if "verbatim" in part_rest(part, NAME) or isinstance(part.output, str):
+        block["content"] = part.output
+    elif pieces := pieces_of(part.output):
+        block["content"] = [write_block(piece, "user", False, "text") for piece in pieces]
+    is_ours = kind in ("tool_result", "mcp_tool_result")
+    return {**block, "is_error": True} if part.is_error and is_ours else block

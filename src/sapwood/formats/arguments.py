@@ -1,0 +1,48 @@
+"""Arguments of a tool call that a format has as a string, which need not be JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from ..errors import UsageError
+from ..model import ToolCallPart
+from ..rules.codec import encode_json
+from .rest import part_rest, same, with_rest
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder().decode
+
+
+def parse(raw: str) -> Any:
+    """Read arguments: an empty string is no arguments, and what is not JSON stays a string."""
+    if not raw.strip():
+        return {}
+    try:
+        value = _decode(raw)
+        encode_json(value, "arguments")
+    except (msgspec.MsgspecError, UsageError, ValueError, RecursionError):
+        return raw
+    return value
+
+
+def call_of(call_id: str, name: str, raw: str, format: str) -> ToolCallPart:
+    """Make a call; the arguments as they were written are kept where they could be otherwise."""
+    part = ToolCallPart(call_id=call_id, name=name, input=parse(raw))
+    return part if written(part, format) == raw else with_rest(part, format, {"raw": raw})
+
+
+def written(part: ToolCallPart, format: str) -> str:
+    """Write the arguments of a call: as they were, unless they were changed since."""
+    raw = part_rest(part, format).get("raw")
+    if isinstance(raw, str) and same(parse(raw), part.input):
+        return raw
+    return "{}" if part.input is None else _encode(part.input).decode()
+
+
+def as_object(value: Any) -> dict[str, Any]:
+    """Give the input of a call to a format that takes objects only."""
+    if isinstance(value, dict):
+        return value
+    return {} if value is None else {"value": value}

@@ -1,0 +1,100 @@
+"""What clients hand in: plain JSON or objects of their SDKs, checked, with the place of a fault."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ..errors import UsageError
+from ..rules.codec import encode_json
+from ..rules.ids import check_name
+from .rest import Json
+
+
+def values_of(given: Any, one: str, many: str) -> Iterator[tuple[Json, str]]:
+    """Give each value with its place: `message` for one alone, `messages[3]` in a list."""
+    if isinstance(given, Sequence) and not isinstance(given, (str, bytes, bytearray)):
+        for index, value in enumerate(given):
+            yield _value(value, f"{many}[{index}]"), f"{many}[{index}]"
+    else:
+        yield _value(given, one), one
+
+
+def _value(given: Any, path: str) -> Json:
+    try:
+        value = _plain(given)
+    except RecursionError:
+        raise UsageError(f"{path} is nested too deeply", path=path) from None
+    encode_json(value, path)  # refuses, with the place, what could not be stored
+    return mapping(value, path)
+
+
+def _plain(value: Any) -> Any:
+    """Make plain JSON of mappings, sequences and the models of the vendors' SDKs."""
+    if isinstance(value, (str, int, float)) or value is None:
+        return value
+    if isinstance(value, Mapping):
+        return {key: _plain(child) for key, child in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(child) for child in value]
+    dump = getattr(value, "model_dump", None)
+    # What the vendor did not send is not made up.
+    return dump(mode="json", by_alias=True, exclude_unset=True) if callable(dump) else value
+
+
+def wrong(value: Any, path: str, wanted: str) -> UsageError:
+    """Say that a value is not what it must be."""
+    return UsageError(f"{path} is {_what(value)}: it must be {wanted}", path=path)
+
+
+def _what(value: Any) -> str:
+    if value is None:
+        return "missing or null"
+    return repr(value) if isinstance(value, str) and len(value) < 60 else f"a {_name(value)}"
+
+
+def _name(value: Any) -> str:
+    names = {dict: "JSON object", list: "list", str: "string", bool: "boolean"}
+    return names.get(type(value), type(value).__name__)
+
+
+def mapping(value: Any, path: str) -> Json:
+    """Check that a value is an object."""
+    if not isinstance(value, dict):
+        raise wrong(value, path, "a JSON object")
+    return value
+
+
+def text_at(value: Json, key: str, path: str) -> str:
+    """Give a field that must be a string."""
+    text = value.get(key)
+    if not isinstance(text, str):
+        raise wrong(text, f"{path}.{key}", "a string")
+    return text
+
+
+def mapping_at(value: Json, key: str, path: str) -> Json:
+    """Give a field that must be an object."""
+    return mapping(value.get(key), f"{path}.{key}")
+
+
+def objects_at(value: Json, key: str, path: str) -> Iterator[tuple[Json, str]]:
+    """Give the objects of a field that must be a list of them, each with its place."""
+    items = value.get(key)
+    if not isinstance(items, list):
+        raise wrong(items, f"{path}.{key}", "a list")
+    for index, item in enumerate(items):
+        where = f"{path}.{key}[{index}]"
+        yield mapping(item, where), where
+
+
+def id_of(value: Json) -> str | None:
+    """Give a client's id when it can be a message's; None when it has none, or one that cannot."""
+    id = value.get("id")
+    if not isinstance(id, str):
+        return None
+    try:
+        check_name(id, "id")
+    except UsageError:
+        return None
+    return id

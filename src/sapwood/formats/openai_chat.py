@@ -1,0 +1,122 @@
+"""Messages of OpenAI chat completions, and of the many servers that speak the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ..model import NewMessage, OtherPart, Part, TextPart, ToolCallPart, ToolResultPart
+from . import openai_chat_parts as chat
+from .blocks import Block, Manner, Piece, blocks_of
+from .fit import fit_chat
+from .given import mapping, objects_at, text_at, values_of, wrong
+from .rest import Json, difference, restore
+from .said import Said, said
+from .spoken import Reasoning
+
+MANNER = Manner(chat.NAME, users_hold_results=False, stays=lambda part: False)
+
+_ROLES = ("system", "developer", "user", "assistant")
+
+
+def from_openai_chat(value: Any) -> list[NewMessage]:
+    """Read a message, or a list of them; `UsageError` says where one is wrong."""
+    return [_read(message, path) for message, path in values_of(value, "message", "messages")]
+
+
+def to_openai_chat(
+    messages: Iterable[Said], *, wire: bool = False, reasoning: Reasoning = "text"
+) -> list[Json]:
+    """Write messages; those that came from this format are written as they came.
+
+    Each tool result is a message right after the one with its call. `wire` also keeps the limits
+    of the API: the length of ids, no empty messages. `reasoning` says what becomes of reasoning
+    that this format has no field for.
+    """
+    written = [
+        message
+        for block in blocks_of(said(messages), MANNER)
+        for message in _write_block(block, reasoning)
+    ]
+    return fit_chat(written) if wire else written
+
+
+def _read(message: Json, path: str) -> NewMessage:
+    role = text_at(message, "role", path)
+    if role in ("tool", "function"):
+        part = chat.read_result(message, path)
+        return _new("tool", [part], difference(chat.write_result(part), message))
+    parts = [*_contents(message, role, path), *chat.read_fields(message), *_calls(message, path)]
+    rest: Json = {}
+    if any(isinstance(part, OtherPart) for part in parts):
+        rest["other"] = True
+    pieces = [Piece(part, True) for part in parts]
+    made = _write(role, pieces, rest, "text")
+    if isinstance(message.get("content"), list) and not isinstance(made["content"], list):
+        rest["list"] = True
+        made = _write(role, pieces, rest, "text")
+    return _new(role, parts, {**rest, **difference(made, message)})
+
+
+def _new(role: str, parts: list[Part], rest: Json) -> NewMessage:
+    return NewMessage(role=role, parts=parts, metadata={chat.NAME: rest} if rest else {})
+
+
+def _contents(message: Json, role: str, path: str) -> Iterator[Part]:
+    content = message.get("content")
+    if isinstance(content, str):
+        yield TextPart(text=content)
+    elif isinstance(content, list):
+        for value, where in objects_at(message, "content", path):
+            yield chat.read_content(value, role, where)
+    elif content is not None:
+        raise wrong(content, f"{path}.content", "a string or a list")
+
+
+def _calls(message: Json, path: str) -> Iterator[Part]:
+    if message.get("tool_calls") is not None:
+        for value, where in objects_at(message, "tool_calls", path):
+            yield chat.read_call(value, where)
+    if message.get("function_call") is not None:
+        where = f"{path}.function_call"
+        yield chat.read_function_call(mapping(message["function_call"], where), where)
+
+
+def _write_block(block: Block, reasoning: Reasoning) -> Iterator[Json]:
+    if block.role == "tool":
+        for part in block.parts:
+            if isinstance(part, ToolResultPart):
+                yield restore(chat.write_result(part), block.rest)
+        return
+    made = _write(block.role, block.pieces, block.rest, reasoning)
+    # What only its own vendor can read has no words here; what says nothing by itself stays.
+    is_unsayable = len(made) == 2 and not made["content"] and block.pieces and not block.rest
+    if not is_unsayable or any(isinstance(part, TextPart) for part in block.parts):
+        yield restore(made, block.rest)
+
+
+def _write(role: str, pieces: list[Piece], rest: Json, reasoning: Reasoning) -> Json:
+    role = role if role in _ROLES else "user"
+    contents: list[Json] = []
+    fields: Json = {}
+    calls: list[Json] = []
+    for part, native in pieces:
+        if (field := chat.field_of(part)) is not None:
+            fields[field] = chat.write_field(part, field)
+        elif isinstance(part, ToolCallPart):
+            calls.append(chat.write_call(part))
+        elif (content := chat.write_content(part, role, native, reasoning)) is not None:
+            contents.append(content)
+    if calls:
+        fields["tool_calls"] = calls
+    return {"role": role, "content": _content(contents, role, rest), **fields}
+
+
+def _content(contents: list[Json], role: str, rest: Json) -> Any:
+    """Give content as a string where it can be one."""
+    if "list" in rest or len(contents) > 1:
+        return contents
+    if not contents:
+        return None if role == "assistant" else ""
+    [content] = contents
+    return content["text"] if content.keys() == {"type", "text"} else contents

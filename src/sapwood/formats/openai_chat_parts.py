@@ -1,0 +1,199 @@
+"""The parts of a message of OpenAI chat completions, each read and written by its type."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..model import FilePart, OtherPart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
+from . import files
+from .arguments import call_of, written
+from .given import mapping_at, text_at
+from .outputs import openai_file, text_of_output
+from .rest import AnyTyped, Json, keep, kind_of, part_rest, restore, with_rest
+from .spoken import Reasoning, as_text, spoken
+
+NAME = "openai_chat"
+
+_AUDIO = {"wav": "audio/wav", "mp3": "audio/mpeg"}
+_FORMATS = {media_type: format for format, media_type in _AUDIO.items()}
+
+
+def read_content(value: Json, role: str, path: str) -> Part:
+    """Read an element of a message's content."""
+    kind = text_at(value, "type", path)
+    match kind:
+        case "text" | "refusal":
+            return _kept(TextPart(text=text_at(value, kind, path)), role, kind, value)
+        case "image_url":
+            url = text_at(mapping_at(value, kind, path), "url", f"{path}.{kind}")
+            return _kept(files.by_url(url, None, files.ANY_IMAGE), role, kind, value)
+        case "input_audio":
+            audio = mapping_at(value, kind, path)
+            format = text_at(audio, "format", f"{path}.{kind}")
+            data = text_at(audio, "data", f"{path}.{kind}")
+            part = files.inline(_AUDIO.get(format, f"audio/{format}"), data)
+            return _kept(part, role, kind, value)
+        case "file":
+            file = openai_file(mapping_at(value, kind, path))
+            return OtherPart(value=value) if file is None else _kept(file, role, kind, value)
+        case _:
+            return OtherPart(value=value)
+
+
+def _kept(part: AnyTyped, role: str, kind: str, value: Json) -> AnyTyped:
+    if kind != default_kind(part, role):
+        part = with_rest(part, NAME, {"type": kind})
+    return keep(part, NAME, value, lambda it: _write(it, kind))
+
+
+def default_kind(part: Part, role: str) -> str | None:
+    """Give the type by which a part is written in a message of a role, None when by none."""
+    if isinstance(part, TextPart):
+        return "text"
+    if not isinstance(part, FilePart) or role != "user":
+        return None
+    if files.is_inline_image(part) or (files.is_image(part) and files.is_on_the_web(part)):
+        return "image_url"
+    if files.is_inline(part) and part.media_type in _FORMATS:
+        return "input_audio"
+    is_pdf = files.is_inline(part) and part.media_type == files.PDF
+    return "file" if is_pdf or files.id_at("openai", part) is not None else None
+
+
+def write_content(part: Part, role: str, native: bool, reasoning: Reasoning) -> Json | None:
+    """Write an element of a message's content; None when there is nothing to say."""
+    if native and isinstance(part, OtherPart):
+        return part.to_json()
+    kind = kind_of(part, NAME) or default_kind(part, role)
+    if kind is not None and isinstance(part, (TextPart, FilePart)):
+        return restore(_write(part, kind), part_rest(part, NAME))
+    text = spoken(part, reasoning)
+    return {"type": "text", "text": text} if text else None
+
+
+def _write(part: Part, kind: str) -> Json:
+    match part:
+        case TextPart(text=text):
+            return {"type": kind, kind: text}
+        case FilePart() if kind == "image_url":
+            return {"type": kind, kind: {"url": files.url_of(part)}}
+        case FilePart() if kind == "input_audio":
+            format = _FORMATS.get(part.media_type) or part.media_type.removeprefix("audio/")
+            return {"type": kind, kind: {"data": files.encoded(part), "format": format}}
+        case FilePart():
+            return {"type": kind, kind: _write_file(part)}
+        case _:
+            return {}
+
+
+def _write_file(part: FilePart) -> Json:
+    id = files.id_at("openai", part)
+    file: Json = {"file_data": files.url_of(part)} if id is None else {"file_id": id}
+    return file if part.name is None else {**file, "filename": part.name}
+
+
+# What is a field of the message, and a part here: its refusal, its reasoning, its audio.
+
+_FIELDS = ("reasoning_content", "reasoning", "refusal", "audio")
+
+
+def read_fields(message: Json) -> list[Part]:
+    """Read the fields of a message that say something."""
+    return [
+        part
+        for name in _FIELDS
+        if name in message and (part := _read_field(name, message[name])) is not None
+    ]
+
+
+def _read_field(name: str, value: Any) -> Part | None:
+    if name == "audio":
+        if not isinstance(value, dict) or not isinstance(value.get("transcript"), str):
+            return None
+        part = with_rest(TextPart(text=value["transcript"]), NAME, {"field": name})
+        return keep(part, NAME, value, lambda it: {"transcript": it.text})
+    if not isinstance(value, str):
+        return None
+    if name == "refusal":
+        return with_rest(TextPart(text=value), NAME, {"field": name})
+    return with_rest(ReasoningPart(text=value), NAME, {"field": name})
+
+
+def field_of(part: Part) -> str | None:
+    """Give the field that a part is in a message, None when it is no field."""
+    field = part_rest(part, NAME).get("field")
+    return field if field in (*_FIELDS, "function_call") else None
+
+
+def write_field(part: Part, field: str) -> Any:
+    """Write a part as a field of its message."""
+    if isinstance(part, ToolCallPart):
+        made = {"name": part.name, "arguments": written(part, NAME)}
+        return restore(made, part_rest(part, NAME))
+    text = part.text if isinstance(part, (TextPart, ReasoningPart)) else ""
+    return restore({"transcript": text}, part_rest(part, NAME)) if field == "audio" else text
+
+
+# Calls and results.
+
+
+def read_call(value: Json, path: str) -> ToolCallPart:
+    """Read an element of a message's tool calls."""
+    kind = text_at({"type": "function", **value}, "type", path)
+    id = text_at(value, "id", path)
+    if kind == "function":
+        asked, where = mapping_at(value, kind, path), f"{path}.{kind}"
+        name = text_at(asked, "name", where)
+        part = call_of(id, name, text_at(asked, "arguments", where), NAME)
+    else:
+        part = with_rest(_read_other_call(id, kind, value, path), NAME, {"type": kind})
+    return keep(part, NAME, value, _write_call)
+
+
+def _read_other_call(id: str, kind: str, value: Json, path: str) -> ToolCallPart:
+    if kind == "custom":
+        asked, where = mapping_at(value, kind, path), f"{path}.{kind}"
+        name, input = text_at(asked, "name", where), text_at(asked, "input", where)
+        return ToolCallPart(call_id=id, name=name, input=input)
+    return ToolCallPart(call_id=id, name=kind, input=value.get(kind))
+
+
+def read_function_call(value: Json, path: str) -> Part:
+    """Read the call of the older form, which has no id: its name stands for it."""
+    name = text_at(value, "name", path)
+    part = call_of(name, name, text_at(value, "arguments", path), NAME)
+    part = with_rest(part, NAME, {"field": "function_call"})
+    return keep(part, NAME, value, lambda it: {"name": name, "arguments": written(it, NAME)})
+
+
+def write_call(part: ToolCallPart) -> Json:
+    """Write an element of a message's tool calls."""
+    return restore(_write_call(part), part_rest(part, NAME))
+
+
+def _write_call(part: ToolCallPart) -> Json:
+    kind = kind_of(part, NAME) or "function"
+    asked: Any = part.input
+    if kind == "function":
+        asked = {"name": part.name, "arguments": written(part, NAME)}
+    elif kind == "custom":
+        asked = {"name": part.name, "input": as_text(part.input)}
+    return {"id": part.call_id, "type": kind, kind: asked}
+
+
+def read_result(message: Json, path: str) -> ToolResultPart:
+    """Read the message of a tool, or of a function in the older form."""
+    is_tool = message["role"] == "tool"
+    id = text_at(message, "tool_call_id" if is_tool else "name", path)
+    part = ToolResultPart(call_id=id, output=message.get("content"))
+    rest = {"verbatim": True} if isinstance(part.output, list) else {}
+    return with_rest(part, NAME, rest if is_tool else {"type": "function", **rest})
+
+
+def write_result(part: ToolResultPart) -> Json:
+    """Write a result as a message of its own."""
+    is_verbatim = "verbatim" in part_rest(part, NAME) and isinstance(part.output, list)
+    content = part.output if is_verbatim else text_of_output(part.output, part.is_error)
+    if kind_of(part, NAME) == "function":
+        return {"role": "function", "name": part.call_id, "content": content}
+    return {"role": "tool", "tool_call_id": part.call_id, "content": content}

@@ -1,0 +1,167 @@
+"""Items of OpenAI responses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import zip_longest
+from typing import Any
+
+from ..model import NewMessage, OtherPart, Part, TextPart, ToolCallPart, ToolResultPart
+from . import openai_responses_items as items
+from . import openai_responses_parts as contents
+from .fit import fit_items
+from .given import id_of, objects_at, text_at, values_of, wrong
+from .openai_responses_parts import NAME
+from .rest import Json, difference, kind_of, rest_of, restore
+from .said import Said, said
+from .spoken import Reasoning
+
+_ROLES = ("user", "assistant", "system", "developer")
+# Their id is that of something else.
+_REFERRING = ("item_reference", "local_shell_call_output")
+_FROM_USER = ("item_reference", "mcp_approval_response", "compaction_trigger")
+
+
+def from_openai_responses(value: Any) -> list[NewMessage]:
+    """Read an item, or a list of them: each becomes a message, with the item's id if it has one.
+
+    `UsageError` says where one is wrong.
+    """
+    return [_read(item, path) for item, path in values_of(value, "item", "items")]
+
+
+def to_openai_responses(
+    messages: Iterable[Said], *, wire: bool = False, reasoning: Reasoning = "text"
+) -> list[Json]:
+    """Write items; those that came from this format are written as they came.
+
+    Each call and each result is an item of its own. `wire` also keeps the limits of the API: the
+    length of ids, no empty messages. `reasoning` says what becomes of reasoning of other vendors.
+    """
+    calls: dict[str, str | None] = {}
+    written = [item for it in said(messages) for item in _write(it, calls, reasoning)]
+    return fit_items(written) if wire else written
+
+
+def _kind(item: Json, path: str) -> str:
+    if item.get("type") is not None:
+        return text_at(item, "type", path)
+    if "role" in item:
+        return "message"
+    if "id" in item:
+        return "item_reference"
+    raise wrong(None, f"{path}.type", "a string")
+
+
+def _read(item: Json, path: str) -> NewMessage:
+    kind = _kind(item, path)
+    if kind == "message":
+        return _read_message(item, path)
+    parts = items.read_item({**item, "type": kind}, kind, path)
+    if isinstance(parts[0], OtherPart):
+        parts = [OtherPart(value=item)]
+    id = None if kind in _REFERRING else id_of(item)
+    metadata: Json = {NAME: {"item": True}} if isinstance(parts[0], OtherPart) else {}
+    return NewMessage(role=_role(item, kind), parts=parts, metadata=metadata, id=id)
+
+
+def _role(item: Json, kind: str) -> str:
+    role = item.get("role")
+    if isinstance(role, str) and role in _ROLES:
+        return role
+    if kind.endswith("_output"):
+        return "tool"
+    return "user" if kind in _FROM_USER else "assistant"
+
+
+def _read_message(item: Json, path: str) -> NewMessage:
+    role = text_at(item, "role", path)
+    parts = list(_contents(item, role, path))
+    rest: Json = {}
+    if any(isinstance(part, OtherPart) for part in parts):
+        rest["other"] = True
+    made = _write_message(role, parts, rest, "text")
+    is_list = isinstance(made["content"], list) and role != "assistant"
+    if isinstance(item["content"], list) and not is_list:
+        rest["list"] = True
+        made = _write_message(role, parts, rest, "text")
+    rest |= difference(made, item)
+    metadata = {NAME: rest} if rest else {}
+    return NewMessage(role=role, parts=parts, metadata=metadata, id=id_of(item))
+
+
+def _contents(item: Json, role: str, path: str) -> Iterator[Part]:
+    content = item.get("content")
+    if isinstance(content, str):
+        yield TextPart(text=content)
+        return
+    if not isinstance(content, list):
+        raise wrong(content, f"{path}.content", "a string or a list")
+    for value, where in objects_at(item, "content", path):
+        yield contents.read_content(value, role, where)
+
+
+def _write(message: Said, calls: dict[str, str | None], reasoning: Reasoning) -> Iterator[Json]:
+    rest = rest_of(message.metadata, NAME)
+    if "item" in rest and [type(part) for part in message.parts] == [OtherPart]:
+        yield message.parts[0].to_json()
+        return
+    told: list[Part] = []
+    for part, item in _items(message.parts, calls):
+        if item is None:
+            told.append(part)
+            continue
+        yield from _messages(message.role, told, {}, reasoning)
+        told = []
+        yield item
+    whole = rest if len(told) == len(message.parts) else {}
+    yield from _messages(message.role, told, whole, reasoning)
+
+
+def _items(parts: list[Part], calls: dict[str, str | None]) -> Iterator[tuple[Part, Json | None]]:
+    """Give each part with the item that it is by itself, if it is one."""
+    served: Part | None = None
+    for part, after in zip_longest(parts, parts[1:]):
+        if part is served:
+            continue
+        if isinstance(part, ToolCallPart):
+            calls[part.call_id] = kind_of(part, NAME)
+            if calls[part.call_id] == "mcp_call" and isinstance(after, ToolResultPart):
+                served = after
+                yield part, items.write_served(part, after)
+                continue
+        call_kind = calls.get(part.call_id) if isinstance(part, ToolResultPart) else None
+        yield part, items.write_item(part, call_kind)
+
+
+def _messages(role: str, parts: list[Part], rest: Json, reasoning: Reasoning) -> Iterator[Json]:
+    """Write what is said; what the assistant said elsewhere, one message for each part."""
+    if role == "tool":
+        role = "user"
+    if role != "assistant" or "list" in rest or len(parts) < 2:
+        groups = [parts]
+    else:
+        groups = [[part] for part in parts]
+    for group in groups:
+        made = _write_message(role, group, rest, reasoning)
+        # What only its own vendor can read has no words here; what says nothing by itself stays.
+        is_unsayable = not made["content"] and not rest
+        if not is_unsayable or any(isinstance(part, TextPart) for part in group):
+            yield restore(made, rest)
+
+
+def _write_message(role: str, parts: list[Part], rest: Json, reasoning: Reasoning) -> Json:
+    role = role if role in _ROLES else "user"
+    written = [contents.write_content(part, role, "other" in rest, reasoning) for part in parts]
+    told = [content for content in written if content is not None]
+    if "list" in rest or len(told) > 1 or not _is_plain(told):
+        return {"role": role, "content": told}
+    return {"role": role, "content": told[0]["text"] if told else ""}
+
+
+def _is_plain(told: list[Json]) -> bool:
+    """Tell whether content could be a string: text, and nothing said about it."""
+    kinds = ("input_text", "output_text")
+    return all(
+        it["type"] in kinds and not it.keys() - {"type", "text", "annotations"} for it in told
+    )

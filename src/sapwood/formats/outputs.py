@@ -1,0 +1,86 @@
+"""What a tool answered, read as text and files in whichever format's words it was said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..model import FilePart, TextPart
+from . import files
+from .rest import Json
+from .spoken import as_text, file_note
+
+
+def pieces_of(output: Any) -> list[TextPart | FilePart]:
+    """Read a tool's output; what is not a list of text and files is text."""
+    if isinstance(output, list) and output:
+        parts = [_piece(item) for item in output]
+        if all(part is not None for part in parts):
+            return [part for part in parts if part is not None and not _is_blank(part)]
+    text = as_text(output)
+    return [TextPart(text=text)] if text else []
+
+
+def text_of_output(output: Any, is_error: bool) -> str:
+    """Give a tool's output to a format that takes text only."""
+    pieces = pieces_of(output)
+    texts = [file_note(it) if isinstance(it, FilePart) else it.text for it in pieces]
+    text = "\n".join(texts)
+    return f"Error: {text}" if is_error else text
+
+
+def _is_blank(part: TextPart | FilePart) -> bool:
+    return isinstance(part, TextPart) and not part.text.strip()
+
+
+def _piece(item: Any) -> TextPart | FilePart | None:
+    if not isinstance(item, dict):
+        return None
+    match item:
+        case {"type": "text" | "input_text" | "output_text", "text": str(text)}:
+            return TextPart(text=text)
+        case {"type": "image_url", "image_url": {"url": str(url)}}:
+            return files.by_url(url, None, files.ANY_IMAGE)
+        case {"type": "input_image", "image_url": str(url)}:
+            return files.by_url(url, None, files.ANY_IMAGE)
+        case {"type": "input_image", "file_id": str(id)}:
+            return files.by_id("openai", id, files.ANY_IMAGE)
+        case {"type": "input_file"}:
+            return openai_file(item)
+        case {"type": "image" | "document" as kind, "source": dict(source)}:
+            part = anthropic_file(kind, source)
+            return None if part is None else files.named(part, item.get("title"))
+        case {"type": "image" | "audio", "data": str(data), "mimeType": str(media_type)}:
+            return files.inline(media_type, data)
+        case _:
+            return None
+
+
+def openai_file(item: Json) -> FilePart | None:
+    """Read a file as OpenAI has it: inline, at an address, or by its id."""
+    match item:
+        case {"file_data": str(data)}:
+            part = files.by_url(data, None)
+        case {"file_url": str(url)}:
+            part = files.by_url(url, None)
+        case {"file_id": str(id)}:
+            part = files.by_id("openai", id, files.ANY_FILE)
+        case _:
+            return None
+    return files.named(part, item.get("filename"))
+
+
+def anthropic_file(kind: str, source: Json) -> FilePart | None:
+    """Read the source of an image or a document as Anthropic has it."""
+    otherwise = files.ANY_IMAGE if kind == "image" else "application/pdf"
+    match source:
+        case {"type": "base64", "media_type": str(media_type), "data": str(data)}:
+            return files.inline(media_type, data)
+        case {"type": "url", "url": str(url)}:
+            return FilePart(media_type=otherwise, uri=url)
+        case {"type": "text", "media_type": str(media_type), "data": str(text)}:
+            return FilePart(media_type=media_type, data=text.encode())
+        case {"type": "file", "file_id": str(id)}:
+            media_type = files.ANY_IMAGE if kind == "image" else files.ANY_FILE
+            return files.by_id("anthropic", id, media_type)
+        case _:
+            return None

@@ -1,0 +1,55 @@
+"""What a format cannot say otherwise, said as text."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from ..model import FilePart, OtherPart, Part, ReasoningPart, TextPart
+from ..rules.jsontext import json_text
+from .files import text_of
+
+Reasoning = Literal["text", "omit"]
+
+_encode = msgspec.json.Encoder().encode
+
+
+def spoken(part: Part, reasoning: Reasoning) -> str:
+    """Give a part as text; the empty string when there is nothing that could be read."""
+    match part:
+        case TextPart(text=text):
+            return text
+        case ReasoningPart(text=text):
+            return _thought(text) if reasoning == "text" else ""
+        case FilePart():
+            return file_note(part)
+        case OtherPart(value={"type": "step-start"}):
+            return ""
+        case OtherPart(value=value):
+            return f"[{value.get('type', 'other')}] {json_text(value)}"
+        case _:
+            return json_text(part.to_json())
+
+
+def _thought(text: str) -> str:
+    return f"<reasoning>\n{text}\n</reasoning>" if text.strip() else ""
+
+
+def file_note(part: FilePart) -> str:
+    """Say which file it is, and what is in it if that is text."""
+    title = f"{part.name} ({part.media_type})" if part.name else part.media_type
+    text = text_of(part)
+    if text is not None:
+        return f"[file {title}]\n{text}"
+    if part.data is not None:
+        return f"[file {title}, {len(part.data)} bytes]"
+    is_inline = (part.uri or "").startswith("data:")
+    return f"[file {title}]" if is_inline or not part.uri else f"[file {title}: {part.uri}]"
+
+
+def as_text(output: Any) -> str:
+    """Write a tool's output as text: a string as it is, null as nothing, the rest as JSON."""
+    if output is None:
+        return ""
+    return output if isinstance(output, str) else _encode(output).decode()

@@ -1,0 +1,76 @@
+"""A whole turn, ready to be given to a vendor's client."""
+
+from __future__ import annotations
+
+from itertools import takewhile
+
+from ..errors import UsageError
+from ..model import ToolDefinition, Turn, TurnMessage
+from .anthropic import to_anthropic
+from .fit import fit_name
+from .openai_chat import to_openai_chat
+from .openai_responses import to_openai_responses
+from .rest import Json
+from .spoken import Reasoning, spoken
+
+
+def turn_to_openai_chat(turn: Turn, *, reasoning: Reasoning = "text") -> Json:
+    """Write a turn for `client.chat.completions.create(model=..., **this)`."""
+    _check(turn)
+    messages = to_openai_chat(turn.messages, wire=True, reasoning=reasoning)
+    if turn.prompt:
+        messages.insert(0, {"role": "system", "content": turn.prompt})
+    return _with_tools({"messages": messages}, [_chat_tool(tool) for tool in turn.tools])
+
+
+def turn_to_openai_responses(turn: Turn, *, reasoning: Reasoning = "text") -> Json:
+    """Write a turn for `client.responses.create(model=..., **this)`."""
+    _check(turn)
+    written: Json = {"instructions": turn.prompt} if turn.prompt else {}
+    written["input"] = to_openai_responses(turn.messages, wire=True, reasoning=reasoning)
+    return _with_tools(written, [_responses_tool(tool) for tool in turn.tools])
+
+
+def turn_to_anthropic(turn: Turn, *, reasoning: Reasoning = "text") -> Json:
+    """Write a turn for `client.messages.create(model=..., max_tokens=..., **this)`.
+
+    System messages before all others are part of `system`.
+    """
+    _check(turn)
+    leading = list(takewhile(lambda it: it.role in ("system", "developer"), turn.messages))
+    rest = turn.messages[len(leading) :]
+    texts = [turn.prompt, *(_text(message, reasoning) for message in leading)]
+    system = "\n\n".join(text for text in texts if text.strip())
+    written: Json = {"system": system} if system else {}
+    written["messages"] = to_anthropic(rest, wire=True, reasoning=reasoning)
+    return _with_tools(written, [_anthropic_tool(tool) for tool in turn.tools])
+
+
+def _check(turn: object) -> None:
+    if not isinstance(turn, Turn):
+        raise UsageError(f"turn is a {type(turn).__name__}: give what prepare() gave", path="turn")
+
+
+def _text(message: TurnMessage, reasoning: Reasoning) -> str:
+    return "\n".join(spoken(part, reasoning) for part in message.parts)
+
+
+def _with_tools(written: Json, tools: list[Json]) -> Json:
+    """Add the tools; the vendors refuse an empty list of them."""
+    return {**written, "tools": tools} if tools else written
+
+
+def _chat_tool(tool: ToolDefinition) -> Json:
+    named = {"name": fit_name(tool.name), "description": tool.description}
+    return {"type": "function", "function": {**named, "parameters": tool.schema}}
+
+
+def _responses_tool(tool: ToolDefinition) -> Json:
+    named = {"name": fit_name(tool.name), "description": tool.description}
+    # Strict is the default here, and refuses most schemas that were not written for it.
+    return {"type": "function", **named, "parameters": tool.schema, "strict": False}
+
+
+def _anthropic_tool(tool: ToolDefinition) -> Json:
+    named = {"name": fit_name(tool.name), "description": tool.description}
+    return {**named, "input_schema": tool.schema}

@@ -1,0 +1,120 @@
+"""What was changed after it was read is written as changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from sapwood import NewMessage, TextPart, ToolCallPart, ToolResultPart, formats
+from sapwood.model import Part
+
+CALL = {"name": "f", "arguments": '{ "a": 1 }'}
+
+
+def changed(message: NewMessage, place: int, **fields: Any) -> NewMessage:
+    parts: list[Part] = [*message.parts]
+    parts[place] = msgspec.structs.replace(parts[place], **fields)
+    return msgspec.structs.replace(message, parts=parts)
+
+
+def test_changed_text_is_written_with_what_was_said_about_it() -> None:
+    block = {"type": "text", "text": "long", "cache_control": {"type": "ephemeral"}}
+    [message] = formats.from_anthropic({"role": "user", "content": [block]})
+    assert formats.to_anthropic([changed(message, 0, text="short")]) == [
+        {"role": "user", "content": [{**block, "text": "short"}]}
+    ]
+
+
+def test_changed_arguments_are_written_anew() -> None:
+    value = {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": "1", "type": "function", "function": CALL}],
+    }
+    [message] = formats.from_openai_chat(value)
+    [written] = formats.to_openai_chat([changed(message, 0, input={"a": 2})])
+    assert written["tool_calls"][0]["function"] == {"name": "f", "arguments": '{"a":2}'}
+    # To Python 1 and True are the same, to JSON they are not.
+    [written] = formats.to_openai_chat([changed(message, 0, input={"a": True})])
+    assert written["tool_calls"][0]["function"]["arguments"] == '{"a":true}'
+    [item] = formats.from_openai_responses({"type": "function_call", "call_id": "1", **CALL})
+    [written] = formats.to_openai_responses([changed(item, 0, input=None)])
+    assert written["arguments"] == "{}"
+
+
+def test_a_changed_output_is_written_anew() -> None:
+    value = {"role": "tool", "tool_call_id": "1", "content": [{"type": "text", "text": "long"}]}
+    [message] = formats.from_openai_chat(value)
+    assert formats.to_openai_chat([changed(message, 0, output="short")]) == [
+        {**value, "content": "short"}
+    ]
+
+
+def test_changed_reasoning_is_one_summary() -> None:
+    summary = [{"type": "summary_text", "text": it} for it in ("one", "two")]
+    [message] = formats.from_openai_responses({"type": "reasoning", "id": "r", "summary": summary})
+    [written] = formats.to_openai_responses([changed(message, 0, text="short")])
+    assert written["summary"] == [{"type": "summary_text", "text": "short"}]
+
+
+def test_an_added_part_is_written_too() -> None:
+    [message] = formats.from_openai_chat({"role": "user", "content": "hi", "name": "ada"})
+    more = msgspec.structs.replace(message, parts=[*message.parts, TextPart(text="there")])
+    [written] = formats.to_openai_chat([more])
+    assert written["name"] == "ada"
+    assert [part["text"] for part in written["content"]] == ["hi", "there"]
+
+
+def asking(state: str, **fields: Any) -> NewMessage:
+    part = {"type": "tool-f", "toolCallId": "1", "state": state, "input": {}, **fields}
+    return formats.from_ai_sdk({"id": "m", "role": "assistant", "parts": [part]})[0]
+
+
+def test_a_call_that_was_answered_since_is_not_shown_as_waiting() -> None:
+    answer = NewMessage(role="tool", parts=[ToolResultPart(call_id="1", output="done")])
+    for message in (asking("approval-requested", approval={"id": "a"}), asking("input-streaming")):
+        [written] = formats.to_ai_sdk([message, answer])
+        [part] = written["parts"]
+        assert part == {
+            "type": "tool-f",
+            "toolCallId": "1",
+            "state": "output-available",
+            "input": {},
+            "output": "done",
+        }
+
+
+def test_a_call_that_lost_its_answer_is_shown_as_waiting() -> None:
+    approval = {"id": "a", "approved": True}
+    for message in (
+        asking("output-available", output=1, preliminary=True, approval=approval),
+        asking("output-denied", approval={"id": "a", "approved": False}),
+    ):
+        alone = msgspec.structs.replace(message, parts=message.parts[:1])
+        [part] = formats.to_ai_sdk([alone])[0]["parts"]
+        assert part["state"] == "input-available"
+        assert part.keys() == {"type", "toolCallId", "state", "input"}
+
+
+def test_a_served_call_that_lost_its_answer_is_a_call_like_any_other() -> None:
+    item = {"type": "mcp_call", "id": "1", "name": "f", "arguments": "{}", "output": "x"}
+    [message] = formats.from_openai_responses(item)
+    alone = msgspec.structs.replace(message, parts=message.parts[:1])
+    assert formats.to_openai_responses([alone])[0]["type"] == "function_call"
+
+
+def test_metadata_that_only_looks_like_ours_does_no_harm() -> None:
+    names = ("openai_chat", "openai_responses", "anthropic", "ai_sdk")
+    for rest in (None, "x", [], {"set": 1, "drop": 2, "within": 3, "type": 4, "raw": 5}):
+        strange = dict.fromkeys(names, rest)
+        call = ToolCallPart(call_id="1", name="f", input={}, extra=strange)
+        part = TextPart(text="hi", extra=strange)
+        message = NewMessage(role="assistant", parts=[part, call], metadata=strange)
+        for write in (
+            formats.to_openai_chat,
+            formats.to_openai_responses,
+            formats.to_anthropic,
+            formats.to_ai_sdk,
+        ):
+            assert "hi" in str(write([message]))

@@ -1,0 +1,137 @@
+"""A turn goes to a vendor's client as it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from anthropic.types import MessageParam, ToolParam
+from openai.types.chat import ChatCompletionFunctionToolParam, ChatCompletionMessageParam
+from openai.types.responses import FunctionToolParam, ResponseInputItemParam
+
+from sapwood import ROOT, FilePart, ReasoningPart, TextPart, ToolCallPart, ToolResultPart, formats
+from sapwood.model import Part, ToolDefinition, Turn, TurnMessage
+
+from .typed import misfit
+
+TOOL = ToolDefinition(
+    name="search", description="Find things.", schema={"type": "object", "properties": {}}
+)
+IMAGE = FilePart(media_type="image/png", data=b"\0\1\2")
+
+
+def turn(*messages: tuple[str, list[Part]], prompt: str = "Be kind.", tools: int = 1) -> Turn:
+    listed = [TurnMessage(role=role, parts=parts) for role, parts in messages]
+    return Turn(
+        prompt=prompt, messages=listed, tools=[TOOL] * tools, tokens=1, budget=None, leaf=ROOT
+    )
+
+
+def text(text: str) -> list[Part]:
+    return [TextPart(text=text)]
+
+
+WHOLE = turn(
+    ("system", text("Earlier: they met.")),
+    ("user", [TextPart(text="Look:"), IMAGE]),
+    ("assistant", [ReasoningPart(text="hm"), ToolCallPart(call_id="1", name="search", input={})]),
+    ("tool", [ToolResultPart(call_id="1", output={"found": 1}, is_error=True)]),
+    ("assistant", text("Nothing.")),
+    ("developer", text("Be brief.")),
+    ("user", text("Why?")),
+)
+
+
+def test_a_turn_for_openai_chat() -> None:
+    written = formats.turn_to_openai_chat(WHOLE)
+    assert written.keys() == {"messages", "tools"}
+    assert misfit(written["messages"], list[ChatCompletionMessageParam]) is None
+    assert misfit(written["tools"], list[ChatCompletionFunctionToolParam]) is None
+    assert written["messages"][0] == {"role": "system", "content": "Be kind."}
+    roles = [message["role"] for message in written["messages"]]
+    assert roles == [
+        "system",
+        "system",
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+        "developer",
+        "user",
+    ]
+    assert written["messages"][3]["content"] == "<reasoning>\nhm\n</reasoning>"
+    assert written["messages"][4]["content"] == 'Error: {"found":1}'
+
+
+def test_a_turn_for_openai_responses() -> None:
+    written = formats.turn_to_openai_responses(WHOLE)
+    assert written.keys() == {"instructions", "input", "tools"}
+    assert written["instructions"] == "Be kind."
+    assert misfit(written["input"], list[ResponseInputItemParam]) is None
+    assert misfit(written["tools"], list[FunctionToolParam]) is None
+
+
+def test_a_turn_for_anthropic() -> None:
+    written = formats.turn_to_anthropic(WHOLE)
+    assert written.keys() == {"system", "messages", "tools"}
+    assert written["system"] == "Be kind.\n\nEarlier: they met."
+    assert misfit(written["messages"], list[MessageParam]) is None
+    assert misfit(written["tools"], list[ToolParam]) is None
+    roles = [message["role"] for message in written["messages"]]
+    assert roles == ["user", "assistant", "user", "assistant", "user"]
+    assert [block["text"] for block in written["messages"][-1]["content"]] == [
+        "<system>\nBe brief.\n</system>",
+        "Why?",
+    ]
+    [result] = written["messages"][2]["content"]
+    assert (result["is_error"], result["content"]) == (
+        True,
+        [{"type": "text", "text": '{"found":1}'}],
+    )
+
+
+@pytest.mark.parametrize(
+    "write",
+    [formats.turn_to_openai_chat, formats.turn_to_openai_responses, formats.turn_to_anthropic],
+)
+def test_nothing_empty_is_sent(write: Any) -> None:
+    empty: list[tuple[str, list[Part]]] = [("user", text("hi")), ("assistant", []), ("user", [])]
+    written = write(turn(*empty, prompt="", tools=0))
+    assert len(written) == 1
+    [messages] = written.values()
+    assert len(messages) == 1
+
+
+@pytest.mark.parametrize(
+    "write",
+    [formats.turn_to_openai_chat, formats.turn_to_openai_responses, formats.turn_to_anthropic],
+)
+def test_reasoning_can_be_left_out(write: Any) -> None:
+    assert "hm" in str(write(WHOLE))
+    assert "hm" not in str(write(WHOLE, reasoning="omit"))
+
+
+def test_an_assistant_who_speaks_first_gets_a_user_before_it() -> None:
+    written = formats.turn_to_anthropic(turn(("assistant", text("Hello!")), ("user", text("hi"))))
+    assert [message["role"] for message in written["messages"]] == ["user", "assistant", "user"]
+    assert written["messages"][0]["content"][0]["text"].startswith("[the conversation begins")
+
+
+def test_only_role_and_content_go_to_anthropic() -> None:
+    reply = {"id": "m", "type": "message", "role": "assistant", "content": "hi", "usage": {}}
+    messages = formats.from_anthropic([{"role": "user", "content": "hi"}, reply])
+    assert formats.to_anthropic(messages)[1] == reply
+    assert formats.to_anthropic(messages, wire=True)[1].keys() == {"role", "content"}
+
+
+def test_names_that_a_vendor_refuses_are_the_same_in_tools_and_calls() -> None:
+    tool = ToolDefinition(name="web.search", description="", schema={"type": "object"})
+    call = ToolCallPart(call_id="1", name="web.search", input={})
+    given = turn(("assistant", [call]), ("tool", [ToolResultPart(call_id="1", output="")]))
+    given = Turn(prompt="", messages=given.messages, tools=[tool], tokens=1, budget=None, leaf=ROOT)
+    chat = formats.turn_to_openai_chat(given)
+    called = chat["messages"][0]["tool_calls"][0]["function"]["name"]
+    assert called == chat["tools"][0]["function"]["name"]
+    assert called.startswith("web_search_")
+    claude = formats.turn_to_anthropic(given)
+    assert claude["messages"][1]["content"][0]["name"] == claude["tools"][0]["name"] == called
