@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Any
 
-from ....model import Entry, History, Message, Read, Summary
+from ....model import ROOT, Entry, History, Message, Read, Summary
 from ....rules.overlay import Cover, clip
 from ....rules.tree import Span
-from ..position import bounds, pack
+from ..path import history_of
+from ..position import MAX_DEPTH, bounds, pack
 from ..rows import OVERLAY_COLUMNS, Names, SessionRow, overlay_of
 from .lookup import get_pos, get_session, id_at, messages_of, rows_at
 from .sums import context_at, find_pins, is_stale, visible
@@ -22,10 +23,36 @@ _OVERLAYS = (
     f"SELECT {OVERLAY_COLUMNS} FROM {{s}}.overlay o WHERE o.tree = %s AND o.number = ANY (%s)"
 )
 _PINS_UNDER = "SELECT {s}.pins_under(%s, %s::bigint[], %s, %s)"
+_PATH = (
+    "SELECT kind, pos, last, home, id, role, tokens, version, created_at, body, metadata"
+    " FROM {s}.read_path(%s, %s, %s, %s, %s, %s, %s, %s, %s::bigint)"
+)
 _FIRST_PAGE = 16
 _MOST_IN_A_PAGE = 256
 
 Spans = list[tuple[int, int]]
+
+
+async def read_at_once(tx: AsyncTx, owner: str, session: str, query: Read) -> History | None:
+    """Read a path with one statement; None when that is not enough to tell."""
+    if query.max_bytes is not None:
+        return None
+    leaf = query.leaf
+    args = (
+        owner,
+        session,
+        leaf if isinstance(leaf, str) else None,
+        leaf is ROOT,
+        query.overlays,
+        min(query.after, MAX_DEPTH),
+        MAX_DEPTH + 1 if query.before is None else min(query.before, MAX_DEPTH + 1),
+        query.backwards,
+        None if query.limit is None else query.limit + 1,
+    )
+    rows = await tx.rows(_PATH, args)
+    if not rows or rows[0][0] < 0:
+        return None
+    return history_of(rows, limit=query.limit, backwards=query.backwards)
 
 
 async def read(tx: AsyncTx, owner: str, session: str, query: Read) -> History:

@@ -11,8 +11,8 @@ from psycopg import AsyncConnection
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from ....calling import AsyncAnswer
-from ....errors import ClosedError, StoreError, StoreUnavailableError
-from ....model import Appended, Root, SessionRecord
+from ....errors import ClosedError, StoreError, UsageError
+from ....model import Appended, History, Read, Root, SessionRecord
 from ....rules.codec import Packed
 from ...embedded._async.runner import AsyncRunner
 from ...embedded.unit import Unit
@@ -20,6 +20,7 @@ from ..failure import RETRIED, is_lost, translate
 from .appending import append_new
 from .feed import trim_feed
 from .migrating import AsyncMigrator
+from .reading import read_at_once
 from .sums import renew_one
 from .sweep import CHUNKS_AT_ONCE, sweep_chunk
 from .tx import AsyncTx, Texts
@@ -90,6 +91,15 @@ class AsyncPostgresRunner(AsyncRunner):
         if is_enough:
             return record
         return await self.read(lambda unit: unit.sessions.find(owner, session))
+
+    async def read_path(self, owner: str, session: str, query: Read) -> History:
+        """Read a path, with one statement unless there are pins or a limit in bytes."""
+        history = await self._attempt(
+            lambda raw: read_at_once(self._tx(raw), owner, session, query)
+        )
+        if history is not None:
+            return history
+        return await self.read(lambda unit: unit.messages.read(owner, session, query))
 
     async def append(
         self,
@@ -280,7 +290,8 @@ def check_conninfo(conninfo: str) -> str:
     try:
         psycopg.conninfo.conninfo_to_dict(conninfo)
     except psycopg.Error:
-        raise StoreUnavailableError(
-            "the connection string cannot be read: use postgresql://user:password@host:port/name"
+        raise UsageError(
+            "the connection string cannot be read: use postgresql://user:password@host:port/name",
+            path="url",
         ) from None
     return conninfo

@@ -8,7 +8,7 @@ from typing import Any
 from psycopg_pool import AsyncConnectionPool
 
 from ....errors import UsageError
-from ....model import Appended, Changes, NewMessage, Root, SessionRecord
+from ....model import Appended, Changes, History, NewMessage, Read, Root, SessionRecord
 from ....rules import check
 from ....rules.codec import MAX_MESSAGE_BYTES, pack_all
 from ....store import Capability
@@ -77,6 +77,11 @@ class AsyncPostgresStore(AsyncEmbeddedStore):
         if expected_tip is not None:
             check.place(expected_tip, "expected_tip")
         return await self._runner.append(owner, session, batch, parent, expected_tip)
+
+    async def read(self, owner: str, session: str, query: Read) -> History:
+        check.owner_and_session(owner, session)
+        check.read(query)
+        return await self._runner.read_path(owner, session, query)
 
     async def changes(
         self, owner: str, *, after: str = "", limit: int = 500, reader: str | None = None

@@ -13,8 +13,8 @@ from psycopg import Connection
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from ....calling import Answer
-from ....errors import ClosedError, StoreError, StoreUnavailableError
-from ....model import Appended, Root, SessionRecord
+from ....errors import ClosedError, StoreError, UsageError
+from ....model import Appended, History, Read, Root, SessionRecord
 from ....rules.codec import Packed
 from ...embedded._sync.runner import Runner
 from ...embedded.unit import Unit
@@ -22,6 +22,7 @@ from ..failure import RETRIED, is_lost, translate
 from .appending import append_new
 from .feed import trim_feed
 from .migrating import Migrator
+from .reading import read_at_once
 from .sums import renew_one
 from .sweep import CHUNKS_AT_ONCE, sweep_chunk
 from .tx import Texts, Tx
@@ -92,6 +93,13 @@ class PostgresRunner(Runner):
         if is_enough:
             return record
         return self.read(lambda unit: unit.sessions.find(owner, session))
+
+    def read_path(self, owner: str, session: str, query: Read) -> History:
+        """Read a path, with one statement unless there are pins or a limit in bytes."""
+        history = self._attempt(lambda raw: read_at_once(self._tx(raw), owner, session, query))
+        if history is not None:
+            return history
+        return self.read(lambda unit: unit.messages.read(owner, session, query))
 
     def append(
         self,
@@ -282,7 +290,8 @@ def check_conninfo(conninfo: str) -> str:
     try:
         psycopg.conninfo.conninfo_to_dict(conninfo)
     except psycopg.Error:
-        raise StoreUnavailableError(
-            "the connection string cannot be read: use postgresql://user:password@host:port/name"
+        raise UsageError(
+            "the connection string cannot be read: use postgresql://user:password@host:port/name",
+            path="url",
         ) from None
     return conninfo

@@ -604,3 +604,95 @@ BEGIN
     END IF;
     RETURN teller;
 END $$;
+
+-- A whole read in one call, and so in one snapshot. The first row is about the read: the leaf, the
+-- snapshot, the context, and the ids of leaf and tip; then come the entries, messages (kind 1) and
+-- overlays (kind 2). There is no row when the session is not there, and one of kind -1 when the
+-- leaf is not, or when there are pins, which are not for the server to read.
+CREATE FUNCTION {s}.read_path(
+    owner_name text, session_id text, leaf_id text, leaf_root boolean, with_overlays boolean,
+    after_depth bigint, before_depth bigint, backwards boolean, most bigint
+) RETURNS TABLE (
+    kind int, pos bigint, last bigint, home text, id text, role text, tokens bigint,
+    version bigint, created_at bigint, body bytea, metadata bytea
+) LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    s {s}.session%ROWTYPE;
+    leaf bigint;
+    shown record;
+    room bigint := most;
+    taken bigint;
+    low bigint;
+    high bigint;
+BEGIN
+    SELECT x.* INTO s FROM {s}.owner o JOIN {s}.session x ON x.owner = o.number
+    WHERE o.name = owner_name AND x.id = session_id;
+    IF NOT FOUND THEN RETURN; END IF;
+    kind := 0;
+    leaf := CASE WHEN leaf_root THEN 0 ELSE s.tip END;
+    IF leaf_id IS NOT NULL THEN
+        SELECT f.pos INTO leaf FROM {s}.seen(s.tree, s.number, s.home, s.fork, ARRAY[leaf_id]) f;
+        IF NOT FOUND THEN kind := -1; END IF;
+    END IF;
+    IF s.overlays > 0 AND EXISTS (
+        SELECT 1 FROM {s}.document d
+        WHERE d.owner = s.owner AND d.session = s.number AND d.key = 'pins'
+    ) THEN
+        kind := -1;
+    END IF;
+    IF kind = -1 THEN
+        RETURN NEXT;
+        RETURN;
+    END IF;
+    pos := leaf;
+    version := coalesce((SELECT max(e.seq) FROM {s}.edit e WHERE e.tree = s.tree), 0);
+    IF leaf = s.tip AND NOT EXISTS (SELECT 1 FROM {s}.stale t WHERE t.tree = s.tree) THEN
+        tokens := s.context;
+    END IF;
+    IF tokens IS NULL THEN
+        tokens := {s}.context_at(
+            s.tree, CASE WHEN s.overlays > 0 THEN s.number END, leaf, '{}');
+    END IF;
+    SELECT m.id INTO id FROM {s}.message m WHERE m.tree = s.tree AND m.pos = leaf;
+    role := id;
+    IF leaf <> s.tip THEN
+        SELECT m.id INTO role FROM {s}.message m WHERE m.tree = s.tree AND m.pos = s.tip;
+    END IF;
+    RETURN NEXT;
+    FOR shown IN
+        SELECT v.first, v.last, v.cover FROM {s}.visible(
+            s.tree, CASE WHEN with_overlays AND s.overlays > 0 THEN s.number END, leaf
+        ) WITH ORDINALITY v(first, last, cover, n)
+        ORDER BY CASE WHEN backwards THEN v.n ELSE -v.n END
+    LOOP
+        low := greatest(shown.first & 16777215, after_depth + 1);
+        high := least(shown.last & 16777215, before_depth - 1);
+        CONTINUE WHEN low > high;
+        IF shown.cover IS NOT NULL THEN
+            RETURN QUERY SELECT 2, o.first, o.last, o.created_by, o.id, NULL, o.tokens,
+                o.covered_tokens, o.created_at, o.summary, o.metadata
+                FROM {s}.overlay o WHERE o.tree = s.tree AND o.number = shown.cover;
+        ELSE
+            low := shown.last >> 24 << 24 | low;
+            high := shown.last >> 24 << 24 | high;
+            IF backwards THEN
+                RETURN QUERY SELECT 1, m.pos, 0::bigint, CASE WHEN m.home = s.home THEN s.id ELSE (
+                        SELECT h.id FROM {s}.session h WHERE h.home = m.home) END,
+                    m.id, m.role, m.tokens, m.version, m.created_at, m.body, NULL::bytea
+                    FROM {s}.message m
+                    WHERE m.tree = s.tree AND m.pos BETWEEN low AND high AND m.body IS NOT NULL
+                    ORDER BY m.pos DESC LIMIT room;
+            ELSE
+                RETURN QUERY SELECT 1, m.pos, 0::bigint, CASE WHEN m.home = s.home THEN s.id ELSE (
+                        SELECT h.id FROM {s}.session h WHERE h.home = m.home) END,
+                    m.id, m.role, m.tokens, m.version, m.created_at, m.body, NULL::bytea
+                    FROM {s}.message m
+                    WHERE m.tree = s.tree AND m.pos BETWEEN low AND high AND m.body IS NOT NULL
+                    ORDER BY m.pos LIMIT room;
+            END IF;
+        END IF;
+        GET DIAGNOSTICS taken = ROW_COUNT;
+        room := room - taken;
+        EXIT WHEN room <= 0;
+    END LOOP;
+END $$;
