@@ -140,5 +140,4 @@ def empty() -> None:
         "SELECT tablename FROM pg_tables WHERE schemaname = %s AND tablename <> 'migration'",
         (schema(),),
     ).fetchall()
-    for (table,) in tables:
-        raw.execute(f"DELETE FROM {schema()}.{table}".encode())
+    raw.execute("; ".join(f"DELETE FROM {schema()}.{table}" for (table,) in tables).encode())
