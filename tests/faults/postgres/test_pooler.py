@@ -10,7 +10,7 @@ from psycopg_pool import ConnectionPool
 from servers.pgbouncer import MISSING, PgBouncer
 from servers.postgres import PostgresServer
 
-from sapwood.errors import ClosedError
+from sapwood.errors import ClosedError, StaleTipError
 from sapwood.model import Search
 from sapwood.stores.postgres import PostgresStore
 
@@ -49,11 +49,13 @@ def test_many_threads_share_two_connections(pooler: PgBouncer, schema: str) -> N
 
 
 def test_a_pool_that_is_given_is_used_and_left_open(server: PostgresServer, schema: str) -> None:
-    with ConnectionPool(server.url(), min_size=1, max_size=2) as pool:
+    with ConnectionPool(server.url(), min_size=1, max_size=1) as pool:
         store = PostgresStore(pool=pool, schema=schema, new_id=new_id)
         make_session(store)
         store.append(ADA, "s", [say("m1")])
         assert ids_in(store) == ["m1"]
+        with pytest.raises(StaleTipError):
+            store.append(ADA, "s", [say("m2")], expected_tip="m0")
         store.close()
         with pytest.raises(ClosedError):
             store.find_session(ADA, "s")

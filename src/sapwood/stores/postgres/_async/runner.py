@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeVar, cast
 
 import psycopg
@@ -125,15 +125,26 @@ class AsyncPostgresRunner(AsyncRunner):
         appended = await self._attempt(go)
         if appended is not None:
             return appended
-        return await self.write(
-            lambda unit: unit.messages.append(owner, session, batch, parent, expected_tip)
+        return await self._transact(
+            lambda unit: unit.messages.append(owner, session, batch, parent, expected_tip),
+            _BEGIN_WRITE,
+            locks=True,
+            is_idempotent=True,
         )
 
     async def pause(self, seconds: float) -> None:
         """Wait, by the server's clock."""
         await self._attempt(lambda raw: raw.execute("SELECT pg_sleep(%s)", (seconds,)))
 
-    async def _transact(self, work: Callable[[Unit], T], begin: str, *, locks: bool) -> T:
+    async def _transact(
+        self,
+        work: Callable[[Unit], T],
+        begin: str,
+        *,
+        locks: bool,
+        is_idempotent: bool = False,
+    ) -> T:
+        """Run work in a transaction, again if need be: not when it may have been committed."""
         is_committing = False
         left_to_sweep = False
 
@@ -144,7 +155,7 @@ class AsyncPostgresRunner(AsyncRunner):
             await raw.execute(begin.encode())
             # The subjects' methods are coroutines here, which the shared facade does not know.
             result: T = await cast("Any", work(cast("Unit", unit)))
-            is_committing = locks
+            is_committing = locks and not is_idempotent
             await raw.execute("COMMIT")
             left_to_sweep = unit.tx.left_to_sweep
             return result
@@ -219,33 +230,36 @@ class AsyncPostgresRunner(AsyncRunner):
             raise ClosedError("the store is closed")
         if not self._is_ready or self._is_suspect:
             await self._make_ready()
-        async with self._pool.connection(timeout=self._patience_s) as raw:
-            if raw.autocommit:
-                yield raw
-                return
-            await raw.set_autocommit(True)
-            try:
-                yield raw
-            finally:
-                if not raw.closed and raw.info.transaction_status == 0:
-                    await raw.set_autocommit(False)
+        async with self._pool.connection(timeout=self._patience_s) as raw, self._borrowed(raw):
+            yield raw
+
+    @asynccontextmanager
+    async def _borrowed(self, raw: AsyncConnection[Any]) -> AsyncIterator[None]:
+        """Begin transactions ourselves; leave a connection of somebody else's as it was."""
+        if raw.autocommit:
+            yield
+            return
+        await raw.set_autocommit(True)
+        try:
+            yield
+        finally:
+            with suppress(psycopg.Error):
+                await raw.rollback()
+                await raw.set_autocommit(False)
 
     async def _make_ready(self) -> None:
         """Look at the server before the pool is used: it only tells that it timed out."""
-        if not self._owns_pool:
-            if not self._is_ready:
-                async with self._pool.connection(timeout=self._patience_s) as raw:
-                    await raw.set_autocommit(True)
-                    await self._look_at(raw)
-            await self._pool.check()
-        else:
+        if self._owns_pool:
             raw = await self._connect()
             try:
                 await self._look_at(raw)
             finally:
                 await raw.close()
             await self._pool.open()
-            await self._pool.check()
+        elif not self._is_ready:
+            async with self._pool.connection(timeout=self._patience_s) as raw, self._borrowed(raw):
+                await self._look_at(raw)
+        await self._pool.check()
         self._is_ready, self._is_suspect = True, False
 
     async def _look_at(self, raw: AsyncConnection[Any]) -> None:

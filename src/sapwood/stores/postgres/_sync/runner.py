@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar, cast
 
 import psycopg
@@ -125,15 +125,26 @@ class PostgresRunner(Runner):
         appended = self._attempt(go)
         if appended is not None:
             return appended
-        return self.write(
-            lambda unit: unit.messages.append(owner, session, batch, parent, expected_tip)
+        return self._transact(
+            lambda unit: unit.messages.append(owner, session, batch, parent, expected_tip),
+            _BEGIN_WRITE,
+            locks=True,
+            is_idempotent=True,
         )
 
     def pause(self, seconds: float) -> None:
         """Wait, by the server's clock."""
         self._attempt(lambda raw: raw.execute("SELECT pg_sleep(%s)", (seconds,)))
 
-    def _transact(self, work: Callable[[Unit], T], begin: str, *, locks: bool) -> T:
+    def _transact(
+        self,
+        work: Callable[[Unit], T],
+        begin: str,
+        *,
+        locks: bool,
+        is_idempotent: bool = False,
+    ) -> T:
+        """Run work in a transaction, again if need be: not when it may have been committed."""
         is_committing = False
         left_to_sweep = False
 
@@ -144,7 +155,7 @@ class PostgresRunner(Runner):
             raw.execute(begin.encode())
             # The subjects' methods are coroutines here, which the shared facade does not know.
             result: T = cast("Any", work(cast("Unit", unit)))
-            is_committing = locks
+            is_committing = locks and not is_idempotent
             raw.execute("COMMIT")
             left_to_sweep = unit.tx.left_to_sweep
             return result
@@ -219,33 +230,36 @@ class PostgresRunner(Runner):
             raise ClosedError("the store is closed")
         if not self._is_ready or self._is_suspect:
             self._make_ready()
-        with self._pool.connection(timeout=self._patience_s) as raw:
-            if raw.autocommit:
-                yield raw
-                return
-            raw.set_autocommit(True)
-            try:
-                yield raw
-            finally:
-                if not raw.closed and raw.info.transaction_status == 0:
-                    raw.set_autocommit(False)
+        with self._pool.connection(timeout=self._patience_s) as raw, self._borrowed(raw):
+            yield raw
+
+    @contextmanager
+    def _borrowed(self, raw: Connection[Any]) -> Iterator[None]:
+        """Begin transactions ourselves; leave a connection of somebody else's as it was."""
+        if raw.autocommit:
+            yield
+            return
+        raw.set_autocommit(True)
+        try:
+            yield
+        finally:
+            with suppress(psycopg.Error):
+                raw.rollback()
+                raw.set_autocommit(False)
 
     def _make_ready(self) -> None:
         """Look at the server before the pool is used: it only tells that it timed out."""
-        if not self._owns_pool:
-            if not self._is_ready:
-                with self._pool.connection(timeout=self._patience_s) as raw:
-                    raw.set_autocommit(True)
-                    self._look_at(raw)
-            self._pool.check()
-        else:
+        if self._owns_pool:
             raw = self._connect()
             try:
                 self._look_at(raw)
             finally:
                 raw.close()
             self._pool.open()
-            self._pool.check()
+        elif not self._is_ready:
+            with self._pool.connection(timeout=self._patience_s) as raw, self._borrowed(raw):
+                self._look_at(raw)
+        self._pool.check()
         self._is_ready, self._is_suspect = True, False
 
     def _look_at(self, raw: Connection[Any]) -> None:

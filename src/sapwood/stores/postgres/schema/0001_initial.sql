@@ -471,6 +471,8 @@ END $$;
 
 -- Append what is new, whole, in one call. Gives no position, and writes nothing, when an id is
 -- known, the tip is not the expected one, or a parent is not there: then it is to be planned.
+-- Nearly every append is one message after a tip of the session's own that nothing follows: that
+-- is done here, with as few statements as it takes.
 CREATE FUNCTION {s}.append(
     owner_name text, session_id text, at_us bigint, asked text[],
     after_id text, after_root boolean, tip_id text, tip_root boolean,
@@ -478,37 +480,65 @@ CREATE FUNCTION {s}.append(
     word_lists text[], OUT start bigint, OUT now_us bigint
 ) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    s {s}.session%ROWTYPE;
-    locked bigint;
+    of_session bigint;
+    of_tree bigint;
+    of_owner bigint;
+    of_home bigint;
+    of_fork bigint;
+    tip_pos bigint;
+    tip_name text;
+    tip_home bigint;
+    running bigint;
+    is_followed boolean;
     after_pos bigint;
+    said bigint;
 BEGIN
-    SELECT x.* INTO s FROM {s}.owner o JOIN {s}.session x ON x.owner = o.number
+    SELECT x.number, x.tree INTO of_session, of_tree
+    FROM {s}.owner o JOIN {s}.session x ON x.owner = o.number
     WHERE o.name = owner_name AND x.id = session_id;
     IF NOT FOUND THEN RETURN; END IF;
-    PERFORM {s}.lock_tree(s.tree);
-    locked := s.tree;
-    SELECT * INTO s FROM {s}.session x WHERE x.number = s.number;
-    IF NOT FOUND OR s.tree <> locked THEN RETURN; END IF;
+    PERFORM pg_advisory_xact_lock(hashtextextended('sapwood tree {s}', of_tree));
+    -- Read again, now that nobody else can change it; a clear may have moved it to another tree.
+    SELECT x.owner, x.home, x.fork, x.tip, m.id, m.home, m.path_tokens, EXISTS (
+            SELECT 1 FROM {s}.message f WHERE f.tree = of_tree AND f.pos = x.tip + 1)
+        INTO of_owner, of_home, of_fork, tip_pos, tip_name, tip_home, running, is_followed
+        FROM {s}.session x LEFT JOIN {s}.message m ON m.tree = of_tree AND m.pos = x.tip
+        WHERE x.number = of_session AND x.tree = of_tree;
+    IF NOT FOUND THEN RETURN; END IF;
     IF cardinality(asked) > 0 AND EXISTS (
-        SELECT 1 FROM {s}.seen(s.tree, s.number, s.home, s.fork, asked)
+        SELECT 1 FROM {s}.seen(of_tree, of_session, of_home, of_fork, asked)
     ) THEN RETURN; END IF;
-    IF tip_root AND s.tip <> 0 THEN RETURN; END IF;
-    IF tip_id IS NOT NULL AND NOT EXISTS (
-        SELECT 1 FROM {s}.message m WHERE m.tree = s.tree AND m.pos = s.tip AND m.id = tip_id
-    ) THEN RETURN; END IF;
+    IF (tip_root AND tip_pos <> 0) OR tip_name <> tip_id OR (tip_id IS NOT NULL AND tip_pos = 0)
+    THEN RETURN; END IF;
+    after_pos := tip_pos;
     IF after_root THEN
         after_pos := 0;
     ELSIF after_id IS NOT NULL THEN
         SELECT f.pos INTO after_pos
-        FROM {s}.seen(s.tree, s.number, s.home, s.fork, ARRAY[after_id]) f;
+        FROM {s}.seen(of_tree, of_session, of_home, of_fork, ARRAY[after_id]) f;
         IF NOT FOUND THEN RETURN; END IF;
-    ELSE
-        after_pos := s.tip;
     END IF;
     IF (after_pos & 16777215) + cardinality(ids) > 16777215 THEN RETURN; END IF;
     now_us := coalesce(at_us, {s}.now_us());
-    start := {s}.write_after(s.number, after_pos, now_us, ids, roles, token_counts, said_us,
-        bodies, word_lists);
+    IF after_pos <> tip_pos OR tip_home IS DISTINCT FROM of_home OR is_followed
+        OR cardinality(ids) > 1
+    THEN
+        start := {s}.write_after(of_session, after_pos, now_us, ids, roles, token_counts, said_us,
+            bodies, word_lists);
+        RETURN;
+    END IF;
+    start := tip_pos + 1;
+    said := coalesce(said_us[1], now_us);
+    INSERT INTO {s}.message
+        (tree, pos, home, tokens, path_tokens, created_at, id, role, body, words)
+    VALUES (of_tree, start, of_home, token_counts[1], running + token_counts[1], said, ids[1],
+        roles[1], bodies[1],
+        word_lists[1]::tsvector || array_to_tsvector(ARRAY['_o' || of_owner, '_h' || of_home]));
+    INSERT INTO {s}.change (owner, session, tree, kind, first, last, at)
+    VALUES (of_owner, of_session, of_tree, 1, start, start, now_us);
+    UPDATE {s}.session x SET tip = start, context = x.context + token_counts[1],
+        messages = x.messages + 1, active_at = said, active_s = said / 1000000
+    WHERE x.number = of_session;
 END $$;
 
 -- A session, with its tree locked against all others that would change it.
