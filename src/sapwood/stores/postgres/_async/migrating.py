@@ -18,6 +18,7 @@ CREATE TABLE {s}.migration (
     applied_at  timestamptz NOT NULL DEFAULT clock_timestamp()
 )
 """
+_FIND = "SELECT 1 FROM pg_tables WHERE schemaname = %s AND tablename = 'migration'"
 _LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('sapwood migration', 0))"
 
 
@@ -66,10 +67,10 @@ class AsyncMigrator:
 
     async def _steps_left(self) -> list[Step]:
         cursor = self._raw.cursor(row_factory=tuple_row)
-        await cursor.execute("SELECT to_regclass(%s)::text", (f"{quoted(self._schema)}.migration",))
-        found = await cursor.fetchone()
+        # Read from the catalogue: the quicker to_regclass may not see yet what another made.
+        await cursor.execute(_FIND, (self._schema,))
         recorded: list[tuple[Any, ...]] = []
-        if found is not None and found[0] is not None:
+        if await cursor.fetchone() is not None:
             sql = in_schema("SELECT version, checksum FROM {s}.migration", self._schema)
             await cursor.execute(sql)
             recorded = await cursor.fetchall()

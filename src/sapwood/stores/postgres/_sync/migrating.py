@@ -20,6 +20,7 @@ CREATE TABLE {s}.migration (
     applied_at  timestamptz NOT NULL DEFAULT clock_timestamp()
 )
 """
+_FIND = "SELECT 1 FROM pg_tables WHERE schemaname = %s AND tablename = 'migration'"
 _LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('sapwood migration', 0))"
 
 
@@ -68,10 +69,10 @@ class Migrator:
 
     def _steps_left(self) -> list[Step]:
         cursor = self._raw.cursor(row_factory=tuple_row)
-        cursor.execute("SELECT to_regclass(%s)::text", (f"{quoted(self._schema)}.migration",))
-        found = cursor.fetchone()
+        # Read from the catalogue: the quicker to_regclass may not see yet what another made.
+        cursor.execute(_FIND, (self._schema,))
         recorded: list[tuple[Any, ...]] = []
-        if found is not None and found[0] is not None:
+        if cursor.fetchone() is not None:
             sql = in_schema("SELECT version, checksum FROM {s}.migration", self._schema)
             cursor.execute(sql)
             recorded = cursor.fetchall()
