@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
 import pytest
 from servers import postgres
 
 import sapwood
-from sapwood.errors import StoreCorruptError, UsageError
+from sapwood.errors import StaleVersionError, StoreCorruptError, UsageError
 from sapwood.model import NewMessage, NewSession, Read, Search, TextPart
 from sapwood.rules.ids import IdMaker
 from sapwood.stores.postgres import PostgresStore
@@ -162,3 +164,22 @@ def test_the_clock_is_the_servers_where_none_is_given(store: PostgresStore) -> N
 def test_a_store_takes_a_connection_string_or_a_pool() -> None:
     with pytest.raises(UsageError):
         PostgresStore(new_id=new_id)
+
+
+def test_rule_09_of_many_that_take_an_owners_lease_one_succeeds(store: PostgresStore) -> None:
+    def count(_: int) -> int:
+        done = 0
+        while done < 5:
+            found = store.find_document(ADA, "k")
+            value = b"%d" % (int(found.value) + 1 if found else 1)
+            version = found.version if found else 0
+            with contextlib.suppress(StaleVersionError):
+                store.put_document(ADA, "k", value, expected_version=version)
+                done += 1
+        return done
+
+    with ThreadPoolExecutor(4) as threads:
+        assert sum(threads.map(count, range(4))) == 20
+    found = store.find_document(ADA, "k")
+    assert found is not None
+    assert found.value == b"20"
