@@ -10,6 +10,7 @@ from ....errors import StoreError
 from ....model import ROOT, Appended, Root
 from ....rules.append import Known, plan_append
 from ....rules.codec import Packed, decode_body, digest
+from ..appends import Request
 from ..fresh import COLUMN_TYPES, columns, written
 from ..position import MAX_DEPTH
 from ..rows import Seen, SessionRow
@@ -20,41 +21,46 @@ _APPEND = (
     "SELECT start, now_us FROM {s}.append(%s, %s, %s::bigint, %s::text[], %s, %s, %s, %s,"
     f" {COLUMN_TYPES})"
 )
+_EACH = (
+    "SELECT start, now_us FROM {s}.append_each(%s::text[], %s::text[], %s::bigint,"
+    f" %s::boolean[], {COLUMN_TYPES})"
+)
 _WRITE = f"SELECT {{s}}.write_after(%s, %s, %s, {COLUMN_TYPES})"
 
 
-def append_new(
-    tx: Tx,
-    owner: str,
-    session: str,
-    batch: Sequence[Packed],
-    parent: str | Root | None,
-    expected_tip: str | Root | None,
-    *,
-    is_repeated: bool,
-) -> Appended | None:
+def append_new(tx: Tx, request: Request, *, is_repeated: bool) -> Appended | None:
     """Append a batch that is all new; None, and nothing written, when it has to be planned.
 
     When it is repeated because a connection was lost, our own ids may be stored, too.
     """
+    owner, session, batch, parent, expected_tip = request
     asked = [it.id for it in batch if is_repeated or not it.is_ours]
     if len(asked) > 1 and len(set(asked)) < len(asked):
         return None
-    start, now = tx.row(
-        _APPEND,
-        (
-            owner,
-            session,
-            tx.clock() if tx.clock is not None else None,
-            asked,
-            *_named(parent),
-            *_named(expected_tip),
-            *columns(batch),
-        ),
-    )
+    places = (*_named(parent), *_named(expected_tip))
+    args = (owner, session, _time(tx), asked, *places, *columns(batch))
+    return _appended(request, *tx.row(_APPEND, args))
+
+
+def append_each(tx: Tx, requests: Sequence[Request], *, is_repeated: bool) -> list[Appended | None]:
+    """Append one message for each request, in one transaction; None for those to be planned."""
+    batch = [request.batch[0] for request in requests]
+    owners = [request.owner for request in requests]
+    sessions = [request.session for request in requests]
+    asked = [is_repeated or not it.is_ours for it in batch]
+    rows = tx.rows(_EACH, (owners, sessions, _time(tx), asked, *columns(batch)))
+    return [_appended(request, *row) for request, row in zip(requests, rows, strict=True)]
+
+
+def _time(tx: Tx) -> int | None:
+    return tx.clock() if tx.clock is not None else None
+
+
+def _appended(request: Request, start: int | None, now: int) -> Appended | None:
     if start is None:
         return None
-    messages = written(batch, session, start, now)
+    batch = request.batch
+    messages = written(batch, request.session, start, now)
     return Appended(messages=messages, written=len(batch), tip=batch[-1].id)
 
 

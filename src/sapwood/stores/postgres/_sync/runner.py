@@ -18,8 +18,9 @@ from ....model import Appended, History, Read, Root, SessionRecord
 from ....rules.codec import Packed
 from ...embedded._sync.runner import Runner
 from ...embedded.unit import Unit
+from ..appends import Appends, Request
 from ..failure import RETRIED, is_lost, translate
-from .appending import append_new
+from .appending import append_each, append_new
 from .feed import trim_feed
 from .migrating import Migrator
 from .reading import read_at_once
@@ -71,6 +72,7 @@ class PostgresRunner(Runner):
         self._clock = clock
         self._auto_migrate = auto_migrate
         self._patience_s = patience_s
+        self._appends = Appends(self._append_all)
         self._is_ready = False
         self._is_suspect = False
         self._is_closed = False
@@ -114,15 +116,9 @@ class PostgresRunner(Runner):
         When the connection is lost before the answer came, it is sent again: by their ids it is
         seen whether the messages were written.
         """
-        is_repeated = False
-
-        def go(raw: Connection[Any]) -> Answer[Appended | None]:
-            nonlocal is_repeated
-            was_sent, is_repeated = is_repeated, True
-            tx = self._tx(raw)
-            return append_new(tx, owner, session, batch, parent, expected_tip, is_repeated=was_sent)
-
-        appended = self._attempt(go)
+        request = Request(owner, session, batch, parent, expected_tip)
+        send = self._appends.add if request.is_plain else self._append_new
+        appended = send(request)
         if appended is not None:
             return appended
         return self._transact(
@@ -131,6 +127,35 @@ class PostgresRunner(Runner):
             locks=True,
             is_idempotent=True,
         )
+
+    def _append_new(self, request: Request) -> Appended | None:
+        is_repeated = False
+
+        def go(raw: Connection[Any]) -> Answer[Appended | None]:
+            nonlocal is_repeated
+            was_sent, is_repeated = is_repeated, True
+            return append_new(self._tx(raw), request, is_repeated=was_sent)
+
+        return self._attempt(go)
+
+    def _append_all(self, requests: Sequence[Request]) -> Sequence[Appended | None]:
+        """Append for several callers in one transaction, or for each by itself if that fails."""
+        if len(requests) == 1:
+            return [self._append_new(requests[0])]
+        is_repeated = False
+
+        def go(raw: Connection[Any]) -> Answer[list[Appended | None]]:
+            nonlocal is_repeated
+            was_sent, is_repeated = is_repeated, True
+            return append_each(self._tx(raw), requests, is_repeated=was_sent)
+
+        try:
+            return self._attempt(go)
+        except StoreError as error:
+            if error.retryable:
+                raise
+        # What is wrong with one is not to be told to the others: these go the long way.
+        return [None] * len(requests)
 
     def pause(self, seconds: float) -> None:
         """Wait, by the server's clock."""

@@ -726,3 +726,29 @@ BEGIN
         EXIT WHEN room <= 0;
     END LOOP;
 END $$;
+
+-- Append one message to each of several sessions, after their tips, in one transaction. All trees
+-- are locked first, in order, so that two such calls never wait for each other.
+CREATE FUNCTION {s}.append_each(
+    owner_names text[], session_ids text[], at_us bigint, are_asked boolean[], ids text[],
+    roles text[], token_counts bigint[], said_us bigint[], bodies bytea[], word_lists text[]
+) RETURNS TABLE (start bigint, now_us bigint) LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    of_tree bigint;
+BEGIN
+    FOR of_tree IN
+        SELECT DISTINCT x.tree FROM unnest(owner_names, session_ids) u(owner_name, session_id)
+        JOIN {s}.owner o ON o.name = u.owner_name
+        JOIN {s}.session x ON x.owner = o.number AND x.id = u.session_id ORDER BY x.tree
+    LOOP
+        PERFORM pg_advisory_xact_lock(hashtextextended('sapwood tree {s}', of_tree));
+    END LOOP;
+    FOR n IN 1 .. cardinality(ids) LOOP
+        SELECT a.start, a.now_us INTO start, now_us FROM {s}.append(
+            owner_names[n], session_ids[n], at_us,
+            CASE WHEN are_asked[n] THEN ids[n:n] ELSE '{}' END, NULL, false, NULL, false,
+            ids[n:n], roles[n:n], token_counts[n:n], said_us[n:n], bodies[n:n], word_lists[n:n]
+        ) a;
+        RETURN NEXT;
+    END LOOP;
+END $$;
