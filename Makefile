@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.installed
 PEERS  := .venv-peers
 
-.PHONY: help demo test check bench bench-peers fix clean
+.PHONY: help demo servers test check bench bench-peers fix clean
 
 help:  ## List the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /|/' | awk -F'|' '{printf "make %-12s %s\n", $$1, $$2}'
@@ -26,6 +26,9 @@ $(PEERS)/.installed: pyproject.toml bench/peers/requirements.txt
 
 demo: $(READY)  ## From an append to a model's turn and a compaction, in demo.db
 	@$(BIN)/python examples/demo.py
+
+servers:  ## Install the servers that tests run against, by apt-get; the tests start and stop them
+	@$(PYTHON) tools/servers.py $(ARGS)
 
 test: $(READY)  ## Run all tests; prints what was skipped and why
 	$(BIN)/python -m pytest -n auto $(ARGS)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from servers import postgres
 
 from sapwood.testing import COUNTS
 
@@ -36,6 +37,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--no-skips", action="store_true", help="fail the run when any test was skipped"
     )
+    parser.addoption(
+        "--require-backends",
+        default="",
+        metavar="NAMES",
+        help="servers (postgres) whose tests fail instead of being skipped when there is none",
+    )
+
+
+@pytest.fixture(scope="session")
+def postgres_url(request: pytest.FixtureRequest) -> str:
+    """Give the URL of a PostgreSQL server for tests."""
+    url = postgres.shared_url()
+    if url is None:
+        required = request.config.getoption("--require-backends").split(",")
+        (pytest.fail if "postgres" in required else pytest.skip)(postgres.MISSING)
+    return url
 
 
 def pytest_configure(config: pytest.Config) -> None:

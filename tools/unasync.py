@@ -26,6 +26,7 @@ WORDS = {
     "__aexit__": "__exit__",
     "aclose": "close",
     "AsyncIterator": "Iterator",
+    "asynccontextmanager": "contextmanager",
     "_async": "_sync",
     "open_async": "open",
 }

@@ -6,8 +6,8 @@ import os
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Unpack
-from urllib.parse import unquote
+from typing import TYPE_CHECKING, Literal, NamedTuple, Unpack
+from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from .errors import StoreUnavailableError, UnsupportedOperationError, UsageError
 from .rules.ids import IdMaker, check_name
@@ -22,8 +22,22 @@ if TYPE_CHECKING:
 Durability = Literal["full", "normal"]
 
 VARIABLE = "SAPWOOD_STORE"
-SCHEMES = "sqlite:///file.db, sqlite:////folder/file.db or memory://"
-PLANNED = {"postgresql", "postgres", "redis", "rediss", "mongodb", "mongodb+srv", "opensearch"}
+SCHEMES = (
+    "sqlite:///file.db, sqlite:////folder/file.db, postgresql://user:password@host/database "
+    "or memory://"
+)
+PLANNED = {"redis", "rediss", "mongodb", "mongodb+srv", "opensearch"}
+
+
+class Server(NamedTuple):
+    """A database server: how to connect to it, and what else its URL says."""
+
+    conninfo: str
+    schema: str = "sapwood"
+
+
+Place = Path | Server | None
+"""Where sessions live: in a file, on a server, or in memory."""
 
 
 def open(
@@ -37,22 +51,27 @@ def open(
     """Open a store and give the owner's sessions in it.
 
     `sqlite:///file.db` is a file in the current folder, `sqlite:////folder/file.db` one anywhere,
+    `postgresql://user:password@host/database` is a server, to which the first call connects, and
     `memory://` is gone when it is closed. Without a URL it is the environment's `SAPWOOD_STORE`,
     or a file in the user's data folder. `durability="normal"` does not wait for the disk: a power
     cut may then take the last messages, but never damages the file. The settings are those of
     every session: `context`, `compact`, `compact_after`, `listeners` and so on.
     """
-    file = _file_of(url, owner, durability)
+    place = _place(url, owner, durability)
     settings_of(settings)  # before a file is opened
     new_id = IdMaker(_clock, os.urandom)
-    if file is None:
+    if place is None:
         from .stores.memory import MemoryStore
 
         store: Store = MemoryStore(clock=_clock, new_id=new_id)
+    elif isinstance(place, Server):
+        from .stores.postgres import PostgresStore
+
+        store = PostgresStore(place.conninfo, new_id=new_id, schema=place.schema)
     else:
         from .stores.sqlite import SqliteStore
 
-        store = SqliteStore(file, clock=_clock, new_id=new_id, durability=durability)
+        store = SqliteStore(place, clock=_clock, new_id=new_id, durability=durability)
     return SessionManager(
         store, owner=owner, new_id=new_id, token_counter=token_counter, **settings
     )
@@ -69,17 +88,21 @@ def open_async(
     """Open a store for use on an event loop; the same as `open` otherwise."""
     from .session import AsyncSessionManager
 
-    file = _file_of(url, owner, durability)
+    place = _place(url, owner, durability)
     settings_of(settings)  # before a file is opened
     new_id = IdMaker(_clock, os.urandom)
-    if file is None:
+    if place is None:
         from .stores.memory import AsyncMemoryStore
 
         store: AsyncStore = AsyncMemoryStore(clock=_clock, new_id=new_id)
+    elif isinstance(place, Server):
+        from .stores.postgres import AsyncPostgresStore
+
+        store = AsyncPostgresStore(place.conninfo, new_id=new_id, schema=place.schema)
     else:
         from .stores.sqlite import AsyncSqliteStore
 
-        store = AsyncSqliteStore(file, clock=_clock, new_id=new_id, durability=durability)
+        store = AsyncSqliteStore(place, clock=_clock, new_id=new_id, durability=durability)
     return AsyncSessionManager(
         store, owner=owner, new_id=new_id, token_counter=token_counter, **settings
     )
@@ -89,24 +112,35 @@ def _clock() -> int:
     return time.time_ns() // 1000
 
 
-def _file_of(url: str | None, owner: str, durability: str) -> Path | None:
-    """Check the arguments, and give the database's file; None means memory."""
+def _place(url: str | None, owner: str, durability: str) -> Place:
+    """Check the arguments, and give where sessions live."""
     check_name(owner, "owner")
     if durability not in ("full", "normal"):
         raise UsageError(
             f"durability must be 'full' or 'normal', not {durability!r}", path="durability"
         )
-    return file_of(url)
+    place = _find(url)
+    if isinstance(place, Server) and durability != "full":
+        raise UsageError(
+            "on a server durability is the server's: set synchronous_commit for the user there",
+            path="durability",
+        )
+    return place
 
 
 def file_of(url: str | None = None) -> Path | None:
-    """Give the database's file that `open` would use; None means memory."""
+    """Give the database's file that `open` would use; None means that it is none."""
+    place = _find(url)
+    return place if isinstance(place, Path) else None
+
+
+def _find(url: str | None) -> Place:
     if url is None:
         url = os.environ.get(VARIABLE) or None
     return _default_file() if url is None else _parse(url)
 
 
-def _parse(url: str) -> Path | None:
+def _parse(url: str) -> Place:
     # Only the scheme is ever quoted in an error: what follows it may hold a password.
     scheme, colon, rest = str(url).partition("://")
     scheme = scheme.lower()
@@ -116,6 +150,8 @@ def _parse(url: str) -> Path | None:
         raise UnsupportedOperationError(
             f"{scheme}:// is not there yet: this version of sapwood has {SCHEMES}"
         )
+    if scheme in ("postgresql", "postgres"):
+        return _server(rest)
     if scheme not in ("sqlite", "memory"):
         raise UsageError(f"{scheme}:// is not known: use {SCHEMES}", path="url")
     if "?" in rest or "#" in rest:
@@ -125,6 +161,15 @@ def _parse(url: str) -> Path | None:
     if rest:
         raise UsageError("nothing comes after memory://", path="url")
     return None
+
+
+def _server(rest: str) -> Server:
+    """Take our own parameter out of a URL; the others are the driver's."""
+    address, mark, query = rest.partition("?")
+    given = parse_qsl(query, keep_blank_values=True)
+    theirs = urlencode([it for it in given if it[0] != "schema"], quote_via=quote)
+    ours = [value for name, value in given if name == "schema"]
+    return Server(f"postgresql://{address}{mark if theirs else ''}{theirs}", *ours[-1:])
 
 
 def _sqlite_file(rest: str) -> Path:

@@ -107,7 +107,7 @@ def test_a_wrong_url_says_which_are_right(opener: object, url: str, elsewhere: P
     assert list(elsewhere.iterdir()) == []
 
 
-@pytest.mark.parametrize("scheme", ["postgresql", "redis", "mongodb", "opensearch"])
+@pytest.mark.parametrize("scheme", ["redis", "mongodb", "opensearch"])
 def test_servers_are_not_there_yet(scheme: str) -> None:
     for opener in (sapwood.open, sapwood.open_async):
         with pytest.raises(UnsupportedOperationError, match="not there yet") as caught:

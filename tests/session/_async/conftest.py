@@ -4,12 +4,17 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from servers import postgres
 
 import sapwood
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "postgres":
+        server = request.getfixturevalue("postgres_url")
+        postgres.empty()
+        return f"{server}?schema={postgres.schema()}"
     return "memory://" if request.param == "memory" else f"sqlite:///{tmp_path}/sessions.db"
 
 

@@ -1,0 +1,120 @@
+"""The change feed: one row for each unit of work that changed messages, in commit order.
+
+Numbers are not given out in the order of commits. So rows are ordered by their transaction's
+number, and a reader stops before the oldest transaction that is unfinished: whatever commits
+later comes after its cursor. Within a tree, transactions write one after the other.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....errors import NotFoundError
+from ....model import Change, ChangeKind, Changes
+from ..cursor import Cursor
+from ..position import MAX_DEPTH
+from .lookup import find_owner, own_number
+from .tx import AsyncTx
+
+KEPT_AT_LEAST_US = 24 * 3600 * 1_000_000
+
+_KINDS = {
+    1: ChangeKind.APPEND,
+    2: ChangeKind.UPDATE,
+    3: ChangeKind.DELETE,
+    4: ChangeKind.RETIRE,
+}
+_PAGE = 200
+_UNFINISHED = "pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
+_AFTER = (
+    "SELECT xid, seq, session, tree, kind, first, last, at, name FROM {s}.change"
+    f" WHERE owner = %s AND (xid, seq) > (%s, %s) AND xid < {_UNFINISHED}"
+    " ORDER BY xid, seq LIMIT %s"
+)
+_MORE = "SELECT EXISTS (SELECT 1 FROM {s}.change WHERE owner = %s AND (xid, seq) > (%s, %s))"
+# A message whose home is gone is only heard of again when another session deletes it.
+_EXPAND = (
+    "SELECT m.id, m.pos, coalesce(h.id, s.id) FROM {s}.message m"
+    " LEFT JOIN {s}.session h ON h.home = m.home LEFT JOIN {s}.session s ON s.number = %s"
+    " WHERE m.tree = %s AND m.pos BETWEEN %s AND %s ORDER BY m.pos"
+)
+_TRIM = (
+    "DELETE FROM {s}.change c WHERE c.at < %s AND (c.xid, c.seq) < (SELECT n.xid, n.seq"
+    " FROM {s}.change n WHERE n.owner = c.owner ORDER BY n.xid DESC, n.seq DESC LIMIT 1)"
+    f" AND c.xid < {_UNFINISHED} AND NOT EXISTS (SELECT 1 FROM {{s}}.reader r"
+    " WHERE r.owner = c.owner AND (r.xid, r.seq) < (c.xid, c.seq))"
+    " RETURNING c.owner, c.xid, c.seq"
+)
+
+
+class AsyncPostgresFeed:
+    """Work on the change feed."""
+
+    def __init__(self, tx: AsyncTx) -> None:
+        self._tx = tx
+
+    async def changes(self, owner: str, after: str, limit: int) -> Changes:
+        """Read a page."""
+        cursor = Cursor.read(after)
+        number = await find_owner(self._tx, owner)
+        await self._refuse_trimmed(number, cursor)
+        found: list[Change] = []
+        while rows := await self._tx.rows(_AFTER, (number, cursor.xid, cursor.seq, _PAGE)):
+            for row in rows:
+                unseen = (await self._expand(row))[cursor.done :]
+                room = limit - len(found)
+                found += unseen[:room]
+                if len(unseen) > room:
+                    cursor = cursor._replace(done=cursor.done + room)
+                    return Changes(changes=found, cursor=str(cursor), more=True)
+                cursor = Cursor(row[0], row[1], 0)
+        more = await self._tx.value(_MORE, (number, cursor.xid, cursor.seq))
+        return Changes(changes=found, cursor=str(cursor), more=more)
+
+    async def register(self, owner: str, reader: str, after: str) -> None:
+        """Keep what follows a cursor from being trimmed."""
+        cursor = Cursor.read(after)
+        number = await own_number(self._tx, owner)
+        await self._refuse_trimmed(number, cursor)
+        await self._tx.run(
+            "INSERT INTO {s}.reader VALUES (%s, %s, %s, %s) ON CONFLICT (owner, name)"
+            " DO UPDATE SET xid = excluded.xid, seq = excluded.seq",
+            (number, reader, cursor.xid, cursor.seq),
+        )
+
+    async def _expand(self, row: tuple[Any, ...]) -> list[Change]:
+        _, _, session, tree, kind, first, last, at, name = row
+        if _KINDS[kind] is ChangeKind.RETIRE:
+            return [
+                Change(kind=ChangeKind.RETIRE, session=name, message=None, depth=None, at_us=at)
+            ]
+        actor = session if _KINDS[kind] is ChangeKind.DELETE else 0
+        return [
+            Change(kind=_KINDS[kind], session=home, message=id, depth=pos & MAX_DEPTH, at_us=at)
+            for id, pos, home in await self._tx.rows(_EXPAND, (actor, tree, first, last))
+            if home is not None
+        ]
+
+    async def _refuse_trimmed(self, owner: int | None, cursor: Cursor) -> None:
+        trimmed = await self._tx.row(
+            "SELECT trimmed_xid, trimmed_seq FROM {s}.owner WHERE number = %s", (owner,)
+        )
+        if trimmed is not None and cursor.xid and (cursor.xid, cursor.seq) < trimmed:
+            raise NotFoundError(
+                f"the feed was trimmed after cursor {cursor}: read everything again, "
+                "and name a reader to keep it",
+                kind="cursor",
+                id=str(cursor),
+            )
+
+
+async def trim_feed(tx: AsyncTx) -> None:
+    """Remove what every registered reader has seen and is old enough; the newest row stays."""
+    trimmed: dict[int, tuple[int, int]] = {}
+    for owner, xid, seq in await tx.rows(_TRIM, (await tx.now() - KEPT_AT_LEAST_US,)):
+        trimmed[owner] = max(trimmed.get(owner, (0, 0)), (xid, seq))
+    for owner, (xid, seq) in trimmed.items():
+        await tx.run(
+            "UPDATE {s}.owner SET trimmed_xid = %s, trimmed_seq = %s WHERE number = %s",
+            (xid, seq, owner),
+        )

@@ -1,0 +1,152 @@
+"""Rebuilding what is derived: lineages, running sums, figures of sessions, the words of texts.
+
+What was said is never touched, nor is where it stands: messages, parents, tips.
+"""
+
+from __future__ import annotations
+
+from ....rules.tree import extend_lineage
+from ..position import DEPTH_BITS, MAX_DEPTH, pack, place_of
+from ..rows import SESSION_COLUMNS, SessionRow, summary_text
+from ..words import body_words, home_word, owner_word, text_words
+from .sums import context_at
+from .tx import AsyncTx
+
+WRONG_SUMS = """
+SELECT m.id FROM {s}.message m
+JOIN {s}.segment g ON g.tree = m.tree AND g.number = m.pos >> 24
+LEFT JOIN {s}.edit e ON e.tree = m.tree AND e.pos = m.pos
+LEFT JOIN {s}.message b ON b.tree = m.tree AND b.pos = {s}.parent_of(m.tree, m.pos)
+WHERE m.path_tokens - coalesce(b.path_tokens, 0) <> m.tokens - coalesce(e.delta, 0)
+"""
+FORCE_FAULTS = """
+SELECT f.tree, f.session, f.last, f.width, f.overlay, o.number IS NULL
+FROM {s}.in_force f LEFT JOIN {s}.overlay o ON o.tree = f.tree AND o.number = f.overlay
+WHERE o.number IS NULL OR f.last <> o.last OR f.width <> -(o.first & 16777215)
+"""
+SEGMENTS = """
+SELECT g.tree, g.number, g.parent, g.lineage, a.lineage, p.pos
+FROM {s}.segment g
+LEFT JOIN {s}.segment a ON a.tree = g.tree AND a.number = g.parent >> 24
+LEFT JOIN {s}.message p ON p.tree = g.tree AND p.pos = g.parent
+ORDER BY g.tree, g.number
+"""
+# The owner of what a gone session wrote is that of whoever is in its tree.
+MESSAGES = """
+SELECT m.tree, m.pos, m.home, m.id, m.body, m.words::text,
+    (SELECT s.owner FROM {s}.session s WHERE s.tree = m.tree LIMIT 1)
+FROM {s}.message m WHERE m.body IS NOT NULL AND (m.tree, m.pos) > (%s, %s)
+ORDER BY m.tree, m.pos LIMIT 500
+"""
+
+
+def lineage_above(parent: int, above: list[int] | None) -> list[int]:
+    """Give the lineage of a segment that follows a position, by the lineage of that one's."""
+    places = [place_of(pos) for pos in above or []]
+    return [pack(it) for it in extend_lineage(place_of(parent) if parent else None, places)]
+
+
+async def repair(tx: AsyncTx) -> None:
+    """Rebuild all of it, in the order in which one rests on the other."""
+    for (tree,) in await tx.rows("SELECT DISTINCT tree FROM {s}.session ORDER BY tree"):
+        await tx.run("SELECT {s}.lock_tree(%s)", (tree,))
+    await _rebuild_lineages(tx)
+    await _rebuild_sums(tx)
+    await _rebuild_force(tx)
+    await _rebuild_sessions(tx)
+    await _rebuild_words(tx)
+
+
+async def _rebuild_lineages(tx: AsyncTx) -> None:
+    # A segment follows one that was there before it, so that its number is lower.
+    made: dict[tuple[int, int], list[int]] = {}
+    for tree, number, parent, lineage, above, _ in await tx.rows(SEGMENTS):
+        if parent and above is None:
+            continue
+        right = lineage_above(parent, made.get((tree, parent >> DEPTH_BITS), above))
+        made[tree, number] = right
+        if right != lineage:
+            await tx.run(
+                "UPDATE {s}.segment SET lineage = %s::bigint[] WHERE tree = %s AND number = %s",
+                (right, tree, number),
+            )
+
+
+async def _rebuild_sums(tx: AsyncTx) -> None:
+    await tx.run(
+        "DELETE FROM {s}.edit e WHERE NOT EXISTS"
+        " (SELECT 1 FROM {s}.message m WHERE m.tree = e.tree AND m.pos = e.pos)"
+    )
+    if not await tx.rows(f"{WRONG_SUMS} LIMIT 1"):
+        return
+    for tree, number, parent in await tx.rows(
+        "SELECT tree, number, parent FROM {s}.segment ORDER BY tree, number"
+    ):
+        first = number << DEPTH_BITS
+        await tx.run(
+            "UPDATE {s}.message m SET path_tokens = r.running FROM (SELECT x.pos,"
+            " coalesce((SELECT b.path_tokens FROM {s}.message b WHERE b.tree = %(tree)s"
+            " AND b.pos = %(parent)s), 0)"
+            " + sum(x.tokens - coalesce(e.delta, 0)) OVER (ORDER BY x.pos) AS running"
+            " FROM {s}.message x LEFT JOIN {s}.edit e ON e.tree = x.tree AND e.pos = x.pos"
+            " WHERE x.tree = %(tree)s AND x.pos BETWEEN %(first)s AND %(last)s) r"
+            " WHERE m.tree = %(tree)s AND m.pos = r.pos AND m.path_tokens <> r.running",
+            {"tree": tree, "parent": parent, "first": first, "last": first | MAX_DEPTH},
+        )
+
+
+async def _rebuild_force(tx: AsyncTx) -> None:
+    for tree, session, last, width, overlay, is_gone in await tx.rows(FORCE_FAULTS):
+        await tx.run(
+            "DELETE FROM {s}.in_force WHERE tree = %s AND session = %s AND last = %s"
+            " AND width = %s AND overlay = %s",
+            (tree, session, last, width, overlay),
+        )
+        if not is_gone:
+            await tx.run(
+                "INSERT INTO {s}.in_force SELECT tree, %s, last, -(first & 16777215), number"
+                " FROM {s}.overlay WHERE tree = %s AND number = %s ON CONFLICT DO NOTHING",
+                (session, tree, overlay),
+            )
+
+
+async def _rebuild_sessions(tx: AsyncTx) -> None:
+    await tx.run(
+        "UPDATE {s}.session s SET active_s = s.active_at / 1000000,"
+        " overlays = (SELECT count(*) FROM {s}.in_force f WHERE f.tree = s.tree"
+        " AND f.session = s.number),"
+        " messages = (SELECT count(*) FROM {s}.message m WHERE m.tree = s.tree"
+        " AND m.home = s.home AND m.body IS NOT NULL)"
+    )
+    for found in await tx.rows(
+        f"SELECT {SESSION_COLUMNS} FROM {{s}}.session s WHERE s.tip = 0 OR EXISTS"
+        " (SELECT 1 FROM {s}.message m WHERE m.tree = s.tree AND m.pos = s.tip)"
+    ):
+        row = SessionRow._make(found)
+        context = await context_at(tx, row, row.tip)
+        await tx.run("UPDATE {s}.session SET context = %s WHERE number = %s", (context, row.number))
+    await tx.run("DELETE FROM {s}.stale")
+
+
+async def _rebuild_words(tx: AsyncTx) -> None:
+    place = (0, 0)
+    while rows := await tx.rows(MESSAGES, place):
+        for tree, pos, home, id, body, _, owner in rows:
+            if owner is not None:
+                await tx.run(
+                    "UPDATE {s}.message SET words = %s::tsvector || array_to_tsvector(%s::text[])"
+                    " WHERE tree = %s AND pos = %s",
+                    (body_words(body, id), [owner_word(owner), home_word(home)], tree, pos),
+                )
+        place = rows[-1][:2]
+    for tree, number, id, summary, owner in await tx.rows(
+        "SELECT o.tree, o.number, o.id, o.summary,"
+        " (SELECT s.owner FROM {s}.session s WHERE s.tree = o.tree LIMIT 1) FROM {s}.overlay o"
+    ):
+        if owner is not None:
+            words = text_words(summary_text(summary, id))
+            await tx.run(
+                "UPDATE {s}.overlay SET words = %s::tsvector || array_to_tsvector(%s::text[])"
+                " WHERE tree = %s AND number = %s",
+                (words, [owner_word(owner)], tree, number),
+            )

@@ -1,0 +1,336 @@
+"""Carrying out units of work: connections, transactions, and what to do when they fail."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import Any, TypeVar, cast
+
+import psycopg
+from psycopg import AsyncConnection
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
+
+from ....calling import AsyncAnswer
+from ....errors import ClosedError, StoreError, UsageError
+from ....model import Appended, History, Read, Root, SessionRecord
+from ....rules.codec import Packed
+from ...embedded._async.runner import AsyncRunner
+from ...embedded.unit import Unit
+from ..appends import AsyncAppends, Request
+from ..failure import RETRIED, is_lost, translate
+from .appending import append_each, append_new
+from .feed import trim_feed
+from .migrating import AsyncMigrator
+from .reading import read_at_once
+from .sums import renew_one
+from .sweep import CHUNKS_AT_ONCE, sweep_chunk
+from .tx import AsyncTx, Texts
+from .unit import AsyncPostgresUnit
+
+T = TypeVar("T")
+
+TRIES = 4
+MOST_CONNECTIONS = 16
+CONNECT_TIMEOUT_S = 10
+WHERE = "PostgreSQL"
+
+_BEGIN_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
+_BEGIN_WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE"
+# Statements are not prepared on the server: a pooler may give the next one another server
+# connection. What is called often is a function, whose plan the server keeps anyway.
+_OPTIONS: dict[str, Any] = {"autocommit": True, "prepare_threshold": None}
+
+
+class AsyncPostgresRunner(AsyncRunner):
+    """Units of work on the connections of a pool, for any number of callers."""
+
+    def __init__(
+        self,
+        conninfo: str | None,
+        pool: AsyncConnectionPool[Any] | None,
+        *,
+        schema: str,
+        clock: Callable[[], int] | None,
+        auto_migrate: bool,
+        patience_s: float,
+        most_connections: int,
+    ) -> None:
+        self._conninfo = conninfo
+        self._owns_pool = pool is None
+        self._pool: AsyncConnectionPool[Any] = pool or AsyncConnectionPool(
+            conninfo or "",
+            open=False,
+            min_size=0,
+            max_size=most_connections,
+            kwargs={**_OPTIONS, "connect_timeout": CONNECT_TIMEOUT_S},
+            name="sapwood",
+        )
+        self._schema = schema
+        self._texts = Texts(schema)
+        self._clock = clock
+        self._auto_migrate = auto_migrate
+        self._patience_s = patience_s
+        self._appends = AsyncAppends(self._append_all)
+        self._is_ready = False
+        self._is_suspect = False
+        self._is_closed = False
+
+    # units of work
+
+    async def read(self, work: Callable[[Unit], T]) -> T:
+        """Run work that only reads, on one snapshot."""
+        return await self._transact(work, _BEGIN_READ, locks=False)
+
+    async def write(self, work: Callable[[Unit], T]) -> T:
+        """Run work and commit it; its outcome is told after the commit."""
+        return await self._transact(work, _BEGIN_WRITE, locks=True)
+
+    async def find_session(self, owner: str, session: str) -> SessionRecord | None:
+        """Find a record, with one statement where its context is known."""
+        is_enough, record = await self._attempt(
+            lambda raw: self._unit(raw).sessions.glance(owner, session)
+        )
+        if is_enough:
+            return record
+        return await self.read(lambda unit: unit.sessions.find(owner, session))
+
+    async def read_path(self, owner: str, session: str, query: Read) -> History:
+        """Read a path, with one statement unless there are pins or a limit in bytes."""
+        history = await self._attempt(
+            lambda raw: read_at_once(self._tx(raw), owner, session, query)
+        )
+        if history is not None:
+            return history
+        return await self.read(lambda unit: unit.messages.read(owner, session, query))
+
+    async def append(
+        self,
+        owner: str,
+        session: str,
+        batch: Sequence[Packed],
+        parent: str | Root | None,
+        expected_tip: str | Root | None,
+    ) -> Appended:
+        """Append in one round trip; what is known already, or wrong, takes a few more.
+
+        When the connection is lost before the answer came, it is sent again: by their ids it is
+        seen whether the messages were written.
+        """
+        request = Request(owner, session, batch, parent, expected_tip)
+        send = self._appends.add if request.is_plain else self._append_new
+        appended = await send(request)
+        if appended is not None:
+            return appended
+        return await self._transact(
+            lambda unit: unit.messages.append(owner, session, batch, parent, expected_tip),
+            _BEGIN_WRITE,
+            locks=True,
+            is_idempotent=True,
+        )
+
+    async def _append_new(self, request: Request) -> Appended | None:
+        is_repeated = False
+
+        def go(raw: AsyncConnection[Any]) -> AsyncAnswer[Appended | None]:
+            nonlocal is_repeated
+            was_sent, is_repeated = is_repeated, True
+            return append_new(self._tx(raw), request, is_repeated=was_sent)
+
+        return await self._attempt(go)
+
+    async def _append_all(self, requests: Sequence[Request]) -> Sequence[Appended | None]:
+        """Append for several callers in one transaction, or for each by itself if that fails."""
+        if len(requests) == 1:
+            return [await self._append_new(requests[0])]
+        is_repeated = False
+
+        def go(raw: AsyncConnection[Any]) -> AsyncAnswer[list[Appended | None]]:
+            nonlocal is_repeated
+            was_sent, is_repeated = is_repeated, True
+            return append_each(self._tx(raw), requests, is_repeated=was_sent)
+
+        try:
+            return await self._attempt(go)
+        except StoreError as error:
+            if error.retryable:
+                raise
+        # What is wrong with one is not to be told to the others: these go the long way.
+        return [None] * len(requests)
+
+    async def pause(self, seconds: float) -> None:
+        """Wait, by the server's clock."""
+        await self._attempt(lambda raw: raw.execute("SELECT pg_sleep(%s)", (seconds,)))
+
+    async def _transact(
+        self,
+        work: Callable[[Unit], T],
+        begin: str,
+        *,
+        locks: bool,
+        is_idempotent: bool = False,
+    ) -> T:
+        """Run work in a transaction, again if need be: not when it may have been committed."""
+        is_committing = False
+        left_to_sweep = False
+
+        async def go(raw: AsyncConnection[Any]) -> T:
+            nonlocal is_committing, left_to_sweep
+            is_committing = False
+            unit = self._unit(raw, locks=locks)
+            await raw.execute(begin.encode())
+            # The subjects' methods are coroutines here, which the shared facade does not know.
+            result: T = await cast("Any", work(cast("Unit", unit)))
+            is_committing = locks and not is_idempotent
+            await raw.execute("COMMIT")
+            left_to_sweep = unit.tx.left_to_sweep
+            return result
+
+        result = await self._attempt(go, lambda: not is_committing)
+        if left_to_sweep:
+            await self._sweep_some()
+        return result
+
+    async def _sweep_some(self) -> None:
+        """Do a part of what a deletion left; what fails is for the next to come."""
+        try:
+            for _ in range(CHUNKS_AT_ONCE):
+                if not await self._write_tx(sweep_chunk):
+                    break
+        except StoreError:
+            return
+
+    async def _write_tx(self, work: Callable[[AsyncTx], AsyncAnswer[T]]) -> T:
+        return await self.write(
+            cast("Callable[[Unit], T]", lambda unit: work(cast("AsyncPostgresUnit", unit).tx))
+        )
+
+    async def settle(self) -> None:
+        """Finish sweeping, renew sums, trim the feed."""
+        while await self._write_tx(sweep_chunk):
+            continue
+        while await self._write_tx(renew_one):
+            continue
+        await self._write_tx(trim_feed)
+
+    # connections
+
+    async def _attempt(
+        self,
+        go: Callable[[AsyncConnection[Any]], AsyncAnswer[T]],
+        may_repeat: Callable[[], bool] = lambda: True,
+    ) -> T:
+        """Use a connection; where that is safe, try again on another when it fails."""
+        tries = TRIES
+        while True:
+            tries -= 1
+            try:
+                async with self._connection() as raw:
+                    return await go(raw)
+            except psycopg.Error as error:
+                if not (tries and may_repeat() and await self._may_help(error)):
+                    raise await self._failure(error) from error
+
+    async def _may_help(self, error: psycopg.Error) -> bool:
+        """Tell whether another try may go better."""
+        if isinstance(error, PoolTimeout):
+            return False
+        if is_lost(error):
+            self._is_suspect = True
+            return True
+        return error.sqlstate in RETRIED
+
+    async def _failure(self, error: psycopg.Error) -> StoreError:
+        if isinstance(error, PoolTimeout) and self._owns_pool:
+            # Either others hold all connections, or none can be made.
+            try:
+                await (await self._connect()).close()
+            except psycopg.Error as reason:
+                self._is_suspect = True
+                return translate(reason, WHERE)
+        return translate(error, WHERE)
+
+    @asynccontextmanager
+    async def _connection(self) -> AsyncIterator[AsyncConnection[Any]]:
+        if self._is_closed:
+            raise ClosedError("the store is closed")
+        if not self._is_ready or self._is_suspect:
+            await self._make_ready()
+        async with self._pool.connection(timeout=self._patience_s) as raw, self._borrowed(raw):
+            yield raw
+
+    @asynccontextmanager
+    async def _borrowed(self, raw: AsyncConnection[Any]) -> AsyncIterator[None]:
+        """Begin transactions ourselves; leave a connection of somebody else's as it was."""
+        if raw.autocommit:
+            yield
+            return
+        await raw.set_autocommit(True)
+        try:
+            yield
+        finally:
+            with suppress(psycopg.Error):
+                await raw.rollback()
+                await raw.set_autocommit(False)
+
+    async def _make_ready(self) -> None:
+        """Look at the server before the pool is used: it only tells that it timed out."""
+        if self._owns_pool:
+            raw = await self._connect()
+            try:
+                await self._look_at(raw)
+            finally:
+                await raw.close()
+            await self._pool.open()
+        elif not self._is_ready:
+            async with self._pool.connection(timeout=self._patience_s) as raw, self._borrowed(raw):
+                await self._look_at(raw)
+        await self._pool.check()
+        self._is_ready, self._is_suspect = True, False
+
+    async def _look_at(self, raw: AsyncConnection[Any]) -> None:
+        if not self._is_ready:
+            await AsyncMigrator(raw, self._schema).make_ready(may_migrate=self._auto_migrate)
+
+    async def _connect(self) -> AsyncConnection[Any]:
+        return await AsyncConnection.connect(
+            self._conninfo or "", connect_timeout=CONNECT_TIMEOUT_S, **_OPTIONS
+        )
+
+    async def migrate(self) -> int:
+        """Bring the schema up to date; give its version."""
+        if self._is_closed:
+            raise ClosedError("the store is closed")
+        try:
+            if self._owns_pool:
+                async with await self._connect() as raw:
+                    return await AsyncMigrator(raw, self._schema).migrate()
+            async with self._connection() as raw:
+                return await AsyncMigrator(raw, self._schema).migrate()
+        except psycopg.Error as error:
+            raise translate(error, WHERE) from error
+
+    def _tx(self, raw: AsyncConnection[Any], *, locks: bool = False) -> AsyncTx:
+        return AsyncTx(raw, self._texts, self._clock, locks=locks)
+
+    def _unit(self, raw: AsyncConnection[Any], *, locks: bool = False) -> AsyncPostgresUnit:
+        return AsyncPostgresUnit(self._tx(raw, locks=locks))
+
+    async def aclose(self) -> None:
+        """Close the connections, unless they are somebody else's; closing again does nothing."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        if self._owns_pool:
+            await self._pool.close()
+
+
+def check_conninfo(conninfo: str) -> str:
+    """Check a URL or connection string; what is wrong is told without showing a password."""
+    try:
+        psycopg.conninfo.conninfo_to_dict(conninfo)
+    except psycopg.Error:
+        raise UsageError(
+            "the connection string cannot be read: use postgresql://user:password@host:port/name",
+            path="url",
+        ) from None
+    return conninfo

@@ -1,0 +1,252 @@
+"""Work on sessions: make, find, change, move, retire."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import UNSET
+
+from ....errors import AlreadyExistsError, StaleVersionError
+from ....model import (
+    NewSession,
+    Root,
+    SessionPage,
+    SessionPatch,
+    SessionQuery,
+    SessionRecord,
+    Statistics,
+)
+from ....rules.codec import encode_json
+from ..rows import (
+    CONTEXT_IN_RECORD,
+    RECORD_COLUMNS,
+    RECORD_TABLES,
+    SESSION_COLUMNS,
+    SessionRow,
+    no_session,
+    record_of,
+)
+from . import listing
+from .forking import fork_session
+from .lookup import find_owner, find_session, get_pos, get_session, own_number
+from .sums import context_at
+from .sweep import retire
+from .tx import AsyncTx
+
+_RECORD = (
+    f"SELECT {RECORD_COLUMNS} FROM {RECORD_TABLES} JOIN {{s}}.owner o ON o.number = s.owner"
+    " WHERE o.name = %s AND s.id = %s"
+)
+_INSERT = (
+    "INSERT INTO {s}.session AS s (owner, id, home, tree, created_at, active_at, active_s)"
+    " SELECT %(owner)s, %(id)s, h, h, %(now)s, %(now)s, %(now)s / 1000000"
+    " FROM nextval('{s}.home_number') h ON CONFLICT (owner, id) DO NOTHING"
+    f" RETURNING {SESSION_COLUMNS}"
+)
+_CLEAR = (
+    "UPDATE {s}.session SET home = h, tree = h, tip = 0, fork = 0, context = 0, messages = 0,"
+    " overlays = 0, version = version + 1 FROM nextval('{s}.home_number') h WHERE number = %s"
+)
+
+
+class AsyncPostgresSessions:
+    """Work on sessions."""
+
+    def __init__(self, tx: AsyncTx) -> None:
+        self._tx = tx
+
+    async def create(self, owner: str, new: NewSession) -> SessionRecord:
+        """Create a session."""
+        if await find_session(self._tx, owner, new.id) is not None:
+            raise _exists(new.id)
+        if new.parent is not None and not await find_session(self._tx, owner, new.parent.session):
+            raise no_session(new.parent.session)
+        source = None
+        if new.fork is not None:
+            source = await get_session(self._tx, owner, new.fork.session)
+        row = await self._insert(owner, new)
+        await self._insert_profile(row.number, new, source)
+        if new.fork is not None and source is not None:
+            await fork_session(self._tx, row, source, new.fork)
+        return await self._get(owner, new.id)
+
+    async def _insert(self, owner: str, new: NewSession) -> SessionRow:
+        now = await self._tx.now() if new.created_us is None else new.created_us
+        number = await own_number(self._tx, owner)
+        row = await self._tx.row(_INSERT, {"owner": number, "id": new.id, "now": now})
+        if row is None:
+            raise _exists(new.id)
+        return SessionRow._make(row)
+
+    async def _insert_profile(
+        self, number: int, new: NewSession, source: SessionRow | None
+    ) -> None:
+        tags: list[str] = []
+        budget, data = None, b"{}"
+        kind, parent = None, None
+        if source is not None:
+            tags, budget, data = await self._tx.row(
+                "SELECT tags, budget, data FROM {s}.profile WHERE session = %s", (source.number,)
+            )
+            kind, parent = "branch", source.id
+        if new.parent is not None:
+            kind, parent = new.parent.kind.value, new.parent.session
+        await self._tx.run(
+            "INSERT INTO {s}.profile (session, title, state, tags, budget, parent_kind, parent,"
+            " data) VALUES (%s, %s, %s, %s::text[], %s, %s, %s, %s)",
+            (
+                number,
+                None if new.title is None else new.title.encode(),
+                new.state,
+                tags if new.tags is UNSET else list(new.tags),
+                budget if new.budget is UNSET else new.budget,
+                kind,
+                parent,
+                data if new.data is UNSET else encode_json(new.data, "data"),
+            ),
+        )
+
+    async def glance(self, owner: str, session: str) -> tuple[bool, SessionRecord | None]:
+        """Find a record with one statement; tell whether that was enough."""
+        found = await self._tx.row(_RECORD, (owner, session))
+        if found is None:
+            return True, None
+        context = found[CONTEXT_IN_RECORD]
+        return (False, None) if context is None else (True, record_of(found, context))
+
+    async def find(self, owner: str, session: str) -> SessionRecord | None:
+        """Find a session's record; its context is worked out if it is not known."""
+        is_enough, record = await self.glance(owner, session)
+        if is_enough:
+            return record
+        row = await find_session(self._tx, owner, session)
+        if row is None:
+            return None
+        context = await context_at(self._tx, row, row.tip)
+        return record_of(await self._tx.row(_RECORD, (owner, session)), context)
+
+    async def _get(self, owner: str, session: str) -> SessionRecord:
+        found = await self.find(owner, session)
+        assert found is not None
+        return found
+
+    async def update(
+        self, owner: str, session: str, patch: SessionPatch, expected_version: int | None
+    ) -> SessionRecord:
+        """Change a session's record."""
+        row = await get_session(self._tx, owner, session)
+        if expected_version is not None and row.version != expected_version:
+            raise StaleVersionError(
+                f"session {session!r} is at version {row.version}, not {expected_version}: "
+                "read it again, then decide"
+            )
+        for text, value in _assignments(patch):
+            await self._tx.run(text, (value, row.number))
+        await self._tx.run(
+            "UPDATE {s}.session SET version = version + 1 WHERE number = %s", (row.number,)
+        )
+        return await self._get(owner, session)
+
+    async def checkout(self, owner: str, session: str, message: str | Root) -> SessionRecord:
+        """Move the tip."""
+        row = await get_session(self._tx, owner, session)
+        pos = await get_pos(self._tx, row, message)
+        context = await context_at(self._tx, row, pos)
+        await self._tx.run(
+            "UPDATE {s}.session SET tip = %s, context = %s WHERE number = %s",
+            (pos, context, row.number),
+        )
+        return await self._get(owner, session)
+
+    async def list_page(self, owner: str, query: SessionQuery) -> SessionPage:
+        """List sessions."""
+        return await listing.list_page(self._tx, owner, query, self._get)
+
+    async def delete(self, owner: str, session: str) -> None:
+        """Delete a session; its messages are left to be swept."""
+        await self._delete(await get_session(self._tx, owner, session))
+
+    async def _delete(self, row: SessionRow) -> None:
+        await retire(self._tx, row)
+        for text in (
+            "DELETE FROM {s}.session WHERE number = %s",
+            "DELETE FROM {s}.profile WHERE session = %s",
+            "DELETE FROM {s}.usage WHERE session = %s",
+        ):
+            await self._tx.run(text, (row.number,))
+        await self._tx.run(
+            "DELETE FROM {s}.document WHERE owner = %s AND session = %s", (row.owner, row.number)
+        )
+
+    async def clear(self, owner: str, session: str) -> SessionRecord:
+        """Retire a session's messages and go on under a new number."""
+        row = await get_session(self._tx, owner, session)
+        await retire(self._tx, row)
+        await self._tx.run(_CLEAR, (row.number,))
+        await self._tx.run(
+            "DELETE FROM {s}.document WHERE owner = %s AND session = %s"
+            " AND (key = 'pins' OR expires_at IS NOT NULL)",
+            (row.owner, row.number),
+        )
+        return await self._get(owner, session)
+
+    async def erase_owner(self, owner: str) -> None:
+        """Delete all that an owner has; whoever creates a session meanwhile waits."""
+        number = await self._tx.value(
+            "SELECT number FROM {s}.owner WHERE name = %s FOR UPDATE", (owner,)
+        )
+        if number is None:
+            return
+        names = await self._tx.rows(
+            "SELECT id FROM {s}.session WHERE owner = %s ORDER BY tree, number", (number,)
+        )
+        for (name,) in names:
+            # It may be deleted by now: nobody's lock was waited for yet.
+            if await find_session(self._tx, owner, name) is not None:
+                await self._delete(await get_session(self._tx, owner, name))
+        for text in (
+            "DELETE FROM {s}.document WHERE owner = %s",
+            "DELETE FROM {s}.reader WHERE owner = %s",
+            "DELETE FROM {s}.change WHERE owner = %s",
+            "DELETE FROM {s}.owner WHERE number = %s",
+        ):
+            await self._tx.run(text, (number,))
+
+    async def statistics(self, owner: str) -> Statistics:
+        """Count what an owner has."""
+        number = await find_owner(self._tx, owner)
+        sessions, messages, overlays, documents = await self._tx.row(
+            "SELECT count(*), coalesce(sum(messages), 0)::bigint,"
+            " (SELECT count(DISTINCT f.overlay) FROM {s}.session s JOIN {s}.in_force f"
+            " ON f.tree = s.tree AND f.session = s.number WHERE s.owner = %(owner)s),"
+            " (SELECT count(*) FROM {s}.document WHERE owner = %(owner)s"
+            " AND (expires_at IS NULL OR expires_at > %(now)s))"
+            " FROM {s}.session WHERE owner = %(owner)s",
+            {"owner": number, "now": await self._tx.now()},
+        )
+        return Statistics(
+            sessions=sessions, messages=messages, overlays=overlays, documents=documents
+        )
+
+
+def _exists(id: str) -> AlreadyExistsError:
+    return AlreadyExistsError(f"there is a session {id!r} already: open that one")
+
+
+def _assignments(patch: SessionPatch) -> list[tuple[str, Any]]:
+    """Give the statements that carry out a patch."""
+    title = patch.title
+    values = {
+        "UPDATE {s}.profile SET title = %s WHERE session = %s": (
+            title.encode() if isinstance(title, str) else title
+        ),
+        "UPDATE {s}.profile SET state = %s WHERE session = %s": patch.state,
+        "UPDATE {s}.profile SET budget = %s WHERE session = %s": patch.budget,
+        "UPDATE {s}.profile SET tags = %s::text[] WHERE session = %s": (
+            UNSET if patch.tags is UNSET else list(patch.tags)
+        ),
+        "UPDATE {s}.profile SET data = %s WHERE session = %s": (
+            UNSET if patch.data is UNSET else encode_json(patch.data, "data")
+        ),
+    }
+    return [(text, value) for text, value in values.items() if value is not UNSET]

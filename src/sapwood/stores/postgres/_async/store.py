@@ -1,0 +1,96 @@
+"""The PostgreSQL store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from psycopg_pool import AsyncConnectionPool
+
+from ....errors import UsageError
+from ....model import Appended, Changes, History, NewMessage, Read, Root, SessionRecord
+from ....rules import check
+from ....rules.codec import MAX_MESSAGE_BYTES, pack_all
+from ....store import Capability
+from ...embedded._async.store import AsyncEmbeddedStore
+from ..migration import SCHEMA, check_schema
+from .runner import MOST_CONNECTIONS, AsyncPostgresRunner, check_conninfo
+
+PATIENCE_S = 30.0
+FEED_TRIES = 100
+FEED_PAUSE_S = 0.005
+
+
+class AsyncPostgresStore(AsyncEmbeddedStore):
+    """Sessions in a schema of a PostgreSQL database.
+
+    Takes a connection string or a pool, which stays its giver's to open and close. It connects
+    with the first call. Time is the server's, unless a clock is given.
+    """
+
+    capabilities = frozenset({Capability.DURABLE, Capability.SHARED})
+    _runner: AsyncPostgresRunner
+
+    def __init__(
+        self,
+        conninfo: str | None = None,
+        *,
+        pool: AsyncConnectionPool[Any] | None = None,
+        new_id: Callable[[], str],
+        schema: str = SCHEMA,
+        clock: Callable[[], int] | None = None,
+        auto_migrate: bool = True,
+        patience_s: float = PATIENCE_S,
+        most_connections: int = MOST_CONNECTIONS,
+        max_message_bytes: int = MAX_MESSAGE_BYTES,
+    ) -> None:
+        if (conninfo is None) == (pool is None):
+            raise UsageError("give a connection string or a pool", path="conninfo")
+        runner = AsyncPostgresRunner(
+            None if conninfo is None else check_conninfo(conninfo),
+            pool,
+            schema=check_schema(schema),
+            clock=clock,
+            auto_migrate=auto_migrate,
+            patience_s=patience_s,
+            most_connections=most_connections,
+        )
+        super().__init__(runner, new_id=new_id, max_message_bytes=max_message_bytes)
+
+    async def find_session(self, owner: str, session: str) -> SessionRecord | None:
+        check.owner_and_session(owner, session)
+        return await self._runner.find_session(owner, session)
+
+    async def append(
+        self,
+        owner: str,
+        session: str,
+        messages: Sequence[NewMessage],
+        *,
+        parent: str | Root | None = None,
+        expected_tip: str | Root | None = None,
+    ) -> Appended:
+        check.owner_and_session(owner, session)
+        batch = pack_all(messages, self._new_id, self.max_message_bytes)
+        if parent is not None:
+            check.place(parent, "parent")
+        if expected_tip is not None:
+            check.place(expected_tip, "expected_tip")
+        return await self._runner.append(owner, session, batch, parent, expected_tip)
+
+    async def read(self, owner: str, session: str, query: Read) -> History:
+        check.owner_and_session(owner, session)
+        check.read(query)
+        return await self._runner.read_path(owner, session, query)
+
+    async def changes(
+        self, owner: str, *, after: str = "", limit: int = 500, reader: str | None = None
+    ) -> Changes:
+        page = await super().changes(owner, after=after, limit=limit, reader=reader)
+        for _ in range(FEED_TRIES):
+            if not page.more or len(page.changes) >= limit:
+                break
+            # There is more, behind a transaction that began before it and is not finished yet.
+            await self._runner.pause(FEED_PAUSE_S)
+            page = await super().changes(owner, after=after, limit=limit)
+        return page

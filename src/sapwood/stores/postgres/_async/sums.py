@@ -1,0 +1,98 @@
+"""How full the context is, and what is shown: worked out by the server."""
+
+from __future__ import annotations
+
+from ....errors import StoreCorruptError
+from ....rules.overlay import Cover
+from ....rules.tree import Span
+from ..pins import pinned_ids
+from ..position import place_of, span_of
+from ..rows import SessionRow
+from .lookup import find_all_seen
+from .tx import AsyncTx
+
+PINS_KEY = "pins"
+
+_PINS = (
+    "SELECT value FROM {s}.document WHERE owner = %s AND session = %s AND key = %s"
+    " AND (expires_at IS NULL OR expires_at > %s)"
+)
+
+
+def covering(session: SessionRow) -> int | None:
+    """Give the number by which overlays are looked for; None when there are none."""
+    return session.number if session.overlays else None
+
+
+async def find_pins(tx: AsyncTx, session: SessionRow, *, strict: bool = False) -> list[int]:
+    """Give the positions of the live messages that are pinned.
+
+    Pins that cannot be read are an error when it is `strict`, and none otherwise: reading says
+    what is wrong, a sum must not stop a write.
+    """
+    if not session.overlays:
+        return []
+    args = (session.owner, session.number, PINS_KEY, await tx.now())
+    data = await tx.value(_PINS, args)
+    try:
+        ids = [] if data is None else pinned_ids(data, session.id)
+    except StoreCorruptError:
+        if strict:
+            raise
+        return []
+    seen = await find_all_seen(tx, session, ids)
+    return [it.pos for it in seen.values() if it.is_live]
+
+
+async def context_at(tx: AsyncTx, session: SessionRow, leaf: int) -> int:
+    """Sum the tokens shown at a leaf."""
+    pins = await find_pins(tx, session)
+    found: int = await tx.value(
+        "SELECT {s}.context_at(%s, %s::bigint, %s, %s::bigint[])",
+        (session.tree, covering(session), leaf, pins),
+    )
+    return found
+
+
+async def renew_context(tx: AsyncTx, session: SessionRow) -> int:
+    """Work out a session's context at its tip, and keep it."""
+    context = await context_at(tx, session, session.tip)
+    await tx.run("UPDATE {s}.session SET context = %s WHERE number = %s", (context, session.number))
+    return context
+
+
+async def visible(tx: AsyncTx, session: SessionRow, leaf: int) -> list[Span | Cover]:
+    """Give what is shown at a leaf, from the leaf upwards."""
+    rows = await tx.rows(
+        "SELECT first, last, cover FROM {s}.visible(%s, %s::bigint, %s)",
+        (session.tree, covering(session), leaf),
+    )
+    return [
+        span_of(first, last) if overlay is None else Cover(overlay, place_of(first), place_of(last))
+        for first, last, overlay in rows
+    ]
+
+
+async def is_stale(tx: AsyncTx, session: SessionRow) -> bool:
+    """Tell whether a message that the session shares was changed through another one."""
+    sql = "SELECT EXISTS (SELECT 1 FROM {s}.stale WHERE tree = %s)"
+    return bool(await tx.value(sql, (session.tree,)))
+
+
+async def renew_one(tx: AsyncTx) -> bool:
+    """Renew the sums of one tree that was left to be; tell whether there was one."""
+    tree = await tx.value(
+        "SELECT coalesce((SELECT tree FROM {s}.stale LIMIT 1),"
+        " (SELECT tree FROM {s}.session WHERE context IS NULL LIMIT 1))"
+    )
+    if tree is None:
+        return False
+    await tx.run("SELECT {s}.lock_tree(%s)", (tree,))
+    for row in await tx.rows(
+        "SELECT s.number, s.owner, s.id, s.home, s.tree, s.tip, s.fork, s.context, s.messages,"
+        " s.overlays, s.version, s.active_at FROM {s}.session s WHERE s.tree = %s",
+        (tree,),
+    ):
+        await renew_context(tx, SessionRow._make(row))
+    await tx.run("DELETE FROM {s}.stale WHERE tree = %s", (tree,))
+    return True

@@ -1,0 +1,185 @@
+"""What the PostgreSQL store has of its own: partitions, the index, repair, opening by URL."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import psycopg
+import pytest
+from servers import postgres
+
+import sapwood
+from sapwood.errors import StaleVersionError, StoreCorruptError, UsageError
+from sapwood.model import NewMessage, NewSession, Read, Search, TextPart
+from sapwood.rules.ids import IdMaker
+from sapwood.stores.postgres import PostgresStore
+from sapwood.testing.makers import ADA, cover, fork_of, say, shown
+
+OF_TREES = ("segment", "message", "edit", "overlay", "in_force", "inherited")
+new_id = IdMaker(lambda: time.time_ns() // 1000, os.urandom)
+
+
+@pytest.fixture
+def store(postgres_url: str) -> Iterator[PostgresStore]:
+    postgres.empty()
+    with PostgresStore(postgres_url, schema=postgres.schema(), new_id=new_id) as store:
+        yield store
+
+
+def run(text: str, schema: str = "") -> None:
+    with psycopg.connect(postgres.shared_url() or "", autocommit=True) as raw:
+        raw.execute(text.replace("{s}", schema or postgres.schema()).encode())
+
+
+def furnish(store: PostgresStore) -> None:
+    store.create_session(ADA, NewSession(id="s"))
+    for id in ("m1", "m2", "m3", "m4"):
+        store.append(ADA, "s", [say(id, tokens=2)])
+    store.append(ADA, "s", [say("x1"), say("x2")], parent="m2")
+    store.create_session(ADA, fork_of("s", "m3"))
+    store.append(ADA, "fork", [say("f1")])
+    store.update_message(ADA, "s", say("m1", "changed", tokens=50))
+    store.checkout(ADA, "s", "m4")
+    store.add_overlay(ADA, "s", cover("m2", "m3", id="o"))
+    store.settle()
+
+
+def test_the_tables_of_trees_can_be_partitioned_by_tree(postgres_url: str) -> None:
+    schema = f"{postgres.schema()}_parts"
+    run("DROP SCHEMA IF EXISTS {s} CASCADE", schema)
+    with PostgresStore(postgres_url, schema=schema, new_id=new_id) as store:
+        store.admin.migrate()
+        for table in OF_TREES:
+            run(f"ALTER TABLE {{s}}.{table} RENAME TO old", schema)
+            run(
+                f"CREATE TABLE {{s}}.{table} (LIKE {{s}}.old INCLUDING ALL)"
+                " PARTITION BY HASH (tree)",
+                schema,
+            )
+            run("DROP TABLE {s}.old", schema)
+            for n in range(3):
+                run(
+                    f"CREATE TABLE {{s}}.{table}_{n} PARTITION OF {{s}}.{table}"
+                    f" FOR VALUES WITH (MODULUS 3, REMAINDER {n})",
+                    schema,
+                )
+        furnish(store)
+        assert shown(store.read(ADA, "s", Read())) == ["m1", "<o>", "m4"]
+        assert shown(store.read(ADA, "fork", Read())) == ["m1", "m2", "m3", "f1"]
+        assert [hit.entry.id for hit in store.search(ADA, Search(text="f1")).hits] == ["f1"]
+        store.delete_session(ADA, "s")
+        store.settle()
+        assert store.admin.check() == []
+    run("DROP SCHEMA {s} CASCADE", schema)
+
+
+def test_a_text_with_too_many_words_to_index_is_found(store: PostgresStore) -> None:
+    store.create_session(ADA, NewSession(id="s"))
+    words = " ".join(f"word{n}" for n in range(150_000))
+    store.append(ADA, "s", [say("big", words), say("long", "x" * 5_000 + " end"), say("no")])
+    for query, found in (
+        ("word149999", ["big"]),
+        ('"word7 word8"', ["big"]),
+        ("word15*", ["big"]),
+        ("x" * 5_000, ["long"]),
+        ("x" * 4_999, []),
+        ("nothing", []),
+    ):
+        assert [hit.entry.id for hit in store.search(ADA, Search(text=query)).hits] == found
+    assert store.admin.check() == []
+
+
+@pytest.mark.parametrize(
+    ("damage", "kind"),
+    [
+        ("UPDATE {s}.segment SET lineage = '{}'", "segment"),
+        ("UPDATE {s}.message SET path_tokens = path_tokens + 1 WHERE id = 'm2'", "message"),
+        ("UPDATE {s}.message SET words = NULL WHERE id = 'm2'", "index"),
+        ("UPDATE {s}.in_force SET last = last - 1", "overlay"),
+        ("UPDATE {s}.session SET context = context + 1", "session"),
+        ("UPDATE {s}.session SET messages = 0, overlays = 7, active_s = 0", "session"),
+    ],
+)
+def test_damage_to_what_is_derived_is_found_and_repaired(
+    store: PostgresStore, damage: str, kind: str
+) -> None:
+    furnish(store)
+    before = [store.read(ADA, session, Read()) for session in ("s", "fork")]
+    records = [store.find_session(ADA, session) for session in ("s", "fork")]
+    run(damage)
+    assert kind in {problem.kind for problem in store.admin.check()}
+    assert store.admin.repair() == []
+    assert [store.read(ADA, session, Read()) for session in ("s", "fork")] == before
+    assert [store.find_session(ADA, session) for session in ("s", "fork")] == records
+
+
+def test_rule_08_a_body_that_cannot_be_decoded_is_told_and_not_repaired(
+    store: PostgresStore,
+) -> None:
+    furnish(store)
+    run("UPDATE {s}.message SET body = 'x' WHERE id = 'm4'")
+    with pytest.raises(StoreCorruptError, match="m4"):
+        store.read(ADA, "s", Read())
+    assert [(it.kind, it.where) for it in store.admin.repair()] == [("message", "m4")]
+
+
+def test_sessions_open_by_url(postgres_url: str) -> None:
+    postgres.empty()
+    url = f"{postgres_url}?schema={postgres.schema()}&application_name=a%20test"
+    with sapwood.open(url, owner="ada") as sessions:
+        chat = sessions.session("chat", title="with a \0 in it")
+        chat.append("user", "Where is my order?")
+        assert [it.text for it in chat.history().messages] == ["Where is my order?"]
+        assert sessions.store.find_session("ada", "chat").title == "with a \0 in it"
+        with pytest.raises(UsageError, match="synchronous_commit"):
+            sapwood.open(url, durability="normal")
+    with pytest.raises(UsageError, match="schema"):
+        sapwood.open(f"{postgres_url}?schema=a.b")
+
+
+async def test_the_async_twin_opens_by_url(postgres_url: str) -> None:
+    postgres.empty()
+    url = f"{postgres_url}?schema={postgres.schema()}"
+    async with sapwood.open_async(url, owner="ada") as sessions:
+        chat = await sessions.session("chat")
+        message = await chat.append("user", "hello")
+        assert abs(message.created_us - time.time_ns() // 1000) < 60_000_000
+
+
+def test_the_clock_is_the_servers_where_none_is_given(store: PostgresStore) -> None:
+    store.create_session(ADA, NewSession(id="s"))
+    text = NewMessage(role="user", parts=[TextPart(text="x")])
+    first, second = (store.append(ADA, "s", [text]).messages[0] for _ in range(2))
+    assert 0 < second.created_us - first.created_us < 60_000_000
+    document = store.put_document(ADA, "k", b"", expires_in_s=0.01)
+    assert document.expires_us == document.updated_us + 10_000
+    time.sleep(0.02)
+    assert store.find_document(ADA, "k") is None
+
+
+def test_a_store_takes_a_connection_string_or_a_pool() -> None:
+    with pytest.raises(UsageError):
+        PostgresStore(new_id=new_id)
+
+
+def test_rule_09_of_many_that_take_an_owners_lease_one_succeeds(store: PostgresStore) -> None:
+    def count(_: int) -> int:
+        done = 0
+        while done < 5:
+            found = store.find_document(ADA, "k")
+            value = b"%d" % (int(found.value) + 1 if found else 1)
+            version = found.version if found else 0
+            with contextlib.suppress(StaleVersionError):
+                store.put_document(ADA, "k", value, expected_version=version)
+                done += 1
+        return done
+
+    with ThreadPoolExecutor(4) as threads:
+        assert sum(threads.map(count, range(4))) == 20
+    found = store.find_document(ADA, "k")
+    assert found is not None
+    assert found.value == b"20"
