@@ -344,6 +344,18 @@ def test_plain_values_leave_nothing_beside_them() -> None:
         assert all(part.extra == {} for part in message.parts if not isinstance(part, OtherPart))
 
 
+def test_of_a_list_with_one_text_only_that_it_was_a_list_is_kept() -> None:
+    text = [{"type": "text", "text": "hi"}]
+    [chat] = formats.from_openai_chat({"role": "user", "content": text})
+    [claude] = formats.from_anthropic({"role": "user", "content": text})
+    [item] = formats.from_openai_responses(
+        {"role": "user", "content": [{"type": "input_text", "text": "hi"}]}
+    )
+    assert chat.metadata == {"openai_chat": {"list": True}}
+    assert claude.metadata == {"anthropic": {"list": True}}
+    assert item.metadata == {"openai_responses": {"list": True}}
+
+
 def test_a_tool_at_the_vendor_that_is_still_running_is_carried_as_it_is() -> None:
     use = {"type": "server_tool_use", "id": "1", "name": "web_search", "input": {}}
     result = {"type": "web_search_tool_result", "tool_use_id": "1", "content": []}
