@@ -33,9 +33,11 @@ async def load(contest: Contest) -> Comparison:
     """Load the long session with a store that has not loaded it before."""
     rounds, _ = contest.rounds(1)
     ours, peer, raw = [], [], []
-    for _ in range(rounds):
-        ours.append([await _first_load(contest.make_ours(), contest, "ours")])
-        peer.append([await _first_load(contest.make(), contest, "peer")])
+    # One time each in a round is little, so there are more rounds; who goes first goes round.
+    for number in range(2 * rounds):
+        sides = [(contest.make_ours, "ours", ours), (contest.make, "peer", peer)]
+        for make, file, times in sides if number % 2 else sides[::-1]:
+            times.append([await _first_load(make(), contest, file)])
         with closing(RawReader(contest.file_of("ours"))) as reader:
             raw.append([await time_of(partial(reader.history, *reader.segment(), LONG))])
     return contest.row(LOAD, **by_time(ours, peer, raw))

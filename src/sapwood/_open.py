@@ -6,16 +6,18 @@ import os
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Unpack
 from urllib.parse import unquote
 
 from .errors import StoreUnavailableError, UnsupportedOperationError, UsageError
 from .rules.ids import IdMaker, check_name
 from .rules.tokens import TokenCounter
 from .session import SessionManager
+from .session.settings import SettingFields, settings_of
 
 if TYPE_CHECKING:
     from .session import AsyncSessionManager
+    from .store import AsyncStore, Store
 
 Durability = Literal["full", "normal"]
 
@@ -30,25 +32,30 @@ def open(
     owner: str = "default",
     token_counter: TokenCounter | None = None,
     durability: Durability = "full",
+    **settings: Unpack[SettingFields],
 ) -> SessionManager:
     """Open a store and give the owner's sessions in it.
 
     `sqlite:///file.db` is a file in the current folder, `sqlite:////folder/file.db` one anywhere,
     `memory://` is gone when it is closed. Without a URL it is the environment's `SAPWOOD_STORE`,
     or a file in the user's data folder. `durability="normal"` does not wait for the disk: a power
-    cut may then take the last messages, but never damages the file.
+    cut may then take the last messages, but never damages the file. The settings are those of
+    every session: `context`, `compact`, `compact_after`, `listeners` and so on.
     """
     file = _file_of(url, owner, durability)
+    settings_of(settings)  # before a file is opened
     new_id = IdMaker(_clock, os.urandom)
     if file is None:
         from .stores.memory import MemoryStore
 
-        memory = MemoryStore(clock=_clock, new_id=new_id)
-        return SessionManager(memory, owner=owner, new_id=new_id, token_counter=token_counter)
-    from .stores.sqlite import SqliteStore
+        store: Store = MemoryStore(clock=_clock, new_id=new_id)
+    else:
+        from .stores.sqlite import SqliteStore
 
-    store = SqliteStore(file, clock=_clock, new_id=new_id, durability=durability)
-    return SessionManager(store, owner=owner, new_id=new_id, token_counter=token_counter)
+        store = SqliteStore(file, clock=_clock, new_id=new_id, durability=durability)
+    return SessionManager(
+        store, owner=owner, new_id=new_id, token_counter=token_counter, **settings
+    )
 
 
 def open_async(
@@ -57,21 +64,25 @@ def open_async(
     owner: str = "default",
     token_counter: TokenCounter | None = None,
     durability: Durability = "full",
+    **settings: Unpack[SettingFields],
 ) -> AsyncSessionManager:
     """Open a store for use on an event loop; the same as `open` otherwise."""
     from .session import AsyncSessionManager
 
     file = _file_of(url, owner, durability)
+    settings_of(settings)  # before a file is opened
     new_id = IdMaker(_clock, os.urandom)
     if file is None:
         from .stores.memory import AsyncMemoryStore
 
-        memory = AsyncMemoryStore(clock=_clock, new_id=new_id)
-        return AsyncSessionManager(memory, owner=owner, new_id=new_id, token_counter=token_counter)
-    from .stores.sqlite import AsyncSqliteStore
+        store: AsyncStore = AsyncMemoryStore(clock=_clock, new_id=new_id)
+    else:
+        from .stores.sqlite import AsyncSqliteStore
 
-    store = AsyncSqliteStore(file, clock=_clock, new_id=new_id, durability=durability)
-    return AsyncSessionManager(store, owner=owner, new_id=new_id, token_counter=token_counter)
+        store = AsyncSqliteStore(file, clock=_clock, new_id=new_id, durability=durability)
+    return AsyncSessionManager(
+        store, owner=owner, new_id=new_id, token_counter=token_counter, **settings
+    )
 
 
 def _clock() -> int:

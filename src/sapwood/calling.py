@@ -7,14 +7,21 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
 
 from .errors import UsageError
 
 if TYPE_CHECKING:
     import asyncio
+
+
+T = TypeVar("T")
+
+AsyncAnswer = Awaitable[T]
+"""What a function gives that the async twin awaits; `Answer` is what the sync twin is given."""
+Answer = Annotated[T, "at once"]
 
 
 class AsyncCall:

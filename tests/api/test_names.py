@@ -10,6 +10,7 @@ import pytest
 
 import sapwood
 from sapwood import errors
+from sapwood.session.settings import Configurable, SettingFields
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 ROW = re.compile(r"^\| `([\w.]+)", re.M)
@@ -28,7 +29,19 @@ def reference() -> str:
 
 
 def public_methods(cls: type) -> set[str]:
-    return {name for name in vars(cls) if not name.startswith("_")}
+    """Give the names of a class and of the parts that it is made of, without the settings."""
+    return {name for name in dir(cls) if not name.startswith("_") and name not in settings()}
+
+
+def settings() -> set[str]:
+    return {name for name in vars(Configurable) if not name.startswith("_")}
+
+
+def test_every_setting_is_documented() -> None:
+    documented = ROW.findall(section(reference(), "Settings"))
+    assert set(documented) == settings()
+    for keyword in SettingFields.__annotations__:
+        assert f"`{keyword}`" in section(reference(), "Settings"), keyword
 
 
 def all_errors() -> dict[str, type[errors.SapwoodError]]:
@@ -68,7 +81,8 @@ def test_every_parameter_is_documented(cls: type) -> None:
             continue
         row = re.search(rf"^\| `{name}\(([^`]*)\)`", text, re.M)
         assert row is not None, f"{cls.__name__}.{name}"
-        _, *parameters = inspect.signature(member).parameters.values()
+        function = getattr(member, "__func__", member)
+        _, *parameters = inspect.signature(function).parameters.values()
         assert row[1] == ", ".join(written(it) for it in parameters), f"{cls.__name__}.{name}"
 
 

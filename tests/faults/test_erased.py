@@ -142,7 +142,7 @@ def test_all_that_a_deleted_session_had_is_gone_from_the_files(
     store.add_overlay(ADA, "doomed", overlay)
     store.put_document(ADA, "pins", b'["m1"]', session="doomed")
     store.put_document(ADA, "block", MARK.encode() * 100, session="doomed")
-    store.add_usage(ADA, "doomed", Usage(id="u", model=MARK))
+    store.add_usage(ADA, "doomed", Usage(id=f"u-{MARK}", model=MARK, message=MARK))
     assert_forgotten(store, path, lambda: store.delete_session(ADA, "doomed"))
 
 
@@ -197,6 +197,7 @@ def test_all_that_an_erased_owner_had_is_gone_from_the_files(
     store.append(owner, MARK, [marked(f"id-{MARK}")])
     store.create_session(owner, NewSession(id=f"f-{MARK}", fork=ForkPoint(session=MARK)))
     store.put_document(owner, MARK, MARK.encode())
+    store.add_usage(owner, MARK, Usage(id=MARK, model=MARK, message=MARK))
     store.changes(owner, reader=MARK)
     store.append(ADA, "s", [say("of somebody else")])
     assert_forgotten(store, path, lambda: store.erase_owner(owner))

@@ -345,6 +345,13 @@ def test_a_right_usage_is_not_refused() -> None:
     check.usage(Usage(id="u", model="m-1", message="m", **dict.fromkeys(COUNTS, 10**9)))
 
 
+def test_usage_is_summed_by_model_or_message() -> None:
+    check.usage_by("model")
+    check.usage_by("message")
+    for bad in ("session", "", None, 5, ["model"]):
+        assert path_of(check.usage_by, bad) == "by"
+
+
 @pytest.mark.parametrize(
     ("field", "bad"),
     [

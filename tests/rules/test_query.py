@@ -24,7 +24,6 @@ from sapwood.rules.query import (
     Term,
     candidates,
     indexed,
-    is_exact,
     matches,
     occurrences,
     parse,
@@ -74,6 +73,14 @@ def is_candidate(query: Query, folded: str) -> bool:
         all(is_indexed(sequence, folded) for sequence in alternative.all_of)
         and not any(is_indexed(sequence, folded) for sequence in alternative.none_of)
         for alternative in candidates(query)
+    )
+
+
+def is_exact(query: Query) -> bool:
+    """Tell whether every candidate has to be a match: an index decides all that is asked."""
+    return all(
+        not branch.filters and all(indexed(term).is_exact for term in branch.terms + branch.without)
+        for branch in query.branches
     )
 
 

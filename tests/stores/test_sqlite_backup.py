@@ -98,6 +98,47 @@ def test_the_database_itself_is_not_overwritten(path: Path, tmp_path: Path) -> N
                 sessions.store.admin.backup(tmp_path / name, replace=True)
 
 
+OWN = [f"agent.db{own}" for own in ("", "-journal", "-wal", "-shm", "-search", "-search-wal")]
+
+
+@pytest.mark.parametrize("replace", [False, True])
+@pytest.mark.parametrize("name", OWN)
+def test_a_file_of_the_databases_own_is_not_written(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, replace: bool
+) -> None:
+    """Whether it is there or not: a copy under the log's name would be taken for the log."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").symlink_to(tmp_path)
+    with sapwood.open(f"sqlite:///{path}") as sessions:
+        sessions.session("s").append("user", "still here")
+        before = {it.name for it in tmp_path.iterdir()}
+        for way in (tmp_path / name, Path(name), tmp_path / "folder" / name):
+            with pytest.raises(UsageError, match="its own") as caught:
+                sessions.store.admin.backup(way, replace=replace)
+            assert caught.value.path == "path"
+        assert {it.name for it in tmp_path.iterdir()} == before
+    with sapwood.open(f"sqlite:///{path}") as again:
+        assert [it.text for it in again.get("s").history().messages] == ["hello", "still here"]
+        assert again.store.admin.check() == []
+
+
+def test_a_link_to_a_file_of_the_databases_own_is_not_replaced(path: Path, tmp_path: Path) -> None:
+    with sapwood.open(f"sqlite:///{path}") as sessions:
+        sessions.session("s").append("user", "still here")
+        (tmp_path / "copy.db").hardlink_to(f"{path}-wal")
+        with pytest.raises(UsageError, match="its own"):
+            sessions.store.admin.backup(tmp_path / "copy.db", replace=True)
+
+
+@pytest.mark.parametrize("name", ["agent.db-copy", "agent.db-wal.db", "other.db-wal", "agent.db."])
+def test_a_name_that_only_looks_like_one_of_its_own_is_taken(
+    path: Path, tmp_path: Path, name: str
+) -> None:
+    with sapwood.open(f"sqlite:///{path}") as sessions:
+        sessions.store.admin.backup(tmp_path / name)
+    assert (tmp_path / name).stat().st_size > 0
+
+
 def test_a_database_in_use_is_not_replaced(path: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.db"
     with sapwood.open(f"sqlite:///{other}") as used, sapwood.open(f"sqlite:///{path}") as sessions:

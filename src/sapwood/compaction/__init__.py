@@ -1,1 +1,56 @@
 """The parts that a compaction is made of, each of use on its own."""
+
+from .boundary import align_backward, align_forward, find_tail_cut
+from .digest import digest
+from .estimate import EntryCounter, entry_tokens, estimate_parts, estimate_text, history_tokens
+from .fit import Fitted, TurnCounter, fit_messages
+from .function import (
+    CompactDraft,
+    CompactFunction,
+    CompactPlan,
+    CompactRequest,
+    SummaryAnswer,
+    create_compact_function,
+)
+from .overflow import is_context_overflow
+from .plan import CompactionRange, choose_range
+from .repair import SUMMARY_HEADING, repair_turn, turn_messages
+from .summary_prompt import SummaryRequest, Template, build_summary_prompt, summary_budget
+from .ties import IN_FLIGHT_TURNS, first_in_flight
+from .truncate import truncate_older_messages
+from .validity import is_valid_turn
+
+__all__ = [
+    "IN_FLIGHT_TURNS",
+    "SUMMARY_HEADING",
+    "CompactDraft",
+    "CompactFunction",
+    "CompactPlan",
+    "CompactRequest",
+    "CompactionRange",
+    "EntryCounter",
+    "Fitted",
+    "SummaryAnswer",
+    "SummaryRequest",
+    "Template",
+    "TurnCounter",
+    "align_backward",
+    "align_forward",
+    "build_summary_prompt",
+    "choose_range",
+    "create_compact_function",
+    "digest",
+    "entry_tokens",
+    "estimate_parts",
+    "estimate_text",
+    "find_tail_cut",
+    "first_in_flight",
+    "fit_messages",
+    "history_tokens",
+    "is_context_overflow",
+    "is_valid_turn",
+    "repair_turn",
+    "summary_budget",
+    "truncate_older_messages",
+    "turn_messages",
+]

@@ -1,6 +1,27 @@
 """The records that everything else speaks in."""
 
-from .history import Entry, EntryRef, Fence, History, NewOverlay, Overlay, Read, Summary
+from .compaction import Compaction, CompactionNote, CompactionPreview
+from .event import (
+    AppendEvent,
+    ClearEvent,
+    CompactEvent,
+    ContextEvent,
+    DeleteEvent,
+    Event,
+    StatusEvent,
+    UpdateEvent,
+)
+from .history import (
+    Entry,
+    EntryRef,
+    Fence,
+    History,
+    NewOverlay,
+    Overlay,
+    Read,
+    RowStatistic,
+    Summary,
+)
 from .message import (
     ROOT,
     Appended,
@@ -49,16 +70,25 @@ from .turn import ToolDefinition, Turn, TurnMessage
 
 __all__ = [
     "ROOT",
+    "AppendEvent",
     "Appended",
     "Change",
     "ChangeKind",
     "Changes",
+    "ClearEvent",
+    "CompactEvent",
+    "Compaction",
+    "CompactionNote",
+    "CompactionPreview",
+    "ContextEvent",
+    "DeleteEvent",
     "Deleted",
     "Document",
     "Edge",
     "EdgeKind",
     "Entry",
     "EntryRef",
+    "Event",
     "Fence",
     "FilePart",
     "ForkPoint",
@@ -79,12 +109,14 @@ __all__ = [
     "Read",
     "ReasoningPart",
     "Root",
+    "RowStatistic",
     "Search",
     "SessionPage",
     "SessionPatch",
     "SessionQuery",
     "SessionRecord",
     "Statistics",
+    "StatusEvent",
     "Summary",
     "TextPart",
     "ToolCallPart",
@@ -92,6 +124,7 @@ __all__ = [
     "ToolResultPart",
     "Turn",
     "TurnMessage",
+    "UpdateEvent",
     "Usage",
     "UsageTotal",
     "datetime_of",

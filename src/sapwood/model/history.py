@@ -136,3 +136,12 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
             else:
                 flat.extend(entry.pinned)
         return flat
+
+
+class RowStatistic(msgspec.Struct, frozen=True, kw_only=True):
+    """How large a message is: the stored size of its body, and its tokens."""
+
+    id: str
+    role: str
+    bytes: int
+    tokens: int

@@ -39,7 +39,7 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UsageTotal(msgspec.Struct, frozen=True, kw_only=True):
-    """The sum of a session's usage for one model."""
+    """The sum of a session's usage for one model; asked by message, for that message alone."""
 
     model: str
     calls: int
@@ -48,6 +48,7 @@ class UsageTotal(msgspec.Struct, frozen=True, kw_only=True):
     cached_tokens: int
     reasoning_tokens: int
     cost_micros: int
+    message: str | None = None
 
 
 class ChangeKind(enum.Enum):

@@ -245,6 +245,12 @@ def usage(value: Usage) -> None:
     count(value.cost_micros, "usage.cost_micros", 0, MAX_COST_MICROS)
 
 
+def usage_by(value: str) -> None:
+    """Check what usage is summed by."""
+    if value not in ("model", "message"):
+        raise UsageError(f"by must be 'model' or 'message', not {value!r}", path="by")
+
+
 def search(value: Search) -> None:
     """Check where to search and how much to give; the query is checked where it is read."""
     instance(value, Search, "search")

@@ -115,11 +115,3 @@ def _alternative(branch: Branch) -> Alternative:
         tuple(sequence for sequence in wanted if sequence is not None),
         tuple(each.sequence for each in unwanted if each.is_exact and each.sequence is not None),
     )
-
-
-def is_exact(query: Query) -> bool:
-    """Tell whether what an index gives for `candidates` needs no second look by `matches`."""
-    return all(
-        not branch.filters and all(indexed(term).is_exact for term in branch.terms + branch.without)
-        for branch in query.branches
-    )

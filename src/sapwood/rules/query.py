@@ -22,7 +22,6 @@ from .match import (
     Filter,
     Query,
     candidates,
-    is_exact,
     matches,
     terms,
 )
@@ -41,7 +40,6 @@ __all__ = [
     "Term",
     "candidates",
     "indexed",
-    "is_exact",
     "matches",
     "occurrences",
     "parse",

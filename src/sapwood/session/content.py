@@ -69,6 +69,26 @@ def new_message(
     )
 
 
+def as_new_message(
+    role: str | NewMessage,
+    content: Content | None,
+    counter: TokenCounter | None,
+    *,
+    id: str | None = None,
+    metadata: dict[str, Any] | None = None,
+) -> NewMessage:
+    """Make a message to append from its fields, or take the one given in place of the role."""
+    if isinstance(role, NewMessage):
+        if content is not None or id is not None or metadata is not None:
+            raise UsageError(
+                "a whole message was given: content, id and metadata belong into it", path="content"
+            )
+        return _from_draft(role, counter, "message")
+    if content is None:
+        raise UsageError("the message has no content: give a string or parts", path="content")
+    return new_message(role, content, counter, id=id, metadata=metadata)
+
+
 def new_messages(drafts: Sequence[Draft], counter: TokenCounter | None) -> list[NewMessage]:
     """Make messages to append from a mix of `NewMessage` and `(role, content)`."""
     if isinstance(drafts, (str, NewMessage)) or not isinstance(drafts, Sequence):

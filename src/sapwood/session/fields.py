@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Literal, TypedDict
 
-from ..model import Edge
+from ..errors import UsageError
+from ..model import Edge, EdgeKind
 
 
 class RecordFields(TypedDict, total=False):
@@ -22,6 +23,32 @@ class SessionFields(RecordFields, total=False):
     """What may be given to a new session."""
 
     parent: Edge | None
+
+
+class NewSessionFields(RecordFields, total=False):
+    """What may be given to a new session by its manager; a parent may be its id alone."""
+
+    parent: Edge | str | None
+    model: str | None
+    source: str | None
+
+
+def new_session_fields(fields: NewSessionFields) -> SessionFields:
+    """Put model and source into the data, and make a parent's id an edge."""
+    rest: dict[str, Any] = {**fields}
+    about = {name: rest.pop(name, None) for name in ("model", "source")}
+    given = {name: value for name, value in about.items() if value is not None}
+    for name, value in given.items():
+        if name in rest.get("data", {}):
+            raise UsageError(f"{name} was given twice: by itself and in data", path=f"data.{name}")
+        if not isinstance(value, str):
+            raise UsageError(f"{name} must be a string, not {type(value).__name__}", path=name)
+    if given:
+        rest["data"] = {**rest.get("data", {}), **given}
+    if isinstance(rest.get("parent"), str):
+        rest["parent"] = Edge(kind=EdgeKind.BRANCH, session=rest["parent"])
+    known: SessionFields = rest  # type: ignore[assignment]
+    return known
 
 
 class SessionFilters(TypedDict, total=False):

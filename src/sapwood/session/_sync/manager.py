@@ -5,21 +5,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Self, Unpack
+from typing import Literal, Self, Unpack
 
 from ...errors import AlreadyExistsError, NotFoundError
-from ...model import Hits, NewSession, Search, SessionPage, SessionQuery
+from ...model import (
+    Hits,
+    NewSession,
+    Search,
+    SessionPage,
+    SessionQuery,
+    SessionRecord,
+    Statistics,
+    UsageTotal,
+)
 from ...rules.ids import check_name
 from ...rules.tokens import TokenCounter
 from ...store._sync.contract import Store
-from ..fields import SessionFields, SessionFilters
+from ..fields import NewSessionFields, SessionFields, SessionFilters, new_session_fields
+from ..naming import Place
+from ..settings import Configurable, SettingFields, settings_of
+from ..totals import add_up
 from .session import Session
 
 TRIES = 10
+PAGE = 500
 
 
-class SessionManager:
-    """The sessions of one owner. A context manager: leaving it closes the store."""
+class SessionManager(Configurable):
+    """The sessions of one owner. A context manager: leaving it closes the store.
+
+    What is set here holds for every session that it gives from then on.
+    """
 
     def __init__(
         self,
@@ -28,12 +44,14 @@ class SessionManager:
         owner: str = "default",
         new_id: Callable[[], str],
         token_counter: TokenCounter | None = None,
+        **settings: Unpack[SettingFields],
     ) -> None:
         check_name(owner, "owner")
         self._store = store
         self._owner = owner
         self._new_id = new_id
         self._counter = token_counter
+        self._settings = settings_of(settings)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self._owner!r}>"
@@ -48,7 +66,7 @@ class SessionManager:
         """Whom the sessions belong to."""
         return self._owner
 
-    def session(self, id: str, **fields: Unpack[SessionFields]) -> Session:
+    def session(self, id: str, **fields: Unpack[NewSessionFields]) -> Session:
         """Get a session, or create it at once; the fields are for a new one only."""
         for _ in range(TRIES):
             found = self.find(id)
@@ -61,9 +79,13 @@ class SessionManager:
                 continue
         raise AlreadyExistsError(f"session {id!r} is created and deleted by others all the time")
 
-    def create(self, id: str | None = None, **fields: Unpack[SessionFields]) -> Session:
-        """Create a session; without an id it gets one. `AlreadyExistsError` when it is taken."""
-        new = NewSession(id=self._new_id() if id is None else id, **fields)
+    def create(self, id: str | None = None, **fields: Unpack[NewSessionFields]) -> Session:
+        """Create a session; without an id it gets one. `AlreadyExistsError` when it is taken.
+
+        `model` and `source` are kept in its data, under these names.
+        """
+        known: SessionFields = new_session_fields(fields)
+        new = NewSession(id=self._new_id() if id is None else id, **known)
         record = self._store.create_session(self._owner, new)
         return self._hold(record.id)
 
@@ -87,12 +109,63 @@ class SessionManager:
         """List the records of sessions, the last active first, a page at a time."""
         return self._store.list_sessions(self._owner, SessionQuery(**filters))
 
+    def rename(self, id: str, title: str | None) -> SessionRecord:
+        """Give a session another title."""
+        return (self.get(id)).update_record(title=title)
+
+    def fork(
+        self,
+        id: str,
+        message: Place | None = None,
+        *,
+        new_id: str | None = None,
+        title: str | None = None,
+        detach: bool = False,
+    ) -> Session:
+        """Make a session that goes on from a message of another, or from its tip."""
+        session = self.get(id)
+        return session.fork(new_id, message, title=title, detach=detach)
+
+    def compact_and_split(
+        self,
+        id: str,
+        *,
+        new_id: str | None = None,
+        summary: str | None = None,
+        focus: str | None = None,
+    ) -> Session:
+        """End a session, and go on in a new one that begins with a summary of it."""
+        return (self.get(id)).split(new_id, summary=summary, focus=focus)
+
     def search(self, query: str, *, session: str | None = None, limit: int = 20) -> Hits:
         """Find messages and summaries in all sessions, or in what one sees, the best first."""
         return self._store.search(self._owner, Search(text=query, session=session, limit=limit))
 
+    def usage(
+        self, session: str | None = None, *, by: Literal["model", "message"] = "model"
+    ) -> list[UsageTotal]:
+        """Sum what the model calls of a session cost, or by model those of all sessions."""
+        if session is not None:
+            return self._store.total_usage(self._owner, session, by=by)
+        totals: list[UsageTotal] = []
+        cursor: str | None = None
+        while True:
+            page = self.list_sessions(limit=PAGE, cursor=cursor)
+            for record in page.sessions:
+                totals += self._store.total_usage(self._owner, record.id)
+            cursor = page.cursor
+            if cursor is None:
+                return add_up(totals)
+
+    def statistics(self) -> Statistics:
+        """Count what the owner has: sessions, messages, overlays, documents."""
+        return self._store.statistics(self._owner)
+
     def delete(self, id: str) -> None:
-        """Delete a session; what its forks stand on stays with them."""
+        """Delete a session with all that belongs to it: blocks, prompt, usage, index entries.
+
+        What its forks stand on stays with them.
+        """
         self._store.delete_session(self._owner, id)
 
     def settle(self) -> None:
@@ -113,5 +186,10 @@ class SessionManager:
 
     def _hold(self, id: str) -> Session:
         return Session(
-            self._store, self._owner, id, new_id=self._new_id, token_counter=self._counter
+            self._store,
+            self._owner,
+            id,
+            new_id=self._new_id,
+            token_counter=self._counter,
+            settings=self._settings,
         )

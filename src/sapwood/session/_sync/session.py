@@ -4,219 +4,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Unpack
+from contextlib import suppress
+from typing import Any, Self, Unpack
 
-from ...errors import NotFoundError
-from ...model import (
-    ROOT,
-    Deleted,
-    Entry,
-    EntryRef,
-    Fence,
-    ForkPoint,
-    History,
-    Hits,
-    Leaf,
-    Message,
-    NewOverlay,
-    NewSession,
-    Overlay,
-    Read,
-    Root,
-    Search,
-    SessionPatch,
-    SessionRecord,
-    TextPart,
-)
-from ...rules.tokens import TokenCounter, count_tokens
+from ...errors import StaleVersionError, UsageError
+from ...model import Edge, EdgeKind, ForkPoint, NewSession, SessionPatch, SessionRecord
+from ...rules.ids import check_name
+from ...rules.tokens import TokenCounter
 from ...store._sync.contract import Store
-from ..content import Content, Draft, new_message, new_messages
 from ..fields import RecordFields
-from ..naming import MessageRef, OverlayRef, Place, id_of, ids_of, overlay_id_of
-from ..window import without_parted
-from .pins import Pins
+from ..naming import Place, id_of
+from ..settings import Configurable, SettingFields, settings_of
+from .turning import Turning
+
+BLOCK_SETTINGS = {"context", "searchable_history"}
 
 
-class Session:
-    """One conversation. It remembers nothing: every call asks the store.
+class Session(Configurable, Turning):
+    """One conversation. What it holds is in the store: every call asks it.
 
     A message is named by its id or by the record itself. Every call raises `NotFoundError` when
     the session was deleted, or sees no such message.
     """
 
-    def __init__(
-        self,
+    @classmethod
+    def create(
+        cls,
         store: Store,
-        owner: str,
-        id: str,
         *,
-        new_id: Callable[[], str],
+        owner: str = "default",
+        id: str = "default",
         token_counter: TokenCounter | None = None,
-    ) -> None:
-        self._store = store
-        self._owner = owner
-        self._id = id
-        self._new_id = new_id
-        self._counter = token_counter
-        self._pins = Pins(store, owner, id)
+        **settings: Unpack[SettingFields],
+    ) -> Self:
+        """Begin a builder: a session that is created by its first write.
 
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self._id!r} of {self._owner!r}>"
-
-    @property
-    def id(self) -> str:
-        """The session's id."""
-        return self._id
-
-    @property
-    def owner(self) -> str:
-        """Whom it belongs to."""
-        return self._owner
-
-    # writing
-
-    def append(
-        self,
-        role: str,
-        content: Content,
-        *,
-        id: str | None = None,
-        metadata: dict[str, Any] | None = None,
-        parent: Place | None = None,
-        expected_tip: Place | None = None,
-    ) -> Message:
-        """Append a message after the tip, or after `parent`; the tip moves to it.
-
-        Idempotent by `id`: the same message again gives back the stored one, other content is a
-        `MessageConflictError`. `StaleTipError` when the tip is not the expected one.
+        Everything is set by the methods that follow, in any order, or by keywords.
         """
-        message = new_message(role, content, self._counter, id=id, metadata=metadata)
-        appended = self._store.append(
-            self._owner,
-            self._id,
-            [message],
-            parent=id_of(parent),
-            expected_tip=id_of(expected_tip),
+        return cls(
+            store,
+            owner,
+            id,
+            token_counter=token_counter,
+            settings=settings_of(settings),
+            is_lazy=True,
         )
-        return appended.messages[0]
 
-    def append_all(
-        self,
-        messages: Sequence[Draft],
-        *,
-        parent: Place | None = None,
-        expected_tip: Place | None = None,
-    ) -> list[Message]:
-        """Append several messages, one after the other, all or none.
-
-        Each is a `NewMessage` or a pair `(role, content)`. A repeated call is told apart from a
-        new one by the ids, so give them when you retry.
-        """
-        appended = self._store.append(
-            self._owner,
-            self._id,
-            new_messages(messages, self._counter),
-            parent=id_of(parent),
-            expected_tip=id_of(expected_tip),
-        )
-        return appended.messages
-
-    def update(
-        self,
-        message: MessageRef,
-        content: Content | None = None,
-        *,
-        role: str | None = None,
-        metadata: dict[str, Any] | None = None,
-    ) -> Message:
-        """Change a message; what is not given stays as it is.
-
-        It is read first, unless the message itself and its new content are given. `ConflictError`
-        for a message that a fork inherited: it is changed through the session that wrote it.
-        """
-        # A message from a cut history may lack parts, so its content is never taken from there.
-        if isinstance(message, Message) and content is not None:
-            old = message
-        else:
-            old = self.get(id_of(message))
-        new = new_message(
-            old.role if role is None else role,
-            old.parts if content is None else content,
-            self._counter,
-            id=old.id,
-            metadata=old.metadata if metadata is None else metadata,
-        )
-        return self._store.update_message(self._owner, self._id, new)
-
-    def delete(self, messages: MessageRef | Sequence[MessageRef]) -> Deleted:
-        """Erase messages; their places stay, empty, and their ids stay taken."""
-        return self._store.delete_messages(self._owner, self._id, ids_of(messages))
-
-    def clear(self) -> SessionRecord:
-        """Delete all messages, overlays and pins; title, tags, data and budget stay."""
-        return self._store.clear_session(self._owner, self._id)
-
-    # reading
-
-    def get(self, id: str) -> Message:
-        """Give a message, or raise `NotFoundError`."""
-        message = self.find(id)
-        if message is None:
-            raise NotFoundError(
-                f"session {self._id!r} sees no message {id!r}", kind="message", id=id
+    def _set(self, **changes: Any) -> Self:
+        if self._held_context is not None and not BLOCK_SETTINGS.isdisjoint(changes):
+            raise UsageError(
+                "blocks are set before the session is used: use add_context now", path="context"
             )
-        return message
+        return super()._set(**changes)
 
-    def find(self, id: str) -> Message | None:
-        """Give a message, or None when it was deleted or was never there."""
-        [message] = self._store.find_messages(self._owner, self._id, [id])
-        return message
-
-    def history(
-        self,
-        leaf: Place | None = None,
-        *,
-        limit: int | None = None,
-        overlays: bool = True,
-        max_bytes: int | None = None,
-    ) -> History:
-        """Read the path to the tip, or to `leaf`, with its overlays applied.
-
-        `limit` and `max_bytes` keep the end of it. Tool results whose call was cut off are left
-        out, so there may be fewer entries than the limit.
-        """
-        query = Read(
-            leaf=id_of(leaf),
-            overlays=overlays,
-            limit=limit,
-            max_bytes=max_bytes,
-            backwards=limit is not None or max_bytes is not None,
-        )
-        return without_parted(self._store.read(self._owner, self._id, query))
-
-    def iter_history(
-        self, leaf: Place | None = None, *, overlays: bool = True, page: int = 200
-    ) -> Iterator[Entry]:
-        """Stream the path from its beginning, a page at a time.
-
-        The leaf is fixed by the first page; each page is a snapshot of its own.
-        """
-        place, depth, more = id_of(leaf), 0, True
-        while more:
-            query = Read(leaf=place, overlays=overlays, limit=page, after=depth)
-            history = self._store.read(self._owner, self._id, query)
-            for entry in history.entries:
-                depth = entry.depth
-                yield entry
-            place, more = history.leaf, history.more
-
-    def record(self) -> SessionRecord:
-        """Give the session's record: tip, title, tags, data, counts."""
-        record = self._store.find_session(self._owner, self._id)
-        if record is None:
-            raise NotFoundError(f"there is no session {self._id!r}", kind="session", id=self._id)
-        return record
+    def for_session(self, id: str) -> Self:
+        """Say which session it is, before it is used."""
+        check_name(id, "session")
+        if not self._is_lazy or self._held_context is not None:
+            raise UsageError(f"this is session {self._id!r} already", path="session")
+        self._id = id
+        return self
 
     def update_record(
         self, *, expected_version: int | None = None, **fields: Unpack[RecordFields]
@@ -225,27 +72,12 @@ class Session:
 
         `StaleVersionError` when the record's version is not the expected one.
         """
-        return self._store.update_session(
-            self._owner, self._id, SessionPatch(**fields), expected_version=expected_version
+        patch = SessionPatch(**fields)
+        return self._first_creating(
+            lambda: self._store.update_session(
+                self._owner, self._id, patch, expected_version=expected_version
+            )
         )
-
-    # the tree
-
-    def tip(self) -> str | Root:
-        """Give the id of the message that the next append follows, or `ROOT`."""
-        return (self.record()).tip
-
-    def checkout(self, place: Place) -> SessionRecord:
-        """Move the tip to a message, or to `ROOT`; nothing is deleted."""
-        return self._store.checkout(self._owner, self._id, id_of(place))
-
-    def children(self, place: Place = ROOT) -> list[Message]:
-        """List the messages right after a message; more than one means that it branches there."""
-        return self._store.list_children(self._owner, self._id, id_of(place))
-
-    def branches(self) -> list[Leaf]:
-        """List the ends of all branches."""
-        return self._store.list_leaves(self._owner, self._id)
 
     def fork(
         self,
@@ -254,77 +86,68 @@ class Session:
         *,
         detach: bool = False,
         title: str | None = None,
-    ) -> Session:
+    ) -> Self:
         """Make a session that goes on from a message of this one, or from its tip.
 
-        No message is copied, unless it is detached. `AlreadyExistsError` when the id is taken.
+        No message is copied, unless it is detached. It has the same settings. `AlreadyExistsError`
+        when the id is taken.
         """
-        point = ForkPoint(session=self._id, message=id_of(message), detach=detach)
-        new = NewSession(id=self._new_id() if id is None else id, title=title, fork=point)
+        return self._fork(EdgeKind.BRANCH, id, message, detach=detach, title=title)
+
+    def _fork(
+        self,
+        kind: EdgeKind,
+        id: str | None,
+        message: Place | None = None,
+        *,
+        detach: bool = False,
+        title: str | None = None,
+    ) -> Self:
+        if id is None:
+            if self._new_id is None:
+                raise UsageError("a session from a builder needs an id for its fork", path="id")
+            id = self._new_id()
+        new = NewSession(
+            id=id,
+            title=title,
+            parent=Edge(kind=kind, session=self._id),
+            fork=ForkPoint(session=self._id, message=id_of(message), detach=detach),
+        )
         record = self._store.create_session(self._owner, new)
-        return Session(
+        return type(self)(
             self._store,
             self._owner,
             record.id,
             new_id=self._new_id,
             token_counter=self._counter,
+            settings=self._settings,
         )
 
-    # overlays and pins
+    def split(
+        self, id: str | None = None, *, summary: str | None = None, focus: str | None = None
+    ) -> Self:
+        """Go on in a new session that begins with a summary of this one; this one is ended.
 
-    def add_overlay(
-        self,
-        first: Entry | str,
-        last: Entry | str,
-        summary: str,
-        *,
-        history: History | None = None,
-        metadata: dict[str, Any] | None = None,
-        id: str | None = None,
-        fence: Fence | None = None,
-    ) -> Overlay:
-        """Show a summary in place of the entries from `first` to `last`; they stay stored.
-
-        Give the `history` that the summary was made from: the overlay is then refused with
-        `ConflictError` when a message of the range was changed since.
+        The new session is a fork at the tip, linked as its continuation, with the blocks and the
+        title of this one, and an overlay over what was said, which is still there to be found.
+        This one gets the state "ended" and `data["end_reason"] = "compaction"`. When the summary
+        cannot be made, everything is as it was.
         """
-        leaf = None if history is None or isinstance(history.leaf, Root) else history.leaf
-        new = NewOverlay(
-            first=EntryRef.of(first),
-            last=EntryRef.of(last),
-            summary=summary,
-            tokens=count_tokens(self._counter, "summary", [TextPart(text=summary)]),
-            metadata={} if metadata is None else metadata,
-            leaf=leaf,
-            snapshot=None if history is None else history.snapshot,
-            id=id,
-        )
-        return self._store.add_overlay(self._owner, self._id, new, fence=fence)
+        record = self.record()
+        new = self._fork(EdgeKind.CONTINUE, id, title=record.title)
+        try:
+            new._begin_with_summary(summary, focus)
+        except BaseException:
+            self._store.delete_session(self._owner, new.id)
+            raise
+        self._end("compaction")
+        return new
 
-    def search(self, query: str, *, limit: int = 20) -> Hits:
-        """Find messages and summaries that the session sees, the best first."""
-        search = Search(text=query, session=self._id, limit=limit)
-        return self._store.search(self._owner, search)
-
-    def overlays(self) -> list[Overlay]:
-        """List the overlays in force, oldest first."""
-        return self._store.list_overlays(self._owner, self._id)
-
-    def undo_overlay(self, overlay: OverlayRef) -> Overlay:
-        """Take an overlay away; what it covered is shown again."""
-        return self._store.undo_overlay(self._owner, self._id, overlay_id_of(overlay))
-
-    def pins(self) -> list[str]:
-        """List the ids of the pinned messages."""
-        return self._pins.ids()
-
-    def pin(self, message: MessageRef) -> list[str]:
-        """Keep a message and its tool pair in sight under overlays; give all pinned ids.
-
-        The pair is looked for on the path to the tip.
-        """
-        return self._pins.add(id_of(message))
-
-    def unpin(self, message: MessageRef) -> list[str]:
-        """Let a message and its tool pair go; give the pinned ids that are left."""
-        return self._pins.remove(id_of(message))
+    def _end(self, reason: str) -> None:
+        # Every failed turn means that another writer's went through, so this ends.
+        while True:
+            record = self.record()
+            data = {**record.data, "end_reason": reason}
+            with suppress(StaleVersionError):
+                self.update_record(expected_version=record.version, state="ended", data=data)
+                return

@@ -23,7 +23,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import ClassVar, Literal, Self
 
 from ...model import (
     Appended,
@@ -309,13 +309,21 @@ class AsyncStore(ABC):
     async def add_usage(self, owner: str, session: str, usage: Usage) -> bool:
         """Record a model call's usage; tell whether it was new.
 
-        Idempotent by its id within the session. Raises `ConflictError` for other figures under a
+        Idempotent by its id within the session. The message that it names need not be stored: a
+        call may be recorded before its answer is. Raises `ConflictError` for other figures under a
         known id.
         """
 
     @abstractmethod
-    async def total_usage(self, owner: str, session: str) -> list[UsageTotal]:
-        """Sum a session's usage, by model."""
+    async def total_usage(
+        self, owner: str, session: str, *, by: Literal["model", "message"] = "model"
+    ) -> list[UsageTotal]:
+        """Sum a session's usage: by model, in the order of their names, or by message.
+
+        By message there is a row for each message and model, in the order in which the first call
+        of each was recorded; calls that belong to no message have None for it. A message counts
+        under the id that was recorded, whether it is stored, deleted or cleared away.
+        """
 
     @abstractmethod
     async def statistics(self, owner: str) -> Statistics:
@@ -393,7 +401,7 @@ class AsyncStoreAdmin(ABC):
 
         The file is there whole, or not at all. `progress` is called now and then with what is done
         and what there is to do. Raises `AlreadyExistsError` when there is such a file and it is
-        not to be replaced, `UsageError` when it is the store itself, and
+        not to be replaced, `UsageError` when it is the store itself or one of its files, and
         `UnsupportedOperationError` where BACKUP is not declared.
         """
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ...errors import ConflictError
 from ...model import Usage, UsageTotal
@@ -29,15 +29,26 @@ class MemoryUsages(Usages):
             )
         return False
 
-    def totals(self, owner: str, session: str) -> list[UsageTotal]:
+    def totals_by_model(self, owner: str, session: str) -> list[UsageTotal]:
         by_model: dict[str, list[Usage]] = {}
-        for usage in get_session(self._state, owner, session).usage.values():
+        for usage in self._recorded(owner, session):
             by_model.setdefault(usage.model, []).append(usage)
-        return [_total(model, by_model[model]) for model in sorted(by_model)]
+        return [_total(None, model, by_model[model]) for model in sorted(by_model)]
+
+    def totals_by_message(self, owner: str, session: str) -> list[UsageTotal]:
+        by_both: dict[tuple[str | None, str], list[Usage]] = {}
+        for usage in self._recorded(owner, session):
+            by_both.setdefault((usage.message, usage.model), []).append(usage)
+        return [_total(message, model, rows) for (message, model), rows in by_both.items()]
+
+    def _recorded(self, owner: str, session: str) -> Iterable[Usage]:
+        """Give a session's usage in the order in which it was recorded."""
+        return get_session(self._state, owner, session).usage.values()
 
 
-def _total(model: str, rows: Sequence[Usage]) -> UsageTotal:
+def _total(message: str | None, model: str, rows: Sequence[Usage]) -> UsageTotal:
     return UsageTotal(
+        message=message,
         model=model,
         calls=len(rows),
         input_tokens=sum(row.input_tokens for row in rows),

@@ -11,8 +11,10 @@ import apsw
 
 from ...errors import AlreadyExistsError, ConflictError, StoreUnavailableError, UsageError
 from .connection import Connection
+from .index.file import index_path
 
 PAGES_IN_A_STEP = 2_000
+_FILES = ("", "-journal", "-wal", "-shm")
 
 
 def copy_database(
@@ -31,23 +33,38 @@ def copy_database(
     except OSError as error:
         raise StoreUnavailableError(f"{path} cannot be written: {error}") from error
     finally:
-        for ending in ("", "-journal", "-wal", "-shm"):
+        for ending in _FILES:
             Path(f"{unfinished}{ending}").unlink(missing_ok=True)
 
 
 def _refuse(source: Connection, path: Path, replace: bool) -> None:
     if not path.parent.is_dir():
         raise StoreUnavailableError(f"there is no folder {str(path.parent)!r}: create it first")
+    if _is_own(source.raw.filename, path):
+        raise UsageError(
+            f"{path} is the database itself or a file of its own: choose another", path="path"
+        )
     if not path.exists():
         return
-    if path.samefile(source.raw.filename):
-        raise UsageError(f"{path} is the database itself: choose another file", path="path")
     if not replace:
         raise AlreadyExistsError(
             f"there is a file {str(path)!r} already: choose another, or replace it"
         )
     if not path.is_file():
         raise UsageError(f"{path} is no file", path="path")
+
+
+def _is_own(database: str, path: Path) -> bool:
+    """Tell whether a path is the database, its index or a log of theirs, there or yet to come."""
+    files = (f"{name}{end}" for name in (database, index_path(database)) for end in _FILES)
+    return any(path.resolve() == Path(own).resolve() or _is_same(path, own) for own in files)
+
+
+def _is_same(path: Path, other: str) -> bool:
+    try:
+        return path.samefile(other)
+    except OSError:
+        return False  # one of them is not there, or is not there any more
 
 
 def _copy(source: Connection, target: Path, progress: Callable[[int, int], None] | None) -> None:

@@ -7,6 +7,11 @@ from ...model import Usage, UsageTotal
 from .connection import Connection
 from .lookup import get_session
 
+_SUMS = (
+    "model, count(*), sum(input_tokens), sum(output_tokens), sum(cached_tokens),"
+    " sum(reasoning_tokens), sum(cost_micros)"
+)
+
 
 class SqliteUsage:
     """Work on usage."""
@@ -36,20 +41,27 @@ class SqliteUsage:
                 raise ConflictError(f"usage {usage.id!r} is recorded with other figures")
             return False
         self._tx.run(
-            "INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO usage VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (row.number, usage.id, *fields),
         )
         return True
 
-    def totals(self, owner: str, session: str) -> list[UsageTotal]:
+    def totals_by_model(self, owner: str, session: str) -> list[UsageTotal]:
         """Sum a session's usage by model."""
-        row = get_session(self._tx, owner, session)
-        rows = self._tx.rows(
-            "SELECT model, count(*), sum(input_tokens), sum(output_tokens), sum(cached_tokens),"
-            " sum(reasoning_tokens), sum(cost_micros) FROM usage WHERE session = ?"
-            " GROUP BY model ORDER BY model",
-            (row.number,),
+        sql = f"SELECT {_SUMS}, NULL FROM usage WHERE session = ? GROUP BY model ORDER BY model"
+        return self._totals(sql, owner, session)
+
+    def totals_by_message(self, owner: str, session: str) -> list[UsageTotal]:
+        """Sum a session's usage by message and model, in the order of the first calls."""
+        sql = (
+            f"SELECT {_SUMS}, message FROM usage WHERE session = ?"
+            " GROUP BY message, model ORDER BY min(number)"
         )
+        return self._totals(sql, owner, session)
+
+    def _totals(self, sql: str, owner: str, session: str) -> list[UsageTotal]:
+        row = get_session(self._tx, owner, session)
         return [
-            UsageTotal(**dict(zip(UsageTotal.__struct_fields__, it, strict=True))) for it in rows
+            UsageTotal(**dict(zip(UsageTotal.__struct_fields__, it, strict=True)))
+            for it in self._tx.rows(sql, (row.number,))
         ]

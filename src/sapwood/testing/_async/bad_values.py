@@ -141,6 +141,8 @@ WRONG_CALLS: dict[str, AsyncCall] = {
     ),
     "negative usage": lambda s, o, n: s.add_usage(o, n, Usage(id="u9", input_tokens=-1)),
     "usage as text": lambda s, o, n: s.add_usage(o, n, Usage(id="u9", cost_micros=_any("1"))),
+    "usage by what it is not": lambda s, o, n: s.total_usage(o, n, by=_any("session")),
+    "usage by nothing": lambda s, o, n: s.total_usage(o, n, by=_any(None)),
     "usage that is a dict": lambda s, o, n: s.add_usage(o, n, _any({"id": "u"})),
     "a fence that is a pair": lambda s, o, n: s.add_overlay(
         o, n, cover("m1", "m3"), fence=_any(("k", 1))

@@ -39,6 +39,7 @@ SESSION_CALLS: dict[str, AsyncCall] = {
     "search": lambda s, o, n: s.search(o, Search(text="m1", session=n)),
     "add_usage": lambda s, o, n: s.add_usage(o, n, Usage(id="u2", input_tokens=9)),
     "total_usage": lambda s, o, n: s.total_usage(o, n),
+    "total_usage by message": lambda s, o, n: s.total_usage(o, n, by="message"),
 }
 """Every call about a session, each of which an unknown session refuses."""
 

@@ -77,6 +77,17 @@ class AsyncDurableContract(AsyncContractBase):
         store = await reopen()
         assert await shown_in(store) == ["<o>", "3"]
 
+    async def test_rule_01_usage_keeps_the_order_in_which_it_was_recorded(
+        self, store: AsyncStore, reopen: AsyncReopen
+    ) -> None:
+        await grow(store)
+        messages = ["m2", None, "m3", "m1"]
+        for n, message in enumerate(messages):
+            await store.add_usage(ADA, "s", Usage(id=f"u{9 - n}", message=message))
+            store = await reopen()
+        totals = await store.total_usage(ADA, "s", by="message")
+        assert [total.message for total in totals] == messages
+
     async def test_rule_01_what_was_deleted_stays_deleted(
         self, store: AsyncStore, reopen: AsyncReopen
     ) -> None:

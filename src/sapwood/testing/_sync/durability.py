@@ -75,6 +75,17 @@ class DurableContract(ContractBase):
         store = reopen()
         assert shown_in(store) == ["<o>", "3"]
 
+    def test_rule_01_usage_keeps_the_order_in_which_it_was_recorded(
+        self, store: Store, reopen: Reopen
+    ) -> None:
+        grow(store)
+        messages = ["m2", None, "m3", "m1"]
+        for n, message in enumerate(messages):
+            store.add_usage(ADA, "s", Usage(id=f"u{9 - n}", message=message))
+            store = reopen()
+        totals = store.total_usage(ADA, "s", by="message")
+        assert [total.message for total in totals] == messages
+
     def test_rule_01_what_was_deleted_stays_deleted(self, store: Store, reopen: Reopen) -> None:
         grow(store, "m1", "m2")
         store.add_usage(ADA, "s", Usage(id="u"))

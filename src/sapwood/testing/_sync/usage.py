@@ -7,10 +7,33 @@ from __future__ import annotations
 import pytest
 
 from ...errors import ConflictError
-from ...model import Statistics, Usage
+from ...model import Statistics, Usage, UsageTotal
 from ...store import Store
 from ..makers import ADA, cover, fork_of, say
 from .base import ContractBase, grow, message_in, record_of
+
+CALLS = [
+    ("u9", "m2", "b"),
+    ("u5", None, "a"),
+    ("u7", "m2", "a"),
+    ("u1", "m1", "b"),
+    ("u2", "m2", "b"),
+    ("u3", None, "a"),
+    ("u0", None, "b"),
+]
+"""Calls by id, message and model: neither ids nor messages nor models come in their order."""
+
+BY_MESSAGE = [("m2", "b", 2), (None, "a", 2), ("m2", "a", 1), ("m1", "b", 1), (None, "b", 1)]
+
+
+def _call(id: str, message: str | None, model: str = "") -> Usage:
+    return Usage(id=id, message=message, model=model, input_tokens=1)
+
+
+def _by_message(store: Store) -> list[tuple[str | None, str, int]]:
+    totals = store.total_usage(ADA, "s", by="message")
+    assert [it.calls for it in totals] == [it.input_tokens for it in totals]
+    return [(it.message, it.model, it.calls) for it in totals]
 
 
 class UsageContract(ContractBase):
@@ -58,6 +81,76 @@ class UsageContract(ContractBase):
         assert (both.input_tokens, both.output_tokens, both.cached_tokens) == (2, 4, 6)
         assert (both.reasoning_tokens, both.cost_micros) == (8, 10)
 
+    def test_totals_by_model_name_no_message_and_come_by_name(self, store: Store) -> None:
+        grow(store)
+        for n, model in enumerate(["b", "é", "a", ""]):
+            store.add_usage(ADA, "s", Usage(id=f"u{n}", model=model, message="m1"))
+        totals = store.total_usage(ADA, "s")
+        assert [(it.model, it.message) for it in totals] == [(m, None) for m in ("", "a", "b", "é")]
+        assert store.total_usage(ADA, "s", by="model") == totals
+
+    def test_totals_by_message_come_in_the_order_of_the_first_calls(self, store: Store) -> None:
+        grow(store)
+        for id, message, model in CALLS:
+            store.add_usage(ADA, "s", _call(id, message, model))
+        assert _by_message(store) == BY_MESSAGE
+
+    def test_rule_14_a_retry_leaves_the_order_by_message(self, store: Store) -> None:
+        grow(store)
+        for id, message, model in CALLS:
+            store.add_usage(ADA, "s", _call(id, message, model))
+            assert store.add_usage(ADA, "s", _call(*CALLS[0])) is False
+        assert _by_message(store) == BY_MESSAGE
+
+    def test_totals_by_message_have_all_sums(self, store: Store) -> None:
+        grow(store)
+        for n in range(2):
+            usage = Usage(
+                id=f"u{n}",
+                model="m",
+                message="m1",
+                input_tokens=1,
+                output_tokens=2,
+                cached_tokens=3,
+                reasoning_tokens=4,
+                cost_micros=5,
+            )
+            store.add_usage(ADA, "s", usage)
+        assert store.total_usage(ADA, "s", by="message") == [
+            UsageTotal(
+                model="m",
+                message="m1",
+                calls=2,
+                input_tokens=2,
+                output_tokens=4,
+                cached_tokens=6,
+                reasoning_tokens=8,
+                cost_micros=10,
+            )
+        ]
+
+    def test_a_session_without_calls_has_no_totals(self, store: Store) -> None:
+        grow(store, "m1")
+        assert store.total_usage(ADA, "s") == []
+        assert store.total_usage(ADA, "s", by="message") == []
+
+    def test_usage_may_name_a_message_that_is_not_stored_or_was_deleted(self, store: Store) -> None:
+        grow(store, "m1")
+        store.add_usage(ADA, "s", _call("u1", "m1"))
+        store.add_usage(ADA, "s", _call("u2", "still to come"))
+        store.delete_messages(ADA, "s", ["m1"])
+        store.settle()
+        assert _by_message(store) == [("m1", "", 1), ("still to come", "", 1)]
+
+    def test_totals_by_message_are_of_one_session(self, store: Store) -> None:
+        grow(store)
+        for owner, session in ((ADA, "other"), ("bob", "s")):
+            grow(store, session=session, owner=owner)
+            store.add_usage(owner, session, _call("u", "m1"))
+        assert _by_message(store) == []
+        store.add_usage(ADA, "s", _call("u", "m2"))
+        assert _by_message(store) == [("m2", "", 1)]
+
     def test_large_sums_are_exact(self, store: Store) -> None:
         grow(store)
         for n in range(3):
@@ -80,9 +173,14 @@ class UsageContract(ContractBase):
         store.clear_session(ADA, "s")
         assert len(store.total_usage(ADA, "s")) == 1
         assert store.add_usage(ADA, "s", Usage(id="u", message="m1", input_tokens=1)) is False
+        store.add_usage(ADA, "s", _call("t", "m0"))
+        assert _by_message(store) == [("m1", "", 1), ("m0", "", 1)]
         store.delete_session(ADA, "s")
         grow(store)
         assert store.total_usage(ADA, "s") == []
+        assert _by_message(store) == []
+        assert store.add_usage(ADA, "s", _call("u", "m2")) is True
+        assert _by_message(store) == [("m2", "", 1)]
 
 
 class StatisticsContract(ContractBase):

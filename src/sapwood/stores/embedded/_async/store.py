@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Literal
 
 from ....model import (
     Appended,
@@ -234,9 +235,16 @@ class AsyncEmbeddedStore(AsyncStore):
         check.usage(usage)
         return await self._runner.write(lambda unit: unit.usage.add(owner, session, usage))
 
-    async def total_usage(self, owner: str, session: str) -> list[UsageTotal]:
+    async def total_usage(
+        self, owner: str, session: str, *, by: Literal["model", "message"] = "model"
+    ) -> list[UsageTotal]:
         check.owner_and_session(owner, session)
-        return await self._runner.read(lambda unit: unit.usage.totals(owner, session))
+        check.usage_by(by)
+        if by == "message":
+            return await self._runner.read(
+                lambda unit: unit.usage.totals_by_message(owner, session)
+            )
+        return await self._runner.read(lambda unit: unit.usage.totals_by_model(owner, session))
 
     async def statistics(self, owner: str) -> Statistics:
         check.owner(owner)

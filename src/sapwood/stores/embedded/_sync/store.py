@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Literal
 
 from ....model import (
     Appended,
@@ -228,9 +229,14 @@ class EmbeddedStore(Store):
         check.usage(usage)
         return self._runner.write(lambda unit: unit.usage.add(owner, session, usage))
 
-    def total_usage(self, owner: str, session: str) -> list[UsageTotal]:
+    def total_usage(
+        self, owner: str, session: str, *, by: Literal["model", "message"] = "model"
+    ) -> list[UsageTotal]:
         check.owner_and_session(owner, session)
-        return self._runner.read(lambda unit: unit.usage.totals(owner, session))
+        check.usage_by(by)
+        if by == "message":
+            return self._runner.read(lambda unit: unit.usage.totals_by_message(owner, session))
+        return self._runner.read(lambda unit: unit.usage.totals_by_model(owner, session))
 
     def statistics(self, owner: str) -> Statistics:
         check.owner(owner)

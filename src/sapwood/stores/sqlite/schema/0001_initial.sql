@@ -142,6 +142,7 @@ CREATE TABLE document (
 ) STRICT;
 
 CREATE TABLE usage (
+    number           INTEGER PRIMARY KEY,   -- in the order in which they were recorded
     session          INTEGER NOT NULL,
     id               TEXT NOT NULL,
     model            TEXT NOT NULL,
@@ -151,8 +152,8 @@ CREATE TABLE usage (
     cached_tokens    INTEGER NOT NULL,
     reasoning_tokens INTEGER NOT NULL,
     cost_micros      INTEGER NOT NULL,
-    PRIMARY KEY (session, id)
-) STRICT, WITHOUT ROWID;
+    UNIQUE (session, id)
+) STRICT;
 
 -- The newest row is never trimmed, so that numbers only rise.
 CREATE TABLE change (

@@ -1,0 +1,62 @@
+"""A compaction's summary, asked for and made into a draft. Nothing is stored here."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from ...calling import AsyncCall
+from ...errors import CompactionError, SapwoodError
+from ..answers import read_draft, read_summary
+from ..cutting import cut_middle
+from ..function import CompactDraft, CompactFunction, CompactPlan, CompactRequest
+
+logger = logging.getLogger(__name__)
+
+CompactCallable = CompactFunction | Callable[[CompactRequest], Any]
+
+
+async def draft_compaction(
+    function: CompactCallable, request: CompactRequest
+) -> CompactDraft | None:
+    """Make the draft of a summary; None when there is nothing worth one, or it came out blank.
+
+    `function` is a `CompactFunction`, or any function from a `CompactRequest` to a `CompactDraft`
+    or None. `CompactionError` when it or the summariser fails, with that error as its cause,
+    unless that is one of ours; `UsageError` when it gives something else.
+    """
+    if not isinstance(function, CompactFunction):
+        return read_draft(await _answer(None, function, request), request)
+    plan = function.plan(request)
+    if plan is None:
+        return None
+    if function.strategy == "digest":
+        return function.finish(plan, function.digest(plan))
+    if function.strategy == "hybrid":
+        return await _hybrid(function, plan)
+    answer = read_summary(await _answer(function.timeout_s, function.summarize, plan.prompt))
+    return function.finish(plan, answer.text, usage=answer.usage)
+
+
+async def _hybrid(function: CompactFunction, plan: CompactPlan) -> CompactDraft | None:
+    usage = None
+    try:
+        answer = read_summary(await _answer(function.timeout_s, function.summarize, plan.prompt))
+        usage, reason = answer.usage, "the summary was blank"
+        if answer.text.strip():
+            return function.finish(plan, answer.text, usage=usage)
+    except SapwoodError as error:
+        logger.warning("no summary could be made; a digest is used", exc_info=True)
+        reason = cut_middle(str(error), 300)
+    return function.finish(plan, function.digest(plan), usage=usage, fell_back=reason)
+
+
+async def _answer(seconds: float | None, function: Any, argument: Any) -> Any:
+    try:
+        return await AsyncCall.within(seconds, function, argument)
+    except SapwoodError:
+        raise
+    except Exception as error:
+        what = f"{type(error).__name__}: {error}".rstrip(": ")
+        raise CompactionError(f"the summary could not be made: {what}") from error

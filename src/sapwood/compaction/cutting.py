@@ -1,0 +1,60 @@
+"""Long texts cut short, with a mark that says how much is missing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from ..rules.tokens import estimate_text
+
+SHORTEST = 60
+"""A limit below this may be exceeded by the length of the mark."""
+
+
+def cut_middle(text: str, limit: int) -> str:
+    """Cut the middle out of a text that is longer than so many characters, never to grow."""
+    if len(text) <= limit:
+        return text
+    room = limit - len(_mark(len(text)))
+    if limit < SHORTEST:
+        room = limit
+    head = room - room // 3
+    tail = text[len(text) - room // 3 :]
+    cut = text[:head] + _mark(len(text) - room) + tail
+    return cut if len(cut) < len(text) else text
+
+
+def _mark(count: int) -> str:
+    return f" [... {count} characters cut ...] "
+
+
+def cut_to_tokens(text: str, max_tokens: int) -> str:
+    """Cut the middle out of a text until its estimate is at most so many tokens."""
+    if estimate_text(text) <= max_tokens:
+        return text
+    low, high = SHORTEST, len(text)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if estimate_text(cut_middle(text, middle)) <= max_tokens:
+            low = middle
+        else:
+            high = middle - 1
+    cut = cut_middle(text, low)
+    return cut if estimate_text(cut) <= max_tokens else _start_of(text, max_tokens)
+
+
+def _start_of(text: str, max_tokens: int) -> str:
+    """Give what fits of the start, for when there is no room for a mark."""
+    kept = text[:SHORTEST]
+    while kept and estimate_text(kept + "…") > max_tokens:
+        kept = kept[:-1]
+    return kept + "…" if kept else ""
+
+
+def shown_json(value: Any) -> str:
+    """Give a value as JSON; one that JSON does not know, or nested too deeply, as Python has it."""
+    try:
+        return msgspec.json.encode(value).decode()
+    except (TypeError, ValueError, RecursionError, msgspec.MsgspecError):
+        return f"[{type(value).__name__} that cannot be shown as JSON]"

@@ -1,0 +1,40 @@
+"""What entries cost: the tokens that are stored with them, or those of a counter."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+
+from ..model import Entry
+from ..rules.tokens import MAX_TOKENS, estimate_parts, estimate_text
+
+__all__ = ["EntryCounter", "entry_tokens", "estimate_parts", "estimate_text", "history_tokens"]
+
+logger = logging.getLogger(__name__)
+
+EntryCounter = Callable[[Entry], int]
+"""Counts the tokens of one entry of a history."""
+
+
+def entry_tokens(entry: Entry, counter: EntryCounter | None = None) -> int:
+    """Give the tokens of an entry; the stored ones when there is no counter, or when it fails.
+
+    The stored ones were counted by the session's own counter, so what starts a compaction and
+    what decides its range count alike.
+    """
+    if counter is None:
+        return entry.tokens
+    try:
+        tokens = counter(entry)
+    except Exception:
+        logger.warning("the entry counter failed; the stored tokens are used", exc_info=True)
+        return entry.tokens
+    if type(tokens) is not int or not 0 <= tokens <= MAX_TOKENS:
+        logger.warning("the entry counter gave %r; the stored tokens are used", tokens)
+        return entry.tokens
+    return tokens
+
+
+def history_tokens(entries: Sequence[Entry], counter: EntryCounter | None = None) -> int:
+    """Give the tokens of all entries together."""
+    return sum(entry_tokens(entry, counter) for entry in entries)

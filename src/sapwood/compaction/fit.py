@@ -1,0 +1,157 @@
+"""The last resort before a model is called: messages made to fit a budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+
+import msgspec
+
+from ..errors import ContextOverflowError
+from ..model import ToolCallPart, ToolResultPart, TurnMessage
+from ..rules import check
+from .repair import is_summary, repair_turn
+from .truncate import KEEP_RECENT, shorten
+
+TurnCounter = Callable[[TurnMessage], int]
+
+
+class Fitted(msgspec.Struct, frozen=True, kw_only=True):
+    """Messages within a budget, and the ids of those that are not shown, or not whole."""
+
+    messages: list[TurnMessage]
+    left_out: list[str]
+    shortened: list[str]
+    tokens: int
+
+
+def fit_messages(
+    messages: Sequence[TurnMessage],
+    budget: int,
+    count: TurnCounter,
+    *,
+    keep: Collection[str] = (),
+) -> Fitted:
+    """Make messages fit into so many tokens, with as little loss as possible.
+
+    In this order, and only as far as needed: old tool outputs and texts are shortened; the oldest
+    messages before the user's last one are left out; the rest is shortened; the steps since the
+    user's last message are left out, but for the last one; so are messages whose ids are in
+    `keep`, such as pins; then summaries; and what remains is shortened as far as it goes. A call
+    and its results go together, and the user's last message stays. What comes out is valid for a
+    model. When it still does not fit, `ContextOverflowError` says how much it needs.
+    """
+    check.count(budget, "budget", 0)
+    fitting = _Fitting(repair_turn(messages), budget, count, set(keep))
+    fitting.run()
+    if fitting.tokens > budget:
+        raise ContextOverflowError(
+            f"the messages that cannot be left out need {fitting.tokens} tokens, and the budget "
+            f"is {budget}: raise the budget, or make the last messages shorter"
+        )
+    return fitting.result()
+
+
+class _Fitting:
+    """Messages on their way to fit. Those that go together are one unit."""
+
+    def __init__(
+        self, messages: list[TurnMessage], budget: int, count: TurnCounter, keep: set[str]
+    ) -> None:
+        self._before = messages
+        self._messages = [*messages]
+        self._count = count
+        self._costs = [count(message) for message in messages]
+        self._budget = budget
+        self._units = list(_units(messages))
+        self._gone: set[int] = set()
+        self._asked = _last_asked(messages)
+        self._summaries = {at for at, message in enumerate(messages) if is_summary(message)}
+        self._kept = {
+            at for unit in self._units if any(messages[at].id in keep for at in unit) for at in unit
+        }
+        self.tokens = sum(self._costs)
+
+    def run(self) -> None:
+        """Take one measure after the other until everything fits."""
+        everything = set(range(len(self._messages)))
+        rest = everything - self._summaries - {self._asked}
+        last = set(self._units[-1]) if self._units else set()
+        self._shorten({at for at in rest if at < len(everything) - KEEP_RECENT}, 500, 10_000)
+        self._leave_out({at for at in rest if at < self._asked} - self._kept)
+        self._shorten(rest, 2_000, 10_000)
+        self._leave_out(rest - self._kept - last)
+        self._shorten(rest, 500, 2_000)
+        self._leave_out(self._kept - {self._asked} - last)
+        self._shorten(everything, 500, 10_000)
+        self._shorten(everything, 500, 2_000)
+        self._leave_out(self._summaries)
+        self._shorten(everything, 200, 500)
+
+    def _shorten(self, which: set[int], value_chars: int, text_chars: int) -> None:
+        for at in sorted(which - self._gone):
+            if self.tokens <= self._budget:
+                return
+            shorter = shorten(self._messages[at], value_chars, text_chars, value_chars)
+            cost = self._costs[at] if shorter is self._messages[at] else self._count(shorter)
+            if cost < self._costs[at]:
+                self.tokens -= self._costs[at] - cost
+                self._messages[at], self._costs[at] = shorter, cost
+
+    def _leave_out(self, which: set[int]) -> None:
+        """Leave out units that lie wholly in a set, the oldest first."""
+        for unit in self._units:
+            if self.tokens <= self._budget and not self._begins_badly(unit):
+                return
+            if self._gone.isdisjoint(unit) and which.issuperset(unit):
+                self._gone.update(unit)
+                self.tokens -= sum(self._costs[at] for at in unit)
+
+    def _begins_badly(self, unit: list[int]) -> bool:
+        """Tell whether an answer would come first, whose question was left out."""
+        is_first = unit[0] > 0 and all(at in self._gone for at in range(unit[0]))
+        return is_first and self._messages[unit[0]].role != "user"
+
+    def result(self) -> Fitted:
+        """Give what is left, and say what is not."""
+        left = [at for at in range(len(self._messages)) if at not in self._gone]
+        changed = [at for at in left if self._messages[at] is not self._before[at]]
+        return Fitted(
+            messages=[self._messages[at] for at in left],
+            left_out=self._ids(sorted(self._gone)),
+            shortened=self._ids(changed),
+            tokens=self.tokens,
+        )
+
+    def _ids(self, places: Sequence[int]) -> list[str]:
+        ids = (self._before[at].id for at in places)
+        return [id for id in ids if id is not None]
+
+
+def _units(messages: Sequence[TurnMessage]) -> Iterator[list[int]]:
+    """Give the places of messages that go together: a message with calls, and its results."""
+    unit: list[int] = []
+    waiting: set[str] = set()
+    for at, message in enumerate(messages):
+        unit.append(at)
+        for part in message.parts:
+            if isinstance(part, ToolCallPart):
+                waiting.add(part.call_id)
+            elif isinstance(part, ToolResultPart):
+                waiting.discard(part.call_id)
+        if not waiting:
+            yield unit
+            unit = []
+
+
+def _last_asked(messages: Sequence[TurnMessage]) -> int:
+    """Find the user's last message, a stored one if there is any."""
+    asked = [at for at, message in enumerate(messages) if _is_asked(message)]
+    stored = [at for at in asked if messages[at].id is not None]
+    return (stored or asked or [len(messages) - 1])[-1]
+
+
+def _is_asked(message: TurnMessage) -> bool:
+    if message.role != "user" or is_summary(message):
+        return False
+    # Some formats give results the user's role.
+    return not all(isinstance(part, ToolResultPart) for part in message.parts)

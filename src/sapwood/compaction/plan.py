@@ -1,0 +1,78 @@
+"""Which entries of a history the next summary covers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from ..model import Entry, Summary
+from ..rules import check
+from .boundary import align_backward, align_forward, find_tail_cut
+from .estimate import EntryCounter, entry_tokens, history_tokens
+
+PROTECT_HEAD = 3
+TAIL_TOKEN_BUDGET = 20_000
+MIN_TAIL_MESSAGES = 2
+HEAD_TOKEN_BUDGET = 20_000
+
+
+class CompactionRange(msgspec.Struct, frozen=True, kw_only=True):
+    """The entries from index `first` to index `last`, both included."""
+
+    first: int
+    last: int
+
+
+def choose_range(
+    entries: Sequence[Entry],
+    *,
+    protect_head: int = PROTECT_HEAD,
+    tail_token_budget: int = TAIL_TOKEN_BUDGET,
+    min_tail_messages: int = MIN_TAIL_MESSAGES,
+    head_token_budget: int = HEAD_TOKEN_BUDGET,
+    counter: EntryCounter | None = None,
+) -> CompactionRange | None:
+    """Choose what lies between the head and the tail; None when that is not worth a summary.
+
+    The head is the first `protect_head` entries, as far as `head_token_budget` goes, and ends at
+    the first summary: so the next range begins with the last summary, and there is only ever one
+    however often this is repeated. For the tail see `find_tail_cut`. No call is parted from its
+    result, and no call in flight is covered.
+    """
+    check.count(protect_head, "protect_head", 0)
+    check.count(tail_token_budget, "tail_token_budget", 0)
+    check.count(min_tail_messages, "min_tail_messages", 0)
+    check.count(head_token_budget, "head_token_budget", 0)
+    start = _head_end(entries, protect_head, head_token_budget, counter)
+    end = find_tail_cut(entries, start, tail_token_budget, min_tail_messages, counter)
+    if end <= start or (end == start + 1 and isinstance(entries[start], Summary)):
+        return None
+    return CompactionRange(first=start, last=end - 1)
+
+
+def _head_end(
+    entries: Sequence[Entry], protect: int, budget: int, counter: EntryCounter | None
+) -> int:
+    end = _unaligned_head_end(entries, protect, budget, counter)
+    longer = align_forward(entries, end)
+    added = entries[end:longer]
+    # A head that reached over a summary, or grew with every late result, would never be covered.
+    if any(isinstance(entry, Summary) for entry in added):
+        return align_backward(entries, end)
+    if added and history_tokens(entries[:longer], counter) > budget:
+        return align_backward(entries, end)
+    return longer
+
+
+def _unaligned_head_end(
+    entries: Sequence[Entry], protect: int, budget: int, counter: EntryCounter | None
+) -> int:
+    total = 0
+    for index, entry in enumerate(entries[:protect]):
+        if isinstance(entry, Summary):
+            return index
+        total += entry_tokens(entry, counter)
+        if total > budget:
+            return index
+    return min(protect, len(entries))

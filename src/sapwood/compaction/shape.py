@@ -1,0 +1,126 @@
+"""JSON values cut short in their own shape: what was an object, a list or a text stays one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+SMALLEST = 48
+"""The length of JSON in which any value can be said to have been cut, in its own shape."""
+
+MARK = "__cut__"
+_MAX_DEPTH = 8
+_TOO_DEEP = 2**60
+
+
+def cut_value(value: Any, limit: int) -> Any:
+    """Cut a JSON value until it has at most so many characters as JSON, and not below `SMALLEST`.
+
+    A text by itself is measured as it is. Objects and lists keep their first items and a mark that
+    says how many are missing; the largest items are cut first. What is nested deeper than eight
+    levels is cut to its mark. A value that fits is given back itself.
+    """
+    if isinstance(value, str):
+        return value if len(value) <= limit else _cut_text(value, limit, plain=True)
+    return _cut(value, max(limit, SMALLEST), 0)
+
+
+def _cut(value: Any, room: int, depth: int) -> Any:
+    if _size(value) <= room:
+        return value
+    if isinstance(value, str):
+        return _cut_text(value, room)
+    if isinstance(value, dict):
+        return _cut_dict(value, room, depth)
+    if isinstance(value, list):
+        return _cut_list(value, room, depth)
+    return value
+
+
+def _size(value: Any) -> int:
+    """Give the length of a value as JSON; more than any limit if it is nested too deeply."""
+    try:
+        return len(msgspec.json.encode(value).decode())
+    except RecursionError:
+        return _TOO_DEEP
+    except (TypeError, ValueError, msgspec.MsgspecError):
+        return 0  # no JSON: not ours to cut
+
+
+def _cut_text(text: str, room: int, plain: bool = False) -> str:
+    """Keep as much of the start of a text as fits together with its mark."""
+    size = len if plain else _size
+    low, high = 0, min(len(text), room)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if size(_marked(text, middle)) <= room:
+            low = middle
+        else:
+            high = middle - 1
+    cut = _marked(text, low)
+    return cut if size(cut) < size(text) else text
+
+
+def _marked(text: str, kept: int) -> str:
+    return f"{text[:kept]}... [{len(text) - kept} characters cut]"
+
+
+def _cut_dict(value: dict[str, Any], room: int, depth: int) -> dict[str, Any]:
+    sizes = {key: (_size(key) + 2, child) for key, child in _first(value.items(), room)}
+    rooms = _share(list(sizes.values()), len(value), room) if depth < _MAX_DEPTH else []
+    kept = {
+        key: _cut(child, share, depth + 1)
+        for (key, (_, child)), share in zip(sizes.items(), rooms, strict=False)
+    }
+    if len(kept) < len(value):
+        kept[MARK] = f"{len(value) - len(kept)} more"
+    return kept
+
+
+def _cut_list(value: list[Any], room: int, depth: int) -> list[Any]:
+    items = [(1, child) for child in value[:room]]
+    rooms = _share(items, len(value), room) if depth < _MAX_DEPTH else []
+    kept = [_cut(child, share, depth + 1) for (_, child), share in zip(items, rooms, strict=False)]
+    if len(kept) < len(value):
+        kept.append(f"[{len(value) - len(kept)} more cut]")
+    return kept
+
+
+def _first(items: Any, count: int) -> Iterator[Any]:
+    for number, item in enumerate(items):
+        if number >= count:
+            return
+        yield item
+
+
+def _share(items: list[tuple[int, Any]], count: int, room: int) -> list[int]:
+    """Share the room out among the first items, as many as fit; each has a frame and a value."""
+    sizes = [_size(child) for _, child in items]
+    least = [frame + min(size, SMALLEST) for (frame, _), size in zip(items, sizes, strict=True)]
+    if len(items) == count and sum(least) + 2 <= room:
+        fitting, free = count, room - 2 - sum(least)
+    else:
+        fitting, free = _how_many(least, room - 2 - SMALLEST)
+    return _levelled([min(size, SMALLEST) for size in sizes[:fitting]], sizes[:fitting], free)
+
+
+def _how_many(least: list[int], room: int) -> tuple[int, int]:
+    fitting = 0
+    while fitting < len(least) and least[fitting] <= room:
+        room -= least[fitting]
+        fitting += 1
+    return fitting, max(room, 0)
+
+
+def _levelled(shares: list[int], wanted: list[int], free: int) -> list[int]:
+    """Raise the shares towards what is wanted, the smallest wishes first."""
+    order = sorted(range(len(shares)), key=lambda index: wanted[index])
+    left = len(order)
+    for index in order:
+        more = min(wanted[index] - shares[index], free // left)
+        shares[index] += more
+        free -= more
+        left -= 1
+    return shares

@@ -1,0 +1,81 @@
+"""Where a history may be cut: not between a call and its result, nor after a call in flight."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+
+from ..model import Entry, Message, Summary, ToolCallPart, ToolResultPart
+
+IN_FLIGHT_TURNS = 8
+"""So many turns of the model a call may wait for its result; after them it was given up."""
+
+
+def allowed_cuts(entries: Sequence[Entry]) -> list[bool]:
+    """Tell for each index whether a cut before it parts nothing; the last is the end.
+
+    The pins of a summary tie nothing: they are shown after whatever covers the summary.
+    """
+    ties, in_flight = _ties_of(entries)
+    changes = [0] * (len(entries) + 2)
+    for call, result in ties:
+        changes[call + 1] += 1
+        changes[result + 1] -= 1
+    if in_flight is not None:
+        changes[in_flight + 1] += 1
+    return [spanning == 0 for spanning in accumulate(changes[:-1])]
+
+
+def first_in_flight(entries: Sequence[Entry]) -> int | None:
+    """Find the first entry with a call whose result, or approval, is still to come.
+
+    A call waits until the model has taken `IN_FLIGHT_TURNS` further turns without the result, or
+    has used its id for another call: one that was interrupted must not hold up compaction for ever.
+    """
+    return _ties_of(entries)[1]
+
+
+def _ties_of(entries: Sequence[Entry]) -> tuple[list[tuple[int, int]], int | None]:
+    turns = _turns(entries)
+    ties: list[tuple[int, int]] = []
+    caller: dict[str, int] = {}
+    answered: set[str] = set()
+    for index, entry in enumerate(entries):
+        for part in entry.parts if isinstance(entry, Message) else ():
+            if isinstance(part, ToolCallPart):
+                caller[part.call_id] = index
+                answered.discard(part.call_id)
+            elif isinstance(part, ToolResultPart) and part.call_id in caller:
+                call = caller[part.call_id]
+                # A result that is sent again and again must not tie up all that follows.
+                if part.call_id not in answered or turns[index] - turns[call] < IN_FLIGHT_TURNS:
+                    ties.append((call, index))
+                answered.add(part.call_id)
+    waiting = [
+        index
+        for id, index in caller.items()
+        if id not in answered and turns[-1] - turns[index] < IN_FLIGHT_TURNS
+    ]
+    return ties, min(waiting, default=None)
+
+
+def _turns(entries: Sequence[Entry]) -> list[int]:
+    """Count, for each entry and then for the end, the turns that the model has begun up to it."""
+    roles = {entry.role for entry in entries if isinstance(entry, Message) and _calls(entry)}
+    turns, count, speaking = [], 0, False
+    for entry in entries:
+        spoke, speaking = speaking, _is_said_by(entry, roles)
+        count += speaking and not spoke
+        turns.append(count)
+    return [*turns, count]
+
+
+def _calls(message: Message) -> bool:
+    return any(isinstance(part, ToolCallPart) for part in message.parts)
+
+
+def _is_said_by(entry: Entry, roles: set[str]) -> bool:
+    # Some clients write results under the model's own role: those are not its turn.
+    if isinstance(entry, Summary) or entry.role not in roles:
+        return False
+    return not all(isinstance(part, ToolResultPart) for part in entry.parts)

@@ -1,0 +1,197 @@
+"""The frozen prompt: rendered once, kept byte for byte, rendered anew only on purpose."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+import msgspec
+
+from ...errors import NotFoundError, StaleVersionError, StoreCorruptError
+from ...model import Document
+from ...rules.fingerprint import digest_of, fingerprint_all
+from ...rules.ids import check_name
+from ...rules.prompt import heading, render
+from ..frozen import CacheReport, Frozen, FrozenBlock, changes_of, frozen_in, with_log
+from ..updates import Changed, tell
+from .blocks import AsyncBlocks
+from .bound import AsyncBound
+
+logger = logging.getLogger(__name__)
+
+KEY = "prompt"
+UNAVAILABLE = "[This block cannot be read at the moment.]"
+
+
+class Seen(msgspec.Struct, frozen=True, kw_only=True):
+    """What was read of a block for the prompt; no content when it could not be read."""
+
+    content: str | None
+    version: int | None = None
+
+
+class AsyncPrompt:
+    """The document `prompt` of one session."""
+
+    def __init__(self, blocks: AsyncBlocks) -> None:
+        self._blocks = blocks
+
+    async def freeze(self) -> str:
+        """Give the stored prompt; render it when there is none or the configuration changed."""
+        bound = self._blocks.bound
+        fingerprint = _fingerprint(bound)
+        # Every failed turn means that another writer's went through, so this ends.
+        while True:
+            document = await self._find(missing_ok=self._blocks.may_be_missing)
+            before = None if document is None else frozen_in(document)
+            if before is not None and before.fingerprint == fingerprint:
+                return before.text
+            reason = "first" if before is None else "configuration"
+            text = await self._renew(bound, document, before, reason)
+            if text is not None:
+                return text
+
+    async def refresh(self, reason: str) -> str:
+        """Render the prompt anew, and store it."""
+        check_name(reason, "reason")
+        while True:
+            document = await self._find(missing_ok=self._blocks.may_be_missing)
+            text = await self._renew(self._blocks.bound, document, _readable(document), reason)
+            if text is not None:
+                return text
+
+    async def peek(self) -> str | None:
+        """Give the stored prompt as it is, or None."""
+        document = await self._find()
+        return None if document is None else frozen_in(document).text
+
+    async def updates(self) -> str:
+        """Tell which blocks changed since the freeze."""
+        document = await self._find()
+        if document is None:
+            return ""
+        frozen = frozen_in(document)
+        bound = self._blocks.bound
+        changes = [change for each in bound if (change := await self._change(each, frozen))]
+        labels = {each.label for each in bound}
+        gone = [
+            Changed(label=block.label, before=None, now=None)
+            for block in frozen.blocks
+            if block.label not in labels and block.span is not None
+        ]
+        return tell([*changes, *gone], self._blocks.count)
+
+    async def report(self) -> CacheReport:
+        """Tell what changed the prompt, when and why."""
+        document = await self._find()
+        if document is None:
+            return CacheReport(is_frozen=False, is_current=False, tokens=0, bytes=0, changes=[])
+        frozen = frozen_in(document)
+        return CacheReport(
+            is_frozen=True,
+            is_current=frozen.fingerprint == _fingerprint(self._blocks.bound),
+            tokens=self._blocks.count(frozen.text),
+            bytes=len(frozen.text.encode()),
+            changes=changes_of(frozen, document.updated_us),
+        )
+
+    async def _find(self, *, missing_ok: bool = False) -> Document | None:
+        blocks = self._blocks
+        try:
+            return await blocks.store.find_document(blocks.owner, KEY, session=blocks.session)
+        except NotFoundError:
+            if missing_ok:
+                return None
+            raise
+
+    async def _renew(
+        self,
+        bound: Sequence[AsyncBound],
+        document: Document | None,
+        before: Frozen | None,
+        reason: str,
+    ) -> str | None:
+        """Render and store; None when somebody else was faster."""
+        # Before the blocks are read: providers may keep their text with the session.
+        await self._blocks.before_write()
+        new = await self._rendered(bound, before)
+        if before is not None and new == msgspec.structs.replace(before, log=[]):
+            return new.text
+        before_us = 0 if document is None else document.updated_us
+        new = with_log(new, before, before_us, reason, self._blocks.count(new.text))
+        blocks = self._blocks
+        try:
+            await blocks.store.put_document(
+                blocks.owner,
+                KEY,
+                msgspec.json.encode(new),
+                session=blocks.session,
+                expected_version=0 if document is None else document.version,
+            )
+        except StaleVersionError:
+            return None
+        return new.text
+
+    async def _rendered(self, bound: Sequence[AsyncBound], before: Frozen | None) -> Frozen:
+        seen = [await self._seen(each, before) for each in bound]
+        rendered = render(
+            [
+                each.piece(UNAVAILABLE, 0)
+                if it.content is None
+                else each.piece(it.content, self._blocks.count(it.content))
+                for each, it in zip(bound, seen, strict=True)
+            ]
+        )
+        frozen = [
+            FrozenBlock(
+                label=each.label,
+                config=each.fingerprint(),
+                digest=None if it.content is None else digest_of(it.content),
+                version=it.version,
+                span=span,
+            )
+            for each, it, span in zip(bound, seen, rendered.spans, strict=True)
+        ]
+        return Frozen(text=rendered.text, fingerprint=_fingerprint(bound), blocks=frozen, log=[])
+
+    async def _seen(self, bound: AsyncBound, before: Frozen | None) -> Seen:
+        """Read a block; when its provider fails, take what was frozen of it before."""
+        if bound.stored is not None:
+            # Our own store's failure is not the block's: it is raised, and nothing is frozen.
+            reading = await bound.read()
+            return Seen(content=reading.content, version=reading.version)
+        try:
+            return Seen(content=(await bound.read()).content)
+        except Exception:
+            logger.warning("block %r cannot be read", bound.label, exc_info=True)
+        known = None if before is None else before.find(bound.label)
+        if before is None or known is None or known.config != bound.fingerprint():
+            return Seen(content=None)
+        return Seen(content=before.content_of(known))
+
+    async def _change(self, bound: AsyncBound, frozen: Frozen) -> Changed | None:
+        """Compare a block with what was frozen of it; one that cannot be read has not changed."""
+        now = (await self._seen(bound, frozen)).content
+        known = frozen.find(bound.label)
+        if now is None or (known is not None and known.digest == digest_of(now)):
+            return None
+        if known is None and not now:
+            return None
+        piece = bound.piece(now, self._blocks.count(now))
+        before = None if known is None else frozen.content_of(known)
+        return Changed(label=bound.label, before=before, now=now, heading=heading(piece))
+
+
+def _fingerprint(bound: Sequence[AsyncBound]) -> str:
+    return fingerprint_all(each.fingerprint() for each in bound)
+
+
+def _readable(document: Document | None) -> Frozen | None:
+    """Read a prompt that is about to be replaced; a damaged one counts as none."""
+    if document is None:
+        return None
+    try:
+        return frozen_in(document)
+    except StoreCorruptError:
+        logger.warning("the stored prompt cannot be read and is written anew", exc_info=True)
+        return None

@@ -1,0 +1,77 @@
+"""A block that is kept in the store, with its versions."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ...errors import NotFoundError, StaleVersionError
+from ...rules import check
+from ...rules.ids import check_name
+from ...store._async.contract import AsyncStore
+from ..block import Held, StoredBlock, held_in, written
+from ..config import Scope
+from ..place import check_place, place_of
+
+
+class AsyncStoreBlock:
+    """A text of a session, of an agent of the owner (`agent` names it), or of the owner.
+
+    One document holds it and its last contents, so that every write is one compare-and-swap.
+    """
+
+    def __init__(
+        self,
+        store: AsyncStore,
+        owner: str,
+        label: str,
+        *,
+        session: str | None = None,
+        scope: Scope = "session",
+        agent: str | None = None,
+    ) -> None:
+        check_name(owner, "owner")
+        check_name(label, "label")
+        check_place(scope, agent, label)
+        self._store = store
+        self._owner = owner
+        self._place = place_of(scope, session, agent)
+        self._key = self._place.block(label)
+
+    async def get(self) -> str | None:
+        """Give the text; None when nothing was written."""
+        return (await self.read()).stored.content
+
+    async def set(self, content: str) -> None:
+        """Replace the text; what it was before can be had back."""
+        check.text(content, "content")
+        # Every failed turn means that another writer's went through, so this ends.
+        while True:
+            held = await self.read()
+            try:
+                await self.put(written(held, content, "user", None), held.version)
+            except StaleVersionError:
+                continue
+            return
+
+    async def read(self, *, missing_ok: bool = False) -> Held:
+        """Read the document; with `missing_ok` a session that is not there has none."""
+        try:
+            document = await self._store.find_document(
+                self._owner, self._key, session=self._place.session
+            )
+        except NotFoundError:
+            if not missing_ok:
+                raise
+            document = None
+        return held_in(document)
+
+    async def put(self, stored: StoredBlock, expected_version: int) -> Held:
+        """Write the document, or raise `StaleVersionError`."""
+        document = await self._store.put_document(
+            self._owner,
+            self._key,
+            msgspec.json.encode(stored),
+            session=self._place.session,
+            expected_version=expected_version,
+        )
+        return Held(stored=stored, version=document.version, updated_us=document.updated_us)

@@ -1,0 +1,159 @@
+"""Blocks as they are read, and the document that a stored one is kept in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import msgspec
+
+from ..errors import StoreCorruptError
+from ..model import Document, datetime_of
+
+KEPT = 20
+KEPT_BYTES = 1_000_000
+
+
+class Block(msgspec.Struct, frozen=True, kw_only=True):
+    """A block as it is now.
+
+    `version` counts only for stored blocks, where 0 means that nothing was written yet; it is None
+    for others. `origin` says who wrote the content ("user", "model", "default", "provider"), and
+    `by` in which session. `error` is set in a list of blocks when the provider could not be read.
+    """
+
+    label: str
+    description: str | None
+    content: str
+    tokens: int
+    max_tokens: int | None
+    writable: bool
+    loadable: bool
+    searchable: bool
+    version: int | None
+    origin: str
+    by: str | None = None
+    error: str | None = None
+
+
+class BlockVersion(msgspec.Struct, frozen=True, kw_only=True):
+    """What a stored block held, and since when; `undone` says that it was taken back."""
+
+    version: int
+    content: str
+    origin: str
+    by: str | None
+    at_us: int
+    undone: bool = False
+
+    @property
+    def at(self) -> datetime:
+        """When it was written, by the store's clock."""
+        return datetime_of(self.at_us)
+
+
+class Earlier(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the block held before; no content means the default."""
+
+    version: int
+    content: str | None
+    origin: str
+    at_us: int
+    by: str | None = None
+    undone: bool = False
+
+
+class StoredBlock(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A block's document: the content with all that came before, so that a write is one swap."""
+
+    content: str | None
+    origin: str
+    by: str | None = None
+    earlier: list[Earlier] = []
+
+
+class Held(msgspec.Struct, frozen=True, kw_only=True):
+    """A block's document as it was read; version 0 means that there is none."""
+
+    stored: StoredBlock
+    version: int = 0
+    updated_us: int = 0
+
+
+NOTHING = Held(stored=StoredBlock(content=None, origin="default"))
+
+_decode = msgspec.json.Decoder(StoredBlock).decode
+
+
+def held_in(document: Document | None) -> Held:
+    """Read a block's document; one that cannot be decoded is `StoreCorruptError`."""
+    if document is None:
+        return NOTHING
+    try:
+        stored = _decode(document.value)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise StoreCorruptError(f"document {document.key!r} is no block: {error}") from error
+    return Held(stored=stored, version=document.version, updated_us=document.updated_us)
+
+
+def written(held: Held, content: str, origin: str, by: str | None) -> StoredBlock:
+    """Give the document after a write."""
+    return StoredBlock(
+        content=content, origin=origin, by=by, earlier=_kept([*held.stored.earlier, _past(held)])
+    )
+
+
+def undone(held: Held) -> StoredBlock | None:
+    """Give the document with the last write taken back; None when there is none to take back.
+
+    What is taken back stays among the earlier contents, but is not gone back to again.
+    """
+    earlier = held.stored.earlier
+    places = [at for at, each in enumerate(earlier) if not each.undone]
+    if not places:
+        return None
+    back = earlier[places[-1]]
+    rest = earlier[: places[-1]] + earlier[places[-1] + 1 :]
+    taken_back = msgspec.structs.replace(_past(held), undone=True)
+    return StoredBlock(
+        content=back.content, origin=back.origin, by=back.by, earlier=_kept([*rest, taken_back])
+    )
+
+
+def _past(held: Held) -> Earlier:
+    return Earlier(
+        version=held.version,
+        content=held.stored.content,
+        origin=held.stored.origin,
+        at_us=held.updated_us,
+        by=held.stored.by,
+    )
+
+
+def _kept(earlier: Sequence[Earlier]) -> list[Earlier]:
+    """Keep the newest, within their number and size: a document must fit the store."""
+    room = KEPT_BYTES
+    kept: list[Earlier] = []
+    for each in reversed(earlier[-KEPT:]):
+        room -= len((each.content or "").encode())
+        if room < 0:
+            break
+        kept.append(each)
+    return kept[::-1]
+
+
+def versions_of(held: Held, default: str | None) -> list[BlockVersion]:
+    """Give what a block held, the newest first; what was never written is left out."""
+    now = _past(held)
+    return [
+        BlockVersion(
+            version=each.version,
+            content=(default or "") if each.content is None else each.content,
+            origin=each.origin,
+            by=each.by,
+            at_us=each.at_us,
+            undone=each.undone,
+        )
+        for each in sorted([now, *held.stored.earlier], key=lambda it: it.version, reverse=True)
+        if each.version
+    ]

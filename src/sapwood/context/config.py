@@ -1,0 +1,155 @@
+"""How a block is configured, and whether that makes sense."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from typing import Literal, get_args
+
+import msgspec
+
+from ..errors import BlockLimitError, UsageError
+from ..rules import check
+from ..rules.fingerprint import BlockFacts
+from ..rules.prompt import Kind
+from ..rules.tokens import MAX_TOKENS
+from .place import check_place
+from .provider import (
+    ReadProvider,
+    check_provider,
+    is_keyed,
+    is_loadable,
+    is_searchable,
+    is_writable,
+    kind_of,
+)
+from .providers import TextProvider
+
+logger = logging.getLogger(__name__)
+
+Scope = Literal["session", "agent", "owner"]
+
+
+class BlockConfig(msgspec.Struct, frozen=True):
+    """A block of the prompt: what it is called, how much it may hold, where its text comes from.
+
+    Without a provider its text is stored: for this session, for an agent of the owner (give its
+    name), or for all that the owner has. `default` is its text while there is no other. `readonly`
+    means that it is not written through this context; with a default and the scope of a session
+    it is that text, and nothing is stored. `max_tokens` limits what is written, and for a provider
+    with entries each of these.
+    """
+
+    label: str
+    description: str | None = None
+    max_tokens: int | None = None
+    provider: ReadProvider | None = None
+    default: str | None = None
+    readonly: bool = False
+    scope: Scope = "session"
+    agent: str | None = None
+
+
+class Shape(msgspec.Struct, frozen=True, kw_only=True):
+    """What can be done with a block."""
+
+    kind: Kind
+    writable: bool
+    loadable: bool
+    searchable: bool
+    keyed: bool
+
+
+def check_config(config: BlockConfig) -> None:
+    """Refuse a configuration that cannot be meant."""
+    check.instance(config, BlockConfig, "block")
+    label = config.label
+    check.name(label, "label")
+    if config.scope not in get_args(Scope):
+        raise UsageError(
+            f"the scope of block {label!r} must be 'session', 'agent' or 'owner', "
+            f"not {config.scope!r}",
+            path="scope",
+        )
+    for field in ("description", "default"):
+        value = getattr(config, field)
+        if value is not None:
+            check.text(value, field)
+    check.whole(config.max_tokens, "max_tokens", 1, MAX_TOKENS)
+    if config.provider is not None:
+        check_provider(config.provider, "provider")
+    check_place(config.scope, config.agent, label)
+
+
+def check_labels(labels: Iterable[str]) -> None:
+    """Refuse labels that come twice; the prompt shows them in capitals."""
+    seen: dict[str, str] = {}
+    for label in labels:
+        other = seen.get(label.upper())
+        if other is not None:
+            how = "twice" if other == label else f"beside {other!r}, in the same capitals"
+            raise UsageError(f"the label {label!r} comes {how}: choose another", path="label")
+        seen[label.upper()] = label
+
+
+def check_limit(config: BlockConfig, content: str, count: Callable[[str], int]) -> int:
+    """Refuse content that is over the block's limit; give its tokens."""
+    tokens = count(content)
+    limit = config.max_tokens
+    if limit is not None and tokens > limit:
+        raise BlockLimitError(
+            f"block {config.label!r} would have {tokens} tokens and its limit is {limit}: "
+            "shorten it, or replace what is no longer needed",
+            path="content",
+        )
+    return tokens
+
+
+def provider_of(config: BlockConfig) -> ReadProvider | None:
+    """Give a block's provider; None means that it is stored."""
+    if config.provider is None and config.readonly and config.scope == "session":
+        return None if config.default is None else TextProvider(config.default)
+    return config.provider
+
+
+def shape_of(config: BlockConfig, provider: ReadProvider) -> Shape:
+    """Tell what can be done with a block that has this provider."""
+    kind = kind_of(provider)
+    writable = is_writable(provider) and not config.readonly
+    return Shape(
+        kind="readonly" if kind == "writable" and not writable else kind,
+        writable=writable,
+        loadable=is_loadable(provider),
+        searchable=is_searchable(provider),
+        keyed=writable and is_keyed(provider),
+    )
+
+
+def facts_of(config: BlockConfig, provider: ReadProvider, is_stored: bool) -> BlockFacts:
+    """Give what of a configuration the frozen prompt depends on."""
+    shape = shape_of(config, provider)
+    return BlockFacts(
+        label=config.label,
+        description=config.description,
+        max_tokens=config.max_tokens,
+        kind=shape.kind,
+        writable=shape.writable,
+        loadable=shape.loadable,
+        searchable=shape.searchable,
+        scope=config.scope if is_stored else None,
+        agent=config.agent if is_stored else None,
+        fixed=_fixed(provider),
+    )
+
+
+def _fixed(provider: ReadProvider) -> str | None:
+    """Ask a provider for what only its author changes, if it can say so."""
+    ask = getattr(provider, "fingerprint", None)
+    if not callable(ask):
+        return None
+    try:
+        given = ask()
+    except Exception:
+        logger.warning("the fingerprint of %r failed", provider, exc_info=True)
+        return None
+    return given if isinstance(given, str) else None

@@ -1,0 +1,122 @@
+"""The tools that a model is offered: their schemas depend on the configuration alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..model import ToolDefinition
+from .config import Shape
+
+UPDATE, LOAD, UNLOAD, SEARCH = "update_context", "load_context", "unload_context", "search_context"
+SESSION_SEARCH = "session_search"
+
+MAX_LIMIT = 50
+DEFAULT_LIMIT = 10
+
+
+def define_tools(shapes: Mapping[str, Shape], *, search: bool) -> list[ToolDefinition]:
+    """Give the tools that these blocks have a use for, and if asked for, that for sessions."""
+    writable = [label for label, shape in shapes.items() if shape.writable]
+    keyed = [label for label, shape in shapes.items() if shape.keyed]
+    loadable = [label for label, shape in shapes.items() if shape.loadable]
+    searchable = [label for label, shape in shapes.items() if shape.searchable]
+    tools: list[ToolDefinition] = []
+    if writable:
+        tools.append(_update(writable, keyed))
+    if loadable:
+        tools += [_load(loadable), _unload(loadable)]
+    if searchable:
+        tools.append(_search(searchable))
+    if search:
+        tools.append(_session_search())
+    return tools
+
+
+def _update(labels: list[str], keyed: list[str]) -> ToolDefinition:
+    description = (
+        "Write to a block of the system prompt, to keep something for later turns. "
+        "'replace' writes the whole block anew, 'append' adds a line."
+    )
+    properties = {
+        "label": _label(labels),
+        "content": _text("The text to write."),
+        "action": {
+            "type": "string",
+            "enum": ["replace", "append"],
+            "description": "What to do with the text that is there; 'replace' if left out.",
+        },
+    }
+    if keyed:
+        names = ", ".join(f"'{label}'" for label in keyed)
+        description += f" In {names} it writes one entry: give it a title."
+        properties["title"] = _text("The entry's title; the same title writes it anew.")
+        properties["description"] = _text("One line that says what the entry is good for.")
+    return _tool(UPDATE, description, properties, ["label", "content"])
+
+
+def _load(labels: list[str]) -> ToolDefinition:
+    description = "Read an entry of a block as a whole, by the key that the block lists for it."
+    properties = {"label": _label(labels), "key": _text("The entry's key.")}
+    return _tool(LOAD, description, properties, ["label", "key"])
+
+
+def _unload(labels: list[str]) -> ToolDefinition:
+    description = (
+        "Give back the room that a loaded entry takes, once it is no longer needed. "
+        "It can be loaded again."
+    )
+    properties = {"label": _label(labels), "key": _text("The entry's key.")}
+    return _tool(UNLOAD, description, properties, ["label", "key"])
+
+
+def _search(labels: list[str]) -> ToolDefinition:
+    properties = {"label": _label(labels), "query": _query()}
+    return _tool(SEARCH, "Search the entries of a block.", properties, ["label", "query"])
+
+
+def _session_search() -> ToolDefinition:
+    description = (
+        "Look into this user's conversations. With a query: find messages, in all of them or in "
+        "one session. With a session and 'around': read the messages around a message that was "
+        "found. With a session alone: read its end. With nothing: list the latest sessions."
+    )
+    properties = {
+        "query": _query(),
+        "session": _text("The id of a session."),
+        "around": _text("The id of a message of that session."),
+        "limit": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": MAX_LIMIT,
+            "description": f"How many to give; {DEFAULT_LIMIT} if left out.",
+        },
+    }
+    return _tool(SESSION_SEARCH, description, properties, [])
+
+
+def _tool(
+    name: str, description: str, properties: dict[str, Any], required: list[str]
+) -> ToolDefinition:
+    schema = {
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+    }
+    return ToolDefinition(name=name, description=description, schema=schema)
+
+
+def _label(labels: Iterable[str]) -> dict[str, Any]:
+    return {"type": "string", "enum": list(labels), "description": "The label of the block."}
+
+
+def _text(description: str) -> dict[str, Any]:
+    return {"type": "string", "description": description}
+
+
+def _query() -> dict[str, Any]:
+    return _text(
+        'Words that all have to be there, "phrases" in quotes, OR, NOT, prefix*. '
+        "All other characters are looked for as they are."
+    )

@@ -1,0 +1,163 @@
+"""The frozen prompt's document, and the report of what changed it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+from ..errors import StoreCorruptError
+from ..model import Document, datetime_of
+from ..rules.prompt import Span, first_difference
+
+KEPT_CHANGES = 20
+
+
+class FrozenBlock(msgspec.Struct, frozen=True, kw_only=True):
+    """A block as it was when the prompt was frozen.
+
+    `config` is the fingerprint of its configuration. No digest means that it could not be read; no
+    span that it was empty and not shown.
+    """
+
+    label: str
+    config: str
+    digest: str | None
+    version: int | None
+    span: Span | None
+
+
+class LoggedChange(msgspec.Struct, frozen=True, kw_only=True):
+    """A change of the text. The last one has no time: it is that of the document."""
+
+    reason: str
+    blocks: list[str]
+    first_difference: int | None
+    tokens: int
+    at_us: int | None = None
+
+
+class Frozen(msgspec.Struct, frozen=True, kw_only=True):
+    """The session's document `prompt`."""
+
+    text: str
+    fingerprint: str
+    blocks: list[FrozenBlock]
+    log: list[LoggedChange]
+
+    def find(self, label: str) -> FrozenBlock | None:
+        """Find a block as it was frozen."""
+        return next((block for block in self.blocks if block.label == label), None)
+
+    def content_of(self, block: FrozenBlock) -> str | None:
+        """Give what a block held when it was frozen; None when it could not be read then."""
+        if block.digest is None:
+            return None
+        return "" if block.span is None else self.text[block.span.content : block.span.end]
+
+    def shown(self) -> dict[str, str]:
+        """Give the text of each block, with its heading."""
+        return {
+            block.label: "" if block.span is None else self.text[block.span.start : block.span.end]
+            for block in self.blocks
+        }
+
+
+class PromptChange(msgspec.Struct, frozen=True, kw_only=True):
+    """A change of the prompt's text: when, why, by which blocks.
+
+    `first_difference` is the byte (of UTF-8) from which on the text was another one, so that no
+    cache of it held; None for the first text.
+    """
+
+    reason: str
+    blocks: list[str]
+    first_difference: int | None
+    tokens: int
+    at_us: int
+
+    @property
+    def at(self) -> datetime:
+        """When it was written, by the store's clock."""
+        return datetime_of(self.at_us)
+
+
+class CacheReport(msgspec.Struct, frozen=True, kw_only=True):
+    """The frozen prompt, and the last changes of it, the newest first.
+
+    `is_current` says that the next freeze keeps it: the configuration is the one it was made from.
+    """
+
+    is_frozen: bool
+    is_current: bool
+    tokens: int
+    bytes: int
+    changes: list[PromptChange]
+
+
+_decode = msgspec.json.Decoder(Frozen).decode
+
+
+def frozen_in(document: Document) -> Frozen:
+    """Read a prompt's document; one that cannot be decoded is `StoreCorruptError`."""
+    try:
+        return _decode(document.value)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise StoreCorruptError(
+            f"document {document.key!r} is no prompt: {error}; a refresh writes it anew"
+        ) from error
+
+
+def with_log(
+    new: Frozen, before: Frozen | None, before_us: int, reason: str, tokens: int
+) -> Frozen:
+    """Give a new prompt with the log of the one before, and this change if it is one."""
+    if before is None:
+        log = [
+            LoggedChange(reason=reason, blocks=_shown(new), first_difference=None, tokens=tokens)
+        ]
+        return msgspec.structs.replace(new, log=log)
+    log = [_timed(change, before_us) for change in before.log]
+    difference = first_difference(before.text, new.text)
+    if difference is not None:
+        change = LoggedChange(
+            reason=reason,
+            blocks=_changed(before, new),
+            first_difference=difference,
+            tokens=tokens,
+        )
+        log.append(change)
+    return msgspec.structs.replace(new, log=log[-KEPT_CHANGES:])
+
+
+def changes_of(frozen: Frozen, updated_us: int) -> list[PromptChange]:
+    """Give the log of a prompt, the newest first."""
+    return [
+        PromptChange(
+            reason=change.reason,
+            blocks=change.blocks,
+            first_difference=change.first_difference,
+            tokens=change.tokens,
+            at_us=updated_us if change.at_us is None else change.at_us,
+        )
+        for change in reversed(frozen.log)
+    ]
+
+
+def _timed(change: LoggedChange, before_us: int) -> LoggedChange:
+    return msgspec.structs.replace(change, at_us=before_us) if change.at_us is None else change
+
+
+def _shown(frozen: Frozen) -> list[str]:
+    return [block.label for block in frozen.blocks if block.span is not None]
+
+
+def _changed(before: Frozen, after: Frozen) -> list[str]:
+    """Name the blocks that are shown otherwise; when only their order changed, those that moved."""
+    old, new = before.shown(), after.shown()
+    labels = list(dict.fromkeys([*new, *old]))
+    changed = [label for label in labels if old.get(label, "") != new.get(label, "")]
+    if changed:
+        return changed
+    moved = zip(_shown(before), _shown(after), strict=True)
+    return [label for was, label in moved if was != label]

@@ -1,0 +1,50 @@
+"""What a compaction did, or would do."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+
+from .history import Entry, Overlay
+from .message import datetime_of
+
+
+class Compaction(msgspec.Struct, frozen=True, kw_only=True):
+    """How a compaction ended: `overlay` is what it made, `reason` why it made none."""
+
+    status: Literal["done", "refused"]
+    reason: str = ""
+    overlay: Overlay | None = None
+    tokens_before: int
+    tokens_after: int
+
+
+class CompactionPreview(msgspec.Struct, frozen=True, kw_only=True):
+    """What a compaction would cover, and the prompt from which the summary would be made.
+
+    `prompt` is empty when no model is asked.
+    """
+
+    entries: list[Entry]
+    tokens: int
+    target_tokens: int
+    prompt: str
+
+
+class CompactionNote(msgspec.Struct, frozen=True, kw_only=True):
+    """A compaction of the past. `undone` says that its overlay is in force no more."""
+
+    overlay: str
+    reason: str
+    strategy: str
+    tokens: int
+    covered_tokens: int
+    created_us: int
+    undone: bool = False
+
+    @property
+    def created_at(self) -> datetime:
+        """When it was made, by the store's clock."""
+        return datetime_of(self.created_us)

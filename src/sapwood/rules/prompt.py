@@ -1,0 +1,100 @@
+"""The system prompt as text: framed blocks, one after the other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import msgspec
+
+Kind = Literal["readonly", "writable", "loadable", "searchable"]
+
+FRAME = "═" * 46
+# Shorter than a frame: what only looks like one misleads as well.
+_FRAME_LIKE = re.compile(r"^[^\S\n]*═{10,}[^\S\n]*$", re.M)
+
+
+class Piece(msgspec.Struct, frozen=True, kw_only=True):
+    """A block as it is rendered."""
+
+    label: str
+    description: str | None = None
+    content: str
+    tokens: int
+    max_tokens: int | None = None
+    kind: Kind
+
+
+class Span(NamedTuple):
+    """Where a block stands in the text: its first frame, its content, and its end."""
+
+    start: int
+    content: int
+    end: int
+
+
+class Rendered(NamedTuple):
+    """The text, and where each block stands in it; None for one that is not shown."""
+
+    text: str
+    spans: list[Span | None]
+
+
+def render(pieces: Sequence[Piece]) -> Rendered:
+    """Render blocks in their order; a read-only one without content is left out.
+
+    Any other is shown empty, so that the model knows that it is there.
+    """
+    text = ""
+    spans: list[Span | None] = []
+    for piece in pieces:
+        if piece.kind == "readonly" and not piece.content:
+            spans.append(None)
+            continue
+        text += "\n\n" if text else ""
+        start = len(text)
+        text += f"{FRAME}\n{heading(piece)}\n{FRAME}\n"
+        spans.append(Span(start, len(text), len(text) + len(piece.content)))
+        text += piece.content
+    return Rendered(text, spans)
+
+
+def heading(piece: Piece) -> str:
+    """Give the line that names a block: label, description, usage, kind."""
+    words = [piece.label.upper()]
+    if piece.description:
+        words.append(f"({' '.join(piece.description.split())})")
+    if piece.max_tokens is not None:
+        share = percent(piece.tokens, piece.max_tokens)
+        words.append(f"[{share}% — {piece.tokens}/{piece.max_tokens} tokens]")
+    return " ".join([*words, f"[{piece.kind}]"])
+
+
+def percent(used: int, limit: int) -> int:
+    """Give a share in whole per cent, a half rounded up."""
+    return (200 * used + limit) // (2 * limit)
+
+
+def usage(used: int, limit: int | None) -> str:
+    """Say how full a block is."""
+    if limit is None:
+        return f"{used} tokens"
+    return f"{percent(used, limit)}% ({used}/{limit} tokens)"
+
+
+def has_frame(text: str) -> bool:
+    """Tell whether a text has a line that could be taken for the frame of a block."""
+    return _FRAME_LIKE.search(text) is not None
+
+
+def first_difference(before: str, after: str) -> int | None:
+    """Give the first byte, in UTF-8, at which two texts differ; None when they are the same."""
+    if before == after:
+        return None
+    old, new = before.encode(), after.encode()
+    low, high = 0, min(len(old), len(new))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if old[:middle] == new[:middle] else (low, middle - 1)
+    return low

@@ -1,0 +1,46 @@
+"""The turns of a history: what the user says, and all that follows until the user speaks again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..errors import UsageError
+from ..model import Message, NewMessage, ToolResultPart, TurnMessage
+from . import check
+
+AnyMessage = Message | NewMessage | TurnMessage
+
+
+def turn_starts(messages: Sequence[AnyMessage]) -> list[int]:
+    """Give the index of the first message of each turn.
+
+    A turn begins at the first message, and where the user speaks after somebody else did. Results
+    of tools that are sent in the user's name are not the user's words.
+    """
+    said = [is_said_by_user(message) for message in messages]
+    return [at for at in range(len(said)) if at == 0 or (said[at] and not said[at - 1])]
+
+
+def place_before_last_turns(messages: Sequence[AnyMessage], count: int) -> int | None:
+    """Give the index of the message that the last `count` turns follow; None means `ROOT`.
+
+    The messages are a whole path, from its root. Of one that was cut at its start, it is right as
+    long as it is not None. Raises `UsageError` when there are fewer turns.
+    """
+    check.count(count, "count", 1)
+    starts = turn_starts(messages)
+    if not starts:
+        raise UsageError("there is no turn before the tip: nothing was said yet", path="count")
+    if count > len(starts):
+        raise UsageError(
+            f"{count} turns are too many: the path has {len(starts)}, so give at most that",
+            path="count",
+        )
+    start = starts[-count]
+    return start - 1 if start else None
+
+
+def is_said_by_user(message: AnyMessage) -> bool:
+    if message.role != "user":
+        return False
+    return not message.parts or not all(isinstance(part, ToolResultPart) for part in message.parts)

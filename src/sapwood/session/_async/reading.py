@@ -1,0 +1,97 @@
+"""A session's history: read whole, in part, or as a stream."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import msgspec
+
+from ...model import Entry, History, Hits, Message, Read, RowStatistic, Search, Summary
+from ...rules.codec import Body, encode_body
+from ..naming import Place, id_of
+from ..window import without_parted
+from .base import AsyncSessionBase
+
+
+class AsyncReading(AsyncSessionBase):
+    """The part of a session that reads."""
+
+    async def history(
+        self,
+        leaf: Place | None = None,
+        *,
+        limit: int | None = None,
+        overlays: bool = True,
+        max_bytes: int | None = None,
+        min_messages: int = 1,
+        before: Place | None = None,
+        after: Place | None = None,
+    ) -> History:
+        """Read the path to the tip, or to `leaf`, with its overlays applied.
+
+        `limit` and `max_bytes` keep the end of it, or what comes right after `after`; at least
+        `min_messages` entries are given whatever their size. `more` says that something was cut
+        off. Tool results whose call was cut off are left out, so there may be fewer entries than
+        the limit.
+        """
+        query = Read(
+            leaf=id_of(leaf),
+            overlays=overlays,
+            limit=limit,
+            max_bytes=max_bytes,
+            after=await self._depth_of(after) or 0,
+            before=await self._depth_of(before),
+            backwards=after is None and (limit is not None or max_bytes is not None),
+        )
+        history = await self._store.read(self._owner, self._id, query)
+        least = min_messages if limit is None else min(min_messages, limit)
+        if history.more and len(history.entries) < least:
+            query = msgspec.structs.replace(query, limit=least, max_bytes=None)
+            history = await self._store.read(self._owner, self._id, query)
+        return without_parted(history)
+
+    async def _depth_of(self, place: Place | None) -> int | None:
+        if place is None:
+            return None
+        if isinstance(place, Message):
+            return place.depth
+        if isinstance(place, str):
+            return (await self.get(place)).depth
+        return 0
+
+    async def iter_history(
+        self, leaf: Place | None = None, *, overlays: bool = True, page: int = 200
+    ) -> AsyncIterator[Entry]:
+        """Stream the path from its beginning, a page at a time.
+
+        The leaf is fixed by the first page; each page is a snapshot of its own.
+        """
+        place, depth, more = id_of(leaf), 0, True
+        while more:
+            query = Read(leaf=place, overlays=overlays, limit=page, after=depth)
+            history = await self._store.read(self._owner, self._id, query)
+            for entry in history.entries:
+                depth = entry.depth
+                yield entry
+            place, more = history.leaf, history.more
+
+    async def row_statistics(self, leaf: Place | None = None) -> list[RowStatistic]:
+        """List the size of each message on a path, without overlays.
+
+        The messages are read a page at a time, so that only their sizes are held.
+        """
+        return [
+            RowStatistic(
+                id=entry.id,
+                role=entry.role,
+                bytes=len(encode_body(Body(entry.parts, entry.metadata))),
+                tokens=entry.tokens,
+            )
+            async for entry in self.iter_history(leaf, overlays=False)
+            if not isinstance(entry, Summary)
+        ]
+
+    async def search(self, query: str, *, limit: int = 20) -> Hits:
+        """Find messages and summaries that the session sees, the best first."""
+        search = Search(text=query, session=self._id, limit=limit)
+        return await self._store.search(self._owner, search)

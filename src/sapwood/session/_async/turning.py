@@ -1,0 +1,145 @@
+"""What the model is called with: prompt, messages and tools, within its budget and valid."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...calling import AsyncCall
+from ...errors import CompactionError, ContextOverflowError
+from ...model import History, TextPart, ToolDefinition, Turn, TurnMessage
+from ...rules import check
+from ...rules.tokens import MAX_TOKENS
+from ..costs import Costs, pinned_in
+from ..naming import Place
+from ..shown import ShownContext
+from .compacting import AsyncCompacting
+
+
+class AsyncTurning(AsyncCompacting):
+    """The part of a session that prepares what a model is given."""
+
+    async def prepare(
+        self,
+        *,
+        leaf: Place | None = None,
+        budget: int | None = None,
+        tools: Sequence[ToolDefinition] = (),
+    ) -> Turn:
+        """Give prompt, messages and tools for the next call of a model.
+
+        When the context is full it is compacted first, as after an append. What is still over the
+        `budget`, which is the session's own unless given, is shortened or left out of the turn, and
+        the turn says what; nothing stored is changed. Whatever the tree looks like, the messages
+        are valid for a model: no result without its call, no call without a result. Your own
+        `tools` are counted, and given along with those of the blocks.
+        `ContextOverflowError` when even the last message does not fit.
+        """
+        from ...compaction import repair_turn, turn_messages
+
+        check.whole(budget, "budget", 1, MAX_TOKENS)
+        record = await self.record()
+        if leaf is None and self._settings.compacts_by_itself:
+            await self._compact_by_itself()
+        shown = (await self._shown_context()).with_tools(tools)
+        history = await self.history(leaf)
+        turned = turn_messages(history.entries)
+        messages = repair_turn(shown.elided(turned))
+        costs = Costs(history.entries, turned, self._counter)
+        limit = record.budget if budget is None else budget
+        return _within(limit, history, shown, messages, costs)
+
+    async def _shown_context(self) -> ShownContext:
+        if not self._has_context():
+            return ShownContext()
+        return ShownContext(
+            prompt=await self._prompt_text(),
+            tools=self.tools(),
+            updates=await self.context_updates(),
+            loaded=await self.loaded_context(),
+        )
+
+    async def _prompt_text(self) -> str:
+        if self._settings.cached_prompt:
+            return await self.freeze_system_prompt()
+        return await self._context().refresh("turn")
+
+    async def call_model(
+        self,
+        call: Callable[[Turn], Any],
+        *,
+        budget: int | None = None,
+        tools: Sequence[ToolDefinition] = (),
+        is_overflow: Callable[[BaseException], bool] | None = None,
+    ) -> Any:
+        """Prepare a turn and call a model with it; give what the call gives.
+
+        When the model says that the input is too long, the session is compacted and the model is
+        called once more; when that does not help either, it is `ContextOverflowError`.
+        `is_overflow` tells by the error; without one the usual providers' errors are known.
+        """
+        from ...compaction import is_context_overflow
+
+        is_overflow = is_overflow or is_context_overflow
+        turn = await self.prepare(budget=budget, tools=tools)
+        try:
+            return await AsyncCall.within(None, call, turn)
+        except Exception as error:
+            if not is_overflow(error):
+                raise
+            await self._make_room(error)
+        turn = await self.prepare(budget=budget, tools=tools)
+        try:
+            return await AsyncCall.within(None, call, turn)
+        except Exception as error:
+            if not is_overflow(error):
+                raise
+            raise ContextOverflowError(
+                f"the model cannot take {turn.tokens} tokens, even after a compaction: "
+                "give a smaller budget, or protect fewer messages from compaction"
+            ) from error
+
+    async def _make_room(self, error: Exception) -> None:
+        try:
+            outcome = await self._compact(None, None, "overflow", self._function())
+        except CompactionError as failure:
+            raise ContextOverflowError(
+                f"the model says that the input is too long, and {failure}"
+            ) from error
+        if outcome.status == "refused":
+            raise ContextOverflowError(
+                f"the model says that the input is too long, and it cannot be compacted: "
+                f"{outcome.reason}"
+            ) from error
+
+
+def _within(
+    budget: int | None,
+    history: History,
+    shown: ShownContext,
+    messages: list[TurnMessage],
+    costs: Costs,
+) -> Turn:
+    """Make a turn that fits its budget, with what the blocks have to say at its end."""
+    left_out: list[str] = []
+    shortened: list[str] = []
+    said = [TurnMessage(role="user", parts=[TextPart(text=shown.updates)])] if shown.updates else []
+    if budget is not None:
+        from ...compaction import fit_messages
+
+        pinned = {message.id for message in pinned_in(history)}
+        room = shown.room_in(budget, sum(costs.of(message) for message in said))
+        fitted = fit_messages(messages, room, costs.of, keep=pinned)
+        messages, left_out, shortened = fitted.messages, fitted.left_out, fitted.shortened
+    messages = [*messages, *said]
+    return Turn(
+        prompt=shown.prompt,
+        messages=messages,
+        tools=shown.tools,
+        tokens=shown.tokens + sum(costs.of(message) for message in messages),
+        budget=budget,
+        left_out=left_out,
+        shortened=shortened,
+        updates=shown.updates,
+        leaf=history.leaf,
+    )

@@ -1,0 +1,55 @@
+"""What is remembered from one compaction to the next, in one document of the session."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ..errors import StoreCorruptError
+from ..model import CompactionNote, Document, Overlay
+from ..rules.breaker import BreakerState
+from ..rules.threshold import ThresholdState
+
+KEY = "compactor"
+MARK = "compaction"
+"""The key in an overlay's metadata that tells a compaction from an overlay made by hand."""
+MOST_UNDONE = 100
+
+
+class CompactorState(msgspec.Struct, frozen=True, kw_only=True):
+    """The breaker, which thresholds the context was above, and the compactions taken back."""
+
+    breaker: BreakerState = BreakerState()
+    thresholds: ThresholdState = ThresholdState()
+    undone: list[CompactionNote] = []
+
+
+def state_in(document: Document | None, session: str) -> CompactorState:
+    """Read the document."""
+    if document is None:
+        return CompactorState()
+    try:
+        return msgspec.json.decode(document.value, type=CompactorState)
+    except (msgspec.DecodeError, msgspec.ValidationError) as error:
+        raise StoreCorruptError(
+            f"the document {KEY!r} of session {session!r} cannot be read: {error}"
+        ) from error
+
+
+def note_of(overlay: Overlay, *, undone: bool = False) -> CompactionNote:
+    """Make the note of a compaction from its overlay."""
+    mark = overlay.metadata[MARK]
+    return CompactionNote(
+        overlay=overlay.id,
+        reason=str(mark.get("trigger", "")),
+        strategy=str(mark.get("strategy", "")),
+        tokens=overlay.tokens,
+        covered_tokens=overlay.covered_tokens,
+        created_us=overlay.created_us,
+        undone=undone,
+    )
+
+
+def with_undone(state: CompactorState, overlay: Overlay) -> CompactorState:
+    """Note a compaction that was taken back; only the last ones are kept."""
+    note = note_of(overlay, undone=True)
+    return msgspec.structs.replace(state, undone=[*state.undone, note][-MOST_UNDONE:])

@@ -1,0 +1,38 @@
+"""What the model's provider said a call really cost, kept to measure the context by."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ..model import Document, Position
+
+KEY = "reported"
+
+
+class Reported(msgspec.Struct, frozen=True, kw_only=True):
+    """A call's real size at a message: `tokens` up to and with it, where the estimate said
+    `estimate` for the history and `overhead` for prompt and tools."""
+
+    message: str
+    segment: str
+    depth: int
+    tokens: int
+    estimate: int
+    overhead: int
+
+
+def reported_in(document: Document | None) -> Reported | None:
+    """Read the document; one that cannot be read counts as none, since it is only a measure."""
+    if document is None:
+        return None
+    try:
+        return msgspec.json.decode(document.value, type=Reported)
+    except (msgspec.DecodeError, msgspec.ValidationError):
+        return None
+
+
+def is_above(reported: Reported, tip: Position | None) -> bool | None:
+    """Tell whether the message is on the path to the tip; None when the segments do not say."""
+    if tip is None or tip.depth < reported.depth:
+        return False
+    return True if tip.segment == reported.segment else None

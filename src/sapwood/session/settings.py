@@ -1,0 +1,159 @@
+"""How a session behaves: its blocks, when it is compacted and how, and who is told.
+
+The same settings are given as keywords, or one after the other by the builder's methods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypedDict
+
+import msgspec
+
+from ..errors import UsageError
+from ..rules import check
+from .listening import Listener
+
+# Blocks and compaction are loaded by the sessions that have them: others do not pay for it.
+if TYPE_CHECKING:
+    from ..compaction import CompactFunction
+    from ..context import BlockConfig
+
+CompactWith: TypeAlias = "CompactFunction | Callable[..., Any]"
+ErrorHandler = Callable[[Exception], Awaitable[None] | None]
+
+
+class SessionSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What is set for a session. Nothing of it is stored."""
+
+    context: tuple[BlockConfig, ...] = ()
+    cached_prompt: bool = True
+    searchable_history: str | None = None
+    compact: CompactWith | None = None
+    compact_after: int | None = None
+    on_compaction_error: ErrorHandler | None = None
+    listeners: tuple[Listener, ...] = ()
+
+    @property
+    def compacts_by_itself(self) -> bool:
+        """Tell whether a full context is compacted without being asked."""
+        return self.compact is not None or self.compact_after is not None
+
+
+DEFAULTS = SessionSettings()
+
+
+class SettingFields(TypedDict, total=False):
+    """The settings as keywords."""
+
+    context: tuple[BlockConfig, ...] | list[BlockConfig]
+    cached_prompt: bool
+    searchable_history: str | None
+    compact: CompactWith | None
+    compact_after: int | None
+    on_compaction_error: ErrorHandler | None
+    listeners: tuple[Listener, ...] | list[Listener]
+
+
+def settings_of(fields: SettingFields) -> SessionSettings:
+    """Check keywords and make settings of them."""
+    changes: dict[str, Any] = {**fields}
+    for name in ("context", "listeners"):
+        if name in changes:
+            changes[name] = tuple(changes[name])
+    return checked(msgspec.structs.replace(DEFAULTS, **changes))
+
+
+def checked(settings: SessionSettings) -> SessionSettings:
+    """Check settings that users gave."""
+    if settings.context:
+        _check_blocks(settings.context)
+    if settings.searchable_history is not None:
+        check.name(settings.searchable_history, "searchable_history")
+    check.whole(settings.compact_after, "compact_after", 0)
+    for name in ("compact", "on_compaction_error"):
+        _refuse_uncallable(getattr(settings, name), name)
+    for index, listener in enumerate(settings.listeners):
+        _refuse_uncallable(listener, f"listeners[{index}]")
+    return settings
+
+
+def _check_blocks(blocks: tuple[BlockConfig, ...]) -> None:
+    from ..context import BlockConfig
+
+    for index, config in enumerate(blocks):
+        check.instance(config, BlockConfig, f"context[{index}]")
+    labels = [config.label for config in blocks]
+    for label in labels:
+        if labels.count(label) > 1:
+            raise UsageError(f"there are two blocks {label!r}: each label once", path="context")
+
+
+def _refuse_uncallable(value: object, path: str) -> None:
+    # What `create_compact_function` gives has a plan instead.
+    if value is not None and not callable(value) and not hasattr(value, "plan"):
+        raise UsageError(f"{path} must be a function, not {type(value).__name__}", path=path)
+
+
+class Configurable:
+    """The builder's methods: each changes one setting and gives back the object itself.
+
+    They come before the first use, in any order.
+    """
+
+    _settings: SessionSettings
+
+    def _set(self, **changes: Any) -> Self:
+        self._settings = checked(msgspec.structs.replace(self._settings, **changes))
+        return self
+
+    def with_context(
+        self,
+        label: str,
+        *,
+        description: str | None = None,
+        max_tokens: int | None = None,
+        provider: Any = None,
+        default: str | None = None,
+        readonly: bool = False,
+        scope: Literal["session", "agent", "owner"] = "session",
+        agent: str | None = None,
+    ) -> Self:
+        """Add a context block; without a provider its text is kept in the store."""
+        from ..context import BlockConfig
+
+        config = BlockConfig(
+            label,
+            description=description,
+            max_tokens=max_tokens,
+            provider=provider,
+            default=default,
+            readonly=readonly,
+            scope=scope,
+            agent=agent,
+        )
+        return self._set(context=(*self._settings.context, config))
+
+    def with_cached_prompt(self, cached: bool = True) -> Self:
+        """Keep the frozen prompt in the store, which is the default; False renders every turn."""
+        return self._set(cached_prompt=cached)
+
+    def with_searchable_history(self, label: str = "history") -> Self:
+        """Let the model search all that the owner's sessions hold."""
+        return self._set(searchable_history=label)
+
+    def on_compaction(self, function: CompactWith) -> Self:
+        """Set what makes the summaries; see `sapwood.compaction.create_compact_function`."""
+        return self._set(compact=function)
+
+    def compact_after(self, tokens: int) -> Self:
+        """Compact by itself when the context holds more than so many tokens."""
+        return self._set(compact_after=tokens)
+
+    def on_compaction_error(self, handler: ErrorHandler) -> Self:
+        """Set who is told when a compaction that started by itself failed."""
+        return self._set(on_compaction_error=handler)
+
+    def on_event(self, listener: Listener) -> Self:
+        """Add a listener, which is told of every change."""
+        return self._set(listeners=(*self._settings.listeners, listener))

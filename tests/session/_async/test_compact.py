@@ -1,0 +1,550 @@
+"""Compaction, by the design's rules 9 to 11."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sapwood import (
+    AsyncSession,
+    AsyncSessionManager,
+    Message,
+    Summary,
+    ToolCallPart,
+    ToolResultPart,
+)
+from sapwood.compaction import (
+    CompactDraft,
+    CompactFunction,
+    CompactRequest,
+    SummaryAnswer,
+    create_compact_function,
+)
+from sapwood.errors import CompactionError, NotFoundError, UsageError
+from sapwood.model import Usage
+
+LONG = "a long story about the harbour " * 20
+
+
+class Model:
+    """A summariser that writes down what it was asked, and does something else first if told."""
+
+    def __init__(self, answer: str = "It was about the harbour.") -> None:
+        self.answer = answer
+        self.prompts: list[str] = []
+
+    def __call__(self, prompt: str) -> str:
+        self.prompts.append(prompt)
+        return self.answer
+
+
+def tight(model: Any, **more: Any) -> CompactFunction:
+    settings = {"protect_head": 1, "tail_token_budget": 0, "min_tail_messages": 2, **more}
+    return create_compact_function(model, **settings)
+
+
+async def fill(chat: AsyncSession, count: int) -> list[Message]:
+    return await chat.append_all([("user", f"{n}: {LONG}") for n in range(count)])
+
+
+async def shown(chat: AsyncSession) -> list[str]:
+    entries = (await chat.history()).entries
+    return [f"<{e.text}>" if isinstance(e, Summary) else e.id for e in entries]
+
+
+async def test_a_compaction_covers_the_middle_and_deletes_nothing(chat: AsyncSession) -> None:
+    model = Model()
+    messages = await fill(chat, 8)
+    done = await chat.on_compaction(tight(model)).compact()
+    assert done.status == "done"
+    assert done.tokens_after < done.tokens_before
+    assert await shown(chat) == [
+        messages[0].id,
+        "<It was about the harbour.>",
+        messages[6].id,
+        messages[7].id,
+    ]
+    assert (await chat.history(overlays=False)).entries == messages
+    assert len((await chat.search("harbour", limit=20)).hits) == 9
+
+
+async def test_it_can_be_undone_and_both_are_listed(chat: AsyncSession) -> None:
+    messages = await fill(chat, 8)
+    chat.on_compaction(tight(Model()))
+    await chat.compact()
+    await chat.append_all([("user", LONG)] * 4)
+    await chat.compact()
+    assert [note.undone for note in await chat.compactions()] == [False, False]
+    await chat.undo_compaction()
+    await chat.undo_compaction()
+    assert [note.undone for note in await chat.compactions()] == [True, True]
+    assert [note.reason for note in await chat.compactions()] == ["asked", "asked"]
+    assert (await chat.history()).entries[:8] == messages
+    with pytest.raises(NotFoundError, match="no compaction"):
+        await chat.undo_compaction()
+
+
+async def test_an_overlay_made_by_hand_is_no_compaction(chat: AsyncSession) -> None:
+    messages = await fill(chat, 4)
+    await chat.add_overlay(messages[0], messages[1], "by hand")
+    assert await chat.compactions() == []
+    with pytest.raises(NotFoundError):
+        await chat.undo_compaction()
+
+
+async def test_without_a_model_it_is_a_digest(chat: AsyncSession) -> None:
+    await chat.append("user", "Please find the boat.")
+    await fill(chat, 60)
+    chat.on_compaction(create_compact_function(strategy="digest", tail_token_budget=500))
+    assert (await chat.compact()).status == "done"
+    assert len((await chat.history()).entries) < 20
+
+
+async def test_a_preview_changes_nothing(chat: AsyncSession) -> None:
+    model = Model()
+    messages = await fill(chat, 8)
+    chat.on_compaction(tight(model))
+    preview = await chat.preview_compaction(focus="the boat")
+    assert preview is not None
+    assert preview.entries == messages[1:6]
+    assert "the boat" in preview.prompt
+    assert model.prompts == []
+    assert (await chat.history()).entries == messages
+
+
+async def test_rule_11_every_summary_in_the_range_is_in_the_prompt(chat: AsyncSession) -> None:
+    messages = await fill(chat, 12)
+    await chat.add_overlay(messages[1], messages[2], "first note " * 30)
+    await chat.add_overlay(messages[4], messages[5], "second note " * 30)
+    model = Model()
+    await chat.on_compaction(tight(model)).compact()
+    assert "first note " * 29 in model.prompts[0]
+    assert "second note " * 29 in model.prompts[0]
+    assert [entry.id for entry in (await chat.history()).messages] == [
+        messages[0].id,
+        messages[10].id,
+        messages[11].id,
+    ]
+
+
+async def test_rule_09_what_arrives_meanwhile_survives(sessions: AsyncSessionManager) -> None:
+    chat = await sessions.session("chat")
+    messages = await fill(chat, 8)
+    plain = await sessions.get("chat")
+
+    async def write_meanwhile(prompt: str) -> str:
+        await plain.append("user", "am I still here?", id="late")
+        return "short"
+
+    chat.on_compaction(tight(write_meanwhile))
+    assert (await chat.compact()).status == "done"
+    assert await shown(chat) == [messages[0].id, "<short>", *(m.id for m in messages[6:]), "late"]
+
+
+async def test_rule_09_what_was_edited_meanwhile_is_not_covered(
+    sessions: AsyncSessionManager,
+) -> None:
+    chat = await sessions.session("chat")
+    messages = await fill(chat, 8)
+    plain = await sessions.get("chat")
+
+    async def edit_meanwhile(prompt: str) -> str:
+        await plain.update(messages[3], "I meant something else")
+        return "short"
+
+    refused = await chat.on_compaction(tight(edit_meanwhile)).compact()
+    assert (refused.status, refused.overlay) == ("refused", None)
+    assert "changed meanwhile" in refused.reason
+    assert len((await chat.history()).entries) == 8
+
+
+async def test_rule_09_one_at_a_time_across_objects(sessions: AsyncSessionManager) -> None:
+    chat = await sessions.session("chat")
+    await fill(chat, 8)
+    other = (await sessions.get("chat")).on_compaction(tight(Model("other")))
+    inner: list[str] = []
+
+    async def start_another(prompt: str) -> str:
+        inner.append((await other.compact()).reason)
+        return "short"
+
+    assert (await chat.on_compaction(tight(start_another)).compact()).status == "done"
+    assert "at work" in inner[0]
+    assert len(await chat.overlays()) == 1
+    # The lease is given back.
+    await fill(chat, 4)
+    assert (await other.compact()).status == "done"
+
+
+async def test_rule_09_a_lease_that_was_taken_over_refuses_the_write(
+    sessions: AsyncSessionManager,
+) -> None:
+    chat = await sessions.session("chat")
+    messages = await fill(chat, 8)
+    store = sessions.store
+
+    async def be_too_slow(prompt: str) -> str:
+        lease = await store.find_document("ada", "compaction", session="chat")
+        assert lease is not None
+        # Expired, and taken by another: a higher version.
+        await store.put_document(
+            "ada", "compaction", b"{}", session="chat", expected_version=lease.version
+        )
+        return "short"
+
+    refused = await chat.on_compaction(tight(be_too_slow)).compact()
+    assert (refused.status, "lease" in refused.reason) == ("refused", True)
+    assert (await chat.history()).entries == messages
+    # The other's lease is not released by the one who lost it.
+    assert await store.find_document("ada", "compaction", session="chat") is not None
+
+
+async def test_rule_09_a_summariser_that_fails_leaves_everything_as_it_was(
+    chat: AsyncSession,
+) -> None:
+    def fail(prompt: str) -> str:
+        raise OSError("the line is dead")
+
+    messages = await fill(chat, 8)
+    before = await chat.record()
+    chat.on_compaction(tight(fail))
+    with pytest.raises(CompactionError, match="the line is dead") as caught:
+        await chat.compact()
+    assert isinstance(caught.value.__cause__, OSError)
+    assert (await chat.history()).entries == messages
+    assert await chat.record() == before
+    # And the lease is free.
+    assert (await chat.on_compaction(tight(Model())).compact()).status == "done"
+
+
+async def test_rule_09_a_summariser_that_hangs_is_given_up(chat: AsyncSession) -> None:
+    import threading
+
+    def hang(prompt: str) -> str:
+        threading.Event().wait()
+        return ""
+
+    await fill(chat, 8)
+    with pytest.raises(CompactionError, match="TimeoutError"):
+        await chat.on_compaction(tight(hang, timeout_s=0.05)).compact()
+    assert (await chat.on_compaction(tight(Model())).compact()).status == "done"
+
+
+@pytest.mark.parametrize("answer", ["", "   \n", LONG * 20])
+async def test_a_summary_that_is_empty_or_no_shorter_is_refused(
+    chat: AsyncSession, answer: str
+) -> None:
+    messages = await fill(chat, 8)
+    refused = await chat.on_compaction(tight(Model(answer))).compact()
+    assert refused.status == "refused"
+    assert (await chat.history()).entries == messages
+
+
+async def test_there_may_be_nothing_to_cover(chat: AsyncSession) -> None:
+    chat.on_compaction(tight(Model(), protect_head=3))
+    assert (await chat.compact()).status == "refused"
+    await fill(chat, 3)
+    assert (await chat.compact()).status == "refused"
+
+
+async def test_rule_10_a_call_in_flight_stays_in_the_tail(chat: AsyncSession) -> None:
+    await fill(chat, 6)
+    call = await chat.append("assistant", ToolCallPart(call_id="c", name="sail", input={}))
+    await fill(chat, 6)
+    await chat.on_compaction(tight(Model())).compact()
+    assert call.id in await shown(chat)
+
+
+async def test_a_pin_stays_in_sight(chat: AsyncSession) -> None:
+    messages = await fill(chat, 8)
+    await chat.pin(messages[3])
+    await chat.on_compaction(tight(Model())).compact()
+    [_, summary, *_] = (await chat.history()).entries
+    assert isinstance(summary, Summary)
+    assert summary.pinned == [messages[3]]
+
+
+async def test_a_call_that_was_pinned_in_flight_stays_with_its_result(chat: AsyncSession) -> None:
+    await fill(chat, 3)
+    call = await chat.append("assistant", ToolCallPart(call_id="c", name="sail", input={}))
+    await chat.pin(call)
+    result = await chat.append("tool", ToolResultPart(call_id="c", output="at sea"))
+    messages = await fill(chat, 3)
+    await chat.on_compaction(tight(Model())).compact()
+    [_, summary, *_] = (await chat.history()).entries
+    assert isinstance(summary, Summary)
+    assert summary.pinned == [call, result]
+    assert "interrupted" not in str((await chat.prepare()).messages)
+    assert await chat.pins() == [call.id, result.id]
+    # By hand it is the same.
+    await chat.undo_compaction()
+    await chat.unpin(result)
+    later = await chat.append("assistant", ToolCallPart(call_id="d", name="sail", input={}))
+    await chat.pin(later)
+    answer = await chat.append("tool", ToolResultPart(call_id="d", output="home"))
+    await chat.add_overlay(messages[0], answer, "by hand")
+    assert (await chat.history()).entries[-1].pinned == [later, answer]  # type: ignore[union-attr]
+
+
+async def test_what_stays_in_sight_does_not_count_as_saved(chat: AsyncSession) -> None:
+    messages = await fill(chat, 6)
+    await chat.append("user", "tiny")
+    await fill(chat, 2)
+    for message in messages[1:]:
+        await chat.pin(message)
+    before, pins = await shown(chat), await chat.pins()
+    refused = await chat.on_compaction(tight(Model("rather a lot of words " * 4))).compact()
+    assert (refused.status, refused.overlay) == ("refused", None)
+    assert (await shown(chat), await chat.pins()) == (before, pins)
+
+
+async def test_a_compaction_elsewhere_says_nothing_about_the_tip(
+    sessions: AsyncSessionManager,
+) -> None:
+    chat = (await sessions.session("chat")).on_compaction(tight(Model()))
+    messages = await fill(chat, 8)
+    await chat.append("user", "elsewhere", parent=messages[0])
+    for answer in ("short", ""):
+        await chat.on_compaction(tight(Model(answer))).compact(leaf=messages[-1])
+    with pytest.raises(CompactionError):
+        await chat.on_compaction(lambda request: 1 / 0).compact(leaf=messages[-1])
+    assert await sessions.store.find_document("ada", "compactor", session="chat") is None
+
+
+async def test_what_others_say_meanwhile_does_not_make_it_a_poor_one(
+    sessions: AsyncSessionManager,
+) -> None:
+    chat = await sessions.session("chat")
+    await fill(chat, 8)
+
+    async def talk_on(prompt: str) -> str:
+        await fill(await sessions.get("chat"), 20)
+        return "short"
+
+    done = await chat.on_compaction(tight(talk_on)).compact()
+    assert done.tokens_after > done.tokens_before
+    # The next is not held back: it has enough to do.
+    model = Model()
+    chat.on_compaction(tight(model)).compact_after(1_000)
+    await chat.append("user", "and now?")
+    assert len(model.prompts) == 1
+
+
+async def test_who_lost_the_lease_is_not_held_back_for_it(sessions: AsyncSessionManager) -> None:
+    chat = await sessions.session("chat")
+    await fill(chat, 8)
+
+    async def clear_meanwhile(prompt: str) -> str:
+        await (await sessions.get("chat")).clear()
+        return "short"
+
+    assert (await chat.on_compaction(tight(clear_meanwhile)).compact()).status == "refused"
+    assert await sessions.store.list_documents("ada", session="chat") == []
+
+
+async def test_the_summarisers_own_call_is_counted(chat: AsyncSession) -> None:
+    await fill(chat, 8)
+    usage = Usage(id="s1", model="small", input_tokens=900, output_tokens=12)
+    chat.on_compaction(tight(lambda prompt: SummaryAnswer(text="short", usage=usage)))
+    await chat.compact()
+    [total] = await chat.usage()
+    assert (total.model, total.input_tokens, total.output_tokens) == ("small", 900, 12)
+
+
+async def test_an_endpoint_that_uses_its_ids_again_costs_no_summary(chat: AsyncSession) -> None:
+    await fill(chat, 8)
+    await chat.add_usage(Usage(id="s1", model="small", input_tokens=7))
+    usage = Usage(id="s1", model="small", input_tokens=900)
+    chat.on_compaction(tight(lambda prompt: SummaryAnswer(text="short", usage=usage)))
+    assert (await chat.compact()).status == "done"
+    [total] = await chat.usage()
+    assert total.input_tokens == 7
+
+
+async def test_a_function_of_ones_own_decides(chat: AsyncSession) -> None:
+    messages = await fill(chat, 6)
+
+    def first_two(request: CompactRequest) -> CompactDraft:
+        return CompactDraft(first=request.entries[0], last=request.entries[1], summary="two")
+
+    assert (await chat.on_compaction(first_two).compact()).status == "done"
+    assert await shown(chat) == ["<two>", *(message.id for message in messages[2:])]
+    assert await chat.preview_compaction() is None
+    with pytest.raises(CompactionError) as caught:
+        await chat.on_compaction(lambda request: "not a draft").compact()
+    assert isinstance(caught.value.__cause__, UsageError)
+
+
+async def test_it_may_be_compacted_at_another_leaf(chat: AsyncSession) -> None:
+    messages = await fill(chat, 8)
+    await chat.append("user", "elsewhere", parent=messages[0])
+    chat.on_compaction(tight(Model()))
+    assert (await chat.compact(leaf=messages[-1])).status == "done"
+    assert len((await chat.history(messages[-1])).entries) == 4
+    assert len((await chat.history()).entries) == 2
+    with pytest.raises(NotFoundError):
+        await chat.compact(leaf="nobody")
+
+
+async def test_it_compacts_by_itself_when_the_threshold_is_crossed(
+    sessions: AsyncSessionManager,
+) -> None:
+    model = Model()
+    sessions.on_compaction(tight(model)).compact_after(2_000)
+    chat = await sessions.session("chat")
+    for number in range(40):
+        await chat.append("user", f"{number}: {LONG}")
+    assert await chat.context_tokens() <= 2_200
+    assert 2 < len(model.prompts) < 10
+    assert len((await chat.history(overlays=False)).entries) == 40
+    assert not await chat.needs_compaction()
+
+
+async def test_a_threshold_of_zero_is_one(sessions: AsyncSessionManager) -> None:
+    sessions.on_compaction(tight(Model())).compact_after(0)
+    chat = await sessions.session("chat")
+    await fill(chat, 8)
+    assert len(await chat.overlays()) == 1
+
+
+async def test_a_threshold_alone_compacts_by_a_digest(sessions: AsyncSessionManager) -> None:
+    sessions.compact_after(25_000)
+    chat = await sessions.session("chat")
+    for _ in range(60):
+        await chat.append("user", LONG * 5)
+    assert await chat.context_tokens() < 26_000
+    assert {note.strategy for note in await chat.compactions()} == {"digest"}
+
+
+async def test_a_budget_sets_the_thresholds(sessions: AsyncSessionManager) -> None:
+    chat = await sessions.session("chat", budget=1_000)
+    await chat.append("user", "word " * 600)
+    assert not await chat.needs_compaction()
+    await chat.append("user", "word " * 600)
+    assert await chat.needs_compaction()
+
+
+async def test_a_failure_by_itself_goes_to_the_handler_and_is_held_back(
+    sessions: AsyncSessionManager,
+) -> None:
+    errors: list[Exception] = []
+    calls: list[str] = []
+
+    def fail(prompt: str) -> str:
+        calls.append(prompt)
+        raise OSError("no model")
+
+    sessions.on_compaction(tight(fail)).compact_after(500).on_compaction_error(errors.append)
+    chat = await sessions.session("chat")
+    for number in range(30):
+        await chat.append("user", f"{number}: {LONG}")
+    assert 1 <= len(calls) < 12, "the breaker holds it back"
+    assert [type(error) for error in errors] == [CompactionError] * len(calls)
+    assert len((await chat.history()).entries) == 30
+    # The breaker is in the store: a restart does not forget it.
+    again = await sessions.get("chat")
+    before = len(calls)
+    await again.append("user", "short")
+    assert len(calls) == before
+
+
+async def test_a_clear_forgets_what_was_compacted_undone_and_reported(
+    sessions: AsyncSessionManager,
+) -> None:
+    chat = (await sessions.session("chat")).on_compaction(tight(Model()))
+    messages = await fill(chat, 8)
+    await chat.add_usage(Usage(id="c", message=messages[-1].id, input_tokens=90_000))
+    await chat.compact()
+    await chat.undo_compaction()
+    await chat.undo()
+    await chat.clear()
+    assert await chat.compactions() == []
+    assert await chat.context_tokens() == 0
+    with pytest.raises(UsageError, match="nothing to redo"):
+        await chat.redo()
+    keys = [it.key for it in await sessions.store.list_documents("ada", session="chat")]
+    assert keys == []
+
+
+async def test_rule_12_the_prompt_is_rendered_anew_by_a_compaction(
+    sessions: AsyncSessionManager,
+) -> None:
+    sessions.with_context("memory").on_compaction(tight(Model()))
+    chat = await sessions.session("chat")
+    await fill(chat, 8)
+    frozen = await chat.freeze_system_prompt()
+    await chat.replace_context_block("memory", "likes tea")
+    assert await chat.freeze_system_prompt() == frozen
+    await chat.compact()
+    assert "likes tea" in await chat.freeze_system_prompt()
+
+
+async def test_rule_11_the_prompt_is_the_same_after_any_number_of_compactions(
+    sessions: AsyncSessionManager,
+) -> None:
+    sessions.with_context("memory", default="likes tea").on_compaction(tight(Model()))
+    chat = await sessions.session("chat")
+    await fill(chat, 8)
+    frozen = await chat.freeze_system_prompt()
+    for _ in range(5):
+        await fill(chat, 4)
+        assert (await chat.compact()).status == "done"
+        assert await (await sessions.get("chat")).freeze_system_prompt() == frozen
+
+
+async def test_a_session_is_split_with_an_edge_and_an_end_reason(
+    sessions: AsyncSessionManager,
+) -> None:
+    sessions.with_context("memory").on_compaction(tight(Model()))
+    chat = await sessions.create("old", title="Harbour", model="large", source="cli")
+    await chat.replace_context_block("memory", "likes tea")
+    await fill(chat, 8)
+    new = await sessions.compact_and_split("old", new_id="new")
+    record, old = await new.record(), await chat.record()
+    assert record.parent is not None
+    assert (record.parent.kind.value, record.parent.session) == ("continue", "old")
+    assert record.title == "Harbour"
+    assert record.data == {"model": "large", "source": "cli"}
+    assert (old.state, old.data["end_reason"]) == ("ended", "compaction")
+    assert (await new.get_context_block("memory")).content == "likes tea"
+    assert len((await new.history()).entries) < 4
+    assert len((await chat.history()).entries) == 8
+    given = await sessions.compact_and_split("new", new_id="newer", summary="All of it.")
+    assert await shown(given) == ["<All of it.>"]
+
+
+async def test_a_split_that_fails_leaves_nothing_behind(sessions: AsyncSessionManager) -> None:
+    def fail(prompt: str) -> str:
+        raise OSError("no model")
+
+    chat = await sessions.session("old")
+    await fill(chat, 8)
+    with pytest.raises(CompactionError):
+        await chat.on_compaction(tight(fail)).split("new")
+    assert await sessions.find("new") is None
+    assert (await chat.record()).state == "active"
+
+
+@pytest.mark.parametrize("answer", ["", LONG * 20])
+async def test_a_split_without_a_summary_leaves_everything_as_it_was(
+    sessions: AsyncSessionManager, answer: str
+) -> None:
+    chat = await sessions.session("old")
+    await fill(chat, 8)
+    with pytest.raises(CompactionError, match="no summary to go on with"):
+        await chat.on_compaction(tight(Model(answer))).split("new")
+    assert await sessions.find("new") is None
+    assert (await chat.record()).state == "active"
+
+
+async def test_a_split_keeps_what_others_noted_meanwhile(sessions: AsyncSessionManager) -> None:
+    chat = await sessions.session("old")
+    await fill(chat, 8)
+
+    async def note(prompt: str) -> str:
+        await (await sessions.get("old")).update_record(data={"ticket": 7})
+        return "short"
+
+    await chat.on_compaction(tight(note)).split("new")
+    assert (await chat.record()).data == {"ticket": 7, "end_reason": "compaction"}

@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import pytest
+
+from sapwood import ROOT, AsyncSession, Message
+from sapwood.errors import MessageConflictError, NotFoundError, UsageError
+
+
+async def talk(chat: AsyncSession, turns: int) -> list[Message]:
+    said: list[Message] = []
+    for number in range(turns):
+        said += await chat.append_all(
+            [("user", f"question {number}"), ("assistant", f"answer {number}")]
+        )
+    return said
+
+
+async def test_undo_goes_back_over_whole_turns_and_redo_forward(chat: AsyncSession) -> None:
+    said = await talk(chat, 3)
+    assert (await chat.undo()).tip == said[3].id
+    assert (await chat.undo()).tip == said[1].id
+    assert (await chat.redo()).tip == said[3].id
+    assert (await chat.redo()).tip == said[5].id
+    with pytest.raises(UsageError, match="nothing to redo"):
+        await chat.redo()
+    assert (await chat.undo(3)).tip == ROOT
+    assert (await chat.redo()).tip == said[5].id
+
+
+async def test_undo_counts_turns_and_not_messages(chat: AsyncSession) -> None:
+    first = await chat.append("user", "hi")
+    before = await chat.append("assistant", "hello")
+    await chat.append("user", "do it")
+    await chat.append("assistant", {"type": "tool_call", "call_id": "c", "name": "f", "input": {}})
+    await chat.append("user", {"type": "tool_result", "call_id": "c", "output": "ok"})
+    await chat.append("assistant", "done")
+    assert (await chat.undo()).tip == before.id
+    assert (await chat.undo()).tip == ROOT
+    assert await chat.find(first.id) is not None
+
+
+async def test_undo_of_a_long_turn_reads_as_far_as_it_must(chat: AsyncSession) -> None:
+    await chat.append("user", "one")
+    answer = await chat.append("assistant", "first")
+    await chat.append("user", "go")
+    await chat.append_all([("assistant", f"step {n}") for n in range(300)])
+    assert (await chat.undo()).tip == answer.id
+
+
+async def test_there_is_nothing_to_redo_after_something_else_was_said(chat: AsyncSession) -> None:
+    await talk(chat, 2)
+    await chat.undo()
+    await chat.append("user", "something else")
+    with pytest.raises(UsageError, match="nothing to redo"):
+        await chat.redo()
+    with pytest.raises(UsageError):
+        await chat.undo(9)
+
+
+async def test_undo_of_an_empty_session_is_refused(chat: AsyncSession) -> None:
+    with pytest.raises(UsageError, match="no turn"):
+        await chat.undo()
+
+
+async def test_regenerate_goes_back_to_the_question_of_that_branch(chat: AsyncSession) -> None:
+    said = await talk(chat, 2)
+    assert (await chat.regenerate()).id == said[2].id
+    other = await chat.append("assistant", "another answer")
+    assert [message.id for message in await chat.children(said[2])] == [said[3].id, other.id]
+    shown = [message.id for message in (await chat.history()).messages]
+    assert shown == [said[0].id, said[1].id, said[2].id, other.id]
+    # An answer on another branch than the tip's is asked for by name.
+    assert (await chat.regenerate(said[1])).id == said[0].id
+    assert (await chat.history()).messages == said[:1]
+
+
+async def test_regenerate_without_a_question_is_refused(chat: AsyncSession) -> None:
+    await chat.append("assistant", "hello")
+    with pytest.raises(UsageError, match="no user message"):
+        await chat.regenerate()
+
+
+async def test_an_edit_is_a_branch_beside_the_old_message(chat: AsyncSession) -> None:
+    said = await talk(chat, 2)
+    new = await chat.edit(said[2], "another question", id="edited")
+    assert new.id == "edited"
+    assert new.role == "user"
+    assert [message.id for message in await chat.children(said[1])] == [said[2].id, "edited"]
+    assert (await chat.tip()) == "edited"
+    first = await chat.edit(said[0].id, "from the start")
+    assert [message.id for message in await chat.children()] == [said[0].id, first.id]
+    with pytest.raises(NotFoundError):
+        await chat.edit("nobody", "x")
+
+
+async def test_upsert_appends_and_then_updates(chat: AsyncSession) -> None:
+    message = await chat.upsert("assistant", "It is", id="a")
+    again = await chat.upsert("assistant", "It is sunny", id="a")
+    assert (again.id, again.version, again.text) == ("a", message.version + 1, "It is sunny")
+    assert len((await chat.history()).messages) == 1
+    with pytest.raises(UsageError, match="id"):
+        await chat.upsert("assistant", "no id")
+    await chat.delete("a")
+    with pytest.raises(MessageConflictError):
+        await chat.upsert("assistant", "erased stays erased", id="a")
+
+
+async def test_latest_leaf_and_path_length(chat: AsyncSession) -> None:
+    assert await chat.latest_leaf() is None
+    assert await chat.path_length() == 0
+    said = await talk(chat, 2)
+    assert await chat.latest_leaf() == said[-1]
+    assert await chat.path_length() == 4
+    assert await chat.path_length(said[1]) == 2
+    assert await chat.path_length(ROOT) == 0
+
+
+async def test_a_fork_does_not_redo_what_it_does_not_see(chat: AsyncSession) -> None:
+    await chat.append_all([("user", "q1"), ("assistant", "a1"), ("user", "q2")])
+    await chat.undo()
+    fork = await chat.fork("fork")
+    with pytest.raises(UsageError, match="nothing to redo"):
+        await fork.redo()
+    await chat.redo()
+    assert [m.text for m in (await chat.history()).messages] == ["q1", "a1", "q2"]
