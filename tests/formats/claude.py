@@ -105,8 +105,12 @@ def served(draw: st.DrawFn) -> list[Json]:
 
 
 def _flat(blocks: list[Any]) -> list[Json]:
+    """Join blocks and runs of them; each run has an id of its own, as the vendor's tools have."""
     flat: list[Json] = []
-    for block in blocks:
+    for number, block in enumerate(blocks):
+        for it in block if isinstance(block, list) else []:
+            name = "id" if it["type"].endswith("_use") else "tool_use_id"
+            it[name] = f"srv{number}_{it[name]}"
         flat += block if isinstance(block, list) else [block]
     return flat
 

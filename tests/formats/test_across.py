@@ -86,8 +86,9 @@ def traces_of(part: Part) -> Iterator[str]:
 def traces_of_file(part: sapwood.FilePart) -> list[str]:
     data = part.data or b""
     inline = (part.uri or "").partition(",")[2]
+    id = (part.uri or "").removeprefix("openai:").removeprefix("anthropic:")
     return [f"[file {part.name} ({part.media_type})", f"[file {part.media_type}"] + [
-        trace for trace in (part.uri, inline, base64.b64encode(data).decode(), text(data)) if trace
+        trace for trace in (id, inline, base64.b64encode(data).decode(), text(data)) if trace
     ]
 
 

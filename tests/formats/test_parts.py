@@ -344,6 +344,41 @@ def test_plain_values_leave_nothing_beside_them() -> None:
         assert all(part.extra == {} for part in message.parts if not isinstance(part, OtherPart))
 
 
+def test_of_a_list_with_one_text_only_that_it_was_a_list_is_kept() -> None:
+    text = [{"type": "text", "text": "hi"}]
+    [chat] = formats.from_openai_chat({"role": "user", "content": text})
+    [claude] = formats.from_anthropic({"role": "user", "content": text})
+    [item] = formats.from_openai_responses(
+        {"role": "user", "content": [{"type": "input_text", "text": "hi"}]}
+    )
+    assert chat.metadata == {"openai_chat": {"list": True}}
+    assert claude.metadata == {"anthropic": {"list": True}}
+    assert item.metadata == {"openai_responses": {"list": True}}
+
+
+def test_arguments_that_a_store_could_not_hold_stay_a_string() -> None:
+    for raw in ("[" * 600 + "]" * 600, "[1e400]", '{"n":NaN}'):
+        function = {"name": "f", "arguments": raw}
+        call = {"id": "1", "type": "function", "function": function}
+        value = {"role": "assistant", "content": None, "tool_calls": [call]}
+        [message] = formats.from_openai_chat(value)
+        assert [bare(part) for part in message.parts] == [
+            ToolCallPart(call_id="1", name="f", input=raw)
+        ]
+        with sapwood.open("memory://") as sessions:
+            stored = sessions.session("chat").append_all([message])
+        assert formats.to_openai_chat(stored) == [value]
+
+
+def test_of_what_the_assistant_said_only_its_frame_is_kept() -> None:
+    content = [{"type": "output_text", "text": "hi", "annotations": []}]
+    frame = {"type": "message", "id": "msg_1", "status": "completed"}
+    item = {**frame, "role": "assistant", "content": content}
+    [message] = formats.from_openai_responses(item)
+    assert message.parts == [TextPart(text="hi")]
+    assert message.metadata == {"openai_responses": {"list": True, "set": frame}}
+
+
 def test_a_tool_at_the_vendor_that_is_still_running_is_carried_as_it_is() -> None:
     use = {"type": "server_tool_use", "id": "1", "name": "web_search", "input": {}}
     result = {"type": "web_search_tool_result", "tool_use_id": "1", "content": []}

@@ -202,6 +202,13 @@ def test_what_is_not_known_is_told_with_its_type() -> None:
     assert shown["parts"] == [{"type": "data-other", "data": {"type": "hologram"}}]
 
 
+def test_the_boundary_between_steps_is_not_said() -> None:
+    parts = [{"type": "step-start"}, {"type": "text", "text": "hi"}]
+    messages = formats.from_ai_sdk({"id": "m", "role": "assistant", "parts": parts})
+    for write in (formats.to_openai_chat, formats.to_openai_responses, formats.to_anthropic):
+        assert write(messages) == [{"role": "assistant", "content": "hi"}]
+
+
 def test_a_role_that_a_format_does_not_have_becomes_one_that_it_has() -> None:
     for role, chat, claude, ui in (
         ("developer", "developer", "system", "system"),
