@@ -24,7 +24,7 @@ $(PEERS)/.installed: pyproject.toml bench/peers/requirements.txt
 	@$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -r bench/peers/requirements.txt --editable .
 	@touch $@
 
-demo: $(READY)  ## Append, branch, fork, cover and reopen a conversation in demo.db
+demo: $(READY)  ## From an append to a model's turn and a compaction, in demo.db
 	@$(BIN)/python examples/demo.py
 
 servers:  ## Install the servers that tests run against, by apt-get; the tests start and stop them

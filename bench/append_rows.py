@@ -13,12 +13,10 @@ from raw import Durability, RawTable
 from row import Row, slower
 from world import OWNER, SESSION, World, go_round, open_store
 
-from sapwood.model import NewSession
 from sapwood.stores.sqlite import SqliteStore
 
 APPENDS = 400
 READY = 20_000
-SESSIONS = 10_000
 
 
 def appender(store: SqliteStore, sessions: list[str]) -> Call:
@@ -79,13 +77,7 @@ def append_deep(world: World) -> Iterator[Row]:
 
 def append_among_many(world: World) -> Iterator[Row]:
     """Append with 10,000 sessions in the file, to any of them, against one session."""
-    names = [f"s{number}" for number in range(world.size(SESSIONS))]
-    path = world.new_file("many")
-    store = open_store(path, "normal")
-    for name, message in zip(names, messages(len(names)), strict=True):
-        store.create_session(OWNER, NewSession(id=name))
-        store.append(OWNER, name, [message])
-    store.close()
+    path, names = world.with_10_000_sessions()
     turns = _two_stores(world, (path, names), (world.with_session_of(1), [SESSION]))
     yield slower("append with 10,000 sessions, against 1", turns, 1.2, at_full=True)
 

@@ -21,20 +21,22 @@ READS = 100
 def one_summary(world: World) -> Iterator[Row]:
     """Leave one summary and 59 messages."""
 
-    def cover(store: SqliteStore, ids: list[str]) -> None:
-        _cover(store, _message(ids[0]), _message(ids[-SHOWN]), 0)
+    return _history(world, "one summary and 59 messages left", cover_but_59, 1.3)
 
-    return _history(world, "one summary and 59 messages left", cover, 1.3)
+
+def cover_but_59(store: SqliteStore, ids: list[str]) -> None:
+    """Cover all but the last messages: 60 entries are left."""
+    cover_range(store, message_ref(ids[0]), message_ref(ids[-SHOWN]), 0)
 
 
 def nested_summaries(world: World) -> Iterator[Row]:
     """Leave one summary and 59 messages, under 500 overlays that each cover the one before."""
 
     def cover(store: SqliteStore, ids: list[str]) -> None:
-        first = _message(ids[0])
+        first = message_ref(ids[0])
         for number in range(NESTED):
             last = ids[number + 1 - NESTED - SHOWN]
-            first = _cover(store, first, _message(last), number)
+            first = cover_range(store, first, message_ref(last), number)
 
     return _history(world, "500 nested overlays", cover, 1.3)
 
@@ -48,23 +50,25 @@ def alternating_summaries(world: World) -> Iterator[Row]:
             part = ids[number * each : (number + 1) * each]
             if number == SHOWN // 2 - 1:
                 part = ids[number * each :]
-            _cover(store, _message(part[0]), _message(part[-2]), number)
+            cover_range(store, message_ref(part[0]), message_ref(part[-2]), number)
 
     return _history(world, "30 summaries and 30 messages", cover, 2.5)
 
 
-def _message(id: str) -> EntryRef:
+def message_ref(id: str) -> EntryRef:
+    """Name a message."""
     return EntryRef(kind="message", id=id)
 
 
-def _cover(store: SqliteStore, first: EntryRef, last: EntryRef, number: int) -> EntryRef:
+def cover_range(store: SqliteStore, first: EntryRef, last: EntryRef, number: int) -> EntryRef:
     """Put an overlay over a range; give the entry that it shows."""
     summary = text(TEXT_BYTES, number)
     new = NewOverlay(first=first, last=last, summary=summary)
     return EntryRef(kind="overlay", id=store.add_overlay(OWNER, SESSION, new).id)
 
 
-def _ids(store: SqliteStore) -> list[str]:
+def ids_in(store: SqliteStore) -> list[str]:
+    """Give the ids of the messages that are shown."""
     history = store.read(OWNER, SESSION, Read())
     return [message.id for message in history.messages]
 
@@ -74,7 +78,7 @@ def _history(
 ) -> Iterator[Row]:
     path = world.copy(world.with_100_000())
     with open_store(path, "normal") as store:
-        cover(store, _ids(store))
+        cover(store, ids_in(store))
     yield _read(world, path, f"history of 100,000, {form}", bar)
     path.unlink()
 

@@ -16,9 +16,11 @@ import cli_rows
 import crowd_rows
 import footprint_rows
 import history_rows
+import listener_rows
 import overlay_rows
 import search_rows
 import session_rows
+import turn_rows
 import write_rows
 from commit import Commits
 from report import chart, line, machine, table, write_json
@@ -53,7 +55,13 @@ WORKS: dict[str, Work] = {
     "overlays alternating": overlay_rows.alternating_summaries,
     "context": history_rows.context_estimates,
     "fork": session_rows.forks,
+    "pages of sessions": session_rows.pages,
     "delete": session_rows.delete_large,
+    "turn context": turn_rows.context_estimates,
+    "turn prepare": turn_rows.prepares,
+    "turn compact": turn_rows.compactions,
+    "turn listener": listener_rows.append_with_listener,
+    "turn listener async": listener_rows.append_async_with_listener,
     "search": search_rows.searches,
     "search for a small owner": search_rows.small_owner,
     "search with unread messages": search_rows.unread,

@@ -1,4 +1,4 @@
-"""Sessions: forks, and deleting a large one while others append."""
+"""Sessions: forks, lists by pages, and deleting a large one while others append."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from measure import ROUNDS, Call, Turns, calm, take_turns, time_of
 from row import Row, slower
 from world import OWNER, SESSION, World, go_round, open_store
 
-from sapwood.model import ForkPoint, NewSession, Read
+from sapwood.model import ForkPoint, NewSession, Read, SessionPage, SessionQuery
 from sapwood.stores.sqlite import SqliteStore
 
 SHALLOW, DEEP = 10, 10_000
 FORKS = 60
+PAGE = 50
+LISTS = 200
 LIVE = "live"
 APPENDS = 200
 
@@ -51,6 +53,30 @@ def _forker(store: SqliteStore, depth: int) -> Call:
         store.create_session(OWNER, NewSession(id=f"fork-{depth}-{next(numbers)}", fork=point))
 
     return fork
+
+
+def pages(world: World) -> Iterator[Row]:
+    """List 10,000 sessions by pages: the last page, against the first."""
+    path, names = world.with_10_000_sessions()
+    with open_store(path) as store:
+        cursors: list[str | None] = [None]
+        while (after := store.list_sessions(OWNER, _page(cursors[-1])).cursor) is not None:
+            cursors.append(after)
+        assert len(cursors) == len(names) // PAGE
+
+        def last() -> SessionPage:
+            return store.list_sessions(OWNER, _page(cursors[-1]))
+
+        def first() -> SessionPage:
+            return store.list_sessions(OWNER, _page(None))
+
+        assert len(last().sessions) == len(first().sessions) == PAGE
+        turns = take_turns(last, first, world.times(LISTS))
+    yield slower("last page of 10,000 sessions, against the first", turns, 1.2)
+
+
+def _page(cursor: str | None) -> SessionQuery:
+    return SessionQuery(limit=PAGE, cursor=cursor)
 
 
 def delete_large(world: World) -> Iterator[Row]:

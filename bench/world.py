@@ -122,6 +122,18 @@ class World:
         """Give a database with one session of 100,000 messages."""
         return self.with_session_of(self.size(100_000))
 
+    def with_10_000_sessions(self) -> tuple[Path, list[str]]:
+        """Give a database with 10,000 sessions of one message, and their names."""
+        names = [f"s{number}" for number in range(self.size(10_000))]
+
+        def build(_: World, path: Path) -> None:
+            with open_store(path, "normal") as store:
+                for name, message in zip(names, messages(len(names)), strict=True):
+                    store.create_session(OWNER, NewSession(id=name))
+                    store.append(OWNER, name, [message])
+
+        return self.once("sessions", build), names
+
 
 def fill(store: SqliteStore, session: str, new: Iterable[NewMessage], owner: str = OWNER) -> None:
     """Append messages in batches."""

@@ -1,4 +1,9 @@
-"""The main job, on a file: append, branch, fork, cover, search, and open again elsewhere."""
+"""The main job, on a file: from an append to a model's turn, and open again elsewhere.
+
+    python examples/demo.py
+
+It asks no model. The file is demo.db.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +17,7 @@ from tree import brief, draw_tree
 
 import sapwood
 from sapwood import Hit, Message, Session, SessionManager, Summary, ToolCallPart, ToolResultPart
+from sapwood.compaction import create_compact_function
 
 FILE = Path("demo.db")
 URL = f"sqlite:///{FILE}"
@@ -27,7 +33,9 @@ def main() -> None:
         fork(trip)
         cover(sessions, trip)
         search(sessions)
-    say("6  Open it again", "a second process reads the same file")
+        prepare(sessions)
+        compact(sessions)
+    say("8  Open it again", "a second process reads the same file")
     subprocess.run([sys.executable, __file__, "--reopen"], check=True)
     say_how_to_look()
 
@@ -74,6 +82,39 @@ def search(sessions: SessionManager) -> None:
         print(f"  {query}")
         for hit in sessions.search(query).hits:
             print(f"    {hit.session:<13} {hit.role:<9}  {marked(hit)}")
+
+
+def prepare(sessions: SessionManager) -> None:
+    say("6  Prepare", "what a model is called with: prompt, messages and tools, within a budget")
+    sessions.with_context("traveller", description="What you know of them", max_tokens=100)
+    trip = sessions.get("lisbon")
+    trip.append_context_block("traveller", "Two small children, and no car.")
+    turn = trip.prepare(budget=1_000)
+    for line in turn.prompt.splitlines():
+        print(f"    {line}")
+    tools = ", ".join(tool.name for tool in turn.tools)
+    print(f"  with {len(turn.messages)} messages and the tool {tools}: {turn.tokens} tokens")
+
+
+def compact(sessions: SessionManager) -> None:
+    say("7  Compact", "without a model: a digest in place of the middle, and taken back again")
+    diary = sessions.create("diary", title="A long diary")
+    for day in range(1, 16):
+        diary.append("user", f"Day {day}: up the hills, and {day} cakes. Where to next?")
+        diary.append("assistant", f"On day {day + 1}, take the ferry, and then tram {day + 10}.")
+    diary.on_compaction(create_compact_function(strategy="digest", tail_token_budget=50))
+    done = diary.compact()
+    print(f"  {done.tokens_before} tokens become {done.tokens_after}:")
+    for entry in diary.history().entries:
+        role = entry.role if isinstance(entry, Message) else "summary"
+        print(f"    {role:<9}  {start_of(entry.text)}")
+    diary.undo_compaction()
+    print(f"  Undone: {diary.context_tokens()} tokens, {len(diary.history().entries)} messages")
+
+
+def start_of(text: str) -> str:
+    words = " ".join(text.split())
+    return words if len(words) <= 60 else f"{words[:60]}..."
 
 
 def marked(hit: Hit) -> str:

@@ -33,9 +33,12 @@ class Sizes:
     budget_s: float = 2.0
     warm: int = 50
     written: int = 1_000
+    compacted: int = 400
 
 
-QUICK = Sizes(long=500, short=20, most=5, short_most=4, budget_s=0.2, warm=5, written=50)
+QUICK = Sizes(
+    long=500, short=20, most=5, short_most=4, budget_s=0.2, warm=5, written=50, compacted=100
+)
 
 
 def short(number: int) -> str:

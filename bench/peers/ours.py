@@ -9,14 +9,21 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from peer import Peer, Settings
+from talk import KEPT, SUMMARY
 
 import sapwood
+from sapwood.compaction import create_compact_function
 from sapwood.model import NewMessage
 
 Durability = Literal["full", "normal"]
 HITS = 20
 BATCH = 1_000
+NEVER = 10**9
 _LEVELS: dict[Durability, int] = {"normal": 1, "full": 2}
+
+
+async def _summarize(prompt: str) -> str:
+    return SUMMARY
 
 
 class _Either(Peer):
@@ -64,6 +71,7 @@ class Ours(_Either):
     """Ours on an event loop."""
 
     name: ClassVar[str] = "sapwood, async"
+    compacts: ClassVar[bool] = True
 
     async def open(self, path: Path) -> None:
         """Open the file."""
@@ -94,6 +102,21 @@ class Ours(_Either):
     async def last(self, session: str, count: int) -> Any:
         """Read the end of the history."""
         return (await self._chats[session].history(limit=count)).messages
+
+    async def begin_compactable(self, session: str) -> None:
+        """Make the session, with a function that compacts it, and a threshold out of reach."""
+        await self.create(session)
+        function = create_compact_function(_summarize, tail_token_budget=0, min_tail_messages=KEPT)
+        self._chats[session].on_compaction(function).compact_after(NEVER)
+
+    async def compact(self, session: str) -> None:
+        """Compact it."""
+        outcome = await self._chats[session].compact()
+        assert outcome.status == "done", outcome.reason
+
+    async def shown(self, session: str) -> int:
+        """Count the entries of the history."""
+        return len((await self._chats[session].history()).entries)
 
     async def before_search(self, session: str) -> None:
         """Wait for the index."""

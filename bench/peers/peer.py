@@ -42,7 +42,7 @@ class Peer(ABC):
     """A package that stores conversations in a file, with its own defaults.
 
     `how` says in one sentence how it is driven. A message is made ready, in the package's own
-    form, before the clock starts.
+    form, before the clock starts. `compacts` says that its compaction is compared.
     """
 
     name: ClassVar[str]
@@ -50,6 +50,7 @@ class Peer(ABC):
     how: ClassVar[str]
     is_async: ClassVar[bool] = True
     cannot: ClassVar[frozenset[str]] = frozenset()
+    compacts: ClassVar[bool] = False
 
     @abstractmethod
     def open(self, path: Path) -> Work:
@@ -94,6 +95,18 @@ class Peer(ABC):
     @abstractmethod
     def text_of(self, item: Any) -> str:
         """Give the text of a loaded message."""
+
+    async def begin_compactable(self, session: str) -> None:
+        """Begin a session that can be compacted."""
+        raise NotImplementedError
+
+    async def compact(self, session: str) -> None:
+        """Put a summary in place of what was said, but for the end of it."""
+        raise NotImplementedError
+
+    async def shown(self, session: str) -> int:
+        """Count what a model would be shown of a session."""
+        raise NotImplementedError
 
     def before_fork(self, session: str) -> Work:
         """Go back to where a fork begins."""

@@ -28,7 +28,15 @@ HERE = Path(__file__).parent
 WORK = HERE / "work"
 DOCS = HERE.parents[1] / "docs"
 COMMITS = 200
-PACKAGES = ("sapwood", "apsw", "aiosqlite", "SQLAlchemy", "langgraph", "langgraph-checkpoint")
+PACKAGES = (
+    "sapwood",
+    "apsw",
+    "aiosqlite",
+    "SQLAlchemy",
+    "langgraph",
+    "langgraph-checkpoint",
+    "langchain",
+)
 
 
 def main() -> int:
@@ -83,6 +91,8 @@ class Run:
         for work in works:
             row = await WORKS[work](contest)
             gc.unfreeze()
+            if row is None:
+                continue
             print(line(row), flush=True)
             self.rows.append(row)
         commits = [time_of(contest.raw) for _ in range(COMMITS)]

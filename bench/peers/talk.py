@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from itertools import count, cycle
 
-from messages import DISTINCT, ONE_TOOL_RESULT_IN, messages
+from messages import DISTINCT, ONE_TOOL_RESULT_IN, messages, text
 from msgspec.structs import replace
 
 from sapwood.model import NewMessage, TextPart, ToolCallPart, ToolResultPart
@@ -14,6 +14,9 @@ from sapwood.model import NewMessage, TextPart, ToolCallPart, ToolResultPart
 RARE = "zanzibar"
 COMMON = "warehouse"
 RARE_PLACES = 3
+KEPT = 20
+SUMMARY = text(1_000, 0)
+"""What every summariser answers, at once: a model's time is no package's."""
 TEXTS_IN_TURN = ONE_TOOL_RESULT_IN - 2
 
 

@@ -7,11 +7,15 @@ from pathlib import Path
 from typing import Any, ClassVar
 from uuid import uuid4
 
+from langchain.agents.middleware import SummarizationMiddleware
+from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.graph.message import add_messages
 from peer import Peer, Settings
+from talk import KEPT, SUMMARY
 
 from sapwood.model import NewMessage, TextPart, ToolCallPart
 
@@ -21,6 +25,10 @@ _NODE = "model"
 
 def _thread(session: str) -> Any:
     return {"configurable": {"thread_id": session, "checkpoint_ns": ""}}
+
+
+def _said_in(head: Any) -> Any:
+    return head.checkpoint["channel_values"].get(_CHANNEL, [])
 
 
 class LanggraphSaver(Peer):
@@ -35,9 +43,11 @@ class LanggraphSaver(Peer):
     how: ClassVar[str] = (
         "one `aput` of the checkpoint with one message more, by a writer that holds the list; "
         "`aget_tuple`; a fork is `aupdate_state` at the checkpoint; among many writers each "
-        "reads the checkpoint first"
+        "reads the checkpoint first; compacted by langchain's `SummarizationMiddleware` "
+        "(`abefore_model`), with langchain's own fake model, and one `aput` of what it gave"
     )
     cannot: ClassVar[frozenset[str]] = frozenset({"search"})
+    compacts: ClassVar[bool] = True
 
     async def open(self, path: Path) -> None:
         """Open the saver, and compile a graph with it."""
@@ -93,15 +103,17 @@ class LanggraphSaver(Peer):
 
     async def _put(self, head: Any, message: Any) -> Any:
         """Put a checkpoint that has one message more than another."""
+        return await self._put_list(head, [*_said_in(head), message])
+
+    async def _put_list(self, head: Any, said: list[Any]) -> Any:
+        """Put a checkpoint that has another list of messages."""
         old, new = head.checkpoint, empty_checkpoint()
         version = self._saver.get_next_version(old["channel_versions"].get(_CHANNEL), None)
-        values = old["channel_values"]
-        said = [*values.get(_CHANNEL, ()), message]
         checkpoint: Any = {
             **old,
             "id": new["id"],
             "ts": new["ts"],
-            "channel_values": {**values, _CHANNEL: said},
+            "channel_values": {**old["channel_values"], _CHANNEL: said},
             "channel_versions": {**old["channel_versions"], _CHANNEL: version},
         }
         metadata: Any = {**head.metadata, "step": head.metadata["step"] + 1}
@@ -110,12 +122,31 @@ class LanggraphSaver(Peer):
 
     async def load(self, session: str) -> Any:
         """Get the latest checkpoint's list."""
-        head: Any = await self._saver.aget_tuple(_thread(session))
-        return head.checkpoint["channel_values"].get(_CHANNEL, [])
+        return _said_in(await self._saver.aget_tuple(_thread(session)))
 
     async def last(self, session: str, count: int) -> Any:
         """Get the end of that list: there is no smaller read."""
         return (await self.load(session))[-count:]
+
+    async def begin_compactable(self, session: str) -> None:
+        """Begin a thread."""
+        await self.create(session)
+        self._middleware: Any = SummarizationMiddleware(
+            FakeListChatModel(responses=[SUMMARY]),
+            trigger=("messages", KEPT + 1),
+            keep=("messages", KEPT),
+        )
+
+    async def compact(self, session: str) -> None:
+        """Let the middleware summarise the list, as it does before a model is called."""
+        head = self._heads[session]
+        update = await self._middleware.abefore_model({_CHANNEL: _said_in(head)}, None)
+        said: Any = add_messages(_said_in(head), update[_CHANNEL])
+        self._heads[session] = await self._put_list(head, said)
+
+    async def shown(self, session: str) -> int:
+        """Count the messages of the latest checkpoint."""
+        return len(await self.load(session))
 
     def text_of(self, item: Any) -> str:
         """Give a message's text."""

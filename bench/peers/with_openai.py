@@ -1,18 +1,30 @@
-"""openai-agents: `SQLiteSession` and `AdvancedSQLiteSession`."""
+"""openai-agents: `SQLiteSession`, alone and under its compaction, and `AdvancedSQLiteSession`."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 from agents import SQLiteSession
 from agents.extensions.memory import AdvancedSQLiteSession
+from agents.memory import OpenAIResponsesCompactionSession
 from peer import Peer, Settings
-from talk import arguments_of
+from talk import SUMMARY, arguments_of
 
 from sapwood.model import NewMessage, TextPart, ToolCallPart
+
+
+class _Responses:
+    """Stands in for the service: answers `responses.compact` at once, as its protocol says."""
+
+    async def compact(self, *, input: list[Any], **_: Any) -> Any:
+        """Give back all that the user said, and one item for all the rest."""
+        said = [item for item in input if item.get("role") == "user"]
+        item = {"type": "compaction", "id": "cmp_1", "encrypted_content": SUMMARY}
+        return SimpleNamespace(output=[*said, item], usage=None)
 
 
 class SqliteSessions(Peer):
@@ -20,8 +32,12 @@ class SqliteSessions(Peer):
 
     name: ClassVar[str] = "openai-agents SQLiteSession"
     package: ClassVar[str] = "openai-agents"
-    how: ClassVar[str] = "`add_items([item])`, `get_items()`, `get_items(limit=50)`"
+    how: ClassVar[str] = (
+        "`add_items([item])`, `get_items()`, `get_items(limit=50)`; compacted by "
+        "`OpenAIResponsesCompactionSession.run_compaction`, with a client that answers at once"
+    )
     cannot: ClassVar[frozenset[str]] = frozenset({"fork", "search"})
+    compacts: ClassVar[bool] = True
 
     async def open(self, path: Path) -> None:
         """Note the file: each session opens it."""
@@ -31,7 +47,7 @@ class SqliteSessions(Peer):
     async def close(self) -> None:
         """Close every session."""
         for session in self._sessions.values():
-            session.close()
+            getattr(session, "underlying_session", session).close()
 
     async def settings(self) -> Settings:
         """Ask the connection of a worker thread."""
@@ -78,6 +94,20 @@ class SqliteSessions(Peer):
         """Give an item's text."""
         return str(item.get("content", ""))
 
+    async def begin_compactable(self, session: str) -> None:
+        """Open the session under the one that compacts."""
+        client: Any = SimpleNamespace(responses=_Responses())
+        stored = SQLiteSession(session, self._path)
+        self._sessions[session] = OpenAIResponsesCompactionSession(session, stored, client=client)
+
+    async def compact(self, session: str) -> None:
+        """Compact all items that are stored."""
+        await self._sessions[session].run_compaction({"force": True, "compaction_mode": "input"})
+
+    async def shown(self, session: str) -> int:
+        """Count the items."""
+        return len(await self._sessions[session].get_items())
+
 
 class AdvancedSessions(SqliteSessions):
     """`AdvancedSQLiteSession`, which has branches and finds turns."""
@@ -88,6 +118,7 @@ class AdvancedSessions(SqliteSessions):
         "which looks through what the user said in one session"
     )
     cannot: ClassVar[frozenset[str]] = frozenset()
+    compacts: ClassVar[bool] = False
 
     async def create(self, session: str) -> None:
         """Open the session."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+import compacted
 import crowd
 import reads
 import writes
@@ -11,7 +12,8 @@ from comparison import Comparison
 from contest import Contest
 from written import WRITTEN, written
 
-Measure = Callable[[Contest], Awaitable[Comparison]]
+Measure = Callable[[Contest], Awaitable[Comparison | None]]
+"""Gives a row, or None where a package is not compared in it."""
 
 # What reads comes before what appends, so that it finds the conversation as it was built.
 WORKS: dict[str, Measure] = {
@@ -24,6 +26,8 @@ WORKS: dict[str, Measure] = {
     writes.APPEND_LONG: writes.append_long,
     writes.FORK: writes.fork,
     WRITTEN: written,
+    compacted.TIME: compacted.time_taken,
+    compacted.BYTES: compacted.bytes_written,
     crowd.TO_ONE: crowd.to_one,
     crowd.TO_MANY: crowd.to_many,
 }
@@ -41,6 +45,8 @@ TOLD = [
     reads.SEARCH_RARE,
     reads.SEARCH_COMMON,
     WRITTEN,
+    compacted.TIME,
+    compacted.BYTES,
     crowd.TO_ONE,
     crowd.TO_MANY,
 ]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import above  # noqa: F401 - before what is imported from there
 from comparison import Comparison, by_size
@@ -22,20 +24,35 @@ _RAW = "raw"
 
 async def written(contest: Contest) -> Comparison:
     """Append to a new session, close, and compare what was written on the way."""
+    return contest.row(WRITTEN, **by_size(**sizes_of(contest, contest.sizes.written)))
+
+
+async def append_all(side: Peer, session: str, ready: Iterable[Any], every: int = 0) -> None:
+    """Append messages one by one, and compact after every so many; 0 is never."""
+    for number, message in enumerate(ready, 1):
+        await answer_of(side.append(session, message))
+        if every and number % every == 0:
+            await side.compact(session)
+
+
+def sizes_of(contest: Contest, count: int, every: int = 0) -> dict[str, int]:
+    """Give the bytes that each side writes for so many appends."""
     peer = type(contest.peer)
     names = {
         "ours": f"ours:{type(contest.ours).__name__}",
         "peer": f"{peer.__module__}:{peer.__name__}",
         _RAW: _RAW,
     }
-    found = {side: _in_a_process(contest, side, name) for side, name in names.items()}
-    return contest.row(WRITTEN, **by_size(**found))
+    return {
+        side: _in_a_process(contest, side, [name, count, every]) for side, name in names.items()
+    }
 
 
-def _in_a_process(contest: Contest, side: str, name: str) -> int:
-    schema = contest.file_of("ours")
-    arguments = [name, contest.file_of(f"{side}-written"), schema, contest.durability]
-    command = [sys.executable, __file__, *map(str, arguments), str(contest.sizes.written)]
+def _in_a_process(contest: Contest, side: str, work: list[Any]) -> int:
+    name, *amount = work
+    path, schema = contest.file_of(f"{side}-written-{amount[-1]}"), contest.file_of("ours")
+    arguments = [name, path, schema, contest.durability, *amount]
+    command = [sys.executable, __file__, *map(str, arguments)]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     return int(done.stdout.split()[-1])
 
@@ -46,13 +63,12 @@ def _written_so_far() -> int:
     return int(dict(line.split(": ") for line in lines)["wchar"])
 
 
-async def _count(side: Peer, path: Path, count: int) -> int:
+async def _count(side: Peer, path: Path, count: int, every: int) -> int:
     await answer_of(side.open(path))
-    await answer_of(side.create(_SESSION))
+    await answer_of((side.begin_compactable if every else side.create)(_SESSION))
     ready = list(messages_for(side, count))
     begun = _written_so_far()
-    for message in ready:
-        await answer_of(side.append(_SESSION, message))
+    await append_all(side, _SESSION, ready, every)
     await answer_of(side.close())
     return _written_so_far() - begun
 
@@ -67,12 +83,13 @@ def _count_raw(path: Path, schema: Path, durability: str, count: int) -> int:
     return _written_so_far() - begun
 
 
-def _main(name: str, path: str, schema: str, durability: str, count: str) -> int:
+def _main(name: str, path: str, schema: str, durability: str, count: str, every: str) -> int:
     if name == _RAW:
-        return _count_raw(Path(path), Path(schema), durability, int(count))
+        summaries = int(count) // int(every) if int(every) else 0
+        return _count_raw(Path(path), Path(schema), durability, int(count) + summaries)
     kind = peer_class(name)
     side = kind(durability) if issubclass(kind, (Ours, OursSync)) else kind()  # type: ignore[arg-type, call-arg]
-    return asyncio.run(_count(side, Path(path), int(count)))
+    return asyncio.run(_count(side, Path(path), int(count), int(every)))
 
 
 if __name__ == "__main__":

@@ -39,6 +39,9 @@ class Command:
         }
         for name in ("NO_COLOR", "COLUMNS", "PYTHONDONTWRITEBYTECODE"):
             self.env.pop(name, None)
+        for name in list(self.env):
+            if name.startswith(("OPENAI_", "ANTHROPIC_")) or name.lower().endswith("_proxy"):
+                del self.env[name]
 
     def run(
         self, *args: str, input: bytes | None = None, **env: str

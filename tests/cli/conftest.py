@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from endpoint import Endpoint
 
 import sapwood
 
@@ -36,3 +38,10 @@ def sap(folder: Path) -> Command:
 def empty(tmp_path: Path) -> Command:
     """Give the command, in a folder without a database."""
     return Command(tmp_path, "sqlite:///agent.db")
+
+
+@pytest.fixture
+def endpoint() -> Iterator[Endpoint]:
+    """Give a model's endpoint on this machine."""
+    with Endpoint() as server:
+        yield server

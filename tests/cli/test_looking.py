@@ -91,6 +91,27 @@ def test_show_draws_the_tree(sap: Command) -> None:
     ).replace("20 → 6", re.search(r"\d+ → \d+", body)[0])  # type: ignore[index]
 
 
+def test_pins_are_marked_in_the_tree_and_in_the_history(sap: Command, folder: Path) -> None:
+    with sapwood.open(f"sqlite:///{folder}/agent.db") as sessions:
+        chat = sessions.get("support")
+        for id in ("m2", "m3", "x4"):
+            chat.pin(id)
+    body = sap("show", "support").split("\n\n", 1)[1].splitlines()
+    assert [line.endswith("today.  pinned") for line in body].count(True) == 1
+    assert body[3].endswith("When will it arrive?  pinned, fork second")
+    assert body[5].endswith("On Monday.  ◀ tip, pinned")
+    assert sap.json("show", "support")["pins"] == ["m2", "m3", "x4"]
+    out = sap("show", "support", "--history")
+    heads = [line.split("  ")[:2] for line in out.splitlines() if re.match(r"\S", line)]
+    assert heads[-4:] == [
+        ["summary of 1 to 2", "o1"],
+        ["pinned assistant", "m2"],
+        ["pinned user", "m3"],
+        ["pinned assistant", "x4"],
+    ]
+    assert sap.json("show", "support", "--history")["pins"] == ["m2", "m3", "x4"]
+
+
 def test_show_of_a_fork_names_its_origin(sap: Command) -> None:
     out = sap("show", "second")
     assert "branch of support at depth 3" in out
@@ -115,7 +136,7 @@ def test_show_in_json_has_the_tree_and_what_is_on_it(sap: Command) -> None:
 
 def test_history_is_what_the_model_sees(sap: Command) -> None:
     out = sap("show", "support", "--history")
-    assert "summary of 1 to 2  o1\n  An order is on its way.\n" in out
+    assert re.search(r"summary of 1 to 2  o1  \d+ → 6 tokens\n  An order is on its way.\n", out)
     assert "Where is my order?" not in out
     assert out.index("When will it arrive?") < out.index("On Monday.")
     found = sap.json("show", "support", "--history")

@@ -70,7 +70,12 @@ def test_every_option_is_documented(name: str) -> None:
 
 
 def test_the_help_says_where_several_sessions_may_stand() -> None:
-    for name, usage in (("rm", "SESSION..."), ("export", "[SESSION]..."), ("show", "SESSION")):
+    for name, usage in (
+        ("rm", "SESSION..."),
+        ("export", "[SESSION]..."),
+        ("show", "SESSION"),
+        ("usage", "[SESSION]"),
+    ):
         first, *_ = CliRunner().invoke(app, [name, "--help"]).output.splitlines()
         assert first.endswith(f"[OPTIONS] {usage}")
 
@@ -95,7 +100,13 @@ def test_a_listing_loads_neither_a_loop_nor_what_draws(sap: Command) -> None:
         "run(sys.argv[1:] + {})\n"
         "print(sorted({{'asyncio', 'rich'}} & set(sys.modules)))"
     )
-    for name, rest in (("ls", []), ("show", ["support"]), ("search", ["order"])):
+    for name, rest in (
+        ("ls", []),
+        ("show", ["support"]),
+        ("search", ["order"]),
+        ("usage", []),
+        ("context", ["support"]),
+    ):
         done = subprocess.run(
             [sys.executable, "-c", code.format(name, rest)],
             capture_output=True,
@@ -119,7 +130,14 @@ def test_common_options_stand_before_or_after_the_command(sap: Command) -> None:
 
 
 def test_a_missing_database_is_not_made_by_looking(empty: Command) -> None:
-    for args in (["ls"], ["show", "x"], ["tail"], ["doctor"], ["migrate"], ["backup", "b"]):
+    looking = (["ls"], ["show", "x"], ["tail"], ["doctor"], ["migrate"], ["backup", "b"])
+    for args in (
+        *looking,
+        ["usage"],
+        ["compact", "x"],
+        ["context", "x"],
+        ["context", "x", "y", "--set", "z"],
+    ):
         code, said = empty.fails(*args)
         assert (code, "there is no database" in said) == (3, True)
     assert list(empty.folder.iterdir()) == []
@@ -133,6 +151,12 @@ def test_a_missing_database_is_not_made_by_looking(empty: Command) -> None:
         (["fork", "support", "second"], 4, "already_exists"),
         (["fork", "support", "x", "--at", "nope"], 3, "not_found"),
         (["rename", "nobody", "x"], 3, "not_found"),
+        (["usage", "nobody"], 3, "not_found"),
+        (["usage", "support", "--by", "day"], 2, "usage"),
+        (["context", "nobody"], 3, "not_found"),
+        (["compact", "nobody"], 3, "not_found"),
+        (["compact", "support", "--undo"], 3, "not_found"),
+        (["compact", "support", "--strategy", "nonsense"], 2, "usage"),
         (["export", "nobody"], 3, "not_found"),
         (["search", "x", "--session", "nobody"], 3, "not_found"),
         (["ls", "--cursor", "nonsense"], 2, "usage"),

@@ -10,6 +10,7 @@ from rich.cells import cell_len
 
 import sapwood
 from sapwood.cli.text import wrap
+from sapwood.model import Usage
 
 from .command import Command
 
@@ -24,6 +25,12 @@ VIEWS = [
     ["search", "漢字"],
     ["search", "order"],
     ["tail"],
+    ["usage", "wide"],
+    ["usage", "wide", "--by", "message"],
+    ["context", "wide"],
+    ["context", "wide", "記憶"],
+    ["context", "wide", "記憶", "--versions"],
+    ["context", "wide", "--report"],
 ]
 
 
@@ -36,6 +43,15 @@ def wide(sap: Command, folder: Path) -> Command:
             chat.append("user", "漢字かな 交じり文 👩‍👩‍👧 " * 30, id=f"w{n}")
         chat.append("assistant", "x", parent="w2")
         chat.add_overlay("w0", "w1", "要約" * 100)
+        chat.pin("w1")
+        chat.with_context("記憶", description="説明" * 50).with_context("y" * 100)
+        chat.replace_context_block("記憶", "漢字かな 交じり文 " * 30)
+        chat.replace_context_block("y" * 100, "x" * 300)
+        chat.refresh_system_prompt()
+        for n, model in enumerate(("模型" * 30, "m" * 100)):
+            chat.add_usage(
+                Usage(id=f"{n}", model=model, message=f"w{n}", input_tokens=10**9, cost_micros=n)
+            )
         sessions.session("n" * 120).append("user", "a name that is too long")
     return sap
 
@@ -52,15 +68,18 @@ def test_lines_fit(wide: Command, view: list[str], columns: int) -> None:
 
 
 @pytest.mark.parametrize("columns", [40, 50, 80])
-def test_the_tip_is_marked_however_narrow_it_is(sap: Command, folder: Path, columns: int) -> None:
+def test_the_tip_and_pins_are_marked_however_narrow_it_is(
+    sap: Command, folder: Path, columns: int
+) -> None:
     with sapwood.open(f"sqlite:///{folder}/agent.db") as sessions:
         chat = sessions.session("named")
         chat.append("user", "What was said before. " * 5, id="0190-first-0000-0000-0000")
         chat.append("assistant", "What was said at last. " * 5, id="0190-last-0000-0000-0000")
         chat.fork("a-fork-with-a-long-name")
+        chat.pin("0190-last-0000-0000-0000")
     for ids in ("--ids", "--no-ids"):
         seen = COLOUR.sub("", sap.in_terminal("show", "named", ids, columns=columns)[1])
-        assert "◀ tip" in seen.splitlines()[-1]
+        assert "◀ tip, pinned" in seen.splitlines()[-1]
 
 
 @pytest.mark.parametrize("width", [2, 5, 9, 20])
@@ -111,6 +130,12 @@ OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
         ["tail"],
         ["tail", "--json"],
         ["export", "evil"],
+        ["usage", "evil"],
+        ["context", "evil"],
+        ["context", "evil", "memory"],
+        ["context", "evil", "memory", "--json"],
+        ["context", "evil", "--prompt"],
+        ["context", "evil", "--report"],
     ],
     ids=" ".join,
 )
@@ -124,6 +149,10 @@ def test_nothing_in_a_message_reaches_the_terminal_raw(
         chat.append("tool", [{"type": "image", "x": EVIL}])
         chat.append("user", "end")
         chat.add_overlay("m1", "m1", f"reverse {EVIL}")
+        chat.add_usage(Usage(id="u", model="reverse \u202e\u2066", input_tokens=1))
+        chat.with_context("memory", description=f"reverse {EVIL}")
+        chat.replace_context_block("memory", f"reverse {EVIL}")
+        chat.refresh_system_prompt()
     if is_terminal:
         seen = COLOUR.sub("", sap.in_terminal(*view, columns=200)[1]).replace("\r", "")
     elif view[0] == "export":
@@ -131,7 +160,7 @@ def test_nothing_in_a_message_reaches_the_terminal_raw(
     else:
         seen = sap(*view)
     assert not OBEYED.search(seen)
-    assert "reverse" in seen or view == ["ls"] or "tail" in view
+    assert "reverse" in seen or view == ["ls"] or view[0] == "tail" or "--report" in view
 
 
 def test_rm_asks_in_a_terminal(sap: Command) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -13,6 +14,8 @@ import pytest
 import sapwood
 
 from .blocks import ROOT
+
+TOKENS = re.compile(r"(\d+) tokens become (\d+):.*Undone: (\d+) tokens, 30 messages", re.S)
 
 
 def run_demo(folder: Path) -> subprocess.CompletedProcess[str]:
@@ -26,9 +29,13 @@ def test_the_demo_runs_and_runs_again(tmp_path: Path) -> None:
         done = run_demo(tmp_path)
         assert done.returncode == 0, done.stderr
     assert "\033" not in done.stdout
-    assert len(done.stdout.splitlines()) <= 70
+    assert len(done.stdout.splitlines()) <= 90
     for shown in ("├─●", "└─●", "┃ ●", "◀ tip of lisbon-cheap", "summary    Wants", "sea [otter]s"):
         assert shown in done.stdout
+    for shown in ("TRAVELLER (What you know of them)", "the tool update_context", "First request"):
+        assert shown in done.stdout
+    before, after, undone = map(int, TOKENS.search(done.stdout).groups())  # type: ignore[union-attr]
+    assert after < before == undone
     assert "started by" in done.stdout
     with sapwood.open(f"sqlite:///{tmp_path}/demo.db", owner="demo") as sessions:
         assert [m.id for m in sessions.get("lisbon").history().messages][-1] == "rain"

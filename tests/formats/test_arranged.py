@@ -153,6 +153,12 @@ def test_a_result_belongs_to_the_nearest_call_before_it() -> None:
     assert [part["state"] for it in shown for part in it["parts"]] == ["output-available"] * 2
 
 
+def test_a_second_result_of_a_call_is_not_lost() -> None:
+    messages = [said("assistant", call("a")), said("tool", result("a"), result("a"))]
+    [asked, again] = formats.to_ai_sdk(messages)
+    assert asked["parts"][0]["output"] == again["parts"][0]["output"] == "of a"
+
+
 def test_a_call_in_flight_and_a_lost_result_stay_where_they_are() -> None:
     messages = [said("tool", result("x")), said("assistant", call("a")), said("user", "well?")]
     assert outline(formats.to_openai_chat(messages)) == [

@@ -49,6 +49,8 @@ def test_a_changed_output_is_written_anew() -> None:
     assert formats.to_openai_chat([changed(message, 0, output="short")]) == [
         {**value, "content": "short"}
     ]
+    [written] = formats.to_openai_chat([changed(message, 0, output={"a": 1})])
+    assert written["content"] == '{"a":1}'
 
 
 def test_changed_reasoning_is_one_summary() -> None:
@@ -64,6 +66,20 @@ def test_an_added_part_is_written_too() -> None:
     [written] = formats.to_openai_chat([more])
     assert written["name"] == "ada"
     assert [part["text"] for part in written["content"]] == ["hi", "there"]
+
+
+def test_what_is_kept_of_a_message_is_not_said_of_a_piece_of_it() -> None:
+    [message] = formats.from_openai_chat({"role": "user", "content": "hi", "name": "ada"})
+    result = ToolResultPart(call_id="1", output="x")
+    more = msgspec.structs.replace(message, parts=[result, *message.parts])
+    assert formats.to_openai_chat([more]) == [
+        {"role": "tool", "tool_call_id": "1", "content": "x"},
+        {"role": "user", "content": "hi"},
+    ]
+    item = {"role": "assistant", "content": "hi", "phase": "commentary"}
+    [message] = formats.from_openai_responses(item)
+    more = msgspec.structs.replace(message, parts=[result, *message.parts])
+    assert formats.to_openai_responses([more])[1] == {"role": "assistant", "content": "hi"}
 
 
 def asking(state: str, **fields: Any) -> NewMessage:

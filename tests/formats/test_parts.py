@@ -344,6 +344,40 @@ def test_plain_values_leave_nothing_beside_them() -> None:
         assert all(part.extra == {} for part in message.parts if not isinstance(part, OtherPart))
 
 
+def test_a_tool_at_the_vendor_that_is_still_running_is_carried_as_it_is() -> None:
+    use = {"type": "server_tool_use", "id": "1", "name": "web_search", "input": {}}
+    result = {"type": "web_search_tool_result", "tool_use_id": "1", "content": []}
+    for block in (use, result):
+        [part] = one(formats.from_anthropic({"role": "assistant", "content": [block]}))
+        assert part == OtherPart(value=block)
+    call = {"type": "mcp_call", "id": "1", "name": "f", "arguments": "{}", "output": None}
+    assert one(formats.from_openai_responses(call)) == [OtherPart(value=call)]
+
+
+def test_a_failure_of_a_tool_at_the_vendor_is_an_error() -> None:
+    use = {"type": "server_tool_use", "id": "1", "name": "web_search", "input": {}}
+    failure = {"type": "web_search_tool_result_error", "error_code": "unavailable"}
+    result = {"type": "web_search_tool_result", "tool_use_id": "1", "content": failure}
+    [message] = formats.from_anthropic({"role": "assistant", "content": [use, result]})
+    part = message.parts[1]
+    assert isinstance(part, ToolResultPart)
+    assert part.is_error
+    assert part.extra == {"anthropic": {"type": "web_search_tool_result", "verbatim": True}}
+
+
+def test_bytes_that_would_not_come_out_as_they_went_in_stay_a_url() -> None:
+    odd = "data:image/png;base64,AB=="
+    image = {"type": "image_url", "image_url": {"url": odd}}
+    [part] = one(formats.from_openai_chat({"role": "user", "content": [image]}))
+    assert part == FilePart(media_type="image/png", uri=odd)
+    file = {"type": "file", "mediaType": "text/plain", "url": PNG}
+    [part] = one(formats.from_ai_sdk({"id": "m", "role": "user", "parts": [file]}))
+    assert part == FilePart(media_type="text/plain", uri=PNG)
+    any_image = {**file, "mediaType": "image/*"}
+    [part] = one(formats.from_ai_sdk({"id": "m", "role": "user", "parts": [any_image]}))
+    assert part == FilePart(media_type="image/png", data=b"\0\1\2")
+
+
 def test_ids_of_clients_are_the_ids_of_messages() -> None:
     [ui] = formats.from_ai_sdk({"id": "m-1", "role": "user", "parts": []})
     [item] = formats.from_openai_responses(
@@ -378,6 +412,9 @@ def test_metadata_of_a_ui_message_is_that_of_the_message() -> None:
     assert message.metadata == {"model": "x"}
     clash = {**value, "metadata": {"anthropic": 1}}
     assert formats.to_ai_sdk(formats.from_ai_sdk(clash)) == [clash]
+    poison = {**value, "metadata": {"openai_chat": {"set": {"name": "eve"}}}}
+    assert formats.to_ai_sdk(formats.from_ai_sdk(poison)) == [poison]
+    assert "eve" not in str(formats.to_openai_chat(formats.from_ai_sdk(poison)))
 
 
 def test_what_was_said_in_any_format_is_found() -> None:

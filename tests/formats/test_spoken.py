@@ -149,6 +149,20 @@ def test_text_and_images_of_a_tool_go_over_from_any_format(output: Any) -> None:
     assert chat == "see\n[file image/png, 3 bytes]"
 
 
+def test_a_failure_with_an_image_is_told_as_one() -> None:
+    output = OUTPUTS[0]
+    failed = ToolResultPart(call_id="1", output=output, is_error=True)
+    [item] = formats.to_openai_responses([NewMessage(role="tool", parts=[failed])])
+    assert item["output"][0] == {"type": "input_text", "text": "Error:"}
+
+
+def test_a_result_of_our_own_is_of_the_kind_of_its_call() -> None:
+    item = {"type": "custom_tool_call", "call_id": "1", "name": "f", "input": "x"}
+    result = NewMessage(role="tool", parts=[ToolResultPart(call_id="1", output="y")])
+    written = formats.to_openai_responses([*formats.from_openai_responses(item), result])
+    assert written[1] == {"type": "custom_tool_call_output", "call_id": "1", "output": "y"}
+
+
 @pytest.mark.parametrize(
     ("output", "text"), [("x", "x"), (None, ""), ({"a": [1]}, '{"a":[1]}'), ([1, 2], "[1,2]")]
 )

@@ -67,6 +67,8 @@ def test_a_turn_for_openai_responses() -> None:
     written = formats.turn_to_openai_responses(WHOLE)
     assert written.keys() == {"instructions", "input", "tools"}
     assert written["instructions"] == "Be kind."
+    [output] = [it["output"] for it in written["input"] if "output" in it]
+    assert output == 'Error: {"found":1}'
     assert misfit(written["input"], list[ResponseInputItemParam]) is None
     assert misfit(written["tools"], list[FunctionToolParam]) is None
 

@@ -19,6 +19,7 @@ from sapwood.model import (
     NewOverlay,
     NewSession,
     Read,
+    Search,
     SessionQuery,
     TextPart,
 )
@@ -170,3 +171,20 @@ def test_a_cursor_behind_which_the_feed_was_trimmed_is_refused(path: Path) -> No
             store.changes(ADA, after=old)
         store.append(ADA, "s", [say("m4")])
         assert [it.message for it in store.changes(ADA, after=newest).changes] == ["m4"]
+
+
+def test_a_relative_file_stays_where_it_was_when_the_process_goes_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("here", "there"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    with SqliteStore("s.db", clock=clock, new_id=NEW_ID, durability="normal") as store:
+        store.create_session(ADA, NewSession(id="s"))
+        monkeypatch.chdir(tmp_path / "there")
+        store.append(ADA, "s", [say("m1")])
+        assert [message.id for message in store.read(ADA, "s", Read()).messages] == ["m1"]
+        store.settle()
+        assert len(store.search(ADA, Search(text="hello")).hits) == 1
+    assert list((tmp_path / "there").iterdir()) == []
+    assert {file.name for file in (tmp_path / "here").iterdir()} == {"s.db", "s.db-search"}

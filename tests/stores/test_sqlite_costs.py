@@ -1,33 +1,23 @@
-"""Rules 3 and 4: what a call costs does not grow with what lies beside or under it.
-
-The cost is counted in steps of SQLite's virtual machine, so that no clock is needed.
-"""
+"""Rules 3 and 4: what a call costs does not grow with what lies beside or under it."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 import apsw
 import pytest
 
-from sapwood.model import (
-    EntryRef,
-    ForkPoint,
-    NewMessage,
-    NewOverlay,
-    NewSession,
-    Read,
-    TextPart,
-)
+from sapwood.model import EntryRef, ForkPoint, NewOverlay, NewSession, Read, SessionQuery
 from sapwood.rules.ids import IdMaker
 from sapwood.stores.sqlite import SqliteStore
-from sapwood.stores.sqlite.database import Database
 
-ADA = "ada"
+from .counting import ADA, cover, grow, say, steps
+
 ONE_SECOND = 1_700_000_000_000_000
+PAGE = 20
 
 
 @pytest.fixture
@@ -36,37 +26,6 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
     path = tmp_path / "s.db"
     with SqliteStore(path, clock=lambda: ONE_SECOND, new_id=new_id, durability="normal") as opened:
         yield opened
-
-
-def say(id: str | None = None) -> NewMessage:
-    return NewMessage(role="user", parts=[TextPart(text="hello")], id=id)
-
-
-def grow(store: SqliteStore, session: str, count: int) -> None:
-    store.create_session(ADA, NewSession(id=session))
-    for start in range(0, count, 1_000):
-        batch = [say(f"{session}-{n}") for n in range(start, min(start + 1_000, count))]
-        store.append(ADA, session, batch)
-
-
-def steps(store: SqliteStore, call: Callable[[], object]) -> int:
-    """Count the steps that a call takes on any connection of the store."""
-    call()
-    database = store._runner
-    assert isinstance(database, Database)
-    units = [database._writer.unit, *database._readers._free]
-    counted = 0
-
-    def count(event: dict[str, Any]) -> None:
-        nonlocal counted
-        counted += event["stmt_status"]["SQLITE_STMTSTATUS_VM_STEP"]
-
-    for unit in units:
-        unit.tx.raw.trace_v2(apsw.SQLITE_TRACE_PROFILE, count)
-    call()
-    for unit in units:
-        unit.tx.raw.trace_v2(0, None)
-    return counted
 
 
 def test_rule_03_an_append_costs_the_same_in_a_long_history(store: SqliteStore) -> None:
@@ -179,7 +138,19 @@ def test_the_context_costs_the_same_in_a_long_history(store: SqliteStore) -> Non
     assert steps(store, lambda: store.find_session(ADA, "long")) == short > 0
 
 
-def cover(store: SqliteStore, session: str, first: str, last: str) -> None:
-    ends = [EntryRef(kind="message", id=id) for id in (first, last)]
-    new = NewOverlay(first=ends[0], last=ends[1], summary="so far")
-    store.add_overlay(ADA, session, new)
+@pytest.mark.parametrize("order", ["active", "created"])
+def test_every_page_of_sessions_costs_the_same_even_when_all_are_of_one_second(
+    store: SqliteStore, order: Literal["active", "created"]
+) -> None:
+    for n in range(25 * PAGE):
+        grow(store, f"s-{n}", 1)
+    pages = [SessionQuery(limit=PAGE, order=order)]
+    while (cursor := store.list_sessions(ADA, pages[-1]).cursor) is not None:
+        pages.append(SessionQuery(limit=PAGE, order=order, cursor=cursor))
+    listed = [it.id for page in pages for it in store.list_sessions(ADA, page).sessions]
+    assert listed == [f"s-{n}" for n in reversed(range(25 * PAGE))]
+    first, *others = [
+        steps(store, lambda page=page: store.list_sessions(ADA, page)) for page in pages
+    ]
+    assert first > 0
+    assert max(others) <= first * 1.1

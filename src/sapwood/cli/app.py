@@ -11,9 +11,13 @@ from .._version import __version__
 from .settings import common_options
 
 COMMANDS = {
+    "chat": "Talk with a model in the terminal; every word is kept.",
     "ls": "List sessions, the last active first.",
     "show": "Show a session as a tree, or as the model sees it.",
     "search": "Search the text of messages and summaries.",
+    "compact": "Put a summary in place of the middle of a session.",
+    "context": "Show and change the blocks of a session's prompt.",
+    "usage": "Tell what the model calls cost.",
     "fork": "Make a session that goes on from a message of another.",
     "rename": "Give a session another title.",
     "rm": "Delete sessions.",

@@ -35,7 +35,7 @@ def session_names(context: click.Context, parameter: click.Parameter, incomplete
 
 def session_argument(name: str = "session", **settings: Any) -> Callable[[F], F]:
     """Add an argument that names a session, or several, and that a shell can complete."""
-    metavar = "SESSION"
+    metavar = "SESSION" if settings.get("required", True) else "[SESSION]"
     if settings.get("nargs") == -1:
         metavar = "SESSION..." if settings.get("required") else "[SESSION]..."
     return click.argument(name, metavar=metavar, shell_complete=session_names, **settings)

@@ -20,6 +20,7 @@ LEAST_ID = 6
 TEXT_IN_A_PIPE = 200
 MOST_ROLE = 9
 TIP = "◀ tip"
+PIN = "pinned"
 GAP = 2
 COLOURS = {"user": "green", "assistant": "cyan", "tool": "yellow", "system": "magenta"}
 ASCII = str.maketrans({"●": "*", "├": "|", "─": "-", "│": "|", "⋮": ":", "┏": "/", "┃": "|"})
@@ -37,7 +38,7 @@ def show_tree(
     output = Output()
     view = look(sessions, record, page)
     if is_json:
-        output.json(_json_of(record, view))
+        output.json(tree_json(record, view))
         return
     write_heading(output, record)
     if not view.tree.messages:
@@ -46,7 +47,9 @@ def show_tree(
     _write_rest(record, view)
 
 
-def _json_of(record: SessionRecord, view: View) -> dict[str, object]:
+def tree_json(record: SessionRecord, view: View) -> dict[str, object]:
+    """Give a page of a session's tree."""
+
     def parent_of(message: Message) -> str | None:
         place = view.tree.parents[message.position]
         return view.tree.messages[place].id if place else None
@@ -64,6 +67,7 @@ def _json_of(record: SessionRecord, view: View) -> dict[str, object]:
             if place in view.tree.messages
             for name in names
         ],
+        "pins": view.pins,
         "more_above": view.has_more,
         "before": view.path[0].depth if view.has_more else None,
         "other_branches": view.other_branches,
@@ -87,7 +91,13 @@ class _Cells(NamedTuple):
     role: str
     id: str
     text: str
-    notes: str
+    marks: str = ""
+    forks: str = ""
+
+    @property
+    def notes(self) -> str:
+        """What stands at the end of the line."""
+        return ", ".join(filter(None, (self.marks, self.forks)))
 
 
 class _Drawing:
@@ -118,29 +128,31 @@ class _Drawing:
         widest = _widest(row.id for row in cells)
         if self._output.width is None:
             return widest
-        # Between lead, role, id, text and the tip's mark there are gaps.
-        taken = used + LEAST_TEXT + width_of(TIP) + 4 * GAP
+        # Between lead, role, id, text and the marks there are gaps.
+        marks = f"{TIP}, {PIN}" if self._view.pins else TIP
+        taken = used + LEAST_TEXT + width_of(marks) + 4 * GAP
         return min(widest, max(self._output.width - taken, LEAST_ID))
 
     def _cells(self, line: Line, margin: str) -> _Cells:
         lead = f"{margin} " if margin else ""
         if line.overlay is not None:
-            return _Cells(lead, "summary", "", _summary(line.overlay), "")
+            return _Cells(lead, "summary", "", _summary(line.overlay))
         assert line.row is not None
         lead += line.row.graph
         message = line.row.message
         if message is None:
-            return _Cells(lead, "", "", clean(line.row.note), "")
+            return _Cells(lead, "", "", clean(line.row.note))
         id = clean(message.id) if self._has_ids else ""
         role = shorten(clean(message.role), MOST_ROLE)
-        return _Cells(lead, role, id, brief(message), self._notes(message))
+        return _Cells(lead, role, id, brief(message), *self._notes(message))
 
-    def _notes(self, message: Message) -> str:
+    def _notes(self, message: Message) -> tuple[str, str]:
+        is_tip = message.position == self._record.tip_position
+        marks = [TIP] if is_tip else []
+        if message.id in self._view.pins:
+            marks.append(PIN)
         forks = self._view.forks.get(message.position, [])
-        names = [f"fork {clean(name)}" for name in forks]
-        if message.position == self._record.tip_position:
-            names.insert(0, TIP)
-        return ", ".join(names)
+        return ", ".join(marks), ", ".join(f"fork {clean(name)}" for name in forks)
 
     def _write(self, row: _Cells, widths: list[int]) -> None:
         pieces = [pad(row.lead, widths[0]), pad(row.role, widths[1])]
@@ -164,10 +176,12 @@ class _Drawing:
             return shorten(row.text, TEXT_IN_A_PIPE), row.notes
         left = max(self._output.width - used, 0)
         room = left - width_of(row.notes) - GAP if row.notes else left
-        # Names of forks may be cut, the tip's mark may not.
-        most = left - width_of(TIP) - GAP if row.notes.startswith(TIP) else left
+        # Names of forks may be cut, the marks of the tip and of a pin may not.
+        most = left - width_of(row.marks) - GAP if row.marks else left
         text = shorten(row.text, max(room, min(LEAST_TEXT, most), 0))
-        return text, shorten(row.notes, max(left - width_of(text) - GAP, 0))
+        rest = max(left - width_of(text) - GAP, 0)
+        notes = shorten(row.notes, rest)
+        return text, notes if notes.startswith(row.marks) else shorten(row.marks, rest)
 
 
 def _widest(texts: Iterable[str]) -> int:

@@ -1,4 +1,4 @@
-"""A bar while work is long: on a terminal only, and beside the answer, not in it."""
+"""A bar or a sign while work is long: on a terminal only, and beside the answer, not in it."""
 
 from __future__ import annotations
 
@@ -29,3 +29,15 @@ def progress_bar(what: str, *, unit: str, is_wanted: bool = True) -> Iterator[Ad
             bar.update(task, completed=done, total=total or None, figures=figures)
 
         yield advance
+
+
+@contextmanager
+def waiting(what: str) -> Iterator[None]:
+    """Show that something is being waited for."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(what):
+        yield

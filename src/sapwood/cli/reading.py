@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from ..model import Entry, History, Message, Read, SessionRecord, Summary
@@ -9,10 +10,9 @@ from ..session import SessionManager
 from .describe import local, message_json, overlay_json, session_json, words_of
 from .heading import write_heading
 from .output import Output, note
-from .text import clean, clean_block, shorten, wrap
+from .passage import write_passage
+from .text import clean
 from .view import Page
-
-INDENT = "  "
 
 
 def show_history(
@@ -22,14 +22,15 @@ def show_history(
     output = Output()
     query = Read(leaf=page.leaf, limit=page.limit, before=page.before, backwards=True)
     history = sessions.store.read(sessions.owner, record.id, query)
+    pins = sessions.get(record.id).pins()
     if is_json:
-        output.json(_json_of(record, history))
+        output.json({**_json_of(record, history), "pins": pins})
         return
     write_heading(output, record)
     if not history.entries:
         note("no messages")
     for entry in history.entries:
-        _write(output, entry)
+        _write(output, entry, pins)
     if history.more:
         depth = _top(history.entries[0])
         name = clean(record.id)
@@ -60,27 +61,21 @@ def _top(entry: Entry) -> int:
     return entry.depth if isinstance(entry, Message) else entry.overlay.first.depth
 
 
-def _write(output: Output, entry: Entry) -> None:
+def _write(output: Output, entry: Entry, pins: Collection[str]) -> None:
     if isinstance(entry, Summary):
         overlay = entry.overlay
         span = f"{overlay.first.depth} to {overlay.last.depth}"
-        _write_block(output, f"summary of {span}  {clean(overlay.id)}", overlay.summary, "magenta")
+        saved = f"{overlay.covered_tokens} → {overlay.tokens} tokens"
+        head = f"summary of {span}  {clean(overlay.id)}  {saved}"
+        write_passage(output, head, overlay.summary, "magenta")
         for message in entry.pinned:
-            _write_message(output, message, "pinned ")
+            _write_message(output, message, pins)
     else:
-        _write_message(output, entry, "")
+        _write_message(output, entry, pins)
 
 
-def _write_message(output: Output, message: Message, kind: str) -> None:
-    head = f"{kind}{clean(message.role)}  {clean(message.id)}  {local(message.created_at)}"
+def _write_message(output: Output, message: Message, pins: Collection[str]) -> None:
+    mark = "pinned " if message.id in pins else ""
+    head = f"{mark}{clean(message.role)}  {clean(message.id)}  {local(message.created_at)}"
     text = "\n".join(words_of(part) for part in message.parts)
-    _write_block(output, head, text, "cyan")
-
-
-def _write_block(output: Output, head: str, text: str, colour: str) -> None:
-    output.line(output.style(shorten(head, output.width), fg=colour, bold=True))
-    width = None if output.width is None else output.width - len(INDENT)
-    for line in clean_block(text).split("\n"):
-        for piece in wrap(line, width):
-            output.line(f"{INDENT}{piece}")
-    output.line()
+    write_passage(output, head, text, "cyan")

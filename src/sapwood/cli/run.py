@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import sys
 from collections.abc import Sequence
@@ -30,6 +31,8 @@ def run(args: Sequence[str] | None = None) -> int:
     # Known before the arguments are read, so that what is wrong with them is told in JSON, too.
     settings.json = "--json" in _options(sys.argv[1:] if args is None else args)
     _prepare_streams()
+    # The library's warnings are for programs: a command tells what matters itself.
+    logging.getLogger("sapwood").addHandler(logging.NullHandler())
     try:
         given = app.main(args, prog_name="sapwood", standalone_mode=False, obj=settings)
         sys.stdout.flush()

@@ -29,6 +29,8 @@ class View(NamedTuple):
     tree: Tree
     covers: list[Cover]
     forks: dict[Position, list[str]]
+    pins: list[str]
+    """The ids of the pinned messages, on the page or not."""
     path: list[Message]
     has_more: bool
     """There are messages above the page."""
@@ -47,7 +49,8 @@ def look(sessions: SessionManager, record: SessionRecord, page: Page) -> View:
     below = reader.ends_below(overlays, path)
     covers = covers_of(tree, overlays, path[-1].position if path else None, below)
     forks = _forks(sessions, record.id)
-    return View(tree, covers, forks, path, has_more, others)
+    pins = sessions.get(record.id).pins()
+    return View(tree, covers, forks, pins, path, has_more, others)
 
 
 class _Reader:

@@ -53,6 +53,31 @@ def check_place(scope: str, agent: str | None, label: str) -> None:
         raise UsageError(f"the label {label!r:.40} is too long, or the agent's name", path="label")
 
 
+class Named(NamedTuple):
+    """What a document's key names: a block, or with an entry's key one entry of a block."""
+
+    agent: str | None
+    label: str
+    entry: str | None = None
+
+
+def named_by(key: str) -> Named | None:
+    """Read the key of a block's or an entry's document; None for any other document."""
+    agent = None
+    if key.startswith("agent/"):
+        name, _, key = key.removeprefix("agent/").partition("/")
+        agent = _unescaped(name)
+    kind, _, rest = key.partition("/")
+    if kind == "block" and rest:
+        return Named(agent, rest)
+    label, slash, entry = rest.partition("/")
+    return Named(agent, _unescaped(label), entry) if kind == "entries" and slash else None
+
+
 def _escaped(name: str) -> str:
     """Write a name so that it ends where the next slash stands."""
     return name.replace("%", "%25").replace("/", "%2F")
+
+
+def _unescaped(name: str) -> str:
+    return name.replace("%2F", "/").replace("%25", "%")

@@ -142,11 +142,11 @@ def _write_tool(call: ToolCallPart, result: ToolResultPart | None) -> Json:
     if kind_of(call, NAME) == "dynamic-tool":
         part |= {"type": "dynamic-tool", "toolName": call.name}
     part["input"] = call.input
-    return {**part, **_answer(result, state)}
+    return {**part, **_answer(result)}
 
 
-def _answer(result: ToolResultPart | None, state: str) -> dict[str, Any]:
-    if result is None or state == "output-denied":
+def _answer(result: ToolResultPart | None) -> dict[str, Any]:
+    if result is None:
         return {}
     return {"errorText": as_text(result.output)} if result.is_error else {"output": result.output}
 

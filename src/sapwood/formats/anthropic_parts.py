@@ -36,7 +36,6 @@ def served_ids(blocks: Iterable[Json]) -> set[str]:
             called.add(block["id"])
         elif _is_served(block.get("type")) and isinstance(id, str) and id in called:
             served.add(id)
-            called.remove(id)
     return served
 
 

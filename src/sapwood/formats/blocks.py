@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from ..model import OtherPart, Part, ToolCallPart, ToolResultPart
+from ..model import Part, ToolCallPart, ToolResultPart
 from .rest import Json, rest_of
 from .said import Said, callers
 
@@ -70,17 +70,13 @@ def _steps(pieces: list[Piece], manner: Manner) -> Iterator[tuple[str, list[Piec
         if manner.is_result(piece.part):
             results.append(piece)
             continue
-        if _begins_step(piece.part) or (results and not isinstance(piece.part, ToolCallPart)):
+        if results and not isinstance(piece.part, ToolCallPart):
             yield from (("assistant", said), ("tool", results))
             said, results = [], []
         said.append(piece)
     yield "assistant", said
     if results:
         yield "tool", results
-
-
-def _begins_step(part: Part) -> bool:
-    return isinstance(part, OtherPart) and part.value.get("type") == "step-start"
 
 
 def _turns(role: str, pieces: list[Piece], manner: Manner) -> Iterator[tuple[str, list[Piece]]]:
@@ -104,7 +100,6 @@ def _joined(blocks: list[Block], manner: Manner) -> list[Block]:
     for index, block in enumerate(blocks):
         if joined and block.role == joined[-1].role == "assistant" and end > index:
             joined[-1] = Block("assistant", joined[-1].pieces + block.pieces, {})
-            end = max(end, ends.get(index, -1))
         else:
             joined.append(block)
             end = ends.get(index, -1)

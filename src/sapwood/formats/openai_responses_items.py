@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..model import FilePart, OtherPart, Part, ReasoningPart, ToolCallPart, ToolResultPart
+from ..model import FilePart, OtherPart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
 from . import files
 from .arguments import call_of, written
 from .given import text_at
@@ -157,7 +157,8 @@ def _output(part: ToolResultPart) -> Any:
     if isinstance(part.output, str) or not any(isinstance(it, FilePart) for it in pieces):
         text = "\n".join(it.text for it in pieces if not isinstance(it, FilePart))
         return f"Error: {text}" if part.is_error else text
-    return [write_content(piece, "user", False, "text") for piece in pieces]
+    failed = [TextPart(text="Error:")] if part.is_error else []
+    return [write_content(piece, "user", False, "text") for piece in [*failed, *pieces]]
 
 
 # Tools that ran at the vendor: the call and its result are one item.

@@ -95,11 +95,16 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Appended(msgspec.Struct, frozen=True, kw_only=True):
-    """What an append did: the stored messages in order, and how many of them were new."""
+    """What an append did: the stored messages in order, and how many of them were new.
+
+    `context_tokens` is that of the session's record after it, where the store knows it without
+    reading on; None otherwise.
+    """
 
     messages: list[Message]
     written: int
     tip: str | Root
+    context_tokens: int | None = None
 
 
 class Deleted(msgspec.Struct, frozen=True, kw_only=True):

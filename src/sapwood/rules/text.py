@@ -38,17 +38,23 @@ _UNSPACED = (
     "\ua9e0-\ua9fe\uaa60-\uaa7f\uac00-\ud7a3\ud7b0-\ud7fb\uf900-\ufaff\uff66-\uffdc"
     "\U00016fe2-\U00016ff1\U0001aff0-\U0001b16f\U00020000-\U0003fffd"
 )
-_UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
 _ASCII_SOLID = re.compile("[0-9A-Za-z]")
-_TOKEN = re.compile("[0-9A-Za-z\x80-\U0010ffff]+")
+# Letters and digits of ASCII and all beyond it; said by what it is not, it is compiled at once.
+_TOKEN = re.compile(r"[^\x00-/:-@\[-`{-\x7f]+")
 _BLANK = array("I", [32])
 _UTF32 = "utf-32-le" if sys.byteorder == "little" else "utf-32-be"
 
 
 @cache
+def _unspaced_run() -> re.Pattern[str]:
+    # Compiled when it is first used: many programs open a store and never search it.
+    return re.compile(f"[{_UNSPACED}]+")
+
+
+@cache
 def is_unspaced(char: str) -> bool:
     """Tell whether a character belongs to a script that is written without spaces."""
-    return _UNSPACED_RUN.match(char) is not None
+    return _unspaced_run().match(char) is not None
 
 
 @cache
@@ -108,7 +114,7 @@ def segment(folded: str) -> str:
     pieces: list[str] = []
     pairs = ""
     done = 0
-    for found in _UNSPACED_RUN.finditer(spaced):
+    for found in _unspaced_run().finditer(spaced):
         start, end = found.span()
         pairs = pairs or _pairs(spaced)
         pieces += spaced[done:start], pairs[3 * start : 3 * end - 2]

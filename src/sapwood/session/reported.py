@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ..model import Document, SessionRecord
+from ..model import Document, Position
 
 KEY = "reported"
 
@@ -31,9 +31,8 @@ def reported_in(document: Document | None) -> Reported | None:
         return None
 
 
-def is_above(reported: Reported, record: SessionRecord) -> bool | None:
+def is_above(reported: Reported, tip: Position | None) -> bool | None:
     """Tell whether the message is on the path to the tip; None when the segments do not say."""
-    tip = record.tip_position
     if tip is None or tip.depth < reported.depth:
         return False
     return True if tip.segment == reported.segment else None

@@ -9,10 +9,12 @@ import msgspec
 
 from ..errors import ContextOverflowError
 from ..model import ToolDefinition, TurnMessage
+from ..rules import check
+from ..rules.prompt import Kind, Piece, render
 from ..rules.tokens import estimate_text
 
 if TYPE_CHECKING:
-    from ..context import LoadedKey
+    from ..context import Block, LoadedKey
 
 
 class ShownContext(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,9 +30,15 @@ class ShownContext(msgspec.Struct, frozen=True, kw_only=True):
         """What prompt and tools cost."""
         return estimate_text(self.prompt) + tokens_of_tools(self.tools)
 
-    def room_in(self, budget: int) -> int:
-        """Give how much of a budget is left for the messages."""
-        tokens = self.tokens
+    def with_tools(self, tools: Sequence[ToolDefinition]) -> ShownContext:
+        """Add the caller's own tools after those of the blocks."""
+        for index, tool in enumerate(tools):
+            check.instance(tool, ToolDefinition, f"tools[{index}]")
+        return msgspec.structs.replace(self, tools=[*self.tools, *tools]) if tools else self
+
+    def room_in(self, budget: int, updates: int) -> int:
+        """Give how much of a budget is left for the messages; so much the updates cost."""
+        tokens = self.tokens + updates
         if tokens > budget:
             raise ContextOverflowError(
                 f"the prompt and the tools alone need {tokens} tokens, and the budget is "
@@ -50,3 +58,28 @@ class ShownContext(msgspec.Struct, frozen=True, kw_only=True):
 def tokens_of_tools(tools: list[ToolDefinition]) -> int:
     """Estimate what the definitions of tools cost."""
     return estimate_text(msgspec.json.encode(tools).decode()) if tools else 0
+
+
+def prompt_of(blocks: Sequence[Block]) -> str:
+    """Render blocks as a freeze would: what is not frozen yet is counted as it will be."""
+    return render(
+        [
+            Piece(
+                label=block.label,
+                description=block.description,
+                content=block.content,
+                tokens=block.tokens,
+                max_tokens=block.max_tokens,
+                kind=_kind_of(block),
+            )
+            for block in blocks
+        ]
+    ).text
+
+
+def _kind_of(block: Block) -> Kind:
+    if block.searchable:
+        return "searchable"
+    if block.loadable:
+        return "loadable"
+    return "writable" if block.writable else "readonly"

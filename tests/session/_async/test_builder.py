@@ -173,3 +173,24 @@ async def test_a_whole_message_is_appended_like_its_fields(store: AsyncStore) ->
             await chat.append(message, **given)
     with pytest.raises(UsageError, match="content"):
         await chat.append("user")
+
+
+async def test_the_owners_history_can_be_searched_by_the_model(
+    sessions: AsyncSessionManager,
+) -> None:
+    await (await sessions.session("old")).append("user", "The boat lies in the harbour.")
+    sessions.with_searchable_history("past")
+    chat = await sessions.session("new")
+    await chat.append("user", "Where is the lighthouse?")
+    turn = await chat.prepare()
+    assert "PAST" in turn.prompt
+    names = {tool.name for tool in turn.tools}
+    assert {"search_context", "session_search"} <= names
+    for query, found in [("boat", "harbour"), ("lighthouse", "Where is")]:
+        answer = await chat.call_tool("search_context", {"label": "past", "query": query})
+        assert found in answer
+    assert "harbour" in await chat.call_tool("session_search", {"query": "boat"})
+    # More sessions change neither the prompt nor the tools.
+    await sessions.session("newer")
+    again = await (await sessions.get("new")).prepare()
+    assert (again.prompt, again.tools) == (turn.prompt, turn.tools)

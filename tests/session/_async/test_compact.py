@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
-from sapwood import AsyncSession, AsyncSessionManager, Message, Summary, ToolCallPart
+from sapwood import (
+    AsyncSession,
+    AsyncSessionManager,
+    Message,
+    Summary,
+    ToolCallPart,
+    ToolResultPart,
+)
 from sapwood.compaction import (
     CompactDraft,
     CompactFunction,
@@ -258,6 +265,84 @@ async def test_a_pin_stays_in_sight(chat: AsyncSession) -> None:
     assert summary.pinned == [messages[3]]
 
 
+async def test_a_call_that_was_pinned_in_flight_stays_with_its_result(chat: AsyncSession) -> None:
+    await fill(chat, 3)
+    call = await chat.append("assistant", ToolCallPart(call_id="c", name="sail", input={}))
+    await chat.pin(call)
+    result = await chat.append("tool", ToolResultPart(call_id="c", output="at sea"))
+    messages = await fill(chat, 3)
+    await chat.on_compaction(tight(Model())).compact()
+    [_, summary, *_] = (await chat.history()).entries
+    assert isinstance(summary, Summary)
+    assert summary.pinned == [call, result]
+    assert "interrupted" not in str((await chat.prepare()).messages)
+    assert await chat.pins() == [call.id, result.id]
+    # By hand it is the same.
+    await chat.undo_compaction()
+    await chat.unpin(result)
+    later = await chat.append("assistant", ToolCallPart(call_id="d", name="sail", input={}))
+    await chat.pin(later)
+    answer = await chat.append("tool", ToolResultPart(call_id="d", output="home"))
+    await chat.add_overlay(messages[0], answer, "by hand")
+    assert (await chat.history()).entries[-1].pinned == [later, answer]  # type: ignore[union-attr]
+
+
+async def test_what_stays_in_sight_does_not_count_as_saved(chat: AsyncSession) -> None:
+    messages = await fill(chat, 6)
+    await chat.append("user", "tiny")
+    await fill(chat, 2)
+    for message in messages[1:]:
+        await chat.pin(message)
+    before, pins = await shown(chat), await chat.pins()
+    refused = await chat.on_compaction(tight(Model("rather a lot of words " * 4))).compact()
+    assert (refused.status, refused.overlay) == ("refused", None)
+    assert (await shown(chat), await chat.pins()) == (before, pins)
+
+
+async def test_a_compaction_elsewhere_says_nothing_about_the_tip(
+    sessions: AsyncSessionManager,
+) -> None:
+    chat = (await sessions.session("chat")).on_compaction(tight(Model()))
+    messages = await fill(chat, 8)
+    await chat.append("user", "elsewhere", parent=messages[0])
+    for answer in ("short", ""):
+        await chat.on_compaction(tight(Model(answer))).compact(leaf=messages[-1])
+    with pytest.raises(CompactionError):
+        await chat.on_compaction(lambda request: 1 / 0).compact(leaf=messages[-1])
+    assert await sessions.store.find_document("ada", "compactor", session="chat") is None
+
+
+async def test_what_others_say_meanwhile_does_not_make_it_a_poor_one(
+    sessions: AsyncSessionManager,
+) -> None:
+    chat = await sessions.session("chat")
+    await fill(chat, 8)
+
+    async def talk_on(prompt: str) -> str:
+        await fill(await sessions.get("chat"), 20)
+        return "short"
+
+    done = await chat.on_compaction(tight(talk_on)).compact()
+    assert done.tokens_after > done.tokens_before
+    # The next is not held back: it has enough to do.
+    model = Model()
+    chat.on_compaction(tight(model)).compact_after(1_000)
+    await chat.append("user", "and now?")
+    assert len(model.prompts) == 1
+
+
+async def test_who_lost_the_lease_is_not_held_back_for_it(sessions: AsyncSessionManager) -> None:
+    chat = await sessions.session("chat")
+    await fill(chat, 8)
+
+    async def clear_meanwhile(prompt: str) -> str:
+        await (await sessions.get("chat")).clear()
+        return "short"
+
+    assert (await chat.on_compaction(tight(clear_meanwhile)).compact()).status == "refused"
+    assert await sessions.store.list_documents("ada", session="chat") == []
+
+
 async def test_the_summarisers_own_call_is_counted(chat: AsyncSession) -> None:
     await fill(chat, 8)
     usage = Usage(id="s1", model="small", input_tokens=900, output_tokens=12)
@@ -265,6 +350,16 @@ async def test_the_summarisers_own_call_is_counted(chat: AsyncSession) -> None:
     await chat.compact()
     [total] = await chat.usage()
     assert (total.model, total.input_tokens, total.output_tokens) == ("small", 900, 12)
+
+
+async def test_an_endpoint_that_uses_its_ids_again_costs_no_summary(chat: AsyncSession) -> None:
+    await fill(chat, 8)
+    await chat.add_usage(Usage(id="s1", model="small", input_tokens=7))
+    usage = Usage(id="s1", model="small", input_tokens=900)
+    chat.on_compaction(tight(lambda prompt: SummaryAnswer(text="short", usage=usage)))
+    assert (await chat.compact()).status == "done"
+    [total] = await chat.usage()
+    assert total.input_tokens == 7
 
 
 async def test_a_function_of_ones_own_decides(chat: AsyncSession) -> None:
@@ -429,3 +524,27 @@ async def test_a_split_that_fails_leaves_nothing_behind(sessions: AsyncSessionMa
         await chat.on_compaction(tight(fail)).split("new")
     assert await sessions.find("new") is None
     assert (await chat.record()).state == "active"
+
+
+@pytest.mark.parametrize("answer", ["", LONG * 20])
+async def test_a_split_without_a_summary_leaves_everything_as_it_was(
+    sessions: AsyncSessionManager, answer: str
+) -> None:
+    chat = await sessions.session("old")
+    await fill(chat, 8)
+    with pytest.raises(CompactionError, match="no summary to go on with"):
+        await chat.on_compaction(tight(Model(answer))).split("new")
+    assert await sessions.find("new") is None
+    assert (await chat.record()).state == "active"
+
+
+async def test_a_split_keeps_what_others_noted_meanwhile(sessions: AsyncSessionManager) -> None:
+    chat = await sessions.session("old")
+    await fill(chat, 8)
+
+    async def note(prompt: str) -> str:
+        await (await sessions.get("old")).update_record(data={"ticket": 7})
+        return "short"
+
+    await chat.on_compaction(tight(note)).split("new")
+    assert (await chat.record()).data == {"ticket": 7, "end_reason": "compaction"}

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 
 from sapwood import AsyncSession, AsyncSessionManager
 from sapwood.compaction import CompactFunction, create_compact_function
-from sapwood.errors import CompactionError
+from sapwood.errors import CompactionError, StoreBusyError
 from sapwood.model import (
     AppendEvent,
     ClearEvent,
@@ -128,3 +130,44 @@ async def test_a_compaction_that_starts_always_ends(
 
 def answering(answer: str) -> CompactFunction:
     return create_compact_function(lambda prompt: answer, protect_head=0, tail_token_budget=0)
+
+
+@pytest.mark.parametrize("breaks", ["put_document", "delete_document", "find_document"])
+async def test_a_store_that_fails_afterwards_does_not_leave_a_compaction_open(
+    sessions: AsyncSessionManager, heard: Heard, monkeypatch: pytest.MonkeyPatch, breaks: str
+) -> None:
+    async def fail(*args: object, **fields: object) -> None:
+        raise StoreBusyError("the disk is busy")
+
+    def answer(prompt: str) -> str:
+        monkeypatch.setattr(type(sessions.store), breaks, fail)
+        return "short"
+
+    sessions.on_event(heard.events.append).with_context("memory")
+    chat = await sessions.session("chat")
+    await chat.append_all([("user", "a long story " * 50)] * 6)
+    for summarize in (answer, lambda prompt: answer(prompt)[:0]):
+        heard.events.clear()
+        function = create_compact_function(summarize, protect_head=0, tail_token_budget=0)
+        with suppress(StoreBusyError):
+            await chat.on_compaction(function).compact()
+        monkeypatch.undo()
+        phases, overlays = heard.phases(), await chat.overlays()
+        assert phases[0] == "started"
+        assert phases[1:] in ([["done"]] if overlays else [["refused"], ["failed"]])
+        for overlay in overlays:
+            await chat.undo_overlay(overlay)
+        # A lease that could not be given back ends by itself; here, it is taken away.
+        await sessions.store.delete_document("ada", "compaction", session="chat")
+    assert len((await chat.history(overlays=False)).entries) == 6
+
+
+async def test_one_that_is_refused_for_anothers_sake_is_told(
+    sessions: AsyncSessionManager, heard: Heard
+) -> None:
+    sessions.on_event(heard.events.append)
+    chat = await sessions.session("chat")
+    await chat.append_all([("user", "a long story " * 50)] * 6)
+    await sessions.store.put_document("ada", "compaction", b"{}", session="chat", expires_in_s=60)
+    outcome = await chat.on_compaction(answering("short")).compact()
+    assert (outcome.status, heard.phases()) == ("refused", ["refused"])

@@ -12,13 +12,14 @@ async def test_the_prompt_and_the_tools_are_counted(sessions: AsyncSessionManage
     await plain.append("user", "hello")
     record = await plain.record()
     assert await plain.context_tokens() == record.context_tokens
-    sessions.with_context("memory", default="likes tea " * 100)
+    sessions.with_context("memory", description="Facts", max_tokens=900, default="likes tea " * 100)
+    sessions.with_context("empty", readonly=True).with_searchable_history()
     full = await sessions.session("full")
     await full.append("user", "hello")
     before = await full.context_tokens()
     assert before > record.context_tokens + 200
     turn = await full.prepare()
-    assert turn.tokens == await full.context_tokens()
+    assert turn.tokens == await full.context_tokens() == before
 
 
 async def test_what_was_reported_counts_and_the_rest_is_estimated(chat: AsyncSession) -> None:

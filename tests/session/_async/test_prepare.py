@@ -14,7 +14,7 @@ from sapwood import (
 )
 from sapwood.compaction import create_compact_function
 from sapwood.errors import ContextOverflowError, UsageError
-from sapwood.model import Turn
+from sapwood.model import ToolDefinition, Turn
 
 LONG = "a long story about the harbour " * 20
 
@@ -82,6 +82,19 @@ async def test_the_turn_stays_within_the_budget_and_says_what_is_missing(
     assert (await chat.history(overlays=False)).entries == [*messages, last]
 
 
+async def test_tools_of_ones_own_are_given_along_and_counted(chat: AsyncSession) -> None:
+    tool = ToolDefinition(name="sail", description="Go to sea. " * 50, schema={"type": "object"})
+    await chat.append("user", "go")
+    plain, more = await chat.prepare(), await chat.prepare(tools=[tool])
+    assert (plain.tools, more.tools) == ([], [tool])
+    assert more.tokens > plain.tokens + 100
+    with pytest.raises(ContextOverflowError, match="tools alone"):
+        await chat.prepare(tools=[tool], budget=50)
+    with pytest.raises(UsageError, match=r"tools\[0\]"):
+        await chat.prepare(tools=[{"name": "sail"}])  # type: ignore[list-item]
+    assert await chat.call_model(lambda turn: turn.tools, tools=[tool]) == [tool]
+
+
 async def test_what_cannot_fit_is_a_clear_error(sessions: AsyncSessionManager) -> None:
     sessions.with_context("soul", default="Be brief. " * 200, readonly=True)
     chat = await sessions.session("chat")
@@ -109,6 +122,30 @@ async def test_changes_of_blocks_come_last_and_the_prompt_stays(
     fresh = await chat.prepare()
     assert "likes tea" in fresh.prompt
     assert (fresh.updates, fresh.messages) == ("", before.messages)
+
+
+async def test_changes_of_blocks_do_not_drive_the_last_step_out(
+    sessions: AsyncSessionManager,
+) -> None:
+    sessions.with_context("memory", max_tokens=1_000)
+    chat = await sessions.session("chat")
+    await chat.append("user", "go")
+    await chat.prepare()
+    for n in range(3):
+        call = ToolCallPart(call_id=f"c{n}", name="look", input={})
+        await chat.append("assistant", call)
+        await chat.append("tool", ToolResultPart(call_id=f"c{n}", output=f"found {n} " * 400))
+    await chat.replace_context_block("memory", "likes tea " * 20)
+    turn = await chat.prepare(budget=800)
+    assert turn.tokens <= 800
+    assert [message.role for message in turn.messages] == ["user", "assistant", "tool", "user"]
+    assert "found 2" in str(turn.messages[2].parts)
+    assert turn.messages[-1].text == turn.updates
+    with pytest.raises(ContextOverflowError):
+        await chat.prepare(budget=100)
+    # Whatever room there is, it is counted.
+    for budget in range(turn.tokens, 3_000, 40):
+        assert (await chat.prepare(budget=budget)).tokens <= budget
 
 
 async def test_without_a_cached_prompt_every_turn_has_the_blocks_as_they_are(

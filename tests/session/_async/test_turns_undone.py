@@ -113,3 +113,13 @@ async def test_latest_leaf_and_path_length(chat: AsyncSession) -> None:
     assert await chat.path_length() == 4
     assert await chat.path_length(said[1]) == 2
     assert await chat.path_length(ROOT) == 0
+
+
+async def test_a_fork_does_not_redo_what_it_does_not_see(chat: AsyncSession) -> None:
+    await chat.append_all([("user", "q1"), ("assistant", "a1"), ("user", "q2")])
+    await chat.undo()
+    fork = await chat.fork("fork")
+    with pytest.raises(UsageError, match="nothing to redo"):
+        await fork.redo()
+    await chat.redo()
+    assert [m.text for m in (await chat.history()).messages] == ["q1", "a1", "q2"]

@@ -171,3 +171,24 @@ def test_a_whole_message_is_appended_like_its_fields(store: Store) -> None:
             chat.append(message, **given)
     with pytest.raises(UsageError, match="content"):
         chat.append("user")
+
+
+def test_the_owners_history_can_be_searched_by_the_model(
+    sessions: SessionManager,
+) -> None:
+    (sessions.session("old")).append("user", "The boat lies in the harbour.")
+    sessions.with_searchable_history("past")
+    chat = sessions.session("new")
+    chat.append("user", "Where is the lighthouse?")
+    turn = chat.prepare()
+    assert "PAST" in turn.prompt
+    names = {tool.name for tool in turn.tools}
+    assert {"search_context", "session_search"} <= names
+    for query, found in [("boat", "harbour"), ("lighthouse", "Where is")]:
+        answer = chat.call_tool("search_context", {"label": "past", "query": query})
+        assert found in answer
+    assert "harbour" in chat.call_tool("session_search", {"query": "boat"})
+    # More sessions change neither the prompt nor the tools.
+    sessions.session("newer")
+    again = (sessions.get("new")).prepare()
+    assert (again.prompt, again.tools) == (turn.prompt, turn.tools)

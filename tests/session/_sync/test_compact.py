@@ -8,7 +8,14 @@ from typing import Any
 
 import pytest
 
-from sapwood import Message, Session, SessionManager, Summary, ToolCallPart
+from sapwood import (
+    Message,
+    Session,
+    SessionManager,
+    Summary,
+    ToolCallPart,
+    ToolResultPart,
+)
 from sapwood.compaction import (
     CompactDraft,
     CompactFunction,
@@ -258,6 +265,84 @@ def test_a_pin_stays_in_sight(chat: Session) -> None:
     assert summary.pinned == [messages[3]]
 
 
+def test_a_call_that_was_pinned_in_flight_stays_with_its_result(chat: Session) -> None:
+    fill(chat, 3)
+    call = chat.append("assistant", ToolCallPart(call_id="c", name="sail", input={}))
+    chat.pin(call)
+    result = chat.append("tool", ToolResultPart(call_id="c", output="at sea"))
+    messages = fill(chat, 3)
+    chat.on_compaction(tight(Model())).compact()
+    [_, summary, *_] = (chat.history()).entries
+    assert isinstance(summary, Summary)
+    assert summary.pinned == [call, result]
+    assert "interrupted" not in str((chat.prepare()).messages)
+    assert chat.pins() == [call.id, result.id]
+    # By hand it is the same.
+    chat.undo_compaction()
+    chat.unpin(result)
+    later = chat.append("assistant", ToolCallPart(call_id="d", name="sail", input={}))
+    chat.pin(later)
+    answer = chat.append("tool", ToolResultPart(call_id="d", output="home"))
+    chat.add_overlay(messages[0], answer, "by hand")
+    assert (chat.history()).entries[-1].pinned == [later, answer]  # type: ignore[union-attr]
+
+
+def test_what_stays_in_sight_does_not_count_as_saved(chat: Session) -> None:
+    messages = fill(chat, 6)
+    chat.append("user", "tiny")
+    fill(chat, 2)
+    for message in messages[1:]:
+        chat.pin(message)
+    before, pins = shown(chat), chat.pins()
+    refused = chat.on_compaction(tight(Model("rather a lot of words " * 4))).compact()
+    assert (refused.status, refused.overlay) == ("refused", None)
+    assert (shown(chat), chat.pins()) == (before, pins)
+
+
+def test_a_compaction_elsewhere_says_nothing_about_the_tip(
+    sessions: SessionManager,
+) -> None:
+    chat = (sessions.session("chat")).on_compaction(tight(Model()))
+    messages = fill(chat, 8)
+    chat.append("user", "elsewhere", parent=messages[0])
+    for answer in ("short", ""):
+        chat.on_compaction(tight(Model(answer))).compact(leaf=messages[-1])
+    with pytest.raises(CompactionError):
+        chat.on_compaction(lambda request: 1 / 0).compact(leaf=messages[-1])
+    assert sessions.store.find_document("ada", "compactor", session="chat") is None
+
+
+def test_what_others_say_meanwhile_does_not_make_it_a_poor_one(
+    sessions: SessionManager,
+) -> None:
+    chat = sessions.session("chat")
+    fill(chat, 8)
+
+    def talk_on(prompt: str) -> str:
+        fill(sessions.get("chat"), 20)
+        return "short"
+
+    done = chat.on_compaction(tight(talk_on)).compact()
+    assert done.tokens_after > done.tokens_before
+    # The next is not held back: it has enough to do.
+    model = Model()
+    chat.on_compaction(tight(model)).compact_after(1_000)
+    chat.append("user", "and now?")
+    assert len(model.prompts) == 1
+
+
+def test_who_lost_the_lease_is_not_held_back_for_it(sessions: SessionManager) -> None:
+    chat = sessions.session("chat")
+    fill(chat, 8)
+
+    def clear_meanwhile(prompt: str) -> str:
+        (sessions.get("chat")).clear()
+        return "short"
+
+    assert (chat.on_compaction(tight(clear_meanwhile)).compact()).status == "refused"
+    assert sessions.store.list_documents("ada", session="chat") == []
+
+
 def test_the_summarisers_own_call_is_counted(chat: Session) -> None:
     fill(chat, 8)
     usage = Usage(id="s1", model="small", input_tokens=900, output_tokens=12)
@@ -265,6 +350,16 @@ def test_the_summarisers_own_call_is_counted(chat: Session) -> None:
     chat.compact()
     [total] = chat.usage()
     assert (total.model, total.input_tokens, total.output_tokens) == ("small", 900, 12)
+
+
+def test_an_endpoint_that_uses_its_ids_again_costs_no_summary(chat: Session) -> None:
+    fill(chat, 8)
+    chat.add_usage(Usage(id="s1", model="small", input_tokens=7))
+    usage = Usage(id="s1", model="small", input_tokens=900)
+    chat.on_compaction(tight(lambda prompt: SummaryAnswer(text="short", usage=usage)))
+    assert (chat.compact()).status == "done"
+    [total] = chat.usage()
+    assert total.input_tokens == 7
 
 
 def test_a_function_of_ones_own_decides(chat: Session) -> None:
@@ -429,3 +524,27 @@ def test_a_split_that_fails_leaves_nothing_behind(sessions: SessionManager) -> N
         chat.on_compaction(tight(fail)).split("new")
     assert sessions.find("new") is None
     assert (chat.record()).state == "active"
+
+
+@pytest.mark.parametrize("answer", ["", LONG * 20])
+def test_a_split_without_a_summary_leaves_everything_as_it_was(
+    sessions: SessionManager, answer: str
+) -> None:
+    chat = sessions.session("old")
+    fill(chat, 8)
+    with pytest.raises(CompactionError, match="no summary to go on with"):
+        chat.on_compaction(tight(Model(answer))).split("new")
+    assert sessions.find("new") is None
+    assert (chat.record()).state == "active"
+
+
+def test_a_split_keeps_what_others_noted_meanwhile(sessions: SessionManager) -> None:
+    chat = sessions.session("old")
+    fill(chat, 8)
+
+    def note(prompt: str) -> str:
+        (sessions.get("old")).update_record(data={"ticket": 7})
+        return "short"
+
+    chat.on_compaction(tight(note)).split("new")
+    assert (chat.record()).data == {"ticket": 7, "end_reason": "compaction"}

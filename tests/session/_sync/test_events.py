@@ -2,11 +2,13 @@
 # tests/session/_async/test_events.py
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 
 from sapwood import Session, SessionManager
 from sapwood.compaction import CompactFunction, create_compact_function
-from sapwood.errors import CompactionError
+from sapwood.errors import CompactionError, StoreBusyError
 from sapwood.model import (
     AppendEvent,
     ClearEvent,
@@ -124,3 +126,44 @@ def test_a_compaction_that_starts_always_ends(sessions: SessionManager, heard: H
 
 def answering(answer: str) -> CompactFunction:
     return create_compact_function(lambda prompt: answer, protect_head=0, tail_token_budget=0)
+
+
+@pytest.mark.parametrize("breaks", ["put_document", "delete_document", "find_document"])
+def test_a_store_that_fails_afterwards_does_not_leave_a_compaction_open(
+    sessions: SessionManager, heard: Heard, monkeypatch: pytest.MonkeyPatch, breaks: str
+) -> None:
+    def fail(*args: object, **fields: object) -> None:
+        raise StoreBusyError("the disk is busy")
+
+    def answer(prompt: str) -> str:
+        monkeypatch.setattr(type(sessions.store), breaks, fail)
+        return "short"
+
+    sessions.on_event(heard.events.append).with_context("memory")
+    chat = sessions.session("chat")
+    chat.append_all([("user", "a long story " * 50)] * 6)
+    for summarize in (answer, lambda prompt: answer(prompt)[:0]):
+        heard.events.clear()
+        function = create_compact_function(summarize, protect_head=0, tail_token_budget=0)
+        with suppress(StoreBusyError):
+            chat.on_compaction(function).compact()
+        monkeypatch.undo()
+        phases, overlays = heard.phases(), chat.overlays()
+        assert phases[0] == "started"
+        assert phases[1:] in ([["done"]] if overlays else [["refused"], ["failed"]])
+        for overlay in overlays:
+            chat.undo_overlay(overlay)
+        # A lease that could not be given back ends by itself; here, it is taken away.
+        sessions.store.delete_document("ada", "compaction", session="chat")
+    assert len((chat.history(overlays=False)).entries) == 6
+
+
+def test_one_that_is_refused_for_anothers_sake_is_told(
+    sessions: SessionManager, heard: Heard
+) -> None:
+    sessions.on_event(heard.events.append)
+    chat = sessions.session("chat")
+    chat.append_all([("user", "a long story " * 50)] * 6)
+    sessions.store.put_document("ada", "compaction", b"{}", session="chat", expires_in_s=60)
+    outcome = chat.on_compaction(answering("short")).compact()
+    assert (outcome.status, heard.phases()) == ("refused", ["refused"])

@@ -14,13 +14,14 @@ def test_the_prompt_and_the_tools_are_counted(sessions: SessionManager) -> None:
     plain.append("user", "hello")
     record = plain.record()
     assert plain.context_tokens() == record.context_tokens
-    sessions.with_context("memory", default="likes tea " * 100)
+    sessions.with_context("memory", description="Facts", max_tokens=900, default="likes tea " * 100)
+    sessions.with_context("empty", readonly=True).with_searchable_history()
     full = sessions.session("full")
     full.append("user", "hello")
     before = full.context_tokens()
     assert before > record.context_tokens + 200
     turn = full.prepare()
-    assert turn.tokens == full.context_tokens()
+    assert turn.tokens == full.context_tokens() == before
 
 
 def test_what_was_reported_counts_and_the_rest_is_estimated(chat: Session) -> None:

@@ -113,3 +113,13 @@ def test_latest_leaf_and_path_length(chat: Session) -> None:
     assert chat.path_length() == 4
     assert chat.path_length(said[1]) == 2
     assert chat.path_length(ROOT) == 0
+
+
+def test_a_fork_does_not_redo_what_it_does_not_see(chat: Session) -> None:
+    chat.append_all([("user", "q1"), ("assistant", "a1"), ("user", "q2")])
+    chat.undo()
+    fork = chat.fork("fork")
+    with pytest.raises(UsageError, match="nothing to redo"):
+        fork.redo()
+    chat.redo()
+    assert [m.text for m in (chat.history()).messages] == ["q1", "a1", "q2"]

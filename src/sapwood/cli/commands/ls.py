@@ -112,7 +112,7 @@ def _write_table(output: Output, pages: Iterator[SessionPage]) -> None:
     listing = Listing(output)
     cursor = None
     for page in pages:
-        listing.write(page.sessions)
+        listing.write_page(page.sessions)
         cursor = page.cursor
     if listing.is_empty:
         note("no sessions")

@@ -40,7 +40,7 @@ def command(
     with settings.open() as sessions:
         found = sessions.search(" ".join(query), session=session, limit=limit)
     if settings.json:
-        output.json({"hits": [_json_of(hit) for hit in found.hits], "more": found.more})
+        output.json({"hits": [hit_json(hit) for hit in found.hits], "more": found.more})
         return
     for hit in found.hits:
         _write(output, hit)
@@ -50,7 +50,8 @@ def command(
         note(f"there are more than {limit}: raise --limit")
 
 
-def _json_of(hit: Hit) -> dict[str, Any]:
+def hit_json(hit: Hit) -> dict[str, Any]:
+    """Give what was found."""
     from ..describe import iso, position_json
 
     return {

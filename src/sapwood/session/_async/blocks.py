@@ -155,7 +155,7 @@ class AsyncContextBlocks(AsyncSessionBase):
         if label is not None:
             from ...context import AsyncSearchableHistory, BlockConfig
 
-            history = AsyncSearchableHistory(self._store, self._owner)
+            history = AsyncSearchableHistory(self._store, self._owner, self._id, within="all")
             configs.append(BlockConfig(label, provider=history))
         return configs
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ...errors import NotFoundError
+from ...errors import CompactionError, NotFoundError
 from ...model import Compaction, CompactionNote, CompactionPreview, Overlay
 from ..compactor_state import MARK, note_of, with_undone
 from ..naming import OverlayRef, Place
@@ -28,7 +28,9 @@ class AsyncCompacting(AsyncCompactor):
     async def _begin_with_summary(self, summary: str | None, focus: str | None) -> None:
         """Cover everything: by a summary that is given, or as much as may be covered by one."""
         if summary is None:
-            await self._compact(None, focus, "split", self._tight_function())
+            outcome = await self._compact(None, focus, "split", self._tight_function())
+            if outcome.status == "refused":
+                raise CompactionError(f"there is no summary to go on with: {outcome.reason}")
             return
         history = await self._visible(None)
         if history.entries:

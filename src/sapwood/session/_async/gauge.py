@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Literal
 
 import msgspec
 
-from ...model import Event, Message, Read, SessionRecord, Usage, UsageTotal
+from ...errors import StoreError
+from ...model import Event, Message, Position, Read, Usage, UsageTotal
 from ...rules.tokens import estimate_text
 from ..reported import KEY, Reported, is_above, reported_in
-from ..shown import tokens_of_tools
+from ..shown import prompt_of, tokens_of_tools
 from .blocks import AsyncContextBlocks
 from .reading import AsyncReading
+
+logger = logging.getLogger(__name__)
 
 
 class AsyncGauge(AsyncReading, AsyncContextBlocks):
@@ -26,17 +30,19 @@ class AsyncGauge(AsyncReading, AsyncContextBlocks):
         What was reported by `add_usage` counts for what came before it, the rest is estimated.
         After an append this costs one read of the session's record.
         """
-        return await self._fullness(await self.record())
+        record = await self.record()
+        return await self._fullness(record.context_tokens, record.tip_position)
 
-    async def _fullness(self, record: SessionRecord) -> int:
+    async def _fullness(self, shown: int, tip: Position | None) -> int:
+        """Tell the same of a history of so many tokens."""
         if self._overhead is None:
             self._overhead = await self._count_overhead()
         if not self._knows_reported:
             await self._load_reported()
         reported = self._reported
-        if reported is not None and await self._holds(reported, record):
-            return max(0, reported.tokens + record.context_tokens - reported.estimate)
-        return record.context_tokens + self._overhead
+        if reported is not None and await self._holds(reported, tip):
+            return max(0, reported.tokens + shown - reported.estimate)
+        return shown + self._overhead
 
     async def _measure_anew(self) -> int:
         """Tell the same from what is stored now, whatever was known."""
@@ -49,15 +55,14 @@ class AsyncGauge(AsyncReading, AsyncContextBlocks):
             return 0
         prompt = await self._context().peek()
         if prompt is None:
-            blocks = await self.context_blocks()
-            prompt = "\n".join(block.content for block in blocks)
+            prompt = prompt_of(await self.context_blocks())
         return estimate_text(prompt) + tokens_of_tools(self.tools())
 
-    async def _holds(self, reported: Reported, record: SessionRecord) -> bool:
+    async def _holds(self, reported: Reported, tip: Position | None) -> bool:
         """Tell whether a report is about this prompt, and a message on the path to the tip."""
         if reported.overhead != self._overhead:
             return False
-        known = is_above(reported, record)
+        known = is_above(reported, tip)
         return await self._is_on_path(reported) if known is None else known
 
     async def _is_on_path(self, reported: Reported) -> bool:
@@ -70,8 +75,15 @@ class AsyncGauge(AsyncReading, AsyncContextBlocks):
         self._reported = reported_in(document)
         self._knows_reported = True
 
-    async def _forget_reported(self) -> None:
+    async def _measure_by_estimate(self) -> None:
         """Go back to the estimate: an overlay changed what the report was about."""
+        try:
+            await self._forget_reported()
+        except StoreError:
+            # The overlay is stored: that a measure is not quite right must not hide it.
+            logger.warning("a report of %r could not be deleted", self._id, exc_info=True)
+
+    async def _forget_reported(self) -> None:
         await self._store.delete_document(self._owner, KEY, session=self._id)
         self._reported, self._knows_reported = None, True
 
@@ -119,8 +131,8 @@ class AsyncGauge(AsyncReading, AsyncContextBlocks):
     async def _after_change(self) -> None:
         """See how full the context is, and do something about it."""
         record = await self.record()
-        tokens = await self._fullness(record)
-        await self._notice(record, tokens)
+        tokens = await self._fullness(record.context_tokens, record.tip_position)
+        await self._notice(tokens, record.budget)
 
-    async def _notice(self, record: SessionRecord, tokens: int) -> None:
+    async def _notice(self, tokens: int, budget: int | None) -> None:
         """Do nothing here: the part that watches does."""

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from ...errors import StaleVersionError
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+
+from ...errors import NotFoundError, SapwoodError, StaleVersionError, StoreError
 from ...model import Fence
 from ...store._async.contract import AsyncStore
+
+logger = logging.getLogger(__name__)
 
 KEY = "compaction"
 
@@ -12,11 +18,20 @@ KEY = "compaction"
 class AsyncLease:
     """The right to compact a session."""
 
-    def __init__(self, store: AsyncStore, owner: str, session: str, seconds: float) -> None:
+    def __init__(
+        self,
+        store: AsyncStore,
+        owner: str,
+        session: str,
+        seconds: float,
+        new_id: Callable[[], str] | None,
+    ) -> None:
         self._store = store
         self._owner = owner
         self._session = session
         self._seconds = seconds
+        # By it a lease is known again whose version was never told.
+        self._mark = b"{}" if new_id is None else f'"{new_id()}"'.encode()
 
     async def take(self) -> Fence | None:
         """Take it; None while somebody else has it. By the store's clock it ends by itself."""
@@ -24,21 +39,38 @@ class AsyncLease:
             document = await self._store.put_document(
                 self._owner,
                 KEY,
-                b"{}",
+                self._mark,
                 session=self._session,
                 expected_version=0,
                 expires_in_s=self._seconds,
             )
         except StaleVersionError:
             return None
+        except BaseException:
+            # A cancelled write may have gone through all the same.
+            with suppress(SapwoodError):
+                await self._release_mine()
+            raise
         return Fence(key=KEY, version=document.version)
 
+    async def _release_mine(self) -> None:
+        if self._mark == b"{}":
+            return
+        document = await self._store.find_document(self._owner, KEY, session=self._session)
+        if document is not None and document.value == self._mark:
+            await self.release(Fence(key=KEY, version=document.version))
+
     async def release(self, fence: Fence) -> None:
-        """Give it back, unless somebody else has it by now."""
+        """Give it back, unless somebody else has it by now.
+
+        What cannot be given back ends by itself.
+        """
         try:
             await self._store.delete_document(
                 self._owner, KEY, session=self._session, expected_version=fence.version
             )
-        except StaleVersionError:
-            # It ran out, and was taken by another.
+        except (StaleVersionError, NotFoundError):
+            # It ran out and was taken by another, or the session is gone.
             return
+        except StoreError:
+            logger.warning("the lease of %r could not be given back", self._session, exc_info=True)

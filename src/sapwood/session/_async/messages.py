@@ -14,6 +14,7 @@ from ...model import (
     DeleteEvent,
     Message,
     NewMessage,
+    Position,
     SessionRecord,
     UpdateEvent,
 )
@@ -83,8 +84,16 @@ class AsyncMessages(AsyncGauge):
             written=appended.written,
         )
         await self._tell(event)
-        if appended.written:
+        if not appended.written:
+            return
+        shown = appended.context_tokens
+        if shown is None or self._settings.compact_after is None:
+            # The budget stands in the record, and so does what the store did not know at once.
             await self._after_change()
+            return
+        last = appended.messages[-1]
+        tokens = await self._fullness(shown, Position(last.segment, last.depth))
+        await self._notice(tokens, None)
 
     async def update(
         self,

@@ -41,8 +41,10 @@ class AsyncOverlaying(AsyncUndoing):
             snapshot=None if history is None else history.snapshot,
             id=id,
         )
+        # Before they are covered: a pinned call is shown with its result.
+        await self._pins().complete()
         overlay = await self._store.add_overlay(self._owner, self._id, new, fence=fence)
-        await self._forget_reported()
+        await self._measure_by_estimate()
         return overlay
 
     async def overlays(self) -> list[Overlay]:
@@ -52,7 +54,7 @@ class AsyncOverlaying(AsyncUndoing):
     async def undo_overlay(self, overlay: OverlayRef) -> Overlay:
         """Take an overlay away; what it covered is shown again."""
         undone = await self._store.undo_overlay(self._owner, self._id, overlay_id_of(overlay))
-        await self._forget_reported()
+        await self._measure_by_estimate()
         return undone
 
     async def pins(self) -> list[str]:

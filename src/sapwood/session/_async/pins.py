@@ -7,7 +7,7 @@ from collections.abc import Callable
 import msgspec
 
 from ...errors import NotFoundError, StaleVersionError, StoreCorruptError
-from ...model import Message, Read
+from ...model import Message, Read, ToolCallPart, ToolResultPart
 from ...rules.codec import decode_json
 from ...rules.pairs import pair_of
 from ...store._async.contract import AsyncStore
@@ -37,6 +37,28 @@ class AsyncPins:
             )
         wanted = await self._pair(message)
         return await self._change(lambda ids: ids + [new for new in wanted if new not in ids])
+
+    async def whole(self) -> list[str]:
+        """Give the pinned ids with all that came to belong to them since.
+
+        The result of a call that was pinned in flight belongs to it.
+        """
+        ids = await self.ids()
+        if not ids:
+            return ids
+        found = await self._store.find_messages(self._owner, self._session, ids)
+        pairs = [
+            await self._pair(message)
+            for message in found
+            if message is not None and _is_tied(message)
+        ]
+        return list(dict.fromkeys([*ids, *(id for pair in pairs for id in pair)]))
+
+    async def complete(self) -> None:
+        """Pin what came to belong to pinned messages since."""
+        wanted = await self.whole()
+        if wanted:
+            await self._change(lambda ids: list(dict.fromkeys([*ids, *wanted])))
 
     async def remove(self, id: str) -> list[str]:
         """Unpin a message with its tool pair; give the pinned ids that are left."""
@@ -99,3 +121,7 @@ class AsyncPins:
             if [entry.id for entry in shown.messages] == [message.id]:
                 return record.tip, record.tip_position.depth
         return message.id, message.depth
+
+
+def _is_tied(message: Message) -> bool:
+    return any(isinstance(part, (ToolCallPart, ToolResultPart)) for part in message.parts)

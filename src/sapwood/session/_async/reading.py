@@ -44,8 +44,9 @@ class AsyncReading(AsyncSessionBase):
             backwards=after is None and (limit is not None or max_bytes is not None),
         )
         history = await self._store.read(self._owner, self._id, query)
-        if history.more and len(history.entries) < min(min_messages, limit or min_messages):
-            query = msgspec.structs.replace(query, limit=min_messages, max_bytes=None)
+        least = min_messages if limit is None else min(min_messages, limit)
+        if history.more and len(history.entries) < least:
+            query = msgspec.structs.replace(query, limit=least, max_bytes=None)
             history = await self._store.read(self._owner, self._id, query)
         return without_parted(history)
 

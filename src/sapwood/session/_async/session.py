@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any, Self, Unpack
 
-from ...errors import UsageError
+from ...errors import StaleVersionError, UsageError
 from ...model import Edge, EdgeKind, ForkPoint, NewSession, SessionPatch, SessionRecord
 from ...rules.ids import check_name
 from ...rules.tokens import TokenCounter
@@ -137,6 +138,14 @@ class AsyncSession(Configurable, AsyncTurning):
         except BaseException:
             await self._store.delete_session(self._owner, new.id)
             raise
-        data = {**record.data, "end_reason": "compaction"}
-        await self.update_record(state="ended", data=data)
+        await self._end("compaction")
         return new
+
+    async def _end(self, reason: str) -> None:
+        # Every failed turn means that another writer's went through, so this ends.
+        while True:
+            record = await self.record()
+            data = {**record.data, "end_reason": reason}
+            with suppress(StaleVersionError):
+                await self.update_record(expected_version=record.version, state="ended", data=data)
+                return

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...calling import AsyncCall
 from ...errors import CompactionError, ContextOverflowError
-from ...model import History, TextPart, Turn, TurnMessage
+from ...model import History, TextPart, ToolDefinition, Turn, TurnMessage
 from ...rules import check
 from ...rules.tokens import MAX_TOKENS
 from ..costs import Costs, pinned_in
@@ -19,13 +19,20 @@ from .compacting import AsyncCompacting
 class AsyncTurning(AsyncCompacting):
     """The part of a session that prepares what a model is given."""
 
-    async def prepare(self, *, leaf: Place | None = None, budget: int | None = None) -> Turn:
+    async def prepare(
+        self,
+        *,
+        leaf: Place | None = None,
+        budget: int | None = None,
+        tools: Sequence[ToolDefinition] = (),
+    ) -> Turn:
         """Give prompt, messages and tools for the next call of a model.
 
         When the context is full it is compacted first, as after an append. What is still over the
         `budget`, which is the session's own unless given, is shortened or left out of the turn, and
         the turn says what; nothing stored is changed. Whatever the tree looks like, the messages
-        are valid for a model: no result without its call, no call without a result.
+        are valid for a model: no result without its call, no call without a result. Your own
+        `tools` are counted, and given along with those of the blocks.
         `ContextOverflowError` when even the last message does not fit.
         """
         from ...compaction import repair_turn, turn_messages
@@ -34,12 +41,10 @@ class AsyncTurning(AsyncCompacting):
         record = await self.record()
         if leaf is None and self._settings.compacts_by_itself:
             await self._compact_by_itself()
-        shown = await self._shown_context()
+        shown = (await self._shown_context()).with_tools(tools)
         history = await self.history(leaf)
         turned = turn_messages(history.entries)
         messages = repair_turn(shown.elided(turned))
-        if shown.updates:
-            messages.append(TurnMessage(role="user", parts=[TextPart(text=shown.updates)]))
         costs = Costs(history.entries, turned, self._counter)
         limit = record.budget if budget is None else budget
         return _within(limit, history, shown, messages, costs)
@@ -64,6 +69,7 @@ class AsyncTurning(AsyncCompacting):
         call: Callable[[Turn], Any],
         *,
         budget: int | None = None,
+        tools: Sequence[ToolDefinition] = (),
         is_overflow: Callable[[BaseException], bool] | None = None,
     ) -> Any:
         """Prepare a turn and call a model with it; give what the call gives.
@@ -75,14 +81,14 @@ class AsyncTurning(AsyncCompacting):
         from ...compaction import is_context_overflow
 
         is_overflow = is_overflow or is_context_overflow
-        turn = await self.prepare(budget=budget)
+        turn = await self.prepare(budget=budget, tools=tools)
         try:
             return await AsyncCall.within(None, call, turn)
         except Exception as error:
             if not is_overflow(error):
                 raise
             await self._make_room(error)
-        turn = await self.prepare(budget=budget)
+        turn = await self.prepare(budget=budget, tools=tools)
         try:
             return await AsyncCall.within(None, call, turn)
         except Exception as error:
@@ -114,15 +120,18 @@ def _within(
     messages: list[TurnMessage],
     costs: Costs,
 ) -> Turn:
-    """Make a turn that fits its budget."""
+    """Make a turn that fits its budget, with what the blocks have to say at its end."""
     left_out: list[str] = []
     shortened: list[str] = []
+    said = [TurnMessage(role="user", parts=[TextPart(text=shown.updates)])] if shown.updates else []
     if budget is not None:
         from ...compaction import fit_messages
 
         pinned = {message.id for message in pinned_in(history)}
-        fitted = fit_messages(messages, shown.room_in(budget), costs.of, keep=pinned)
+        room = shown.room_in(budget, sum(costs.of(message) for message in said))
+        fitted = fit_messages(messages, room, costs.of, keep=pinned)
         messages, left_out, shortened = fitted.messages, fitted.left_out, fitted.shortened
+    messages = [*messages, *said]
     return Turn(
         prompt=shown.prompt,
         messages=messages,

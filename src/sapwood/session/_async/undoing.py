@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ...errors import UsageError
+from ...errors import NotFoundError, UsageError
 from ...model import ROOT, Message, Read, Root, SessionRecord
 from ...rules.turns import place_before_last_turns, turn_starts
 from .tree import AsyncTree
@@ -51,7 +51,13 @@ class AsyncUndoing(AsyncTree):
         if not undone.tips or undone.here != _name((await self.record()).tip):
             raise UsageError("there is nothing to redo", path="redo")
         [*rest, tip] = undone.tips
-        record = await self.checkout(tip)
+        # A fork has its source's note, but does not see what was undone there.
+        try:
+            record = await self.checkout(tip)
+        except NotFoundError as error:
+            if error.kind != "message":
+                raise
+            raise UsageError("there is nothing to redo", path="redo") from error
         await self._keep(_Undone(here=tip, tips=rest))
         return record
 

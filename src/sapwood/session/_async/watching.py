@@ -10,7 +10,7 @@ import msgspec
 
 from ...calling import AsyncCall
 from ...errors import StaleVersionError
-from ...model import SessionRecord, StatusEvent
+from ...model import StatusEvent
 from ...rules.threshold import Crossing, Thresholds, ThresholdState, cross
 from ..compactor_state import KEY, CompactorState, state_in
 from .overlaying import AsyncOverlaying
@@ -25,16 +25,16 @@ class AsyncWatching(AsyncOverlaying):
 
     async def needs_compaction(self) -> bool:
         """Tell whether the context holds more than `compact_after`, or 0.8 of the budget."""
-        hard = self._thresholds(await self.record()).hard
+        hard = self._thresholds((await self.record()).budget).hard
         return hard is not None and await self._measure_anew() > hard
 
-    def _thresholds(self, record: SessionRecord) -> Thresholds:
+    def _thresholds(self, budget: int | None) -> Thresholds:
         if self._settings.compact_after is not None:
             return Thresholds.after(self._settings.compact_after)
-        return Thresholds.of_budget(record.budget)
+        return Thresholds.of_budget(budget)
 
-    async def _notice(self, record: SessionRecord, tokens: int) -> None:
-        thresholds = self._thresholds(record)
+    async def _notice(self, tokens: int, budget: int | None) -> None:
+        thresholds = self._thresholds(budget)
         crossing = await self._cross(tokens, thresholds)
         await self._tell_status(tokens, thresholds, crossing)
         if crossing.state.above_hard and self._settings.compacts_by_itself:

@@ -157,7 +157,7 @@ class ContextBlocks(SessionBase):
         if label is not None:
             from ...context import BlockConfig, SearchableHistory
 
-            history = SearchableHistory(self._store, self._owner)
+            history = SearchableHistory(self._store, self._owner, self._id, within="all")
             configs.append(BlockConfig(label, provider=history))
         return configs
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ...errors import NotFoundError
+from ...errors import CompactionError, NotFoundError
 from ...model import Compaction, CompactionNote, CompactionPreview, Overlay
 from ..compactor_state import MARK, note_of, with_undone
 from ..naming import OverlayRef, Place
@@ -30,7 +30,9 @@ class Compacting(Compactor):
     def _begin_with_summary(self, summary: str | None, focus: str | None) -> None:
         """Cover everything: by a summary that is given, or as much as may be covered by one."""
         if summary is None:
-            self._compact(None, focus, "split", self._tight_function())
+            outcome = self._compact(None, focus, "split", self._tight_function())
+            if outcome.status == "refused":
+                raise CompactionError(f"there is no summary to go on with: {outcome.reason}")
             return
         history = self._visible(None)
         if history.entries:

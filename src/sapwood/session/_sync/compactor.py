@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import logging
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -12,12 +13,15 @@ from ...errors import CompactionError, ConflictError, LeaseLostError, StoreError
 from ...model import (
     CompactEvent,
     Compaction,
+    Entry,
     EntryRef,
     Fence,
     History,
     Overlay,
     Read,
+    Summary,
     TextPart,
+    Usage,
 )
 from ...rules import breaker
 from ...rules.tokens import count_tokens, estimate_text
@@ -31,6 +35,8 @@ from .watching import Watching
 if TYPE_CHECKING:
     from ...compaction import CompactDraft, CompactRequest
 
+logger = logging.getLogger(__name__)
+
 LEASE_S = 600.0
 """How long a compaction by a function without a time limit may take."""
 GRACE_S = 60.0
@@ -38,7 +44,21 @@ GRACE_S = 60.0
 
 
 class _Refused(Exception):  # noqa: N818 - it is an outcome, and no error
-    """Why a compaction was not made; everything is as it was."""
+    """Why a compaction was not made; everything is as it was.
+
+    `counts` says that the breaker is to hold the next one back for it.
+    """
+
+    def __init__(self, reason: str, *, counts: bool = True) -> None:
+        super().__init__(reason)
+        self.counts = counts
+
+
+class _Made(NamedTuple):
+    """An overlay, and how many tokens less are shown for it."""
+
+    overlay: Overlay
+    saved: int
 
 
 class Compactor(Watching):
@@ -48,40 +68,58 @@ class Compactor(Watching):
         self, leaf: Place | None, focus: str | None, why: str, function: CompactWith
     ) -> Compaction:
         before = self._measure_anew()
-        lease = Lease(self._store, self._owner, self._id, _lease_s(function))
+        lease = Lease(self._store, self._owner, self._id, _lease_s(function), self._new_id)
         fence = lease.take()
         if fence is None:
             reason = "another compaction of this session is at work"
             self._tell_compact(phase="refused", reason=reason, tokens_before=before)
             return _refused(reason, before)
-        self._tell_compact(phase="started", reason=why, tokens_before=before)
         try:
-            overlay = self._cover(self._visible(leaf), focus, why, function, fence)
+            return self._run(leaf, focus, why, function, before, fence)
+        finally:
+            lease.release(fence)
+
+    def _run(
+        self,
+        leaf: Place | None,
+        focus: str | None,
+        why: str,
+        function: CompactWith,
+        before: int,
+        fence: Fence,
+    ) -> Compaction:
+        """Carry it out under the lease, and tell how it began and ended."""
+        try:
+            self._tell_compact(phase="started", reason=why, tokens_before=before)
+            history = self._visible(leaf)
+            made = self._cover(history, focus, why, function, fence)
         except _Refused as refusal:
-            self._note_failure(before)
             self._tell_compact(phase="refused", reason=str(refusal), tokens_before=before)
+            if refusal.counts and leaf is None:
+                self._note_failure(before)
             return _refused(str(refusal), before)
         except BaseException as error:
             self._tell_compact(phase="failed", reason=repr(error), tokens_before=before)
-            if isinstance(error, Exception):
+            if isinstance(error, Exception) and leaf is None:
                 self._note_failure(before)
             raise
-        finally:
-            lease.release(fence)
-        return self._finish(overlay, before, why)
+        return self._finish(made, before, why, at_tip=leaf is None)
 
     def _cover(
         self, history: History, focus: str | None, why: str, function: CompactWith, fence: Fence
-    ) -> Overlay:
+    ) -> _Made:
         draft = self._draft(function, self._request(history, focus))
         if draft is None:
             raise _Refused("there is nothing to cover, or the summary is empty")
         if draft.usage is not None:
-            self._store.add_usage(self._owner, self._id, draft.usage)
-        _refuse_growth(history, draft, self._tokens_of(draft.summary))
+            self._count(draft.usage)
+        pinned = set(self._pins().whole())
+        saved = _hidden_in(history, draft, pinned) - self._tokens_of(draft.summary)
+        if saved <= 0:
+            raise _Refused("the summary would be no shorter than what it hides")
         mark = {**draft.metadata, "trigger": why}
         try:
-            return self.add_overlay(
+            overlay = self.add_overlay(
                 draft.first,
                 draft.last,
                 draft.summary,
@@ -90,9 +128,18 @@ class Compactor(Watching):
                 fence=fence,
             )
         except LeaseLostError:
-            raise _Refused("the lease ran out, and another compaction took over") from None
+            reason = "the lease ran out, and another compaction took over"
+            raise _Refused(reason, counts=False) from None
         except ConflictError as error:
             raise _Refused(f"the history was changed meanwhile: {error}") from error
+        return _Made(overlay, saved)
+
+    def _count(self, usage: Usage) -> None:
+        try:
+            self._store.add_usage(self._owner, self._id, usage)
+        except ConflictError:
+            # Some endpoints use their ids again; that must not cost the summary.
+            logger.warning("the summary's usage %r is counted already", usage.id, exc_info=True)
 
     def _draft(self, function: CompactWith, request: CompactRequest) -> CompactDraft | None:
         from ...compaction._sync.running import draft_compaction
@@ -106,20 +153,36 @@ class Compactor(Watching):
                 f"the summary could not be made: {type(error).__name__}: {error}"
             ) from error
 
-    def _finish(self, overlay: Overlay, before: int, why: str) -> Compaction:
-        if self._has_context():
-            self._refresh_prompt("compaction")
-        after = self._measure_anew()
+    def _finish(self, made: _Made, before: int, why: str, *, at_tip: bool) -> Compaction:
+        """Do what follows from an overlay that is in force; whatever comes, it is told of."""
+        after = max(0, before - made.saved)
+        try:
+            # Others may have appended meanwhile, so what it saved is not seen by measuring. One
+            # at another leaf says nothing about the context at the tip.
+            if at_tip:
+                self._note_run(before, after)
+            if self._has_context():
+                self._refresh_prompt("compaction")
+            after = self._measure_anew()
+        finally:
+            self._tell_compact(
+                phase="done",
+                reason=why,
+                overlay=made.overlay,
+                tokens_before=before,
+                tokens_after=after,
+            )
+        return Compaction(
+            status="done", overlay=made.overlay, tokens_before=before, tokens_after=after
+        )
+
+    def _note_run(self, before: int, after: int) -> None:
         self._change_state(
             lambda state: _with_breaker(
                 state,
                 breaker.after_run(state.breaker, tokens_before=before, tokens_after=after),
             )
         )
-        self._tell_compact(
-            phase="done", reason=why, overlay=overlay, tokens_before=before, tokens_after=after
-        )
-        return Compaction(status="done", overlay=overlay, tokens_before=before, tokens_after=after)
 
     def _tokens_of(self, summary: str) -> int:
         """Count a summary as the messages that it covers were counted."""
@@ -171,17 +234,17 @@ def _refused(reason: str, tokens: int) -> Compaction:
     return Compaction(status="refused", reason=reason, tokens_before=tokens, tokens_after=tokens)
 
 
-def _refuse_growth(history: History, draft: CompactDraft, cost: int) -> None:
-    """Refuse a summary that takes as much room as what it covers."""
+def _hidden_in(history: History, draft: CompactDraft, pinned: set[str]) -> int:
+    """Count what a summary would hide; pins stay shown."""
     refs = [EntryRef.of(entry) for entry in history.entries]
-    first, last = EntryRef.of(draft.first), EntryRef.of(draft.last)
-    if first not in refs or last not in refs:
-        # The store says what is wrong with the ends.
-        return
-    covered = history.entries[refs.index(first) : refs.index(last) + 1]
-    tokens = sum(entry.tokens for entry in covered)
-    if cost >= tokens:
-        raise _Refused(f"the summary would be no shorter than the {tokens} tokens that it covers")
+    first, last = refs.index(EntryRef.of(draft.first)), refs.index(EntryRef.of(draft.last))
+    return sum(_hidden_tokens(entry, pinned) for entry in history.entries[first : last + 1])
+
+
+def _hidden_tokens(entry: Entry, pinned: set[str]) -> int:
+    if isinstance(entry, Summary):
+        return entry.overlay.tokens
+    return 0 if entry.id in pinned else entry.tokens
 
 
 def _with_breaker(state: CompactorState, new: breaker.BreakerState) -> CompactorState:

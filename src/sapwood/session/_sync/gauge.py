@@ -4,16 +4,20 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Literal
 
 import msgspec
 
-from ...model import Event, Message, Read, SessionRecord, Usage, UsageTotal
+from ...errors import StoreError
+from ...model import Event, Message, Position, Read, Usage, UsageTotal
 from ...rules.tokens import estimate_text
 from ..reported import KEY, Reported, is_above, reported_in
-from ..shown import tokens_of_tools
+from ..shown import prompt_of, tokens_of_tools
 from .blocks import ContextBlocks
 from .reading import Reading
+
+logger = logging.getLogger(__name__)
 
 
 class Gauge(Reading, ContextBlocks):
@@ -28,17 +32,19 @@ class Gauge(Reading, ContextBlocks):
         What was reported by `add_usage` counts for what came before it, the rest is estimated.
         After an append this costs one read of the session's record.
         """
-        return self._fullness(self.record())
+        record = self.record()
+        return self._fullness(record.context_tokens, record.tip_position)
 
-    def _fullness(self, record: SessionRecord) -> int:
+    def _fullness(self, shown: int, tip: Position | None) -> int:
+        """Tell the same of a history of so many tokens."""
         if self._overhead is None:
             self._overhead = self._count_overhead()
         if not self._knows_reported:
             self._load_reported()
         reported = self._reported
-        if reported is not None and self._holds(reported, record):
-            return max(0, reported.tokens + record.context_tokens - reported.estimate)
-        return record.context_tokens + self._overhead
+        if reported is not None and self._holds(reported, tip):
+            return max(0, reported.tokens + shown - reported.estimate)
+        return shown + self._overhead
 
     def _measure_anew(self) -> int:
         """Tell the same from what is stored now, whatever was known."""
@@ -51,15 +57,14 @@ class Gauge(Reading, ContextBlocks):
             return 0
         prompt = self._context().peek()
         if prompt is None:
-            blocks = self.context_blocks()
-            prompt = "\n".join(block.content for block in blocks)
+            prompt = prompt_of(self.context_blocks())
         return estimate_text(prompt) + tokens_of_tools(self.tools())
 
-    def _holds(self, reported: Reported, record: SessionRecord) -> bool:
+    def _holds(self, reported: Reported, tip: Position | None) -> bool:
         """Tell whether a report is about this prompt, and a message on the path to the tip."""
         if reported.overhead != self._overhead:
             return False
-        known = is_above(reported, record)
+        known = is_above(reported, tip)
         return self._is_on_path(reported) if known is None else known
 
     def _is_on_path(self, reported: Reported) -> bool:
@@ -72,8 +77,15 @@ class Gauge(Reading, ContextBlocks):
         self._reported = reported_in(document)
         self._knows_reported = True
 
-    def _forget_reported(self) -> None:
+    def _measure_by_estimate(self) -> None:
         """Go back to the estimate: an overlay changed what the report was about."""
+        try:
+            self._forget_reported()
+        except StoreError:
+            # The overlay is stored: that a measure is not quite right must not hide it.
+            logger.warning("a report of %r could not be deleted", self._id, exc_info=True)
+
+    def _forget_reported(self) -> None:
         self._store.delete_document(self._owner, KEY, session=self._id)
         self._reported, self._knows_reported = None, True
 
@@ -119,8 +131,8 @@ class Gauge(Reading, ContextBlocks):
     def _after_change(self) -> None:
         """See how full the context is, and do something about it."""
         record = self.record()
-        tokens = self._fullness(record)
-        self._notice(record, tokens)
+        tokens = self._fullness(record.context_tokens, record.tip_position)
+        self._notice(tokens, record.budget)
 
-    def _notice(self, record: SessionRecord, tokens: int) -> None:
+    def _notice(self, tokens: int, budget: int | None) -> None:
         """Do nothing here: the part that watches does."""

@@ -16,6 +16,7 @@ from ...model import (
     DeleteEvent,
     Message,
     NewMessage,
+    Position,
     SessionRecord,
     UpdateEvent,
 )
@@ -85,8 +86,16 @@ class Messages(Gauge):
             written=appended.written,
         )
         self._tell(event)
-        if appended.written:
+        if not appended.written:
+            return
+        shown = appended.context_tokens
+        if shown is None or self._settings.compact_after is None:
+            # The budget stands in the record, and so does what the store did not know at once.
             self._after_change()
+            return
+        last = appended.messages[-1]
+        tokens = self._fullness(shown, Position(last.segment, last.depth))
+        self._notice(tokens, None)
 
     def update(
         self,

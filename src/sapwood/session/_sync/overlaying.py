@@ -43,8 +43,10 @@ class Overlaying(Undoing):
             snapshot=None if history is None else history.snapshot,
             id=id,
         )
+        # Before they are covered: a pinned call is shown with its result.
+        self._pins().complete()
         overlay = self._store.add_overlay(self._owner, self._id, new, fence=fence)
-        self._forget_reported()
+        self._measure_by_estimate()
         return overlay
 
     def overlays(self) -> list[Overlay]:
@@ -54,7 +56,7 @@ class Overlaying(Undoing):
     def undo_overlay(self, overlay: OverlayRef) -> Overlay:
         """Take an overlay away; what it covered is shown again."""
         undone = self._store.undo_overlay(self._owner, self._id, overlay_id_of(overlay))
-        self._forget_reported()
+        self._measure_by_estimate()
         return undone
 
     def pins(self) -> list[str]:

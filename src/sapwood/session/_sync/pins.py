@@ -9,7 +9,7 @@ from collections.abc import Callable
 import msgspec
 
 from ...errors import NotFoundError, StaleVersionError, StoreCorruptError
-from ...model import Message, Read
+from ...model import Message, Read, ToolCallPart, ToolResultPart
 from ...rules.codec import decode_json
 from ...rules.pairs import pair_of
 from ...store._sync.contract import Store
@@ -39,6 +39,26 @@ class Pins:
             )
         wanted = self._pair(message)
         return self._change(lambda ids: ids + [new for new in wanted if new not in ids])
+
+    def whole(self) -> list[str]:
+        """Give the pinned ids with all that came to belong to them since.
+
+        The result of a call that was pinned in flight belongs to it.
+        """
+        ids = self.ids()
+        if not ids:
+            return ids
+        found = self._store.find_messages(self._owner, self._session, ids)
+        pairs = [
+            self._pair(message) for message in found if message is not None and _is_tied(message)
+        ]
+        return list(dict.fromkeys([*ids, *(id for pair in pairs for id in pair)]))
+
+    def complete(self) -> None:
+        """Pin what came to belong to pinned messages since."""
+        wanted = self.whole()
+        if wanted:
+            self._change(lambda ids: list(dict.fromkeys([*ids, *wanted])))
 
     def remove(self, id: str) -> list[str]:
         """Unpin a message with its tool pair; give the pinned ids that are left."""
@@ -101,3 +121,7 @@ class Pins:
             if [entry.id for entry in shown.messages] == [message.id]:
                 return record.tip, record.tip_position.depth
         return message.id, message.depth
+
+
+def _is_tied(message: Message) -> bool:
+    return any(isinstance(part, (ToolCallPart, ToolResultPart)) for part in message.parts)

@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any, Self, Unpack
 
-from ...errors import UsageError
+from ...errors import StaleVersionError, UsageError
 from ...model import Edge, EdgeKind, ForkPoint, NewSession, SessionPatch, SessionRecord
 from ...rules.ids import check_name
 from ...rules.tokens import TokenCounter
@@ -139,6 +140,14 @@ class Session(Configurable, Turning):
         except BaseException:
             self._store.delete_session(self._owner, new.id)
             raise
-        data = {**record.data, "end_reason": "compaction"}
-        self.update_record(state="ended", data=data)
+        self._end("compaction")
         return new
+
+    def _end(self, reason: str) -> None:
+        # Every failed turn means that another writer's went through, so this ends.
+        while True:
+            record = self.record()
+            data = {**record.data, "end_reason": reason}
+            with suppress(StaleVersionError):
+                self.update_record(expected_version=record.version, state="ended", data=data)
+                return

@@ -4,12 +4,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...calling import Call
 from ...errors import CompactionError, ContextOverflowError
-from ...model import History, TextPart, Turn, TurnMessage
+from ...model import History, TextPart, ToolDefinition, Turn, TurnMessage
 from ...rules import check
 from ...rules.tokens import MAX_TOKENS
 from ..costs import Costs, pinned_in
@@ -21,13 +21,20 @@ from .compacting import Compacting
 class Turning(Compacting):
     """The part of a session that prepares what a model is given."""
 
-    def prepare(self, *, leaf: Place | None = None, budget: int | None = None) -> Turn:
+    def prepare(
+        self,
+        *,
+        leaf: Place | None = None,
+        budget: int | None = None,
+        tools: Sequence[ToolDefinition] = (),
+    ) -> Turn:
         """Give prompt, messages and tools for the next call of a model.
 
         When the context is full it is compacted first, as after an append. What is still over the
         `budget`, which is the session's own unless given, is shortened or left out of the turn, and
         the turn says what; nothing stored is changed. Whatever the tree looks like, the messages
-        are valid for a model: no result without its call, no call without a result.
+        are valid for a model: no result without its call, no call without a result. Your own
+        `tools` are counted, and given along with those of the blocks.
         `ContextOverflowError` when even the last message does not fit.
         """
         from ...compaction import repair_turn, turn_messages
@@ -36,12 +43,10 @@ class Turning(Compacting):
         record = self.record()
         if leaf is None and self._settings.compacts_by_itself:
             self._compact_by_itself()
-        shown = self._shown_context()
+        shown = (self._shown_context()).with_tools(tools)
         history = self.history(leaf)
         turned = turn_messages(history.entries)
         messages = repair_turn(shown.elided(turned))
-        if shown.updates:
-            messages.append(TurnMessage(role="user", parts=[TextPart(text=shown.updates)]))
         costs = Costs(history.entries, turned, self._counter)
         limit = record.budget if budget is None else budget
         return _within(limit, history, shown, messages, costs)
@@ -66,6 +71,7 @@ class Turning(Compacting):
         call: Callable[[Turn], Any],
         *,
         budget: int | None = None,
+        tools: Sequence[ToolDefinition] = (),
         is_overflow: Callable[[BaseException], bool] | None = None,
     ) -> Any:
         """Prepare a turn and call a model with it; give what the call gives.
@@ -77,14 +83,14 @@ class Turning(Compacting):
         from ...compaction import is_context_overflow
 
         is_overflow = is_overflow or is_context_overflow
-        turn = self.prepare(budget=budget)
+        turn = self.prepare(budget=budget, tools=tools)
         try:
             return Call.within(None, call, turn)
         except Exception as error:
             if not is_overflow(error):
                 raise
             self._make_room(error)
-        turn = self.prepare(budget=budget)
+        turn = self.prepare(budget=budget, tools=tools)
         try:
             return Call.within(None, call, turn)
         except Exception as error:
@@ -116,15 +122,18 @@ def _within(
     messages: list[TurnMessage],
     costs: Costs,
 ) -> Turn:
-    """Make a turn that fits its budget."""
+    """Make a turn that fits its budget, with what the blocks have to say at its end."""
     left_out: list[str] = []
     shortened: list[str] = []
+    said = [TurnMessage(role="user", parts=[TextPart(text=shown.updates)])] if shown.updates else []
     if budget is not None:
         from ...compaction import fit_messages
 
         pinned = {message.id for message in pinned_in(history)}
-        fitted = fit_messages(messages, shown.room_in(budget), costs.of, keep=pinned)
+        room = shown.room_in(budget, sum(costs.of(message) for message in said))
+        fitted = fit_messages(messages, room, costs.of, keep=pinned)
         messages, left_out, shortened = fitted.messages, fitted.left_out, fitted.shortened
+    messages = [*messages, *said]
     return Turn(
         prompt=shown.prompt,
         messages=messages,

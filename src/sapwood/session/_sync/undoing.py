@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ...errors import UsageError
+from ...errors import NotFoundError, UsageError
 from ...model import ROOT, Message, Read, Root, SessionRecord
 from ...rules.turns import place_before_last_turns, turn_starts
 from .tree import Tree
@@ -53,7 +53,13 @@ class Undoing(Tree):
         if not undone.tips or undone.here != _name((self.record()).tip):
             raise UsageError("there is nothing to redo", path="redo")
         [*rest, tip] = undone.tips
-        record = self.checkout(tip)
+        # A fork has its source's note, but does not see what was undone there.
+        try:
+            record = self.checkout(tip)
+        except NotFoundError as error:
+            if error.kind != "message":
+                raise
+            raise UsageError("there is nothing to redo", path="redo") from error
         self._keep(_Undone(here=tip, tips=rest))
         return record
 

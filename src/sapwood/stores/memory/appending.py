@@ -27,13 +27,16 @@ def append(
     found = [find_place(state, session, message.id) for message in batch]
     plan = _plan(state, session, batch, found, parent, expected_tip)
     places = [place for place in found if place is not None]
+    context = None
     if plan.known < len(batch):
         after = session.tip if plan.parent is None else get_place(state, session, plan.parent)
         places += _write(state, session, batch[plan.known :], after)
+        context = session.context_tokens
     return Appended(
         messages=[cast(Message, message_at(state, place)) for place in places],
         written=len(batch) - plan.known,
         tip=id_at(state, session.tip),
+        context_tokens=context,
     )
 
 

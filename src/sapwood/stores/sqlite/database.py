@@ -59,7 +59,8 @@ class Database(Runner):
         patience_s: float = PATIENCE_S,
         vfs: str | None = None,
     ) -> None:
-        self.path = str(path)
+        # Readers and the index are opened later, when the process may be in another folder.
+        self.path = str(Path(path).absolute())
         self._clock = clock
         self._patience_s = patience_s
         self._vfs = vfs

@@ -26,9 +26,7 @@ def list_page(
     get: Callable[[str, str], SessionRecord],
 ) -> SessionPage:
     """Give a page, and the cursor after its last session."""
-    conditions, args = _conditions(query)
-    sql = _SELECT + "".join(conditions) + _ORDERS[query.order]
-    rows = tx.rows(sql, (find_owner(tx, owner), *args, query.limit + 1))
+    rows = _rows(tx, find_owner(tx, owner), query)
     page, has_next = rows[: query.limit], len(rows) > query.limit
     cursor = f"{page[-1][0]}.{page[-1][1]}" if has_next else None
     records = []
@@ -37,6 +35,34 @@ def list_page(
         known = context is not None
         records.append(record_of(tuple(row), context) if known else get(owner, row[0]))
     return SessionPage(sessions=records, cursor=cursor)
+
+
+def _rows(tx: Connection, owner: int | None, query: SessionQuery) -> list[Any]:
+    """Give the rows of a page, and one more when there is one."""
+    conditions, args = _conditions(query)
+    rows: list[Any] = []
+    for seek, values in _seeks(query):
+        room = query.limit + 1 - len(rows)
+        if room:
+            sql = _SELECT + seek + "".join(conditions) + _ORDERS[query.order]
+            rows += tx.rows(sql, (owner, *values, *args, room))
+    return rows
+
+
+def _seeks(query: SessionQuery) -> list[tuple[str, tuple[int, ...]]]:
+    """Give what is left after the cursor: the rest of its second, then the older ones.
+
+    For `(active_s, number) < (?, ?)` SQLite would read the whole second from its beginning.
+    """
+    if query.cursor is None:
+        return [("", ())]
+    active_s, number = _split(query.cursor)
+    if query.order == "created":
+        return [(" AND s.number < ?", (number,))]
+    return [
+        (" AND s.active_s = ? AND s.number < ?", (active_s, number)),
+        (" AND s.active_s < ?", (active_s,)),
+    ]
 
 
 def _conditions(query: SessionQuery) -> tuple[list[str], list[Any]]:
@@ -48,12 +74,6 @@ def _conditions(query: SessionQuery) -> tuple[list[str], list[Any]]:
         found.append(sql)
         args.extend(values)
 
-    if query.cursor is not None:
-        active_s, number = _split(query.cursor)
-        if query.order == "active":
-            add(" AND (s.active_s, s.number) < (?, ?)", active_s, number)
-        else:
-            add(" AND s.number < ?", number)
     if query.state is not None:
         add(" AND p.state = ?", query.state)
     if query.parent is not None:

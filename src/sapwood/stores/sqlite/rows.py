@@ -76,8 +76,25 @@ CONTEXT_IN_RECORD = 4
 
 def record_of(row: tuple[Any, ...], context: int) -> SessionRecord:
     """Make a session's record of its row; `context` is what the row has, or was worked out."""
-    id, tip, tip_id, fork, _, messages, version, created_at, active_at = row[:9]
-    title, state, tags, budget, parent_kind, parent, data = row[9:]
+    # Taken apart at once, without slices: every look at how full a context is comes through here.
+    (
+        id,
+        tip,
+        tip_id,
+        fork,
+        _,
+        messages,
+        version,
+        created_at,
+        active_at,
+        title,
+        state,
+        tags,
+        budget,
+        parent_kind,
+        parent,
+        data,
+    ) = row
     if tip and tip_id is None:
         raise StoreCorruptError(f"the tip of session {id!r} is missing")
     return SessionRecord(

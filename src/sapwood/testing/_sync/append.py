@@ -10,7 +10,7 @@ from ...errors import MessageConflictError, NotFoundError, StaleTipError
 from ...model import ROOT, NewMessage, NewSession, Read, TextPart, ToolCallPart
 from ...store import Store
 from ..clock import Clock
-from ..makers import ADA, fork_of, say
+from ..makers import ADA, cover, fork_of, say
 from .base import ContractBase, grow, message_in, record_of, shown_in, state_of
 
 
@@ -28,6 +28,24 @@ class AppendContract(ContractBase):
         record = record_of(store)
         assert (record.tip, record.tip_position) == ("m1", message.position)
         assert (record.messages, record.context_tokens) == (1, 7)
+
+    def test_an_append_may_say_what_the_record_says_of_the_context(self, store: Store) -> None:
+        grow(store, "a", "b", "c", "d")
+        batch = [say("e", tokens=3), say("f", tokens=4)]
+        told = [
+            store.append(ADA, "s", batch),
+            store.append(ADA, "s", batch),
+            store.append(ADA, "s", [say("g", tokens=5)]),
+            store.append(ADA, "s", [say("h", tokens=6)], parent="b"),
+        ]
+        assert told[0].context_tokens in (None, 11)
+        assert told[1].context_tokens in (None, 11)
+        assert told[2].context_tokens in (None, 16)
+        assert told[3].context_tokens in (None, 8)
+        store.add_overlay(ADA, "s", cover("a", "b", tokens=1))
+        done = store.append(ADA, "s", [say("i", tokens=2)])
+        assert done.context_tokens in (None, (record_of(store)).context_tokens)
+        assert (record_of(store)).context_tokens == 9
 
     def test_a_message_without_an_id_gets_one(self, store: Store) -> None:
         grow(store)

@@ -101,6 +101,8 @@ class MachineBase(RuleBasedStateMachine):
         found = self.oracle.sessions[session]
         assert (appended.written, appended.tip) == (written, name(found.tip))
         assert [message.id for message in appended.messages] == [node.id for node in nodes]
+        record = self.driver.call("find_session", ADA, session)
+        assert appended.context_tokens in (None, record.context_tokens)
         for node, message in zip(nodes, appended.messages, strict=True):
             Comparison(self.places, found).message(node, message)
 

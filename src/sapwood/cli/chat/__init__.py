@@ -1,0 +1,1 @@
+"""The parts of `sapwood chat`: a conversation, a model that answers, and a screen."""

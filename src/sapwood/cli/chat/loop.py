@@ -1,0 +1,110 @@
+"""The chat itself: read, store, answer, until the user leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ...errors import SapwoodError, StoreError
+from ...model import Message, ToolCallPart
+from ...session import SessionManager
+from ..interrupt import held_interrupts
+from .answer import State, state_of
+from .answering import Answering
+from .commands import run_command
+from .conversation import Conversation
+from .events import ChatModel
+from .furnishing import Furnishing
+from .lines import Line, Lines
+from .looking import RECENT
+from .screen import Screen, Standing
+
+
+class Chat:
+    """A user, a model and a conversation."""
+
+    def __init__(
+        self,
+        sessions: SessionManager,
+        model: ChatModel,
+        screen: Screen,
+        lines: Lines,
+        *,
+        furnishing: Furnishing,
+        clock_s: Callable[[], float],
+    ) -> None:
+        self.sessions = sessions
+        self.furnishing = furnishing
+        self.screen = screen
+        self.conversation: Conversation
+        self.is_over = False
+        self.failures = 0
+        self.model = model
+        self._lines = lines
+        self._clock_s = clock_s
+
+    def enter(self, conversation: Conversation, *, is_new: bool) -> None:
+        """Go on in a conversation, and tell where it stands."""
+        self.conversation = conversation
+        recent = conversation.last_messages(RECENT)
+        self.screen.entered(conversation.record(), is_new, _standing(recent))
+        self.screen.recent(recent)
+
+    def run(self) -> None:
+        """Read and answer until the end."""
+        while not self.is_over:
+            try:
+                line = self._lines.next()
+            except KeyboardInterrupt:
+                if not self._lines.is_terminal:
+                    raise
+                self.screen.note("to leave, type /quit or press Ctrl-D")
+                continue
+            if line is None:
+                return
+            self._handle(line)
+
+    def _handle(self, line: Line) -> None:
+        try:
+            if line.is_command:
+                run_command(self, line.text)
+            elif line.text.strip():
+                self._say(line.text)
+        except KeyboardInterrupt:
+            if not self._lines.is_terminal:
+                raise
+            self.screen.note("stopped")
+        except SapwoodError as error:
+            if isinstance(error, StoreError) and not error.retryable:
+                raise
+            self.failures += 1
+            self.screen.failed(error.code, str(error))
+
+    def _say(self, text: str) -> None:
+        with held_interrupts():
+            message = self.conversation.ask(text)
+        self.screen.asked(message)
+        self.answer(message.id)
+
+    def answer(self, question: str) -> None:
+        """Let the model answer a message."""
+        answering = Answering(
+            self.conversation,
+            self.model,
+            self.screen,
+            has_tools=self.furnishing.has_tools,
+            clock_s=self._clock_s,
+        )
+        state = answering.run(question)
+        self.failures += state is State.FAILED
+        if state is State.STOPPED and not self._lines.is_terminal:
+            raise KeyboardInterrupt
+
+
+def _standing(recent: Sequence[Message]) -> Standing:
+    """Tell whether the last thing said is whole and answered."""
+    if not recent or recent[-1].role not in ("user", "tool", "assistant"):
+        return "answered"
+    if state_of(recent[-1]) is State.UNFINISHED:
+        return "cut_off"
+    has_calls = any(isinstance(part, ToolCallPart) for part in recent[-1].parts)
+    return "unanswered" if has_calls or recent[-1].role != "assistant" else "answered"

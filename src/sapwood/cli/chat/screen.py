@@ -1,0 +1,185 @@
+"""Where the chat is seen: as text for people, or as events for programs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+from ...model import Message, SessionRecord, Usage
+from ..describe import brief, message_json, words_of
+from ..output import Output, encode_json, note
+from ..text import clean, clean_block, shorten
+from .answer import State
+from .events import Call, Text, Thought
+
+MOST_RESULT = 200
+
+Standing = Literal["answered", "unanswered", "cut_off"]
+_STANDING = {
+    "cut_off": "the last answer was cut off when the chat ended: /again asks anew",
+    "unanswered": "the last message was not answered: /again asks for an answer",
+}
+
+
+class Screen(Protocol):
+    """What the chat tells."""
+
+    is_json: bool
+
+    def note(self, text: str) -> None:
+        """Tell something that is no part of the conversation."""
+
+    def show(self, kind: str, value: dict[str, Any], lines: Iterable[str]) -> None:
+        """Answer a command."""
+
+    def entered(self, record: SessionRecord, is_new: bool, standing: Standing) -> None:
+        """Tell which conversation goes on, and where it stands."""
+
+    def recent(self, messages: Sequence[Message]) -> None:
+        """Show the end of the conversation."""
+
+    def asked(self, message: Message) -> None:
+        """Tell that a message is stored."""
+
+    def piece(self, id: str | None, piece: Text | Thought | Call) -> None:
+        """Show a piece of an answer."""
+
+    def saved(self, id: str, characters: int) -> None:
+        """Tell that so much of an answer's text is stored."""
+
+    def result(self, name: str, output: str) -> None:
+        """Show what a tool answered."""
+
+    def ended(self, id: str | None, state: State, why: str | None, usage: Usage | None) -> None:
+        """Tell how an answer ended."""
+
+    def failed(self, code: str, text: str) -> None:
+        """Tell what went wrong."""
+
+
+class TextScreen:
+    """Plain text; in a terminal, with a few colours."""
+
+    is_json = False
+
+    def __init__(self) -> None:
+        self._output = Output()
+        self._is_in_line = False
+
+    def note(self, text: str) -> None:
+        self._end_line()
+        note(text)
+
+    def show(self, kind: str, value: dict[str, Any], lines: Iterable[str]) -> None:
+        self._end_line()
+        for line in lines:
+            self._output.line(line)
+        sys.stdout.flush()
+
+    def entered(self, record: SessionRecord, is_new: bool, standing: Standing) -> None:
+        title = f" “{clean(record.title)}”" if record.title else ""
+        many = f"{record.messages} message{'' if record.messages == 1 else 's'}"
+        self.note(f"{clean(record.id)}{title}: {'a new conversation' if is_new else many}")
+        if standing in _STANDING:
+            self.note(_STANDING[standing])
+
+    def recent(self, messages: Sequence[Message]) -> None:
+        if self._output.is_terminal:
+            for message in messages:
+                line = f"{clean(message.role)}: {brief(message)}"
+                self._output.line(self._dim(shorten(line, self._output.width)))
+
+    def asked(self, message: Message) -> None:
+        """Say nothing: the user has just written it."""
+
+    def piece(self, id: str | None, piece: Text | Thought | Call) -> None:
+        if isinstance(piece, Call):
+            self._end_line()
+            self._line(f"→ {piece.name} {encode_json(piece.input)}")
+            return
+        text = clean_block(piece.text)
+        self._write(self._dim(text) if isinstance(piece, Thought) else text)
+
+    def saved(self, id: str, characters: int) -> None:
+        """Say nothing: people expect no less."""
+
+    def result(self, name: str, output: str) -> None:
+        self._line(f"← {shorten(output, MOST_RESULT)}")
+
+    def ended(self, id: str | None, state: State, why: str | None, usage: Usage | None) -> None:
+        self._end_line()
+        if state is State.FAILED:
+            note(f"the model did not answer: {clean(why or '')}")
+        elif state is State.STOPPED:
+            note("stopped; what came is kept" if id else "stopped before anything came")
+        elif state is State.CUT_OFF:
+            note(f"the answer was cut off by {why}")
+        elif id is None:
+            note("the model answered nothing")
+
+    def failed(self, code: str, text: str) -> None:
+        self._end_line()
+        note(f"sapwood: {clean(text)}")
+
+    def _write(self, text: str) -> None:
+        if text:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+            self._is_in_line = not text.endswith("\n")
+
+    def _line(self, text: str) -> None:
+        self._write(self._dim(shorten(clean(text), self._output.width)) + "\n")
+
+    def _end_line(self) -> None:
+        if self._is_in_line:
+            self._write("\n")
+
+    def _dim(self, text: str) -> str:
+        return self._output.style(text, dim=True)
+
+
+class JsonScreen:
+    """One JSON object on each line; its `event` says what it is."""
+
+    is_json = True
+
+    def note(self, text: str) -> None:
+        self._write("note", {"text": text})
+
+    def show(self, kind: str, value: dict[str, Any], lines: Iterable[str]) -> None:
+        self._write(kind, value)
+
+    def entered(self, record: SessionRecord, is_new: bool, standing: Standing) -> None:
+        value = {"session": record.id, "title": record.title, "is_new": is_new}
+        self._write("entered", {**value, "messages": record.messages, "standing": standing})
+
+    def recent(self, messages: Sequence[Message]) -> None:
+        self._write("recent", {"messages": [message_json(it) for it in messages]})
+
+    def asked(self, message: Message) -> None:
+        text = "\n".join(words_of(part) for part in message.parts)
+        self._write("asked", {"id": message.id, "text": text})
+
+    def piece(self, id: str | None, piece: Text | Thought | Call) -> None:
+        kind = type(piece).__name__.lower()
+        self._write(kind, {"id": id, **msgspec.structs.asdict(piece)})
+
+    def saved(self, id: str, characters: int) -> None:
+        self._write("saved", {"id": id, "characters": characters})
+
+    def result(self, name: str, output: str) -> None:
+        self._write("result", {"name": name, "output": output})
+
+    def ended(self, id: str | None, state: State, why: str | None, usage: Usage | None) -> None:
+        figures = None if usage is None else msgspec.to_builtins(usage)
+        self._write("ended", {"id": id, "state": state.value, "why": why, "usage": figures})
+
+    def failed(self, code: str, text: str) -> None:
+        self._write("failed", {"error": code, "message": text})
+
+    def _write(self, kind: str, value: dict[str, Any]) -> None:
+        sys.stdout.write(encode_json({"event": kind, **value}) + "\n")
+        sys.stdout.flush()

@@ -1,0 +1,129 @@
+"""`sapwood chat`: a conversation in the terminal."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import click
+
+from ..complete import session_names
+from ..exits import OK, UNEXPECTED
+from ..keys import VARIABLES, key_of
+from ..settings import common_options, settings_of
+
+if TYPE_CHECKING:
+    from ..chat.events import ChatModel
+
+TIMEOUT_S = 120
+RETRIES = 2
+PAUSE_S = 0.02
+AFTER = 50_000
+
+
+@click.command("chat")
+@click.argument("session", required=False, shell_complete=session_names)
+@click.option("--model", metavar="NAME", help="The model; without one, an offline stand-in.")
+@click.option("--base-url", metavar="URL", help="An endpoint that speaks OpenAI's protocol.")
+@click.option(
+    "--api-key-env",
+    metavar="VARIABLE",
+    help=f"The environment's variable that holds the key; {VARIABLES['openai']}.",
+)
+@click.option(
+    "--timeout", type=click.FloatRange(1), default=TIMEOUT_S, help=f"Seconds; {TIMEOUT_S}."
+)
+@click.option(
+    "--tools/--no-tools", default=True, help="Let the model search conversations and remember."
+)
+@click.option(
+    "--compact-after",
+    type=click.IntRange(1),
+    metavar="TOKENS",
+    help=f"Summarise the older part when so much is shown; {AFTER}, or by the session's budget.",
+)
+@common_options
+@click.pass_context
+def command(
+    context: click.Context,
+    session: str | None,
+    model: str | None,
+    base_url: str | None,
+    api_key_env: str | None,
+    timeout: float,
+    tools: bool,
+    compact_after: int | None,
+) -> int:
+    """Talk with a model in the terminal; every word is kept.
+
+    Without a SESSION, the last chat goes on. What you write is stored before the model is asked,
+    and its answer while it comes in: kill the chat at any time, and start it again. Write /help
+    there to see its commands.
+
+    \b
+    Example:
+      sapwood chat --model gpt-5-mini
+      sapwood chat --base-url http://localhost:11434/v1 --model qwen3
+    """
+    from ...rules.ids import check_name
+    from ..chat.compacting import Compacting
+    from ..chat.conversation import open_conversation
+    from ..chat.furnishing import Furnishing
+    from ..chat.lines import Lines
+    from ..chat.looking import tell_compaction
+    from ..chat.loop import Chat
+    from ..chat.screen import JsonScreen, TextScreen
+
+    settings = settings_of(context)
+    if session is not None:
+        check_name(session, "session")
+    answerer = _model_of(context, model, base_url, api_key_env, timeout)
+    screen = JsonScreen() if settings.json else TextScreen()
+    lines = Lines(has_prompt=not settings.json)
+    with closing(answerer), settings.open(create=True) as sessions:
+        compacting = Compacting(
+            summarize=answerer.summarize,
+            after=compact_after,
+            tell=lambda event: tell_compaction(screen, event),
+        )
+        furnishing = Furnishing(compacting=compacting, has_tools=tools)
+        chat = Chat(
+            sessions,
+            answerer,
+            screen,
+            lines,
+            furnishing=furnishing,
+            clock_s=time.monotonic,
+        )
+        conversation, is_new = open_conversation(sessions, session, furnishing)
+        screen.note(answerer.label)
+        chat.enter(conversation, is_new=is_new)
+        chat.run()
+    return UNEXPECTED if chat.failures and not lines.is_terminal else OK
+
+
+def _model_of(
+    context: click.Context,
+    model: str | None,
+    base_url: str | None,
+    api_key_env: str | None,
+    timeout: float,
+) -> ChatModel:
+    if model is None:
+        if base_url is not None or api_key_env is not None:
+            raise click.UsageError("--base-url and --api-key-env need a --model", context)
+        from ..chat.offline import OfflineModel
+
+        return OfflineModel(PAUSE_S if sys.stdout.isatty() else 0)
+    from ...summarizers.sdk import ClientSettings
+    from ..chat.endpoint import EndpointModel
+
+    settings = ClientSettings(
+        base_url=base_url,
+        api_key=key_of(context, "openai", base_url, api_key_env),
+        timeout_s=timeout,
+        max_retries=RETRIES,
+    )
+    return EndpointModel(model, settings)

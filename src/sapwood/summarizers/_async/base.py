@@ -1,0 +1,78 @@
+"""What the summarisers over an SDK share."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from json import JSONDecodeError
+from typing import Any, ClassVar, Self
+
+from ...compaction.function import SummaryAnswer
+from ...errors import CompactionError
+from ..sdk import ClientSettings, check_prompt, check_settings, client_of, load_sdk
+
+
+class AsyncSdkSummarizer(ABC):
+    """Asks a model, through its vendor's SDK, for a summary. A context manager."""
+
+    extra: ClassVar[str]
+    client_class: ClassVar[str]
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        client: Any = None,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        timeout_s: float = 60,
+        max_retries: int = 2,
+        max_tokens: int | None = None,
+        system: str | None = None,
+    ) -> None:
+        settings = ClientSettings(
+            base_url=base_url, api_key=api_key, timeout_s=timeout_s, max_retries=max_retries
+        )
+        check_settings(model, settings, max_tokens)
+        kind = getattr(load_sdk(self.extra), self.client_class)
+        self._client = client_of(client, kind, settings)
+        self._is_ours = client is None
+        self._model = model
+        self._max_tokens = max_tokens
+        self._system = system
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._model!r} at {self._client.base_url}>"
+
+    async def __call__(self, prompt: str) -> SummaryAnswer:
+        """Ask for a summary; every call asks the model once more.
+
+        The SDK's errors come through as they are, after its own retries. An answer that holds no
+        summary, or only the beginning of one, is a `CompactionError` that says what came.
+        """
+        check_prompt(prompt)
+        try:
+            answer = await self._ask(prompt)
+        except JSONDecodeError as error:
+            raise CompactionError(f"the answer of {self._model!r} is no JSON: {error}") from error
+        return self._read(answer)
+
+    @abstractmethod
+    async def _ask(self, prompt: str) -> Any:
+        """Send the prompt, and give what the SDK made of the answer."""
+
+    @abstractmethod
+    def _read(self, answer: Any) -> SummaryAnswer:
+        """Read the answer as a summary."""
+
+    async def aclose(self) -> None:
+        """Close the connections; those of a client that was given stay open."""
+        if self._is_ours:
+            await self._client.close()
+
+    async def __aenter__(self) -> Self:
+        """Give the summariser itself."""
+        return self
+
+    async def __aexit__(self, *details: object) -> None:
+        """Close the connections."""
+        await self.aclose()

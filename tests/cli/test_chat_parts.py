@@ -1,0 +1,246 @@
+"""The parts of the chat that time and chance would make hard to see from outside."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import sapwood
+from sapwood.cli.chat.answer import Answer, State, state_of
+from sapwood.cli.chat.conversation import Conversation, open_conversation
+from sapwood.cli.chat.events import Call, Done, ModelError, Piece, Pieces, Text, Thought
+from sapwood.cli.chat.offline import OfflineModel
+from sapwood.cli.chat.pump import pumped
+from sapwood.errors import StoreBusyError, StoreCorruptError
+from sapwood.model import ROOT, TextPart, ToolCallPart, ToolDefinition, Turn, TurnMessage
+
+
+class Clock:
+    """A clock that goes when it is told to."""
+
+    now_s = 100.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+@pytest.fixture
+def conversation() -> Iterator[Conversation]:
+    with sapwood.open("memory://") as sessions:
+        yield open_conversation(sessions, "chat")[0]
+
+
+class Growing:
+    """An answer, the clock it looks at, and what was told as stored."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self.saved: list[int] = []
+        self.clock = Clock()
+        self.conversation = conversation
+        self.answer = Answer(
+            conversation,
+            conversation.ask("hello").id,
+            model="small",
+            clock_s=self.clock,
+            on_saved=lambda id, characters: self.saved.append(characters),
+        )
+
+    def stored(self) -> Any:
+        return self.conversation.last_messages(1)[0]
+
+
+@pytest.fixture
+def growing(conversation: Conversation) -> Growing:
+    return Growing(conversation)
+
+
+def test_an_answer_is_stored_when_it_begins_and_marked_as_unfinished(growing: Growing) -> None:
+    growing.answer.add(Text("The "))
+    assert (growing.stored().text, state_of(growing.stored())) == ("The ", State.UNFINISHED)
+    assert growing.saved == [4]
+
+
+def test_an_answer_is_stored_again_every_half_second_if_it_grew(growing: Growing) -> None:
+    growing.answer.add(Text("The "))
+    growing.answer.add(Text("order "))
+    growing.clock.now_s += 0.4
+    growing.answer.tick()
+    assert growing.stored().text == "The "
+    growing.clock.now_s += 0.1
+    growing.answer.tick()
+    assert growing.stored().text == "The order "
+    growing.clock.now_s += 9
+    growing.answer.tick()
+    assert growing.saved == [4, 10]
+    growing.answer.add(Text("left."))
+    assert growing.saved == [4, 10, 15]
+
+
+@pytest.mark.parametrize("state", [it for it in State if it is not State.UNFINISHED])
+def test_the_end_stores_all_of_it_and_how_it_ended(growing: Growing, state: State) -> None:
+    for piece in (Thought("hm"), Text("The "), Text("order")):
+        growing.answer.add(piece)
+    growing.answer.end(state, "because")
+    stored = growing.stored()
+    assert (stored.reasoning, stored.text, state_of(stored)) == ("hm", "The order", state)
+    assert (stored.metadata["why"], stored.metadata["model"]) == ("because", "small")
+    assert stored.version > 1
+
+
+def test_an_answer_of_nothing_is_not_stored(growing: Growing) -> None:
+    growing.answer.tick()
+    growing.answer.end(State.COMPLETE)
+    assert (growing.answer.id, growing.stored().role) == (None, "user")
+
+
+def test_a_call_alone_is_an_answer(growing: Growing) -> None:
+    growing.answer.add(Call(call_id="c1", name="x", input={"a": 1}))
+    growing.answer.end(State.COMPLETE)
+    assert growing.stored().parts == [ToolCallPart(call_id="c1", name="x", input={"a": 1})]
+
+
+def test_a_busy_store_does_not_end_an_answer(
+    growing: Growing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def busy(*args: Any, **named: Any) -> Any:
+        raise StoreBusyError("others write")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(growing.conversation, "append_answer", busy)
+        growing.answer.add(Text("The "))
+    growing.answer.add(Text("order"))
+    assert growing.stored().text == "The order"
+
+
+def test_a_broken_store_is_told(growing: Growing, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*args: Any, **named: Any) -> Any:
+        raise StoreCorruptError("damaged")
+
+    monkeypatch.setattr(growing.conversation, "append_answer", broken)
+    with pytest.raises(StoreCorruptError):
+        growing.answer.add(Text("The "))
+
+
+def test_an_answer_follows_its_question_although_others_wrote_meanwhile(growing: Growing) -> None:
+    growing.conversation.ask("another one")
+    growing.answer.add(Text("The order left."))
+    path = [it.text for it in growing.conversation.last_messages(9)]
+    assert path == ["hello", "The order left."]
+
+
+def test_a_session_of_another_program_keeps_its_record_and_its_prompt() -> None:
+    with sapwood.open("memory://") as sessions:
+        theirs = sessions.session("theirs").with_context("soul", default="Be brief.")
+        frozen = theirs.freeze_system_prompt()
+        before = sessions.store.find_document(sessions.owner, "prompt", session="theirs")
+        conversation, is_new = open_conversation(sessions, "theirs")
+        conversation.turn(conversation.ask("hello").id)
+        record = conversation.record()
+        after = sessions.store.find_document(sessions.owner, "prompt", session="theirs")
+        assert before is not None
+        assert after == before
+        assert theirs.freeze_system_prompt() == frozen
+    assert (is_new, record.title, record.tags, record.version) == (False, None, [], 1)
+
+
+def pieces(*items: Piece | Exception) -> Pieces:
+    for item in items:
+        if isinstance(item, Exception):
+            raise item
+        yield item
+
+
+def test_pieces_come_in_their_order() -> None:
+    given = [Text("a"), Text("b"), Done()]
+    assert [it for it in pumped(lambda: pieces(*given), 60) if it is not None] == given
+
+
+def test_silence_is_noticed() -> None:
+    go_on = threading.Event()
+
+    def slow() -> Pieces:
+        yield Text("a")
+        go_on.wait(60)
+        yield Done()
+
+    seen = []
+    for piece in pumped(slow, 0.001):
+        seen.append(piece)
+        if piece is None:
+            go_on.set()
+    assert (seen[0], seen[1], seen[-1]) == (Text("a"), None, Done())
+
+
+def test_what_a_model_raises_comes_after_what_it_said() -> None:
+    seen = []
+    with pytest.raises(ModelError, match="ZeroDivisionError: no") as caught:
+        seen.extend(pumped(lambda: pieces(Text("a"), ZeroDivisionError("no" * 1000)), 60))
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+    assert len(str(caught.value)) == 500
+
+
+def test_a_reader_that_leaves_ends_the_model() -> None:
+    closed, go_on = threading.Event(), threading.Event()
+
+    def endless() -> Pieces:
+        try:
+            yield Text("a")
+            go_on.wait(60)
+            while True:
+                yield Text("b")
+        finally:
+            closed.set()
+
+    reader = pumped(endless, 60)
+    assert next(reader) == Text("a")
+    reader.close()
+    go_on.set()
+    assert closed.wait(60)
+
+
+SEARCH = ToolDefinition(name="session_search", description="Search.", schema={})
+
+
+def asked(*texts: str, tools: bool = True) -> Turn:
+    messages = [
+        TurnMessage(role="user", parts=[TextPart(text=text)], id=f"m{n}")
+        for n, text in enumerate(texts)
+    ]
+    # What stands at the end and is not stored was said by nobody.
+    news = TurnMessage(role="user", parts=[TextPart(text="A block has changed.")])
+    return Turn(
+        prompt="",
+        messages=[*messages, news] if messages else [],
+        tools=[SEARCH] if tools else [],
+        tokens=0,
+        budget=None,
+        leaf=ROOT,
+    )
+
+
+@pytest.mark.parametrize(
+    "text", ["find parcel", "Search for parcel?", "please look for parcel!", "FIND  parcel ."]
+)
+def test_the_stand_in_searches_when_asked_to(text: str) -> None:
+    given = list(OfflineModel().answer(asked(text)))
+    [call] = [it for it in given if isinstance(it, Call)]
+    assert call.input == {"query": "parcel"}
+    assert not [
+        it for it in OfflineModel().answer(asked(text, tools=False)) if isinstance(it, Call)
+    ]
+
+
+@pytest.mark.parametrize("text", ["finding things", "I find it good", "search", "", "x" * 5000])
+def test_the_stand_in_answers_anything(text: str) -> None:
+    given = list(OfflineModel().answer(asked(text)))
+    told = "".join(it.text for it in given if isinstance(it, Text))
+    assert told.startswith("[offline stand-in] There is no model here")
+    assert len(told) < 400
+    assert given[-1] == Done()
+
+
+def test_the_stand_in_answers_without_any_message() -> None:
+    assert list(OfflineModel().answer(asked()))[-1] == Done()
