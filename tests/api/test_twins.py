@@ -8,7 +8,7 @@ import pytest
 
 import sapwood
 from sapwood import store
-from sapwood.stores import memory, sqlite
+from sapwood.stores import memory, postgres, sqlite
 
 NAMES = {"aclose": "close", "__aenter__": "__enter__", "__aexit__": "__exit__"}
 TWINS = [
@@ -18,6 +18,7 @@ TWINS = [
     (store.AsyncStoreAdmin, store.StoreAdmin),
     (memory.AsyncMemoryStore, memory.MemoryStore),
     (sqlite.AsyncSqliteStore, sqlite.SqliteStore),
+    (postgres.AsyncPostgresStore, postgres.PostgresStore),
 ]
 
 

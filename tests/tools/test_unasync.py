@@ -16,6 +16,7 @@ SOURCE = '''"""A source that uses every word of the table."""
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 from .._async import base
 
@@ -29,6 +30,7 @@ class AsyncThing(base.AsyncBase):
     async def __aexit__(self, *error: object) -> None:
         await self.aclose()
 
+    @asynccontextmanager
     async def each(self) -> AsyncIterator[int]:
         async for number in self.numbers():
             yield number
@@ -43,6 +45,7 @@ TWIN = '''"""A source that uses every word of the table."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 from .._sync import base
 
@@ -56,6 +59,7 @@ class Thing(base.Base):
     def __exit__(self, *error: object) -> None:
         self.close()
 
+    @contextmanager
     def each(self) -> Iterator[int]:
         for number in self.numbers():
             yield number
