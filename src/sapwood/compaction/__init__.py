@@ -13,7 +13,7 @@ from .function import (
     create_compact_function,
 )
 from .overflow import is_context_overflow
-from .plan import CompactionRange, choose_range
+from .plan import TAIL_TOKEN_BUDGET, CompactionRange, choose_range
 from .repair import SUMMARY_HEADING, repair_turn, turn_messages
 from .summary_prompt import SummaryRequest, Template, build_summary_prompt, summary_budget
 from .ties import IN_FLIGHT_TURNS, first_in_flight
@@ -23,6 +23,7 @@ from .validity import is_valid_turn
 __all__ = [
     "IN_FLIGHT_TURNS",
     "SUMMARY_HEADING",
+    "TAIL_TOKEN_BUDGET",
     "CompactDraft",
     "CompactFunction",
     "CompactPlan",

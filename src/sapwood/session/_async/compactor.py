@@ -215,9 +215,16 @@ class AsyncCompactor(AsyncWatching):
 
     def _function(self) -> CompactWith:
         """Give what makes the summaries; without a model it is a digest."""
-        from ...compaction import create_compact_function
+        from ...compaction import TAIL_TOKEN_BUDGET, create_compact_function
 
-        return self._settings.compact or create_compact_function(strategy="digest")
+        if self._settings.compact is not None:
+            return self._settings.compact
+        # What stays at both ends has to leave room under a small threshold.
+        threshold = self._settings.compact_after
+        part = TAIL_TOKEN_BUDGET if threshold is None else min(TAIL_TOKEN_BUDGET, threshold // 3)
+        return create_compact_function(
+            strategy="digest", tail_token_budget=part, head_token_budget=part
+        )
 
     async def _tell_compact(self, **fields: Any) -> None:
         await self._tell(CompactEvent(owner=self._owner, session=self._id, **fields))
