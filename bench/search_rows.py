@@ -130,6 +130,7 @@ def small_owner(world: World) -> Iterator[Row]:
 def _indexer_kept_out(path: Path) -> Iterator[None]:
     """Hold the index's lock, as another process that indexes would."""
     index = apsw.Connection(f"{path}-search")
+    index.set_busy_timeout(10_000)  # it may be at work just now
     index.execute("BEGIN IMMEDIATE")
     try:
         yield
