@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -13,6 +14,8 @@ from ..connection import Connection, open_reader
 from ..feed import KIND_COVER, KIND_UNCOVER
 from .file import FORMAT, index_path, open_index_reader, open_index_writer, read_mark
 from .following import Owners
+
+logger = logging.getLogger(__name__)
 
 _FILES = ("", "-wal", "-shm")
 PATIENCE_S = 1.0
@@ -97,6 +100,6 @@ def reset_index(path: str, clock: Callable[[], int], patience_s: float) -> None:
                 return
     except (apsw.CorruptError, apsw.NotADBError, apsw.SQLError, apsw.IOError):
         # There is nothing in it that could not be read from the database.
-        pass
+        logger.info("%s is damaged and is made anew", path, exc_info=True)
     for suffix in _FILES:
         Path(f"{path}{suffix}").unlink(missing_ok=True)
