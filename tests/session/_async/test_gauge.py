@@ -100,3 +100,28 @@ async def test_a_manager_sums_over_all_sessions(sessions: AsyncSessionManager) -
     [of_one] = [total for total in await sessions.usage("s1") if total.model == "m1"]
     assert of_one.output_tokens == 1
     assert (await sessions.statistics()).sessions == 3
+
+
+async def test_the_context_is_counted_anew_when_the_prompt_changed(
+    sessions: AsyncSessionManager,
+) -> None:
+    sessions.with_context("memory")
+    chat = await sessions.session("chat")
+    answer = await chat.append("assistant", "answer")
+    await chat.freeze_system_prompt()
+    before = await chat.context_tokens()
+    await chat.add_usage(Usage(id="c1", message=answer.id, input_tokens=90_000))
+    assert await chat.context_tokens() == 90_000
+    await chat.replace_context_block("memory", "likes tea " * 100)
+    await chat.refresh_system_prompt()
+    # What was reported was about another prompt.
+    assert before + 200 < await chat.context_tokens() < 10_000
+
+
+async def test_a_manager_sums_over_all_pages(sessions: AsyncSessionManager) -> None:
+    for number in range(501):
+        await sessions.create(f"s{number}")
+    for id in ("s0", "s500"):
+        await (await sessions.get(id)).add_usage(Usage(id="c", model="large", input_tokens=1))
+    [total] = await sessions.usage()
+    assert total.calls == 2

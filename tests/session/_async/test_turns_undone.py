@@ -74,6 +74,11 @@ async def test_regenerate_goes_back_to_the_question_of_that_branch(chat: AsyncSe
     assert (await chat.history()).messages == said[:1]
 
 
+async def test_regenerate_of_a_question_goes_to_the_one_before(chat: AsyncSession) -> None:
+    said = await talk(chat, 2)
+    assert (await chat.regenerate(said[2])).id == said[0].id
+
+
 async def test_regenerate_without_a_question_is_refused(chat: AsyncSession) -> None:
     await chat.append("assistant", "hello")
     with pytest.raises(UsageError, match="no user message"):

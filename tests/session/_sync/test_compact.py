@@ -343,10 +343,12 @@ def test_who_lost_the_lease_is_not_held_back_for_it(sessions: SessionManager) ->
     assert sessions.store.list_documents("ada", session="chat") == []
 
 
-def test_the_summarisers_own_call_is_counted(chat: Session) -> None:
+@pytest.mark.parametrize("strategy", ["summarize", "hybrid"])
+def test_the_summarisers_own_call_is_counted(chat: Session, strategy: str) -> None:
     fill(chat, 8)
     usage = Usage(id="s1", model="small", input_tokens=900, output_tokens=12)
-    chat.on_compaction(tight(lambda prompt: SummaryAnswer(text="short", usage=usage)))
+    answer = SummaryAnswer(text="short", usage=usage)
+    chat.on_compaction(tight(lambda prompt: answer, strategy=strategy))
     chat.compact()
     [total] = chat.usage()
     assert (total.model, total.input_tokens, total.output_tokens) == ("small", 900, 12)

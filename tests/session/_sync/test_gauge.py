@@ -102,3 +102,28 @@ def test_a_manager_sums_over_all_sessions(sessions: SessionManager) -> None:
     [of_one] = [total for total in sessions.usage("s1") if total.model == "m1"]
     assert of_one.output_tokens == 1
     assert (sessions.statistics()).sessions == 3
+
+
+def test_the_context_is_counted_anew_when_the_prompt_changed(
+    sessions: SessionManager,
+) -> None:
+    sessions.with_context("memory")
+    chat = sessions.session("chat")
+    answer = chat.append("assistant", "answer")
+    chat.freeze_system_prompt()
+    before = chat.context_tokens()
+    chat.add_usage(Usage(id="c1", message=answer.id, input_tokens=90_000))
+    assert chat.context_tokens() == 90_000
+    chat.replace_context_block("memory", "likes tea " * 100)
+    chat.refresh_system_prompt()
+    # What was reported was about another prompt.
+    assert before + 200 < chat.context_tokens() < 10_000
+
+
+def test_a_manager_sums_over_all_pages(sessions: SessionManager) -> None:
+    for number in range(501):
+        sessions.create(f"s{number}")
+    for id in ("s0", "s500"):
+        (sessions.get(id)).add_usage(Usage(id="c", model="large", input_tokens=1))
+    [total] = sessions.usage()
+    assert total.calls == 2

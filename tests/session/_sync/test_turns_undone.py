@@ -74,6 +74,11 @@ def test_regenerate_goes_back_to_the_question_of_that_branch(chat: Session) -> N
     assert (chat.history()).messages == said[:1]
 
 
+def test_regenerate_of_a_question_goes_to_the_one_before(chat: Session) -> None:
+    said = talk(chat, 2)
+    assert (chat.regenerate(said[2])).id == said[0].id
+
+
 def test_regenerate_without_a_question_is_refused(chat: Session) -> None:
     chat.append("assistant", "hello")
     with pytest.raises(UsageError, match="no user message"):
