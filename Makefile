@@ -27,8 +27,8 @@ $(PEERS)/.installed: pyproject.toml bench/peers/requirements.txt
 demo: $(READY)  ## From an append to a model's turn and a compaction, in demo.db
 	@$(BIN)/python examples/demo.py
 
-servers:  ## Install the servers that tests run against, by apt-get; the tests start and stop them
-	@$(PYTHON) tools/servers.py $(ARGS)
+servers:  ## Install the servers that tests run against; the tests start and stop them
+	@$(PYTHON) tools/servers/install.py $(ARGS)
 
 test: $(READY)  ## Run all tests; prints what was skipped and why
 	$(BIN)/python -m pytest -n auto $(ARGS)

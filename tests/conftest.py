@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from importlib import import_module
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
-from servers import postgres
 
 from sapwood.testing import COUNTS
 
@@ -31,6 +31,7 @@ settings.load_profile(os.environ.get("SAPWOOD_HYPOTHESIS", "default"))
 
 COUNTED = pytest.StashKey[Counter[str]]()
 SKIPPED: list[str] = []
+RAN_AGAINST: set[str] = set()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -41,18 +42,33 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--require-backends",
         default="",
         metavar="NAMES",
-        help="servers (postgres) whose tests fail instead of being skipped when there is none",
+        help="servers (postgres,redis,...) whose tests fail when there is none",
     )
 
 
-@pytest.fixture(scope="session")
-def postgres_url(request: pytest.FixtureRequest) -> str:
-    """Give the URL of a PostgreSQL server for tests."""
-    url = postgres.shared_url()
-    if url is None:
-        required = request.config.getoption("--require-backends").split(",")
-        (pytest.fail if "postgres" in required else pytest.skip)(postgres.MISSING)
+def _server(name: str) -> Any:
+    """Make the fixture that gives the URL of a server for tests."""
+
+    @pytest.fixture(scope="session", name=f"{name}_url")
+    def url(request: pytest.FixtureRequest) -> str:
+        server = import_module(f"servers.{name}")
+        given: str | None = server.shared_url()
+        if given is None:
+            required = request.config.getoption("--require-backends").split(",")
+            (pytest.fail if name in required else pytest.skip)(server.MISSING)
+        assert given is not None
+        RAN_AGAINST.add(server.version())
+        return given
+
     return url
+
+
+postgres_url = _server("postgres")
+redis_url = _server("redis")
+redis_cluster_url = _server("redis_cluster")
+mariadb_url = _server("mariadb")
+mongodb_url = _server("mongodb")
+opensearch_url = _server("opensearch")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -71,13 +87,16 @@ def pytest_collectreport(report: pytest.CollectReport) -> None:
 
 def pytest_testnodedown(node: Any, error: object) -> None:
     """Add up what the workers of pytest-xdist counted."""
-    node.config.stash[COUNTED].update(getattr(node, "workeroutput", {}).get("sapwood_counts", {}))
+    output = getattr(node, "workeroutput", {})
+    node.config.stash[COUNTED].update(output.get("sapwood_counts", {}))
+    RAN_AGAINST.update(output.get("sapwood_servers", []))
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     output = getattr(session.config, "workeroutput", None)
     if output is not None:
         output["sapwood_counts"] = dict(COUNTS)
+        output["sapwood_servers"] = sorted(RAN_AGAINST)
         return
     session.config.stash[COUNTED].update(COUNTS)
     if session.config.getoption("--no-skips") and SKIPPED:
@@ -87,6 +106,10 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
+    if RAN_AGAINST:
+        terminalreporter.section("servers")
+        for server in sorted(RAN_AGAINST):
+            terminalreporter.write_line(server)
     counted = config.stash[COUNTED]
     if counted:
         terminalreporter.section("what was tried")

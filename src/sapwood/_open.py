@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, Unpack
-from urllib.parse import parse_qsl, quote, unquote, urlencode
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack
+from urllib.parse import unquote
 
-from .errors import StoreUnavailableError, UnsupportedOperationError, UsageError
+from .errors import StoreUnavailableError, UsageError
 from .rules.ids import IdMaker, check_name
 from .rules.tokens import TokenCounter
 from .session import SessionManager
@@ -23,17 +24,38 @@ Durability = Literal["full", "normal"]
 
 VARIABLE = "SAPWOOD_STORE"
 SCHEMES = (
-    "sqlite:///file.db, sqlite:////folder/file.db, postgresql://user:password@host/database "
-    "or memory://"
+    "sqlite:///file.db, sqlite:////folder/file.db, postgresql://user:password@host/database, "
+    "redis://, mongodb://, opensearch://, mariadb:// or memory://"
 )
-PLANNED = {"redis", "rediss", "mongodb", "mongodb+srv", "opensearch"}
+# The folder of a store under `sapwood.stores`, and its class, by the URL's scheme.
+SERVERS = {
+    "postgresql": ("postgres", "PostgresStore"),
+    "postgres": ("postgres", "PostgresStore"),
+    "redis": ("redis", "RedisStore"),
+    "rediss": ("redis", "RedisStore"),
+    "redis+cluster": ("redis", "RedisStore"),
+    "rediss+cluster": ("redis", "RedisStore"),
+    "mongodb": ("mongodb", "MongoStore"),
+    "mongodb+srv": ("mongodb", "MongoStore"),
+    "opensearch": ("opensearch", "OpenSearchStore"),
+    "opensearch+https": ("opensearch", "OpenSearchStore"),
+    "mariadb": ("sqlalchemy", "SqlAlchemyStore"),
+    "mysql": ("sqlalchemy", "SqlAlchemyStore"),
+    "sqlalchemy": ("sqlalchemy", "SqlAlchemyStore"),
+}
 
 
 class Server(NamedTuple):
-    """A database server: how to connect to it, and what else its URL says."""
+    """A database server: the store that speaks to it, and its URL."""
 
-    conninfo: str
-    schema: str = "sapwood"
+    folder: str
+    kind: str
+    url: str
+
+    def store(self, twin: str, new_id: IdMaker) -> Any:
+        """Make a store; its driver is imported here, and not before."""
+        module = import_module(f"sapwood.stores.{self.folder}")
+        return getattr(module, f"{twin}{self.kind}").from_url(self.url, new_id=new_id)
 
 
 Place = Path | Server | None
@@ -65,9 +87,7 @@ def open(
 
         store: Store = MemoryStore(clock=_clock, new_id=new_id)
     elif isinstance(place, Server):
-        from .stores.postgres import PostgresStore
-
-        store = PostgresStore(place.conninfo, new_id=new_id, schema=place.schema)
+        store = place.store("", new_id)
     else:
         from .stores.sqlite import SqliteStore
 
@@ -96,9 +116,7 @@ def open_async(
 
         store: AsyncStore = AsyncMemoryStore(clock=_clock, new_id=new_id)
     elif isinstance(place, Server):
-        from .stores.postgres import AsyncPostgresStore
-
-        store = AsyncPostgresStore(place.conninfo, new_id=new_id, schema=place.schema)
+        store = place.store("Async", new_id)
     else:
         from .stores.sqlite import AsyncSqliteStore
 
@@ -122,7 +140,7 @@ def _place(url: str | None, owner: str, durability: str) -> Place:
     place = _find(url)
     if isinstance(place, Server) and durability != "full":
         raise UsageError(
-            "on a server durability is the server's: set synchronous_commit for the user there",
+            "on a server durability is the server's: it is set there (its page in docs/ says how)",
             path="durability",
         )
     return place
@@ -146,12 +164,10 @@ def _parse(url: str) -> Place:
     scheme = scheme.lower()
     if not colon:
         raise UsageError(f"the store's URL has no scheme: use {SCHEMES}", path="url")
-    if scheme in PLANNED:
-        raise UnsupportedOperationError(
-            f"{scheme}:// is not there yet: this version of sapwood has {SCHEMES}"
-        )
-    if scheme in ("postgresql", "postgres"):
-        return _server(rest)
+    # After sqlalchemy+ comes whatever SQLAlchemy knows.
+    server = SERVERS.get(scheme) or SERVERS.get(scheme.split("sqlalchemy+")[0] or "sqlalchemy")
+    if server is not None:
+        return Server(*server, f"{scheme}://{rest}")
     if scheme not in ("sqlite", "memory"):
         raise UsageError(f"{scheme}:// is not known: use {SCHEMES}", path="url")
     if "?" in rest or "#" in rest:
@@ -161,15 +177,6 @@ def _parse(url: str) -> Place:
     if rest:
         raise UsageError("nothing comes after memory://", path="url")
     return None
-
-
-def _server(rest: str) -> Server:
-    """Take our own parameter out of a URL; the others are the driver's."""
-    address, mark, query = rest.partition("?")
-    given = parse_qsl(query, keep_blank_values=True)
-    theirs = urlencode([it for it in given if it[0] != "schema"], quote_via=quote)
-    ours = [value for name, value in given if name == "schema"]
-    return Server(f"postgresql://{address}{mark if theirs else ''}{theirs}", *ours[-1:])
 
 
 def _sqlite_file(rest: str) -> Path:

@@ -116,6 +116,21 @@ class Terminal:
     def press(self, keys: str) -> None:
         os.write(self._ours, keys.encode())
 
+    def interrupt(self, text: str) -> None:
+        """Press Ctrl-C until a text is seen.
+
+        One key may be lost to Python itself: a signal that comes after it looked for signals, and
+        before it waits for the next key, is seen with that key. A person presses again.
+        """
+        deadline = time.monotonic() + PATIENCE_S
+        while text not in self.seen[self._at :]:
+            assert time.monotonic() < deadline, f"no {text!r} in {self.seen[self._at :]!r}"
+            self.press("\x03")
+            again = time.monotonic() + 5
+            while text not in self.seen[self._at :] and time.monotonic() < again:
+                assert self._read(0.1), f"it ended without {text!r}: {self.seen[self._at :]!r}"
+        self.expect(text)
+
     def expect(self, text: str) -> str:
         """Wait until a text is seen, after what was expected before; give what came up to it."""
         deadline = time.monotonic() + PATIENCE_S

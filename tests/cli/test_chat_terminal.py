@@ -9,7 +9,7 @@ from .talking import Terminal, with_model
 from .test_chat import said
 from .test_chat_endpoint import answer
 
-CTRL_C, CTRL_D = "\x03", "\x04"
+CTRL_D = "\x04"
 
 
 def test_a_conversation_in_a_terminal(empty: Command) -> None:
@@ -44,8 +44,7 @@ def test_ctrl_c_at_the_prompt_says_how_to_leave(empty: Command) -> None:
         terminal.expect("> ")
         terminal.press("half a line")
         terminal.expect("half a line")
-        terminal.press(CTRL_C)
-        terminal.expect("/quit")
+        terminal.interrupt("/quit")
     terminal.expect("> ")
     terminal.press("hello\r")
     terminal.expect("[offline stand-in]")
@@ -64,8 +63,7 @@ def test_ctrl_c_stops_an_answer_and_keeps_what_came(empty: Command, endpoint: En
     terminal.expect("> ")
     terminal.press("Where is it?\r")
     terminal.expect("The or")
-    terminal.press(CTRL_C)
-    terminal.expect("stopped; what came is kept")
+    terminal.interrupt("stopped; what came is kept")
     terminal.expect("> ")
     stored = answer(empty)
     assert (stored["parts"][0]["text"], stored["metadata"]["answer"]) == ("The or", "stopped")

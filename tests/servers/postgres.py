@@ -120,6 +120,12 @@ def shared_url() -> str | None:
     return server.url()
 
 
+def version() -> str:
+    """Tell which server this is."""
+    with psycopg.connect(shared_url() or "") as raw:
+        return f"PostgreSQL {raw.info.server_version // 10000}.{raw.info.server_version % 10000}"
+
+
 def schema() -> str:
     """Give a schema that is this process's own."""
     return f"sapwood_test_{os.environ.get('PYTEST_XDIST_WORKER', 'main')}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Self
 
 from psycopg_pool import AsyncConnectionPool
 
@@ -13,6 +13,7 @@ from ....rules import check
 from ....rules.codec import MAX_MESSAGE_BYTES, pack_all
 from ....store import Capability
 from ...embedded._async.store import AsyncEmbeddedStore
+from ...url import take_parameters
 from ..migration import SCHEMA, check_schema
 from .runner import MOST_CONNECTIONS, AsyncPostgresRunner, check_conninfo
 
@@ -56,6 +57,13 @@ class AsyncPostgresStore(AsyncEmbeddedStore):
             most_connections=most_connections,
         )
         super().__init__(runner, new_id=new_id, max_message_bytes=max_message_bytes)
+
+    @classmethod
+    def from_url(cls, url: str, *, new_id: Callable[[], str]) -> Self:
+        """Take our own parameter, `schema`, out of a URL; the others are the driver's."""
+        conninfo, ours = take_parameters(url, {"schema"})
+        conninfo = f"postgresql://{conninfo.partition('://')[2]}"
+        return cls(conninfo, new_id=new_id, schema=ours.get("schema", SCHEMA))
 
     async def find_session(self, owner: str, session: str) -> SessionRecord | None:
         check.owner_and_session(owner, session)
