@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -70,12 +70,19 @@ def _names_an_owner(context: click.Context) -> bool:
 
 
 def _opened(url: str, which: str, *, create: bool = False) -> SessionManager:
-    from ...errors import UsageError
-
     settings = Settings()
     settings.store = url
-    try:
+    with _saying(which):
         return settings.open(create=create)
+
+
+@contextmanager
+def _saying(which: str) -> Iterator[None]:
+    """Say which of the two URLs is wrong."""
+    from ...errors import UsageError
+
+    try:
+        yield
     except UsageError as error:
         raise UsageError(f"{which}: {error}", path=which) from error
 
@@ -85,7 +92,9 @@ def _refuse_same_file(source: str, target: str) -> None:
     from ..._open import file_of
     from ...errors import UsageError
 
-    one, other = file_of(source), file_of(target)
+    one = file_of(source)
+    with _saying("TO"):
+        other = file_of(target)
     if one and other and other.exists() and one.samefile(other):
         raise UsageError("FROM and TO are the same store: copy to another one", path="TO")
 
