@@ -8,10 +8,20 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from sapwood.errors import ConflictError, StoreCorruptError
-from sapwood.model import NewMessage, NewSession, Read, SessionPatch, Usage
+from sapwood.model import (
+    ROOT,
+    Edge,
+    EdgeKind,
+    NewMessage,
+    NewSession,
+    Read,
+    SessionPatch,
+    Usage,
+)
 from sapwood.store import Store
 from sapwood.stores.memory import MemoryStore
 from sapwood.testing import ManualClock
@@ -166,6 +176,16 @@ def test_what_others_wrote_on_the_target_is_a_conflict_and_stays(
     assert marks_in(target) == []
 
 
+def test_a_tip_that_others_moved_makes_the_session_theirs(source: Store, target: Store) -> None:
+    target.checkout(ADA, "s", "m1")
+    assert statuses(source, target)["s"] == "updated", "a tip alone goes where the source has it"
+    assert all_of(target) == all_of(source)
+    target.checkout(ADA, "s", "m1")
+    source.update_message(ADA, "s", say("m4", "edited"))
+    assert statuses(source, target)["s"] == "conflict"
+    assert seen_of(target, "s")["tip"] == "m1"
+
+
 def test_another_session_under_the_same_id_is_a_conflict(source: Store) -> None:
     with memory() as target:
         target.create_session(ADA, NewSession(id="s"))
@@ -253,7 +273,7 @@ def test_a_source_that_is_written_to_meanwhile_is_caught_up_with() -> None:
 
 def test_a_source_that_changes_all_the_time_is_told_and_caught_up_with_later() -> None:
     with talking(10**9) as source, memory() as target:
-        with pytest.raises(ConflictError, match="faster than it is copied"):
+        with pytest.raises(ConflictError, match="changes faster than it is copied"):
             copy_store(source, target)
         there = [it.id for it in target.read(ADA, "s", Read(overlays=False)).messages]
         here = [it.id for it in source.read(ADA, "s", Read(overlays=False)).messages]
@@ -306,36 +326,102 @@ def test_writers_of_the_source_and_a_copy_do_not_wait_for_each_other(tmp_path: P
         assert all_of(target) == all_of(source)
 
 
+def test_two_copies_at_once_end_as_one_does(tmp_path: Path) -> None:
+    with sqlite(tmp_path / "a.db") as source, sqlite(tmp_path / "b.db") as target:
+        with furnished() as first:
+            copy_store(first, source)
+        for number in range(8):
+            source.create_session(ADA, NewSession(id=f"long{number}", created_us=number))
+            source.append(ADA, f"long{number}", [say(f"m{n}") for n in range(800)])
+            source.create_session(ADA, fork_of(f"long{number}", "m600", id=f"fork{number}"))
+            source.append(ADA, f"fork{number}", [say("own")])
+        work = [threading.Thread(target=statuses, args=(source, target)) for _ in range(2)]
+        for thread in work:
+            thread.start()
+        for thread in work:
+            thread.join()
+        assert all_of(target) == all_of(source)
+        assert copy_store(source, target).equal == 18
+        assert marks_in(target) == []
+        assert target.admin.check() == []
+
+
+def test_a_session_that_somebody_creates_meanwhile_is_compared(source: Store) -> None:
+    with watched() as target:
+
+        def before(what: str) -> None:
+            if what == "create_session":
+                revive(target)
+                target.create_session(ADA, NewSession(id="s"))
+
+        target.before = before  # type: ignore[method-assign]
+        with pytest.raises(ConflictError, match="created at another time"):
+            copy_store(source, target)
+
+
 class Lying(MemoryStore):
     """A store that does not keep what it is given."""
 
     lie: str = ""
 
-    def append(self, owner: str, session: str, messages: Any, **options: Any) -> Any:
-        if self.lie == "content":
-            messages = [
-                NewMessage(
-                    id=it.id,
-                    role=it.role,
-                    parts=it.parts,
-                    metadata={"n": 1.0} if it.id == "m2" else it.metadata,
-                    tokens=it.tokens,
-                    created_us=it.created_us,
-                )
-                for it in messages
-            ]
-        elif self.lie == "loss":
-            messages = [it for it in messages if it.id != "x4"]
-            if not messages:
-                return super().append(owner, session, [say("m1", created_us=it_created(self))])
-        return super().append(owner, session, messages, **options)
+    def append(
+        self, owner: str, session: str, messages: Any, *, parent: Any = None, **options: Any
+    ) -> Any:
+        told = [self._twisted(it) for it in messages]
+        if self.lie == "extra" and session == "f":
+            told.append(say("zz"))
+        if self.lie == "order" and messages[0].id == "x4":
+            parent = "m1"
+        if self.lie == "loss" and messages[0].id == "x4":
+            return super().append(owner, session, self._first(), parent=ROOT)
+        return super().append(owner, session, told, parent=parent, **options)
+
+    def _first(self) -> list[NewMessage]:
+        return [say("m1", created_us=self.find_messages(ADA, "s", ["m1"])[0].created_us)]  # type: ignore[union-attr]
+
+    def _twisted(self, it: NewMessage) -> NewMessage:
+        if it.id == "m2" and self.lie == "content":
+            return msgspec.structs.replace(it, metadata={"n": 1.0})
+        if it.id == "m2" and self.lie == "tokens":
+            return msgspec.structs.replace(it, tokens=1_000)
+        if it.id == "m2" and self.lie == "time":
+            return msgspec.structs.replace(it, created_us=1)
+        return it
+
+    def create_session(self, owner: str, session: NewSession) -> Any:
+        if self.lie == "title":
+            session = msgspec.structs.replace(session, title="x")
+        if self.lie == "edge" and session.id == "f":
+            edge = Edge(kind=EdgeKind.DELEGATE, session="s")
+            session = msgspec.structs.replace(session, parent=edge)
+        if self.lie == "fork" and session.fork is not None:
+            fork = msgspec.structs.replace(session.fork, detach=True)
+            session = msgspec.structs.replace(session, fork=fork)
+        if self.lie == "created":
+            session = msgspec.structs.replace(session, created_us=1)
+        return super().create_session(owner, session)
+
+    def update_session(self, owner: str, session: str, *args: Any, **options: Any) -> Any:
+        return self.find_session(owner, session)
 
     def update_message(self, owner: str, session: str, message: NewMessage) -> Any:
         return self.find_messages(owner, session, [message.id or ""])[0]
 
+    def list_leaves(self, owner: str, session: str) -> Any:
+        leaves = super().list_leaves(owner, session)
+        return leaves[::-1] if self.lie == "branches" else leaves
+
+    def add_overlay(self, owner: str, session: str, overlay: Any, **options: Any) -> Any:
+        if self.lie == "overlay":
+            overlay = msgspec.structs.replace(overlay, summary="x")
+        return super().add_overlay(owner, session, overlay, **options)
+
     def put_document(self, owner: str, key: str, value: bytes, **options: Any) -> Any:
         wrong = self.lie == "document" and key == "k"
         return super().put_document(owner, key, b"x" if wrong else value, **options)
+
+    def delete_document(self, owner: str, key: str, **options: Any) -> bool:
+        return self.lie == "late" or super().delete_document(owner, key, **options)
 
     def checkout(self, owner: str, session: str, message: Any) -> Any:
         return super().checkout(owner, session, "m1" if self.lie == "tip" else message)
@@ -344,16 +430,21 @@ class Lying(MemoryStore):
         return self.lie == "usage" or super().add_usage(owner, session, usage)
 
 
-def it_created(store: Store) -> int:
-    [message] = store.find_messages(ADA, "s", ["m1"])
-    assert message is not None
-    return message.created_us
-
-
 LIES = {
     "content": "'m2' has other metadata",
+    "tokens": "'m2' has other tokens",
+    "time": "'m2' has another time",
     "loss": "'x4' is missing",
+    "order": "'x4' follows another message",
+    "extra": "session 'f'.*'zz' is not in the source",
+    "title": "its title is another",
+    "created": "it was created at another time",
+    "edge": "session 'f'.*came out of another session",
+    "fork": "session 'f'.*it is no fork of 's' at 'm3'",
+    "branches": "its branches come in another order",
+    "overlay": "overlay 'both' is another",
     "document": "document 'k' is another",
+    "late": "session 'f'.*document 'late' is not in the source",
     "tip": "its tip is not 'm5'",
     "usage": "the usage of message 'm2', model 'a'",
 }
@@ -364,6 +455,7 @@ def test_a_target_that_does_not_keep_what_it_is_given_is_found_out(source: Store
     source.update_message(ADA, "s", NewMessage(id="m2", role="user", parts=[], metadata={"n": 1}))
     with Lying(clock=ManualClock(), new_id=new_ids()) as target:
         target.lie = lie
-        with pytest.raises(StoreCorruptError, match=LIES[lie]) as caught:
+        with pytest.raises((StoreCorruptError, ConflictError), match=LIES[lie]) as caught:
             copy_store(source, target)
-        assert "owner 'ada', session 's'" in str(caught.value)
+        assert "owner 'ada', session" in str(caught.value)
+        assert set(statuses(source, target).values()) & {"store_corrupt", "conflict"}

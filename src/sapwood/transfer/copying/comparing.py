@@ -127,7 +127,9 @@ class Comparison:
         return (Kind.CHANGED, f"has other {' and '.join(other)}") if other else (None, "")
 
     def _find_extras(self) -> None:
-        record, own = self._record, self._own
+        # Read anew: what others append in the meantime was found, too.
+        record = self._sides.target.find_session(self._sides.owner, self._record.id) or self._record
+        own = self._own
         # A fork whose source is gone by now still inherits there what must be in its own lines.
         is_alone = self._source.line.fork is None and record.forked_at is not None
         if record.messages == own and not is_alone:
@@ -142,7 +144,7 @@ class Comparison:
             self.differences.add(kind, f"message {extra.message.id!r} {what} the source")
         if own != record.messages:
             what = f"it counts {record.messages} messages, and {own} were found"
-            self.differences.add(Kind.APART, what)
+            self.differences.add(Kind.MISSING, what)
 
     def _compare_branches(self, leaves: list[Leaf], *, is_fresh: bool) -> None:
         fork, record = self._source.line.fork, self._record

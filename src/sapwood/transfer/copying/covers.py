@@ -47,7 +47,7 @@ def compare_overlays(
     differences: Differences,
 ) -> None:
     """Compare overlays, but for those that could not be added."""
-    known = set(left_out)
+    known = set(left_out) - {it.id for it in there}
     matched = match_overlays([it for it in wanted if it.id not in known], there)
     for line in matched.missing:
         differences.add(Kind.MISSING, f"overlay {line.id!r} is missing")

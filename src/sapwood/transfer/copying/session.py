@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...errors import ConflictError, NotFoundError, StoreCorruptError
+from ...errors import AlreadyExistsError, ConflictError, NotFoundError, StoreCorruptError
 from ...model import Root, SessionRecord
 from ..lines import SessionLine
 from ..marking import Mark, drop_mark, find_mark, put_mark
@@ -32,6 +32,8 @@ class SessionCopy:
         self._left_out: set[str] = set()
         self._mark: Mark | None = None
         self._is_new = False
+        self._strikes = 0
+        """How often the target differed though the source had stayed as it was written."""
         self.messages = 0
         self.written = 0
         self.notes: list[str] = []
@@ -43,20 +45,22 @@ class SessionCopy:
         written, or when its source changes faster than it is copied, and `StoreCorruptError` when
         the target has something else than what was written to it.
         """
-        before = ""
+        before, missed = "", None
         for number in range(MOST_ROUNDS):
             try:
                 digest = self._round(before, ticks, is_first=number == 0)
-            except NotFoundError:
+            except NotFoundError as error:
                 if self._sides.source.find_session(self._sides.owner, self._name) is None:
                     self.forget()
                     return "gone"
-                # A branch went while it was read.
+                # A branch went while it was read; then the next round finds it so.
+                missed = error
                 continue
             if digest is None:
                 return "copied" if self._is_new else "equal" if number == 0 else "updated"
-            before = digest
-        raise ConflictError("its source changes faster than it is copied: copy it again later")
+            before, missed = digest, None
+        why = "changes faster than it is copied" if missed is None else f"lacks something: {missed}"
+        raise ConflictError(f"the session {why}; copy it again later") from missed
 
     def _round(self, before: str, ticks: Ticks, *, is_first: bool) -> str | None:
         """Compare and write; give the digest of what was written, or None if nothing had to be."""
@@ -68,14 +72,17 @@ class SessionCopy:
             found.run(
                 lambda count: ticks(count if is_first else 0, count),
                 is_ours=is_ours,
-                is_fresh=self._is_new,
+                is_fresh=self._mark is not None and self._mark.is_new,
             )
             self.messages = source.messages
             if not found.differences.count():
                 self._finish(source, found.fingerprint)
                 return None
             if source.digest == before:
-                raise _different(found.differences)
+                self._strikes += 1
+                # Once, it may be another copy that is at the same session.
+                if self._strikes > 1:
+                    raise _different(found.differences)
             self._refuse(found, is_ours=is_ours)
             ticks(-source.messages if is_first else 0, -source.messages)
         return self._write(record, ticks)
@@ -114,12 +121,25 @@ class SessionCopy:
         try:
             if record is None:
                 record, self._is_new = follower.create(), True
+        except AlreadyExistsError:
+            self._leave_to_others(source.line)
+            return ""
+        try:
             follower.run(record, lambda count: ticks(count, 0))
         finally:
             self.written += follower.written
             self.notes += [it for it in follower.notes if it not in self.notes]
             self._left_out |= follower.left_out
         return source.digest
+
+    def _leave_to_others(self, line: SessionLine) -> None:
+        """Take back the mark of a session that somebody else has created, unless it is a copy, too.
+
+        In the next round it is compared like those that were there before.
+        """
+        self._mark, record = None, self._find()
+        if record is not None and record.created_us != line.created_us:
+            drop_mark(self._sides.target, self._sides.owner, self._name)
 
     def _finish(self, source: SessionSource, fingerprint: str) -> None:
         """Say that both sides are equal, and let the next copy know what is here."""
