@@ -15,9 +15,11 @@ from place import Place
 from places import PLACES
 from report import line, machine, table
 from row import Finding
+from speed_page import write_speed
 from works import WORKS, World, trips
 
 HERE = Path(__file__).parent
+PAGE = HERE.parents[1] / "docs" / "server-speed.md"
 QUICK = 0.1
 
 
@@ -122,6 +124,7 @@ def _write(
     }
     text = json.dumps(told, indent=1, ensure_ascii=False)
     (HERE / "latest.json").write_text(f"{text}\n", encoding="utf-8")
+    write_speed(PAGE, told)
 
 
 if __name__ == "__main__":
