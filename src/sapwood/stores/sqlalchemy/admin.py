@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from sqlalchemy import bindparam, exists, func, or_, select
+from sqlalchemy import exists, func, or_, select
 
 from ...errors import StoreCorruptError
 from ...model import Health, Problem
 from ...rules.codec import decode_body
 from ...rules.tree import extend_lineage
+from .figures import all_sessions, count_in_force, count_live, running_at
 from .lookup import id_at
 from .position import pack_lineage, unpack_place
 from .repair import force_faults, pages_of_messages, repair, segments, wrong_sums
-from .rows import SessionRow, session_columns
+from .rows import SessionRow
 from .sums import context_at
 from .tables import Tables
 from .tx import Tx
@@ -107,30 +108,6 @@ class SqlAdmin:
             yield f"it counts {row.context} tokens shown and shows {context}"
         if row.ends and row.running != self._tx.value(running_at, tree=row.tree, pos=row.tip):
             yield "its running sum is not that of its tip"
-
-
-def all_sessions(t: Tables) -> Any:
-    """Give the query of all sessions."""
-    return select(*session_columns(t)).order_by(t.session.c.number)
-
-
-def count_live(t: Tables) -> Any:
-    """Give the query that counts a home's live messages."""
-    m = t.message.c
-    return select(func.count()).where(
-        m.tree == bindparam("tree"), m.home == bindparam("home"), m.body.is_not(None)
-    )
-
-
-def count_in_force(t: Tables) -> Any:
-    """Give the query that counts a session's overlays."""
-    return select(func.count()).where(t.in_force.c.session == bindparam("session"))
-
-
-def running_at(t: Tables) -> Any:
-    """Give the query of the running sum at a position."""
-    m = t.message.c
-    return select(m.path_tokens).where(m.tree == bindparam("tree"), m.pos == bindparam("pos"))
 
 
 def _version(t: Tables) -> Any:

@@ -75,7 +75,9 @@ class AsyncAppends:
 
     def _next_group(self) -> list[tuple[Request, asyncio.Future[Appended | None]]]:
         """Take what fits together: of each session the first, the others wait for the next."""
-        group, rest, size = [], [], 0
+        group: list[tuple[Request, asyncio.Future[Appended | None]]] = []
+        rest: list[tuple[Request, asyncio.Future[Appended | None]]] = []
+        size = 0
         sessions: set[tuple[str, str]] = set()
         for waiting in self._waiting:
             request, _ = waiting

@@ -27,7 +27,7 @@ T = TypeVar("T")
 class AsyncBridge:
     """Runs work on an async engine."""
 
-    drivers = {  # noqa: RUF012 - a constant
+    drivers = {
         "mariadb": "aiomysql",
         "mysql": "aiomysql",
         "postgresql": "psycopg",
@@ -71,7 +71,7 @@ class AsyncBridge:
 class Bridge:
     """Runs work on an engine."""
 
-    drivers = {  # noqa: RUF012 - a constant
+    drivers = {
         "mariadb": "pymysql",
         "mysql": "pymysql",
         "postgresql": "psycopg",

@@ -90,9 +90,7 @@ class SqlDocuments:
         row = get_session(self._tx, owner, session)
         return row.owner, row
 
-    def _writing_scope(
-        self, owner: str, session: str | None
-    ) -> tuple[int, SessionRow | None]:
+    def _writing_scope(self, owner: str, session: str | None) -> tuple[int, SessionRow | None]:
         if session is None:
             return own_number(self._tx, owner), None
         row = get_session(self._tx, owner, session)
@@ -150,6 +148,4 @@ def _delete(t: Tables) -> Any:
 def _list(t: Tables) -> Any:
     d = t.document.c
     begins = func.substr(d.key, 1, bindparam("size"), type_=d.key.type) == bindparam("prefix")
-    return _columns(t).where(
-        begins, or_(d.expires_at.is_(None), d.expires_at > bindparam("now"))
-    )
+    return _columns(t).where(begins, or_(d.expires_at.is_(None), d.expires_at > bindparam("now")))

@@ -229,9 +229,7 @@ def _changed(t: Tables) -> Any:
 
 def _move_reader(t: Tables) -> Any:
     r = t.reader.c
-    return update(t.reader).where(
-        r.owner == bindparam("of_owner"), r.name == bindparam("of_name")
-    )
+    return update(t.reader).where(r.owner == bindparam("of_owner"), r.name == bindparam("of_name"))
 
 
 def _trimmed(t: Tables) -> Any:

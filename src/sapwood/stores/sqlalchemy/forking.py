@@ -33,9 +33,7 @@ def fork_session(tx: Tx, fork: SessionRow, source: SessionRow, point: ForkPoint)
 
 
 def _copy_documents(tx: Tx, fork: SessionRow, source: SessionRow) -> None:
-    for key, updated_at, value in tx.rows(
-        _documents, owner=source.owner, session=source.number
-    ):
+    for key, updated_at, value in tx.rows(_documents, owner=source.owner, session=source.number):
         tx.add(
             "document",
             owner=fork.owner,
@@ -96,9 +94,7 @@ def _copy_path(tx: Tx, fork: SessionRow, source: SessionRow, pos: int) -> Sessio
     return fork._replace(tip=tip, messages=live, overlays=overlays)
 
 
-def _copy_rows(
-    tx: Tx, fork: SessionRow, base: int, running: int, rows: Any
-) -> tuple[int, int]:
+def _copy_rows(tx: Tx, fork: SessionRow, base: int, running: int, rows: Any) -> tuple[int, int]:
     copies = []
     for row in rows:
         copy = dict(zip(_COPIED, row, strict=True))

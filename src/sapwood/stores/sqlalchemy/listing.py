@@ -65,9 +65,7 @@ def _filters(t: Tables, query: SessionQuery) -> list[Any]:
     if query.title_prefix is not None:
         prefix = query.title_prefix.encode()
         found.append(func.substr(p.title, 1, len(prefix)) == literal(prefix, p.title.type))
-    for tag in query.tags:
-        found.append(_has_tag(t, f"\n{tag}\n".encode()))
-    return found
+    return found + [_has_tag(t, f"\n{tag}\n".encode()) for tag in query.tags]
 
 
 def _has_tag(t: Tables, packed: bytes) -> Any:

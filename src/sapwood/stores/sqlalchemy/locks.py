@@ -12,7 +12,7 @@ import enum
 import hashlib
 from typing import Any
 
-from sqlalchemy import Select, bindparam, cast, func, select, text
+from sqlalchemy import Select, bindparam, cast, extract, func, literal_column, select
 from sqlalchemy.engine import Connection
 from sqlalchemy.types import BigInteger, Text
 
@@ -65,10 +65,12 @@ def _begin_sqlite(conn: Connection, mode: Mode) -> None:
 def now_us(kind: str) -> Select[Any]:
     """Give the server's time."""
     if kind == "postgresql":
-        epoch = func.extract(text("epoch FROM clock_timestamp()"))
+        epoch = extract("epoch", func.clock_timestamp())
         return select(cast(epoch * 1_000_000, BigInteger))
     if kind == "mysql":
-        return select(cast(func.unix_timestamp(func.sysdate(6)) * 1_000_000, BigInteger))
+        return select(
+            cast(func.unix_timestamp(func.sysdate(literal_column("6"))) * 1_000_000, BigInteger)
+        )
     # SQLite's clock is that of the machine, in thousandths: days since noon in Greenwich.
     days = func.julianday("now") - 2440587.5
     return select(cast(func.round(days * 86_400_000), BigInteger) * 1000)

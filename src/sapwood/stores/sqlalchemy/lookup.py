@@ -12,8 +12,15 @@ from sqlalchemy import bindparam, select
 from ...model import ROOT, Message, Root
 from ...rules.tree import is_on_path
 from .position import place_of, unpack_place
-from .rows import Seen, SessionRow, message_columns, message_of, no_message, no_session
-from .rows import session_columns
+from .rows import (
+    Seen,
+    SessionRow,
+    message_columns,
+    message_of,
+    no_message,
+    no_session,
+    session_columns,
+)
 from .tables import Tables
 from .tx import ROWS_AT_ONCE, Row, Tx
 
@@ -102,9 +109,7 @@ def lock_row(tx: Tx, number: int) -> SessionRow | None:
     return None if found is None else SessionRow._make(found)
 
 
-def get_session(
-    tx: Tx, owner: str, session: str, touches: Touches = Touches.NOTHING
-) -> SessionRow:
+def get_session(tx: Tx, owner: str, session: str, touches: Touches = Touches.NOTHING) -> SessionRow:
     """Get a session of an owner, or raise."""
     found = find_session(tx, owner, session, touches)
     if found is None:

@@ -227,9 +227,7 @@ def _empty(t: Tables) -> Any:
     m = t.message.c
     return (
         update(t.message)
-        .where(
-            m.tree == bindparam("of_tree"), m.pos.in_(bindparam("positions", expanding=True))
-        )
+        .where(m.tree == bindparam("of_tree"), m.pos.in_(bindparam("positions", expanding=True)))
         .values(role="", tokens=0, digest=None, body=None, version=m.version + 1)
     )
 

@@ -12,6 +12,7 @@ from sqlalchemy import and_, bindparam, delete, func, or_, select, update
 
 from ...rules.tree import extend_lineage
 from .appending import put_session
+from .figures import all_sessions, count_in_force, count_live, running_at
 from .overlays import put_in_force
 from .position import DEPTH_BITS, MAX_DEPTH, pack_lineage, unpack_lineage, unpack_place
 from .rows import SessionRow
@@ -113,8 +114,6 @@ def counted_up(tx: Tx) -> None:
 
 
 def _rebuild_sessions(tx: Tx) -> None:
-    from .admin import all_sessions, count_in_force, count_live, running_at
-
     for found in tx.rows(all_sessions):
         row = SessionRow._make(found)
         overlays = tx.value(count_in_force, session=row.number)

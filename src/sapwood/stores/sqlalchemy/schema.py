@@ -18,8 +18,10 @@ from ...errors import (
     SchemaTooNewError,
     StoreBusyError,
 )
+from .kinds import Name
 from .locks import Mode, advisory_number, begin, now_us
-from .tables import Tables
+from .repair import counted_up
+from .tables import NAMES, THEIRS, Tables
 from .tx import Statements, Tx
 
 VERSION = 1
@@ -36,20 +38,12 @@ class Step(NamedTuple):
 
 def steps_of(t: Tables) -> list[Step]:
     """Give the steps that this version of sapwood knows; tables may have any names."""
-    keys = ";".join(f"{name}:{','.join(_our_keys(t, name))}" for name in _names(t))
+    keys = ";".join(f"{name}:{','.join(_our_keys(t, name))}" for name in NAMES)
     return [Step(1, "0001_initial", hashlib.sha256(keys.encode()).hexdigest())]
 
 
-def _names(t: Tables) -> list[str]:
-    from .tables import NAMES
-
-    return [name for name in NAMES if name != "counter"]
-
-
 def _our_keys(t: Tables, name: str) -> list[str]:
-    from .tables import THEIRS
-
-    return [key for key in t.of(name).c.keys() if not key.startswith(THEIRS)]
+    return [it.key for it in t.of(name).c if not it.key.startswith(THEIRS)]
 
 
 class Migrator:
@@ -111,6 +105,10 @@ class Migrator:
             quoted = self._conn.dialect.identifier_preparer.quote(t.metadata.schema)
             self._conn.execute(text(f"CREATE SCHEMA IF NOT EXISTS {quoted}"))
         t.metadata.create_all(self._conn, tables=t.all, checkfirst=True)
+        if t.kind == "mysql":
+            # A process that ended on the way may have left tables without their indexes.
+            for index in [index for table in t.all for index in table.indexes]:
+                index.create(self._conn, checkfirst=True)
         if t.kind == "sqlite" and not self._conn.execute(select(t.counter.c.value)).all():
             self._conn.execute(insert(t.counter).values(name="message", value=0))
         now = self._conn.execute(now_us(t.kind)).scalar()
@@ -122,7 +120,7 @@ class Migrator:
         recorded: dict[int, str] = {}
         if inspect(self._conn).has_table(m.name, schema=m.schema):
             rows = self._conn.execute(select(m.c.version, m.c.checksum)).all()
-            recorded = {version: checksum for version, checksum in rows}
+            recorded = dict(tuple(row) for row in rows)
         return self._after(recorded)
 
     def _after(self, recorded: dict[int, str]) -> list[Step]:
@@ -162,8 +160,6 @@ def check_theirs(conn: Connection, tables: Tables) -> None:
 
 def _wrong_types(kind: str, table: Any, there: dict[str, Any]) -> list[str]:
     """Tell which names would be compared by a collation that takes different ones for equal."""
-    from .kinds import Name
-
     if kind != "mysql":
         return []
     return [
@@ -183,7 +179,4 @@ def _is_bytewise(found: Any) -> bool:
 
 def _begin_counting(conn: Connection, tables: Tables) -> None:
     if tables.kind == "sqlite":
-        tx = Tx(conn, Statements(tables), None)
-        from .repair import counted_up
-
-        counted_up(tx)
+        counted_up(Tx(conn, Statements(tables), None))

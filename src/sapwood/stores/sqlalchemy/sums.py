@@ -26,9 +26,7 @@ from .view import View
 TOKENS_IN_MESSAGE = 4
 
 
-def context_at(
-    tx: Tx, session: SessionRow, leaf: int, most_steps: int | None = None
-) -> int | None:
+def context_at(tx: Tx, session: SessionRow, leaf: int, most_steps: int | None = None) -> int | None:
     """Sum the tokens shown at a leaf; None when that takes more than `most_steps`."""
     view = View(tx, session)
     items = view.visible(leaf)

@@ -143,9 +143,7 @@ def _chunk(t: Tables) -> Any:
     m = t.message.c
     return (
         select(m.pos)
-        .where(
-            m.tree == bindparam("tree"), m.pos > bindparam("kept"), m.pos <= bindparam("last")
-        )
+        .where(m.tree == bindparam("tree"), m.pos > bindparam("kept"), m.pos <= bindparam("last"))
         .order_by(m.pos.desc())
         .limit(ROWS_IN_A_CHUNK)
     )

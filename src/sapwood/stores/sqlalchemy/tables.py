@@ -212,7 +212,8 @@ class Tables:
         self._index("message", "by_change", "owner", "seq")
         self._index("message", "by_time", "owner", "created_at")
         if self.kind == "mysql":
-            self._index("message", "by_seq", "seq")
+            # What counts up has to be a key there.
+            found.append_constraint(UniqueConstraint(found.c.seq))
         self._table("edit", _number("seq"), _figure("tree"), _figure("pos"), _figure("delta"))
         self.edit.append_constraint(UniqueConstraint(self.edit.c.tree, self.edit.c.pos))
 

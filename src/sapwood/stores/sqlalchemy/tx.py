@@ -30,7 +30,8 @@ class Statements:
         self.tables = tables
         self._made: dict[Any, Executable] = {}
 
-    def of(self, statement: Statement, *args: Any) -> Any:
+    def of(self, statement: Callable[..., Any], *args: Any) -> Any:
+        """Give a statement; some depend on more than the tables."""
         key = (statement, *args) if args else statement
         made = self._made.get(key)
         if made is None:
@@ -88,7 +89,7 @@ class Tx:
         if params:
             self.conn.execute(self._statements.of(statement), list(params))
 
-    def made(self, statement: Statement, *args: Any) -> Any:
+    def made(self, statement: Callable[..., Any], *args: Any) -> Any:
         """Give a statement that depends on more than the tables, made once for each."""
         return self._statements.of(statement, *args)
 

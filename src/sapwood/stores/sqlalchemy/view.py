@@ -67,9 +67,7 @@ class View:
 
     def _pinned_ids(self) -> list[str]:
         session = self.session
-        data = self.tx.value(
-            _pins, owner=session.owner, session=session.number, now=self.tx.now()
-        )
+        data = self.tx.value(_pins, owner=session.owner, session=session.number, now=self.tx.now())
         return [] if data is None else pinned_ids(data, session.id)
 
 

@@ -9,7 +9,7 @@ from sqlalchemy import exc
 from sqlalchemy.engine import Connection
 
 from ....errors import ClosedError, SapwoodError, StoreError
-from ....model import Appended, Changes, SessionRecord
+from ....model import Appended, Changes, History, Read, SessionRecord
 from ...embedded._async.runner import AsyncRunner
 from ...embedded.unit import Unit
 from ..appends import AsyncAppends, Request
@@ -17,6 +17,7 @@ from ..bridge import AsyncBridge, AsyncEngine
 from ..extra import Extra
 from ..failure import is_lost, is_worth_a_try, translate
 from ..feed import trim_feed
+from ..glance import read_quickly
 from ..locks import Mode
 from ..sums import renew_one
 from ..sweep import CHUNKS_AT_ONCE, sweep_chunk
@@ -78,6 +79,15 @@ class AsyncSqlAlchemyRunner(AsyncRunner):
         if is_enough:
             return record
         return await self.read(lambda unit: unit.sessions.find(owner, session))
+
+    async def read_path(self, owner: str, session: str, query: Read) -> History:
+        """Read a path, with one statement where that is enough."""
+        history = await self.glance(
+            lambda unit: read_quickly(cast("SqlUnit", unit).tx, owner, session, query)
+        )
+        if history is not None:
+            return history
+        return await self.read(lambda unit: unit.messages.read(owner, session, query))
 
     async def changes(self, owner: str, after: str, limit: int) -> Changes:
         """Read the feed up to where all is committed."""

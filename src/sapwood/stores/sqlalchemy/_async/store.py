@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Self
 
-from ....model import Appended, Changes, NewMessage, Root, SessionRecord
+from ....model import Appended, Changes, History, NewMessage, Read, Root, SessionRecord
 from ....rules import check
 from ....rules.codec import MAX_MESSAGE_BYTES, pack_all
 from ....store import Capability
@@ -118,6 +118,11 @@ class AsyncSqlAlchemyStore(AsyncEmbeddedStore):
         if expected_tip is not None:
             check.place(expected_tip, "expected_tip")
         return await self._runner.append(Request(owner, session, batch, parent, expected_tip))
+
+    async def read(self, owner: str, session: str, query: Read) -> History:
+        check.owner_and_session(owner, session)
+        check.read(query)
+        return await self._runner.read_path(owner, session, query)
 
     async def changes(
         self, owner: str, *, after: str = "", limit: int = 500, reader: str | None = None

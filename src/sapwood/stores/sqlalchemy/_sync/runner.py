@@ -11,7 +11,7 @@ from sqlalchemy import exc
 from sqlalchemy.engine import Connection
 
 from ....errors import ClosedError, SapwoodError, StoreError
-from ....model import Appended, Changes, SessionRecord
+from ....model import Appended, Changes, History, Read, SessionRecord
 from ...embedded._sync.runner import Runner
 from ...embedded.unit import Unit
 from ..appends import Appends, Request
@@ -19,6 +19,7 @@ from ..bridge import Bridge, Engine
 from ..extra import Extra
 from ..failure import is_lost, is_worth_a_try, translate
 from ..feed import trim_feed
+from ..glance import read_quickly
 from ..locks import Mode
 from ..sums import renew_one
 from ..sweep import CHUNKS_AT_ONCE, sweep_chunk
@@ -80,6 +81,15 @@ class SqlAlchemyRunner(Runner):
         if is_enough:
             return record
         return self.read(lambda unit: unit.sessions.find(owner, session))
+
+    def read_path(self, owner: str, session: str, query: Read) -> History:
+        """Read a path, with one statement where that is enough."""
+        history = self.glance(
+            lambda unit: read_quickly(cast("SqlUnit", unit).tx, owner, session, query)
+        )
+        if history is not None:
+            return history
+        return self.read(lambda unit: unit.messages.read(owner, session, query))
 
     def changes(self, owner: str, after: str, limit: int) -> Changes:
         """Read the feed up to where all is committed."""
