@@ -50,6 +50,7 @@ class AsyncPostgresRunner(AsyncRunner):
         pool: AsyncConnectionPool[Any] | None,
         *,
         schema: str,
+        partitions: int,
         clock: Callable[[], int] | None,
         auto_migrate: bool,
         patience_s: float,
@@ -66,6 +67,7 @@ class AsyncPostgresRunner(AsyncRunner):
             name="sapwood",
         )
         self._schema = schema
+        self._partitions = partitions
         self._texts = Texts(schema)
         self._clock = clock
         self._auto_migrate = auto_migrate
@@ -289,7 +291,7 @@ class AsyncPostgresRunner(AsyncRunner):
 
     async def _look_at(self, raw: AsyncConnection[Any]) -> None:
         if not self._is_ready:
-            await AsyncMigrator(raw, self._schema).make_ready(may_migrate=self._auto_migrate)
+            await self._migrator(raw).make_ready(may_migrate=self._auto_migrate)
 
     async def _connect(self) -> AsyncConnection[Any]:
         return await AsyncConnection.connect(
@@ -303,11 +305,14 @@ class AsyncPostgresRunner(AsyncRunner):
         try:
             if self._owns_pool:
                 async with await self._connect() as raw:
-                    return await AsyncMigrator(raw, self._schema).migrate()
+                    return await self._migrator(raw).migrate()
             async with self._connection() as raw:
-                return await AsyncMigrator(raw, self._schema).migrate()
+                return await self._migrator(raw).migrate()
         except psycopg.Error as error:
             raise translate(error, WHERE) from error
+
+    def _migrator(self, raw: AsyncConnection[Any]) -> AsyncMigrator:
+        return AsyncMigrator(raw, self._schema, self._partitions)
 
     def _tx(self, raw: AsyncConnection[Any], *, locks: bool = False) -> AsyncTx:
         return AsyncTx(raw, self._texts, self._clock, locks=locks)

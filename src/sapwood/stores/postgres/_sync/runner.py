@@ -52,6 +52,7 @@ class PostgresRunner(Runner):
         pool: ConnectionPool[Any] | None,
         *,
         schema: str,
+        partitions: int,
         clock: Callable[[], int] | None,
         auto_migrate: bool,
         patience_s: float,
@@ -68,6 +69,7 @@ class PostgresRunner(Runner):
             name="sapwood",
         )
         self._schema = schema
+        self._partitions = partitions
         self._texts = Texts(schema)
         self._clock = clock
         self._auto_migrate = auto_migrate
@@ -289,7 +291,7 @@ class PostgresRunner(Runner):
 
     def _look_at(self, raw: Connection[Any]) -> None:
         if not self._is_ready:
-            Migrator(raw, self._schema).make_ready(may_migrate=self._auto_migrate)
+            self._migrator(raw).make_ready(may_migrate=self._auto_migrate)
 
     def _connect(self) -> Connection[Any]:
         return Connection.connect(
@@ -303,11 +305,14 @@ class PostgresRunner(Runner):
         try:
             if self._owns_pool:
                 with self._connect() as raw:
-                    return Migrator(raw, self._schema).migrate()
+                    return self._migrator(raw).migrate()
             with self._connection() as raw:
-                return Migrator(raw, self._schema).migrate()
+                return self._migrator(raw).migrate()
         except psycopg.Error as error:
             raise translate(error, WHERE) from error
+
+    def _migrator(self, raw: Connection[Any]) -> Migrator:
+        return Migrator(raw, self._schema, self._partitions)
 
     def _tx(self, raw: Connection[Any], *, locks: bool = False) -> Tx:
         return Tx(raw, self._texts, self._clock, locks=locks)
