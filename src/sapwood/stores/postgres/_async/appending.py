@@ -44,7 +44,8 @@ async def append_new(tx: AsyncTx, request: Request, *, is_repeated: bool) -> App
         return None
     places = (*_named(parent), *_named(expected_tip))
     args = (owner, session, _time(tx), asked, *places, *columns(batch))
-    return _appended(request, *await tx.row(_APPEND, args))
+    [found] = await tx.call(_APPEND, args)
+    return _appended(request, *found)
 
 
 async def _append_one(tx: AsyncTx, request: Request, is_repeated: bool) -> Appended | None:
@@ -53,7 +54,8 @@ async def _append_one(tx: AsyncTx, request: Request, is_repeated: bool) -> Appen
     words = body_words(it.body, it.id)
     said = (it.id, it.role, it.tokens, it.created_us, it.body, words)
     args = (request.owner, request.session, _time(tx), is_asked, *said)
-    return _appended(request, *await tx.row(_ONE, args))
+    [found] = await tx.call(_ONE, args)
+    return _appended(request, *found)
 
 
 async def append_each(
@@ -65,7 +67,7 @@ async def append_each(
     sessions = [request.session for request in requests]
     asked = [is_repeated or not it.is_ours for it in batch]
     args = (owners, sessions, _time(tx), asked, *columns(batch))
-    nths, starts, now = await tx.row(_EACH, args)
+    [(nths, starts, now)] = await tx.call(_EACH, args)
     start_of = dict(zip(nths, starts, strict=True))
     return [_appended(request, start_of[n], now) for n, request in enumerate(requests, 1)]
 

@@ -49,7 +49,7 @@ async def read_at_once(tx: AsyncTx, owner: str, session: str, query: Read) -> Hi
         query.backwards,
         None if query.limit is None else query.limit + 1,
     )
-    rows = await tx.rows(_PATH, args)
+    rows = await tx.call(_PATH, args)
     if not rows or rows[0][0] < 0:
         return None
     return history_of(rows, limit=query.limit, backwards=query.backwards)

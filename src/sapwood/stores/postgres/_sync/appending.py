@@ -46,7 +46,8 @@ def append_new(tx: Tx, request: Request, *, is_repeated: bool) -> Appended | Non
         return None
     places = (*_named(parent), *_named(expected_tip))
     args = (owner, session, _time(tx), asked, *places, *columns(batch))
-    return _appended(request, *tx.row(_APPEND, args))
+    [found] = tx.call(_APPEND, args)
+    return _appended(request, *found)
 
 
 def _append_one(tx: Tx, request: Request, is_repeated: bool) -> Appended | None:
@@ -55,7 +56,8 @@ def _append_one(tx: Tx, request: Request, is_repeated: bool) -> Appended | None:
     words = body_words(it.body, it.id)
     said = (it.id, it.role, it.tokens, it.created_us, it.body, words)
     args = (request.owner, request.session, _time(tx), is_asked, *said)
-    return _appended(request, *tx.row(_ONE, args))
+    [found] = tx.call(_ONE, args)
+    return _appended(request, *found)
 
 
 def append_each(tx: Tx, requests: Sequence[Request], *, is_repeated: bool) -> list[Appended | None]:
@@ -65,7 +67,7 @@ def append_each(tx: Tx, requests: Sequence[Request], *, is_repeated: bool) -> li
     sessions = [request.session for request in requests]
     asked = [is_repeated or not it.is_ours for it in batch]
     args = (owners, sessions, _time(tx), asked, *columns(batch))
-    nths, starts, now = tx.row(_EACH, args)
+    [(nths, starts, now)] = tx.call(_EACH, args)
     start_of = dict(zip(nths, starts, strict=True))
     return [_appended(request, start_of[n], now) for n, request in enumerate(requests, 1)]
 

@@ -51,7 +51,7 @@ def read_at_once(tx: Tx, owner: str, session: str, query: Read) -> History | Non
         query.backwards,
         None if query.limit is None else query.limit + 1,
     )
-    rows = tx.rows(_PATH, args)
+    rows = tx.call(_PATH, args)
     if not rows or rows[0][0] < 0:
         return None
     return history_of(rows, limit=query.limit, backwards=query.backwards)

@@ -141,9 +141,10 @@ class PostgresSessions:
 
     def glance(self, owner: str, session: str) -> tuple[bool, SessionRecord | None]:
         """Find a record with one statement; tell whether that was enough."""
-        found = self._tx.row(_RECORD, (owner, session))
-        if found is None:
+        rows = self._tx.call(_RECORD, (owner, session))
+        if not rows:
             return True, None
+        [found] = rows
         context = found[CONTEXT_IN_RECORD]
         return (False, None) if context is None else (True, record_of(found, context))
 

@@ -428,7 +428,7 @@ END $$;
 
 -- A message's words, with those that say who may find it.
 CREATE FUNCTION {s}.marked(words text, of_owner bigint, of_home bigint) RETURNS tsvector
-LANGUAGE sql IMMUTABLE AS
+LANGUAGE sql STABLE AS
 $$ SELECT (words || ' _o' || of_owner || ' _h' || of_home)::tsvector $$;
 
 -- Begin a segment under a position, and give its number.
@@ -601,10 +601,12 @@ BEGIN
             word_lists) WITH ORDINALITY
             u(tree, number, is_asked, id, role, tokens, said, body, words, n)
         JOIN {s}.session x ON x.tree = u.tree AND x.number = u.number
-        JOIN {s}.message m ON m.tree = u.tree AND m.pos = x.tip AND m.home = x.home
-        WHERE x.tip & 16777215 < 16777215 - cardinality(ids) AND NOT EXISTS (
-            SELECT 1 FROM {s}.message f WHERE f.tree = u.tree AND f.pos = x.tip + 1
-        ) AND NOT (u.is_asked AND (x.fork > 0 OR EXISTS (
+        JOIN {s}.message m ON m.tree = u.tree AND m.pos = x.tip
+        -- Said so that each look is at one position, however little is known about the table: by
+        -- its home, or in a join, a whole session or tree may be looked through.
+        WHERE m.home + 0 = x.home AND x.tip & 16777215 < 16777215 - cardinality(ids) AND (
+            SELECT f.pos FROM {s}.message f WHERE f.tree = u.tree AND f.pos = x.tip + 1
+        ) IS NULL AND NOT (u.is_asked AND (x.fork > 0 OR EXISTS (
             SELECT 1 FROM {s}.message k WHERE k.tree = u.tree AND k.home = x.home AND k.id = u.id
         )))
     ), new AS MATERIALIZED (
