@@ -38,6 +38,8 @@ _BY_CLASS: dict[str, tuple[type[StoreError], str]] = {
     "XX": (StoreCorruptError, "the database is damaged"),
 }
 RETRIED = ("40001", "40P01")
+UNPREPARED = ("26000", "42P05")
+"""A prepared statement that is not there, or is: behind a pooler, that of somebody else."""
 
 
 def translate(error: psycopg.Error, where: str) -> StoreError:

@@ -17,7 +17,7 @@ from ....rules.codec import Packed
 from ...embedded._async.runner import AsyncRunner
 from ...embedded.unit import Unit
 from ..appends import AsyncAppends, Request
-from ..failure import RETRIED, is_lost, translate
+from ..failure import RETRIED, UNPREPARED, is_lost, translate
 from .appending import append_each, append_new
 from .feed import trim_feed
 from .migrating import AsyncMigrator
@@ -36,8 +36,7 @@ WHERE = "PostgreSQL"
 
 _BEGIN_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 _BEGIN_WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE"
-# Statements are not prepared on the server: a pooler may give the next one another server
-# connection. What is called often is a function, whose plan the server keeps anyway.
+# A statement is prepared on the server where it says so, on a connection that allows it.
 _OPTIONS: dict[str, Any] = {"autocommit": True, "prepare_threshold": None}
 
 
@@ -50,6 +49,7 @@ class AsyncPostgresRunner(AsyncRunner):
         pool: AsyncConnectionPool[Any] | None,
         *,
         schema: str,
+        partitions: int,
         clock: Callable[[], int] | None,
         auto_migrate: bool,
         patience_s: float,
@@ -63,9 +63,11 @@ class AsyncPostgresRunner(AsyncRunner):
             min_size=0,
             max_size=most_connections,
             kwargs={**_OPTIONS, "connect_timeout": CONNECT_TIMEOUT_S},
+            configure=_allow_preparing,
             name="sapwood",
         )
         self._schema = schema
+        self._partitions = partitions
         self._texts = Texts(schema)
         self._clock = clock
         self._auto_migrate = auto_migrate
@@ -74,6 +76,7 @@ class AsyncPostgresRunner(AsyncRunner):
         self._is_ready = False
         self._is_suspect = False
         self._is_closed = False
+        self._prepares = True
 
     # units of work
 
@@ -237,6 +240,9 @@ class AsyncPostgresRunner(AsyncRunner):
         if is_lost(error):
             self._is_suspect = True
             return True
+        if error.sqlstate in UNPREPARED:
+            self._prepares = False
+            return True
         return error.sqlstate in RETRIED
 
     async def _failure(self, error: psycopg.Error) -> StoreError:
@@ -289,7 +295,7 @@ class AsyncPostgresRunner(AsyncRunner):
 
     async def _look_at(self, raw: AsyncConnection[Any]) -> None:
         if not self._is_ready:
-            await AsyncMigrator(raw, self._schema).make_ready(may_migrate=self._auto_migrate)
+            await self._migrator(raw).make_ready(may_migrate=self._auto_migrate)
 
     async def _connect(self) -> AsyncConnection[Any]:
         return await AsyncConnection.connect(
@@ -303,14 +309,17 @@ class AsyncPostgresRunner(AsyncRunner):
         try:
             if self._owns_pool:
                 async with await self._connect() as raw:
-                    return await AsyncMigrator(raw, self._schema).migrate()
+                    return await self._migrator(raw).migrate()
             async with self._connection() as raw:
-                return await AsyncMigrator(raw, self._schema).migrate()
+                return await self._migrator(raw).migrate()
         except psycopg.Error as error:
             raise translate(error, WHERE) from error
 
+    def _migrator(self, raw: AsyncConnection[Any]) -> AsyncMigrator:
+        return AsyncMigrator(raw, self._schema, self._partitions)
+
     def _tx(self, raw: AsyncConnection[Any], *, locks: bool = False) -> AsyncTx:
-        return AsyncTx(raw, self._texts, self._clock, locks=locks)
+        return AsyncTx(raw, self._texts, self._clock, locks=locks, prepares=self._prepares)
 
     def _unit(self, raw: AsyncConnection[Any], *, locks: bool = False) -> AsyncPostgresUnit:
         return AsyncPostgresUnit(self._tx(raw, locks=locks))
@@ -322,6 +331,17 @@ class AsyncPostgresRunner(AsyncRunner):
         self._is_closed = True
         if self._owns_pool:
             await self._pool.close()
+
+
+async def _allow_preparing(raw: AsyncConnection[Any]) -> None:
+    """Allow prepared statements where what answers is what was connected to.
+
+    A pooler gives a number of its own for the server's process, and may give the next statement
+    to another one, which does not know what was prepared.
+    """
+    found = await (await raw.execute("SELECT pg_backend_pid()")).fetchone()
+    if found is not None and found[0] == raw.info.backend_pid:
+        raw.prepare_threshold = 0
 
 
 def check_conninfo(conninfo: str) -> str:

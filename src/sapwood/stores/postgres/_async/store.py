@@ -14,7 +14,7 @@ from ....rules.codec import MAX_MESSAGE_BYTES, pack_all
 from ....store import Capability
 from ...embedded._async.store import AsyncEmbeddedStore
 from ...url import take_parameters
-from ..migration import SCHEMA, check_schema
+from ..migration import SCHEMA, check_partitions, check_schema
 from .runner import MOST_CONNECTIONS, AsyncPostgresRunner, check_conninfo
 
 PATIENCE_S = 30.0
@@ -26,7 +26,8 @@ class AsyncPostgresStore(AsyncEmbeddedStore):
     """Sessions in a schema of a PostgreSQL database.
 
     Takes a connection string or a pool, which stays its giver's to open and close. It connects
-    with the first call. Time is the server's, unless a clock is given.
+    with the first call. Time is the server's, unless a clock is given. Where there is no schema
+    yet, its tables of trees are made of so many `partitions` by the tree's hash.
     """
 
     capabilities = frozenset({Capability.DURABLE, Capability.SHARED})
@@ -39,6 +40,7 @@ class AsyncPostgresStore(AsyncEmbeddedStore):
         pool: AsyncConnectionPool[Any] | None = None,
         new_id: Callable[[], str],
         schema: str = SCHEMA,
+        partitions: int = 0,
         clock: Callable[[], int] | None = None,
         auto_migrate: bool = True,
         patience_s: float = PATIENCE_S,
@@ -51,6 +53,7 @@ class AsyncPostgresStore(AsyncEmbeddedStore):
             None if conninfo is None else check_conninfo(conninfo),
             pool,
             schema=check_schema(schema),
+            partitions=check_partitions(partitions),
             clock=clock,
             auto_migrate=auto_migrate,
             patience_s=patience_s,
@@ -60,10 +63,13 @@ class AsyncPostgresStore(AsyncEmbeddedStore):
 
     @classmethod
     def from_url(cls, url: str, *, new_id: Callable[[], str]) -> Self:
-        """Take our own parameter, `schema`, out of a URL; the others are the driver's."""
-        conninfo, ours = take_parameters(url, {"schema"})
+        """Take `schema` and `partitions` out of a URL; the other parameters are the driver's."""
+        conninfo, ours = take_parameters(url, {"schema", "partitions"})
         conninfo = f"postgresql://{conninfo.partition('://')[2]}"
-        return cls(conninfo, new_id=new_id, schema=ours.get("schema", SCHEMA))
+        given = ours.get("partitions", "0")
+        partitions = int(given) if given.isascii() and given.isdigit() else -1
+        schema = ours.get("schema", SCHEMA)
+        return cls(conninfo, new_id=new_id, schema=schema, partitions=partitions)
 
     async def find_session(self, owner: str, session: str) -> SessionRecord | None:
         check.owner_and_session(owner, session)
