@@ -19,7 +19,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from ....model import Health
-from ..stored import Key, Kind, Stored
+from ..stored import Key, Stored
 
 
 class AsyncLog(ABC):
@@ -71,6 +71,14 @@ class AsyncLog(ABC):
         By depth, or backwards; at most `limit` records. Their depths do not overlap. Those that
         were created lately may be missing: the log sees the gap, gets them by name, or calls
         `refresh` and asks again.
+        """
+
+    @abstractmethod
+    async def spans(self, tree: str, ranges: Sequence[tuple[str, int, int]]) -> list[Stored]:
+        """Give the records that have a message in any of the ranges, in whatever order.
+
+        A range is a segment and its first and last depth, ends included. As with `span`, late ones
+        may be missing.
         """
 
     @abstractmethod
@@ -130,10 +138,6 @@ class AsyncLog(ABC):
     @abstractmethod
     async def schema_version(self) -> int:
         """Tell the version of the schema that is there; 0 when there is none."""
-
-    @abstractmethod
-    async def count(self, kind: Kind) -> int:
-        """Count the documents of a kind, about."""
 
     @abstractmethod
     async def aclose(self) -> None:
