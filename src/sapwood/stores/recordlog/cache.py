@@ -37,18 +37,21 @@ class Cache:
         with self._lock:
             known = self._states.pop(state.log, None)
             self._states[state.log] = state if known is None or known.n <= state.n else known
-            if state.session:
+            if state.session and state.is_alive:
                 self._names[state.owner, state.session] = state.log
             while len(self._states) > self._most:
-                gone = self._states.pop(next(iter(self._states)))
-                self._names.pop((gone.owner, gone.session), None)
+                self._drop(self._states.pop(next(iter(self._states))))
 
     def forget(self, log: str) -> None:
         """Forget a log."""
         with self._lock:
             gone = self._states.pop(log, None)
             if gone is not None:
-                self._names.pop((gone.owner, gone.session), None)
+                self._drop(gone)
+
+    def _drop(self, gone: State) -> None:
+        if self._names.get((gone.owner, gone.session)) == gone.log:
+            del self._names[gone.owner, gone.session]
 
     def stamp(self, now_us: int) -> int:
         """Give a number that is larger than all that this process was given, and than the time."""

@@ -113,7 +113,8 @@ def _erase(state: State, work: Erase) -> State:
         if log_of(place.segment) == state.log:
             state = _erase_own(state, spot, place)
         else:
-            state = replace(state, foreign=state.foreign | {place: -spot.tokens})
+            what = (spot.tokens, spot.appended, spot.id)
+            state = replace(state, foreign=state.foreign | {place: what})
     return state
 
 
@@ -133,9 +134,7 @@ def _change(state: State, work: Change) -> State:
 
 
 def _move(state: State, work: Move) -> State:
-    return replace(
-        state, tip=from_wire(work.tip, state.log), tip_id=work.id, tip_base=work.base
-    )
+    return replace(state, tip=from_wire(work.tip, state.log), tip_id=work.id, tip_base=work.base)
 
 
 def _cover(state: State, work: Cover) -> State:
@@ -173,7 +172,7 @@ def _drop_document(state: State, work: DropDocument) -> State:
 
 def _without_value(state: State, key: str) -> list[tuple[int, int]]:
     kept = state.documents.get(key)
-    return state.litter if kept is None or not kept.n else [*state.litter, (kept.n, 0)]
+    return state.litter if kept is None or kept.n < 0 else [*state.litter, (kept.n, 0)]
 
 
 def _add_usage(state: State, work: AddUsage) -> State:
@@ -194,13 +193,9 @@ def _pin(state: State, work: Pin) -> State:
 
 def _clear(state: State, work: Clear) -> State:
     documents = {
-        key: it
-        for key, it in state.documents.items()
-        if key != PINS and it.expires_us is None
+        key: it for key, it in state.documents.items() if key != PINS and it.expires_us is None
     }
-    return replace(
-        _without_messages(state), documents=documents, version=state.version + 1
-    )
+    return replace(_without_messages(state), documents=documents, version=state.version + 1)
 
 
 def _retire(state: State, work: Retire) -> State:
@@ -210,7 +205,6 @@ def _retire(state: State, work: Retire) -> State:
         ended_us=work.at_us,
         profile=NO_PROFILE,
         parent=None,
-        documents={},
         totals={},
         usages=[],
         recent_usage={},
@@ -225,8 +219,7 @@ def _without_messages(state: State) -> State:
         tip_base=0,
         fork=None,
         fork_id=None,
-        epoch=state.epoch + 1,
-        retired=len(state.segments),
+        marks=[*state.marks, len(state.segments)],
         messages=0,
         overlays=[],
         recent={},
@@ -235,7 +228,9 @@ def _without_messages(state: State) -> State:
 
 
 def _swept(state: State, work: Swept) -> State:
-    return replace(state, is_unswept=False)
+    if state.is_alive:
+        return replace(state, is_unswept=False)
+    return replace(state, is_unswept=False, documents={}, copies=[])
 
 
 def _page(state: State, work: Page) -> State:

@@ -5,6 +5,7 @@ It grows with branches, edits, overlays and documents, and not with messages.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import NamedTuple
 
 import msgspec
@@ -56,7 +57,7 @@ class Laid(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """A document. Its value is in the record `n` of this log, or is the copy that a fork got."""
+    """A document. Its value is in the record `n` of this log; a copy's number is below 0."""
 
     version: int
     n: int
@@ -102,22 +103,22 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     fork_id: str | None = None
     homes: list[tuple[str, int]] = []
     """The homes on the path to the fork point: the log, and how often it had been cleared."""
-    epoch: int = 0
-    """How often it was cleared."""
-    retired: int = 0
-    """Segments up to this number are nobody's."""
+    marks: list[int] = []
+    """How many segments there were each time that it was cleared, or deleted."""
     messages: int = 0
     segments: list[Segment] = []
     edits: dict[int, dict[int, Edited]] = {}
     """By segment number and depth."""
-    foreign: dict[Place, int] = {}
-    """Messages of other logs that were erased through this session, and what they counted."""
+    foreign: dict[Place, tuple[int, int, str]] = {}
+    """Messages of other logs that were erased through this session: tokens, record and id."""
     overlays: list[Laid] = []
     documents: dict[str, Kept] = {}
     totals: dict[str, tuple[int, ...]] = {}
     """Calls and figures by model."""
     usages: list[int] = []
     """The records that count usage."""
+    copies: list[tuple[str, int]] = []
+    """The copies of documents that it began with, by key and number."""
     pins: list[Pinned] = []
     recent: dict[str, Spotted] = {}
     """Messages since the page, whose ids are not looked up elsewhere yet."""
@@ -130,6 +131,20 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     trimmed: int = 0
     is_unswept: bool = False
     """Whether records of it are left that nobody stands on any more."""
+
+    @property
+    def epoch(self) -> int:
+        """How often it was cleared."""
+        return len(self.marks)
+
+    @property
+    def retired(self) -> int:
+        """Segments up to this number are nobody's."""
+        return self.marks[-1] if self.marks else 0
+
+    def epoch_of(self, number: int) -> int:
+        """Tell how often it had been cleared when a segment was made."""
+        return bisect_left(self.marks, number)
 
     def own(self, number: int) -> int:
         """Give one of its segments as the rules know it."""
@@ -164,12 +179,11 @@ class _Wired(msgspec.Struct, array_like=True):
     fork: Wire | None
     fork_id: str | None
     homes: list[tuple[str, int]]
-    epoch: int
-    retired: int
+    marks: list[int]
     messages: int
     segments: list[tuple[Wire | None, int]]
     edits: dict[int, dict[int, Edited]]
-    foreign: list[tuple[Wire, int]]
+    foreign: list[tuple[Wire, tuple[int, int, str]]]
     overlays: list[tuple[int, str, int, str, Wire, Wire, int, int, int]]
     documents: dict[str, Kept]
     totals: dict[str, tuple[int, ...]]
@@ -182,6 +196,7 @@ class _Wired(msgspec.Struct, array_like=True):
     readers: dict[str, int]
     trimmed: int
     is_unswept: bool
+    copies: list[tuple[str, int]]
 
 
 _SAME = [
@@ -206,8 +221,8 @@ def encode_state(state: State) -> bytes:
         tip=to_wire(state.tip, state.log),
         fork=to_wire(state.fork, state.log),
         segments=[(to_wire(it.parent, state.log), it.last) for it in state.segments],
-        foreign=[(wire(place), delta) for place, delta in state.foreign.items()],
-        overlays=[it._replace(first=wire(it.first), last=wire(it.last)) for it in state.overlays],  # type: ignore[arg-type]
+        foreign=[(wire(place), what) for place, what in state.foreign.items()],
+        overlays=[(*it[:4], wire(it.first), wire(it.last), *it[6:]) for it in state.overlays],
         pins=[(it.shard, it.entry, it.log, to_wire(it.at, state.log)) for it in state.pins],
         recent={id: (wire(it.place), it.n) for id, it in state.recent.items()},
     )
@@ -230,7 +245,7 @@ def decode_state(data: bytes, where: str) -> State:
         tip=from_wire(wired.tip, wired.log),
         fork=from_wire(wired.fork, wired.log),
         segments=[Segment(from_wire(parent, wired.log), last) for parent, last in wired.segments],
-        foreign={place(wire): delta for wire, delta in wired.foreign},
+        foreign={place(wire): what for wire, what in wired.foreign},
         overlays=[Laid(*it[:4], place(it[4]), place(it[5]), *it[6:]) for it in wired.overlays],
         pins=[Pinned(*it[:3], from_wire(it[3], wired.log)) for it in wired.pins],
         recent={id: Spotted(place(wire), n) for id, (wire, n) in wired.recent.items()},

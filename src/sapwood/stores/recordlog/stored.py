@@ -11,6 +11,9 @@ import hashlib
 
 import msgspec
 
+MOST_IN_A_RECORD = 10_000
+"""How many messages one record may have: a range is found by the ends of records."""
+
 
 class Kind(enum.Enum):
     """What a document is for; a driver may keep each kind in a place of its own."""
@@ -65,8 +68,8 @@ def digest(*names: str) -> str:
 
 
 def record_key(tree: str, log: str, n: int) -> Key:
-    """Name the record of a log by its number."""
-    return Key(Kind.RECORD, tree, f"{tree}/{log}/{n}")
+    """Name the record of a log by its number; names sort as numbers do."""
+    return Key(Kind.RECORD, tree, f"{tree}/{log}/{n:012d}")
 
 
 def entry_key(owner: str, session: str, k: int) -> Key:
@@ -96,6 +99,6 @@ def usage_key(tree: str, log: str, usage: str) -> Key:
     return Key(Kind.LOOKUP, tree, f"{tree}/{log}/usage/{digest(usage)}")
 
 
-def value_key(tree: str, log: str, document: str) -> Key:
-    """Name the copy of a document's value that a fork begins with."""
-    return Key(Kind.LOOKUP, tree, f"{tree}/{log}/value/{digest(document)}")
+def value_key(tree: str, log: str, document: str, n: int) -> Key:
+    """Name the copy of a document's value that a fork begins with, by its number."""
+    return Key(Kind.LOOKUP, tree, f"{tree}/{log}/value/{digest(document)}/{-n}")

@@ -13,6 +13,8 @@ from .state import Edited, Laid, Segment, State
 
 Piece = Span | Laid
 
+_DEEPEST = 1 << 62
+
 
 class View:
     """A session as it is at one moment; `states` has those of all logs that its paths touch."""
@@ -72,7 +74,7 @@ class View:
     def edited(self, place: Place) -> Edited | None:
         """Tell whether a message is not as it was appended."""
         if place in self.own.foreign:
-            return Edited(0, self.own.foreign[place], True, 0)
+            return Edited(0, -self.own.foreign[place][0], True, 0)
         state = self.states[log_of(place.segment)]
         return state.edits.get(number_of(place.segment), {}).get(place.depth)
 
@@ -85,9 +87,9 @@ class View:
                 self.own.foreign
             ):
                 yield depth, edited
-        for place, delta in self.own.foreign.items():
+        for place, (tokens, _, _) in self.own.foreign.items():
             if place.segment == span.segment and span.first <= place.depth <= span.last:
-                yield place.depth, Edited(0, delta, True, 0)
+                yield place.depth, Edited(0, -tokens, True, 0)
 
     def resolve(self, leaf: Place | None) -> list[Piece]:
         """Give what is shown at a leaf, from the leaf up."""
@@ -98,7 +100,8 @@ class View:
         ends = self._ends.get(span.segment)
         if not ends:
             return None
-        index = bisect_right(ends, (span.last + 1,), key=_rank)
+        # It sorts before every rank of the next depth.
+        index = bisect_right(ends, (span.last + 1, -_DEEPEST, 0), key=_rank)
         if not index or ends[index - 1].last.depth < span.first:
             return None
         laid = ends[index - 1]

@@ -9,18 +9,24 @@ from .place import Wire
 
 
 class Said(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A message where it was appended. One without a body was edited or erased since."""
+    """A message where it was appended. One without a body was edited or erased since.
+
+    A copy has the version and the first digest of what it is a copy of, or 0 when that was erased.
+    """
 
     id: str
     role: str | None
     tokens: int
     created_us: int
     body: bytes | None
+    version: int = 1
+    digest: bytes | None = None
 
 
 class Append(msgspec.Struct, frozen=True, array_like=True, tag="append"):
     """Messages at the end of a segment, which becomes the tip; `base` are the tokens above them."""
 
+    at_us: int
     number: int
     first: int
     is_new: bool
@@ -35,6 +41,7 @@ class Edit(msgspec.Struct, frozen=True, array_like=True, tag="edit"):
     Without a body it was edited or erased again since.
     """
 
+    at_us: int
     number: int
     depth: int
     appended: int
