@@ -35,6 +35,7 @@ class Place:
     start: Callable[[], Running]
     raw: Callable[[str], Raw]
     raw_url: Callable[[str], str] = _same
+    url: Callable[[str], str] = _same
     append_bar: float
     deep: int = 100_000
     pace: float = 1.0

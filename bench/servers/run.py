@@ -74,16 +74,16 @@ def _measure(
         counted[place.name] = trips(world)
         world.close()
         for name in place.peers if work in "peers" else ():
-            _tell_peer(name, server.url(), share, beside)
+            _tell_peer(name, server.url(), world.url, share, beside)
     finally:
         server.remove()
 
 
-def _tell_peer(name: str, url: str, share: float, beside: list[Any]) -> None:
+def _tell_peer(name: str, url: str, ours: str, share: float, beside: list[Any]) -> None:
     """Measure a package on the same server; it is shown, and not judged."""
     import peers
 
-    for row in asyncio.run(peers.compare(getattr(peers, name)(url), url, share)):
+    for row in asyncio.run(peers.compare(getattr(peers, name)(url), ours, share)):
         beside.append(row)
         print(
             f"{row.package}, {row.work}: {row.peer:,.0f} {row.unit}, "

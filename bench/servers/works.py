@@ -35,9 +35,9 @@ class World:
 
     def __init__(self, place: Place, url: str, share: float) -> None:
         self.place = place
-        self.url = url
+        self.url = place.url(url)
         self.share = share
-        self.sessions = sapwood.open(url, owner=OWNER)
+        self.sessions = sapwood.open(self.url, owner=OWNER)
         self.store: Store = self.sessions.store
         self.raw = place.raw(place.raw_url(url))
         self.said: list[Said] = ready(messages(DISTINCT), new_id)
