@@ -14,14 +14,21 @@ from sapwood.store import AsyncStore, Store
 from sapwood.stores.memory import AsyncMemoryStore, MemoryStore
 from sapwood.stores.opensearch import AsyncOpenSearchIndex, OpenSearchIndex
 from sapwood.stores.searched import AsyncSearchedStore, SearchedStore
-from sapwood.testing import AsyncStoreContract, ManualClock, StoreContract, machine_for
+from sapwood.testing import ManualClock, machine_for
+from sapwood.testing._async import admin as async_admin
+from sapwood.testing._async import search as async_search
+from sapwood.testing._async import search_query as async_query
+from sapwood.testing._async import search_scope as async_scope
+from sapwood.testing._sync import admin, search, search_query, search_scope
 
 pytestmark = pytest.mark.usefixtures("opensearch_url")
 
 
 def attached(clock: ManualClock) -> Store:
     store = MemoryStore(clock=clock, new_id=IdMaker(clock, os.urandom))
-    return SearchedStore(store, OpenSearchIndex(opensearch.shared_url(), prefix=opensearch.prefix()))
+    return SearchedStore(
+        store, OpenSearchIndex(opensearch.shared_url(), prefix=opensearch.prefix())
+    )
 
 
 def attached_async(clock: ManualClock) -> AsyncStore:
@@ -30,7 +37,18 @@ def attached_async(clock: ManualClock) -> AsyncStore:
     return AsyncSearchedStore(store, index)
 
 
-class TestAttachedIndex(StoreContract):
+class TestAttachedIndex(
+    search.SearchContract,
+    search.SummarySearchContract,
+    search_scope.SearchScopeContract,
+    search_scope.ForkSearchContract,
+    search_scope.GoneSearchContract,
+    search_scope.OwnerSearchContract,
+    search_query.QueryContract,
+    search_query.FilterContract,
+    search_query.HitContract,
+    admin.AdminContract,
+):
     @pytest.fixture
     def store(self, clock: ManualClock) -> Iterator[Store]:
         opensearch.empty()
@@ -38,7 +56,18 @@ class TestAttachedIndex(StoreContract):
             yield store
 
 
-class TestAsyncAttachedIndex(AsyncStoreContract):
+class TestAsyncAttachedIndex(
+    async_search.AsyncSearchContract,
+    async_search.AsyncSummarySearchContract,
+    async_scope.AsyncSearchScopeContract,
+    async_scope.AsyncForkSearchContract,
+    async_scope.AsyncGoneSearchContract,
+    async_scope.AsyncOwnerSearchContract,
+    async_query.AsyncQueryContract,
+    async_query.AsyncFilterContract,
+    async_query.AsyncHitContract,
+    async_admin.AsyncAdminContract,
+):
     @pytest.fixture
     async def store(self, clock: ManualClock) -> AsyncIterator[AsyncStore]:
         opensearch.empty()
@@ -50,7 +79,6 @@ class WithAnIndex:
     def __init__(self, clock: ManualClock) -> None:
         opensearch.empty()
         self._clock = clock
-        self.store = MemoryStore(clock=clock, new_id=IdMaker(clock, os.urandom))
 
     def open(self) -> Store | AsyncStore:
         return attached(self._clock)

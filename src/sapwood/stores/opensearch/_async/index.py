@@ -59,6 +59,7 @@ class AsyncOpenSearchIndex(AsyncSearchIndex):
         self._name = f"{check_prefix(prefix)}-search"
         self._refresh = "true" if refresh else "false"
         self._settings = settings(shards, replicas)
+        self._is_ready = False
 
     @classmethod
     def from_url(cls, url: str) -> Self:
@@ -76,6 +77,8 @@ class AsyncOpenSearchIndex(AsyncSearchIndex):
 
     async def find_mark(self, owner: str) -> Mark | None:
         """Find how far an owner's feed was followed; make the index if it is not there."""
+        if not self._is_ready:
+            await self.prepare()
         answer = await self._get(owner, _mark_id(owner))
         if is_gone(answer):
             await self.prepare()
@@ -87,7 +90,9 @@ class AsyncOpenSearchIndex(AsyncSearchIndex):
     async def put_mark(self, owner: str, cursor: str, known: Mark | None) -> bool:
         """Put a mark in place of the known one; tell whether that was still there."""
         document = {"kind": "mark", "owner": owner, "cursor": cursor}
-        return await self._replace(owner, _mark_id(owner), document, known and known.token)
+        token = None if known is None else known.token
+        # Nobody searches for it.
+        return await self._replace(owner, _mark_id(owner), document, token, refresh="false")
 
     # messages
 
@@ -225,9 +230,16 @@ class AsyncOpenSearchIndex(AsyncSearchIndex):
                     f"{VERSION}: update it, or use another prefix"
                 )
             if version == VERSION:
-                return
+                return await self._wait()
             await self._wire.send("DELETE", f"/{name}", passing=(404,))
         await self._create()
+        await self._wait()
+
+    async def _wait(self) -> None:
+        """Wait for its shards, which another may have made just now."""
+        path = f"/_cluster/health/{self._name}"
+        await self._wire.send("GET", path, wait_for_status="yellow")
+        self._is_ready = True
 
     async def _create(self) -> None:
         name = f"{self._name}-{VERSION}"
@@ -271,21 +283,19 @@ class AsyncOpenSearchIndex(AsyncSearchIndex):
                 raise refusal(503, str(it["error"].get("type")))
         return {it["_id"]: it for it in answer["docs"] if it["found"]}
 
-    async def _replace(self, owner: str, id: str, document: dict[str, Any], token: Any) -> bool:
+    async def _replace(
+        self, owner: str, id: str, document: dict[str, Any], token: Any, **parameters: str
+    ) -> bool:
         """Put a document in place of the one that the token names; without one, a new one."""
-        action = {"create": {"_id": id}} if token is None else {"index": _expecting(token)}
-        next(iter(action.values()))["_id"] = id
-        [answer] = await self._bulk(owner, [[action, document]])
+        action: dict[str, Any] = {"create": {"_id": id}}
+        if token is not None:
+            action = {"index": {"_id": id, **_expecting(token)}}
+        [answer] = await self._bulk(owner, [[action, document]], **parameters)
         return bool(answer["status"] != 409)
 
-    async def _bulk(self, owner: str, lines: Sequence[list[Any]]) -> list[Any]:
-        answers = await self._wire.bulk(
-            self._name,
-            lines,
-            routing=_route(owner),
-            refresh=self._refresh,
-            require_alias="true",
-        )
+    async def _bulk(self, owner: str, lines: Sequence[list[Any]], **parameters: str) -> list[Any]:
+        options = {"refresh": self._refresh, "require_alias": "true", **parameters}
+        answers = await self._wire.bulk(self._name, lines, routing=_route(owner), **options)
         for answer in answers:
             if is_gone(answer):
                 raise IndexGoneError(self._name)

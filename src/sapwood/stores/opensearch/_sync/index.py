@@ -61,6 +61,7 @@ class OpenSearchIndex(SearchIndex):
         self._name = f"{check_prefix(prefix)}-search"
         self._refresh = "true" if refresh else "false"
         self._settings = settings(shards, replicas)
+        self._is_ready = False
 
     @classmethod
     def from_url(cls, url: str) -> Self:
@@ -78,6 +79,8 @@ class OpenSearchIndex(SearchIndex):
 
     def find_mark(self, owner: str) -> Mark | None:
         """Find how far an owner's feed was followed; make the index if it is not there."""
+        if not self._is_ready:
+            self.prepare()
         answer = self._get(owner, _mark_id(owner))
         if is_gone(answer):
             self.prepare()
@@ -89,7 +92,9 @@ class OpenSearchIndex(SearchIndex):
     def put_mark(self, owner: str, cursor: str, known: Mark | None) -> bool:
         """Put a mark in place of the known one; tell whether that was still there."""
         document = {"kind": "mark", "owner": owner, "cursor": cursor}
-        return self._replace(owner, _mark_id(owner), document, known and known.token)
+        token = None if known is None else known.token
+        # Nobody searches for it.
+        return self._replace(owner, _mark_id(owner), document, token, refresh="false")
 
     # messages
 
@@ -227,9 +232,16 @@ class OpenSearchIndex(SearchIndex):
                     f"{VERSION}: update it, or use another prefix"
                 )
             if version == VERSION:
-                return
+                return self._wait()
             self._wire.send("DELETE", f"/{name}", passing=(404,))
         self._create()
+        self._wait()
+
+    def _wait(self) -> None:
+        """Wait for its shards, which another may have made just now."""
+        path = f"/_cluster/health/{self._name}"
+        self._wire.send("GET", path, wait_for_status="yellow")
+        self._is_ready = True
 
     def _create(self) -> None:
         name = f"{self._name}-{VERSION}"
@@ -273,21 +285,19 @@ class OpenSearchIndex(SearchIndex):
                 raise refusal(503, str(it["error"].get("type")))
         return {it["_id"]: it for it in answer["docs"] if it["found"]}
 
-    def _replace(self, owner: str, id: str, document: dict[str, Any], token: Any) -> bool:
+    def _replace(
+        self, owner: str, id: str, document: dict[str, Any], token: Any, **parameters: str
+    ) -> bool:
         """Put a document in place of the one that the token names; without one, a new one."""
-        action = {"create": {"_id": id}} if token is None else {"index": _expecting(token)}
-        next(iter(action.values()))["_id"] = id
-        [answer] = self._bulk(owner, [[action, document]])
+        action: dict[str, Any] = {"create": {"_id": id}}
+        if token is not None:
+            action = {"index": {"_id": id, **_expecting(token)}}
+        [answer] = self._bulk(owner, [[action, document]], **parameters)
         return bool(answer["status"] != 409)
 
-    def _bulk(self, owner: str, lines: Sequence[list[Any]]) -> list[Any]:
-        answers = self._wire.bulk(
-            self._name,
-            lines,
-            routing=_route(owner),
-            refresh=self._refresh,
-            require_alias="true",
-        )
+    def _bulk(self, owner: str, lines: Sequence[list[Any]], **parameters: str) -> list[Any]:
+        options = {"refresh": self._refresh, "require_alias": "true", **parameters}
+        answers = self._wire.bulk(self._name, lines, routing=_route(owner), **options)
         for answer in answers:
             if is_gone(answer):
                 raise IndexGoneError(self._name)

@@ -60,7 +60,7 @@ class AsyncFeeder:
         await self.summarise(owner, [*named, *await self._index.list_summarised(owner)])
         if not was_empty:
             await self._recheck(owner, Which())
-        if not cursor and not sessions and known is None:
+        if not sessions and known is None:
             return False
         if await self._index.put_mark(owner, cursor, known):
             await self._register(owner, cursor)

@@ -57,7 +57,7 @@ class AsyncSearchedStore(AsyncDelegatingStore):
 
     async def create_session(self, owner: str, session: NewSession) -> SessionRecord:
         record = await self._store.create_session(owner, session)
-        if session.fork is not None:
+        if session.fork is not None and await self._store.list_overlays(owner, session.id):
             await self._summarise(owner, session.id)
         return record
 
@@ -157,7 +157,10 @@ class AsyncSearchedAdmin(AsyncStoreAdmin):
         return await self._store.admin.migrate()
 
     async def check(self) -> list[Problem]:
-        return [*await self._store.admin.check(), *await AsyncChecker(self._store, self._index).check()]
+        return [
+            *await self._store.admin.check(),
+            *await AsyncChecker(self._store, self._index).check(),
+        ]
 
     async def repair(self) -> list[Problem]:
         left = await self._store.admin.repair()

@@ -62,7 +62,7 @@ class Feeder:
         self.summarise(owner, [*named, *self._index.list_summarised(owner)])
         if not was_empty:
             self._recheck(owner, Which())
-        if not cursor and not sessions and known is None:
+        if not sessions and known is None:
             return False
         if self._index.put_mark(owner, cursor, known):
             self._register(owner, cursor)

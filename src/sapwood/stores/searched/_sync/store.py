@@ -57,7 +57,7 @@ class SearchedStore(DelegatingStore):
 
     def create_session(self, owner: str, session: NewSession) -> SessionRecord:
         record = self._store.create_session(owner, session)
-        if session.fork is not None:
+        if session.fork is not None and self._store.list_overlays(owner, session.id):
             self._summarise(owner, session.id)
         return record
 
@@ -155,7 +155,10 @@ class SearchedAdmin(StoreAdmin):
         return self._store.admin.migrate()
 
     def check(self) -> list[Problem]:
-        return [*self._store.admin.check(), *Checker(self._store, self._index).check()]
+        return [
+            *self._store.admin.check(),
+            *Checker(self._store, self._index).check(),
+        ]
 
     def repair(self) -> list[Problem]:
         left = self._store.admin.repair()
