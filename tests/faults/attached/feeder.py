@@ -13,7 +13,6 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from faults.attached.support import ADA, found, open_store, say, tell
-
 from sapwood.errors import NotFoundError, StoreError
 
 

@@ -33,7 +33,8 @@ def start_feeder(folder: Path, url: str, prefix: str, *does: str) -> subprocess.
     command = [sys.executable, str(FEEDER), str(folder), url, prefix, *does]
     process = subprocess.Popen(command, stdout=subprocess.PIPE)
     assert process.stdout is not None
-    assert process.stdout.readline() == b"ready\n"
+    with process.stdout as told:
+        assert told.readline() == b"ready\n"
     return process
 
 
@@ -204,7 +205,8 @@ class Refusing(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    do_POST = do_PUT = do_GET
+    def do_POST(self) -> None:
+        self.do_GET()
 
     def log_message(self, *args: object) -> None:
         """Say nothing."""

@@ -6,13 +6,17 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ._async.index import AsyncOpenSearchIndex
+    from ._async.store import AsyncOpenSearchStore
     from ._sync.index import OpenSearchIndex
+    from ._sync.store import OpenSearchStore
 
-__all__ = ["AsyncOpenSearchIndex", "OpenSearchIndex"]
+__all__ = ["AsyncOpenSearchIndex", "AsyncOpenSearchStore", "OpenSearchIndex", "OpenSearchStore"]
 
 _MODULES = {
     "AsyncOpenSearchIndex": "_async.index",
+    "AsyncOpenSearchStore": "_async.store",
     "OpenSearchIndex": "_sync.index",
+    "OpenSearchStore": "_sync.store",
 }
 
 

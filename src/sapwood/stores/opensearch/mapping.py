@@ -43,16 +43,20 @@ MAPPING: dict[str, Any] = {
 }
 
 
+def copies(replicas: int | None) -> dict[str, Any]:
+    """Say how many copies an index has: one more where there are several nodes, or as given."""
+    if replicas is None:
+        return {"auto_expand_replicas": "0-1"}
+    return {"number_of_replicas": replicas}
+
+
 def settings(shards: int, replicas: int | None) -> dict[str, Any]:
-    """Give the settings of a new index; one copy more where there are several nodes."""
-    copies: dict[str, Any] = {"auto_expand_replicas": "0-1"}
-    if replicas is not None:
-        copies = {"number_of_replicas": replicas}
+    """Give the settings of a new search index."""
     # Words come cut and folded by our own rules, with a blank between them.
     words = {"type": "whitespace", "max_token_length": 4 * LONGEST_WORD}
     return {
         "number_of_shards": shards,
-        **copies,
+        **copies(replicas),
         "analysis": {
             "tokenizer": {"sapwood": words},
             "analyzer": {"sapwood": {"type": "custom", "tokenizer": "sapwood"}},

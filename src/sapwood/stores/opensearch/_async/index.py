@@ -47,15 +47,16 @@ class AsyncOpenSearchIndex(AsyncSearchIndex):
         url: str | None = None,
         *,
         client: AsyncOpenSearch | None = None,
+        wire: AsyncWire | None = None,
         prefix: str = PREFIX,
         refresh: bool = True,
         shards: int = 1,
         replicas: int | None = None,
     ) -> None:
-        if (url is None) == (client is None):
+        if wire is None and (url is None) == (client is None):
             raise UsageError("give a URL or a client", path="url")
         options = None if url is None else read_address(url, frozenset()).client
-        self._wire = AsyncWire(options, client)
+        self._wire = wire or AsyncWire(options, client)
         self._name = f"{check_prefix(prefix)}-search"
         self._refresh = "true" if refresh else "false"
         self._settings = settings(shards, replicas)
@@ -232,7 +233,7 @@ class AsyncOpenSearchIndex(AsyncSearchIndex):
             if version == VERSION:
                 return await self._wait()
             await self._wire.send("DELETE", f"/{name}", passing=(404,))
-        await self._create()
+        await self._wire.create_index(self._name, VERSION, self._settings, MAPPING)
         await self._wait()
 
     async def _wait(self) -> None:
@@ -240,16 +241,6 @@ class AsyncOpenSearchIndex(AsyncSearchIndex):
         path = f"/_cluster/health/{self._name}"
         await self._wire.send("GET", path, wait_for_status="yellow")
         self._is_ready = True
-
-    async def _create(self) -> None:
-        name = f"{self._name}-{VERSION}"
-        body = {"settings": self._settings, "mappings": MAPPING, "aliases": {self._name: {}}}
-        answer = await self._wire.send("PUT", f"/{name}", body, passing=(400,))
-        error = answer.get("error")
-        if error and error["type"] != "resource_already_exists_exception":
-            raise refusal(400, error["reason"])
-        if error:
-            await self._wire.send("PUT", f"/{name}/_alias/{self._name}")
 
     async def aclose(self) -> None:
         """Close the client, unless it is somebody else's."""
@@ -294,8 +285,10 @@ class AsyncOpenSearchIndex(AsyncSearchIndex):
         return bool(answer["status"] != 409)
 
     async def _bulk(self, owner: str, lines: Sequence[list[Any]], **parameters: str) -> list[Any]:
+        for action, *_ in lines:
+            next(iter(action.values()))["_index"] = self._name
         options = {"refresh": self._refresh, "require_alias": "true", **parameters}
-        answers = await self._wire.bulk(self._name, lines, routing=_route(owner), **options)
+        answers = await self._wire.bulk(lines, routing=_route(owner), **options)
         for answer in answers:
             if is_gone(answer):
                 raise IndexGoneError(self._name)

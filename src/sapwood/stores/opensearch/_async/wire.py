@@ -11,7 +11,7 @@ from opensearchpy.exceptions import OpenSearchException
 
 from ....errors import ClosedError
 from ..address import MOST_CONNECTIONS, TIMEOUT_S
-from ..failure import WHERE, translate
+from ..failure import WHERE, refusal, translate
 
 MOST_BYTES = 8 * 1024 * 1024
 """How much goes out with one request, unless a single item is larger."""
@@ -48,13 +48,28 @@ class AsyncWire:
         except OpenSearchException as error:
             raise translate(error) from error
 
-    async def bulk(self, index: str, lines: Sequence[list[Any]], **parameters: Any) -> list[Any]:
+    async def bulk(self, lines: Sequence[list[Any]], **parameters: Any) -> list[Any]:
         """Send many small writes, each as its lines; give an answer for each."""
         answers: list[Any] = []
         for body in bodies(lines):
-            answer = await self.send("POST", f"/{index}/_bulk", body, **parameters)
+            answer = await self.send("POST", "/_bulk", body, **parameters)
             answers += [next(iter(item.values())) for item in answer["items"]]
         return answers
+
+    async def create_index(
+        self, name: str, version: int, settings: dict[str, Any], mapping: dict[str, Any]
+    ) -> None:
+        """Make an index that is known by a name; it is all the same if others do so, too.
+
+        What is written by a name that is none is refused, where an index would be made up.
+        """
+        body = {"settings": settings, "mappings": mapping, "aliases": {name: {}}}
+        answer = await self.send("PUT", f"/{name}-{version}", body, passing=(400,))
+        error = answer.get("error")
+        if error and error["type"] != "resource_already_exists_exception":
+            raise refusal(400, error["reason"])
+        if error:
+            await self.send("PUT", f"/{name}-{version}/_alias/{name}")
 
     async def aclose(self) -> None:
         """Close the client, unless it is somebody else's."""

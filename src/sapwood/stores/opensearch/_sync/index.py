@@ -49,15 +49,16 @@ class OpenSearchIndex(SearchIndex):
         url: str | None = None,
         *,
         client: OpenSearch | None = None,
+        wire: Wire | None = None,
         prefix: str = PREFIX,
         refresh: bool = True,
         shards: int = 1,
         replicas: int | None = None,
     ) -> None:
-        if (url is None) == (client is None):
+        if wire is None and (url is None) == (client is None):
             raise UsageError("give a URL or a client", path="url")
         options = None if url is None else read_address(url, frozenset()).client
-        self._wire = Wire(options, client)
+        self._wire = wire or Wire(options, client)
         self._name = f"{check_prefix(prefix)}-search"
         self._refresh = "true" if refresh else "false"
         self._settings = settings(shards, replicas)
@@ -234,7 +235,7 @@ class OpenSearchIndex(SearchIndex):
             if version == VERSION:
                 return self._wait()
             self._wire.send("DELETE", f"/{name}", passing=(404,))
-        self._create()
+        self._wire.create_index(self._name, VERSION, self._settings, MAPPING)
         self._wait()
 
     def _wait(self) -> None:
@@ -242,16 +243,6 @@ class OpenSearchIndex(SearchIndex):
         path = f"/_cluster/health/{self._name}"
         self._wire.send("GET", path, wait_for_status="yellow")
         self._is_ready = True
-
-    def _create(self) -> None:
-        name = f"{self._name}-{VERSION}"
-        body = {"settings": self._settings, "mappings": MAPPING, "aliases": {self._name: {}}}
-        answer = self._wire.send("PUT", f"/{name}", body, passing=(400,))
-        error = answer.get("error")
-        if error and error["type"] != "resource_already_exists_exception":
-            raise refusal(400, error["reason"])
-        if error:
-            self._wire.send("PUT", f"/{name}/_alias/{self._name}")
 
     def close(self) -> None:
         """Close the client, unless it is somebody else's."""
@@ -296,8 +287,10 @@ class OpenSearchIndex(SearchIndex):
         return bool(answer["status"] != 409)
 
     def _bulk(self, owner: str, lines: Sequence[list[Any]], **parameters: str) -> list[Any]:
+        for action, *_ in lines:
+            next(iter(action.values()))["_index"] = self._name
         options = {"refresh": self._refresh, "require_alias": "true", **parameters}
-        answers = self._wire.bulk(self._name, lines, routing=_route(owner), **options)
+        answers = self._wire.bulk(lines, routing=_route(owner), **options)
         for answer in answers:
             if is_gone(answer):
                 raise IndexGoneError(self._name)
