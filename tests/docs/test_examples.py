@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from servers import postgres
+from servers import opensearch, postgres
 
 from .blocks import PAGES, ROOT, Block, blocks_of, name_of
 
@@ -49,6 +49,9 @@ def test_the_examples_of_a_page_run(
         mark = "&" if "?" in url else "?"
         monkeypatch.setenv("DATABASE_URL", f"{url}{mark}schema={postgres.schema()}")
         postgres.empty()
+    if "OPENSEARCH_URL" in page.read_text():
+        monkeypatch.setenv("OPENSEARCH_URL", request.getfixturevalue("opensearch_url"))
+        opensearch.admin().indices.delete(index="docs*")
     run_page(page, folder)
 
 

@@ -107,9 +107,11 @@ class AsyncFeeder:
         if page.cursor == mark.cursor:
             return True
         put = await self._take(owner, page.changes)
-        if await self._index.put_mark(owner, page.cursor, mark):
+        is_first = await self._index.put_mark(owner, page.cursor, mark)
+        if is_first and page.changes:
+            # That may be a change of the feed itself: without any other, it is not noted again.
             await self._register(owner, page.cursor)
-        elif put:
+        if not is_first and put:
             await self._recheck(owner, Which(ids=put))
         return not page.more
 

@@ -109,9 +109,11 @@ class Feeder:
         if page.cursor == mark.cursor:
             return True
         put = self._take(owner, page.changes)
-        if self._index.put_mark(owner, page.cursor, mark):
+        is_first = self._index.put_mark(owner, page.cursor, mark)
+        if is_first and page.changes:
+            # That may be a change of the feed itself: without any other, it is not noted again.
             self._register(owner, page.cursor)
-        elif put:
+        if not is_first and put:
             self._recheck(owner, Which(ids=put))
         return not page.more
 
