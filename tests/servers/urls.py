@@ -28,3 +28,13 @@ def emptied(name: str, request: pytest.FixtureRequest) -> str:
         return f"{address.rstrip('/')}/{server.database()}"
     own = f"schema={server.schema()}" if name == "postgres" else f"prefix={server.prefix()}"
     return f"{address}{'&' if '?' in address else '?'}{own}"
+
+
+def for_examples(name: str, request: pytest.FixtureRequest) -> str:
+    """Give the URL for a page's examples; those of OpenSearch name their own prefix, `docs...`."""
+    if name != "opensearch":
+        return emptied(name, request)
+    address: str = request.getfixturevalue("opensearch_url")
+    server: Any = import_module("servers.opensearch")
+    server.admin().indices.delete(index="docs*")
+    return address
