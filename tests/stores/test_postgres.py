@@ -17,7 +17,9 @@ import sapwood
 from sapwood.errors import StaleVersionError, StoreCorruptError, UsageError
 from sapwood.model import NewMessage, NewSession, Read, Search, TextPart, Usage
 from sapwood.rules.ids import IdMaker
+from sapwood.rules.query import parse
 from sapwood.stores.postgres import PostgresStore
+from sapwood.stores.postgres.words import question
 from sapwood.testing.makers import ADA, cover, fork_of, say, shown
 
 # What finds a tree is not in one itself.
@@ -192,6 +194,39 @@ def test_rule_08_a_body_that_cannot_be_decoded_is_told_and_not_repaired(
     with pytest.raises(StoreCorruptError, match="m4"):
         store.read(ADA, "s", Read())
     assert [(it.kind, it.where) for it in store.admin.repair()] == [("message", "m4")]
+
+
+def words_of(session: str) -> set[str]:
+    """Give who may find what a session wrote, as its words say."""
+    [(found,)] = rows(
+        "SELECT words::text FROM {s}.message m JOIN {s}.session s USING (tree, home)"
+        f" WHERE s.id = '{session}'"
+    )
+    return {word.strip("'") for word in found.split(" ")}
+
+
+def test_rule_13_a_search_finds_nothing_of_others_though_the_index_says_so(
+    store: PostgresStore,
+) -> None:
+    for owner, session in (("ada", "a"), ("bob", "b")):
+        store.create_session(owner, NewSession(id=session))
+        store.append(owner, session, [say("m", "a secret")])
+    [of_ada] = (word for word in words_of("a") if word.startswith("_o"))
+    run(f"UPDATE {{s}}.message SET words = words || array_to_tsvector('{{{of_ada}}}')")
+    assert of_ada in words_of("b")
+    found = store.search("ada", Search(text="secret"))
+    assert [hit.session for hit in found.hits] == ["a"]
+
+
+def test_rule_13_the_index_gives_candidates_of_one_owner_only(store: PostgresStore) -> None:
+    for owner in ("ada", "bob"):
+        store.create_session(owner, NewSession(id=owner))
+        store.append(owner, owner, [say(f"of {owner}", "a secret")])
+    [(number,)] = rows("SELECT number FROM {s}.owner WHERE name = 'ada'")
+    asked = question(parse("secret"), number, [])
+    with psycopg.connect(postgres.shared_url() or "") as raw:
+        text = f"SELECT id FROM {postgres.schema()}.message WHERE words @@ %s::tsquery"
+        assert raw.execute(text.encode(), (asked,)).fetchall() == [("of ada",)]
 
 
 def test_sessions_open_by_url(postgres_url: str) -> None:

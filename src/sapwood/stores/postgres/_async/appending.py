@@ -106,15 +106,17 @@ async def append_planned(
     rows = await rows_at(tx, row.tree, stored)
     messages = await messages_of(tx, row.tree, [rows[pos] for pos in stored], {row.home: row.id})
     new = batch[plan.known :]
+    # An id that was made for this call can only be known because an earlier try of it landed.
+    landed = sum(it.is_ours for it in batch[: plan.known])
     if not new:
-        return Appended(messages=messages, written=0, tip=tip)
+        return Appended(messages=messages, written=landed, tip=tip)
     pos = row.tip if plan.parent is None else await get_pos(tx, row, plan.parent)
     if (pos & MAX_DEPTH) + len(new) > MAX_DEPTH:
         raise StoreError(f"a path holds at most {MAX_DEPTH} messages: fork it with detach=True")
     now = await tx.now()
     start = await tx.value(_WRITE, (row.tree, row.number, pos, now, *columns(new)))
     messages += written(new, row.id, start, now)
-    return Appended(messages=messages, written=len(new), tip=new[-1].id)
+    return Appended(messages=messages, written=landed + len(new), tip=new[-1].id)
 
 
 async def _known(

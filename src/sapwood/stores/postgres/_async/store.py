@@ -7,10 +7,10 @@ from typing import Any, Self
 
 from psycopg_pool import AsyncConnectionPool
 
-from ....errors import UsageError
+from ....errors import MessageTooLargeError, UsageError
 from ....model import Appended, Changes, History, NewMessage, Read, Root, SessionRecord
 from ....rules import check
-from ....rules.codec import MAX_MESSAGE_BYTES, pack_all
+from ....rules.codec import MAX_MESSAGE_BYTES, Packed, pack_all
 from ....store import Capability
 from ...embedded._async.store import AsyncEmbeddedStore
 from ...url import take_parameters
@@ -18,6 +18,10 @@ from ..migration import SCHEMA, check_partitions, check_schema
 from .runner import MOST_CONNECTIONS, AsyncPostgresRunner, check_conninfo
 
 PATIENCE_S = 30.0
+ANSWER_WITHIN_S = 120.0
+# The server takes less than 1 GB at once, and needs some of that for itself.
+MOST_MESSAGE_BYTES = 256 * 1024 * 1024
+MOST_BATCH_BYTES = 512 * 1024 * 1024
 FEED_TRIES = 100
 FEED_PAUSE_S = 0.005
 
@@ -44,11 +48,17 @@ class AsyncPostgresStore(AsyncEmbeddedStore):
         clock: Callable[[], int] | None = None,
         auto_migrate: bool = True,
         patience_s: float = PATIENCE_S,
+        answer_within_s: float | None = ANSWER_WITHIN_S,
         most_connections: int = MOST_CONNECTIONS,
         max_message_bytes: int = MAX_MESSAGE_BYTES,
     ) -> None:
         if (conninfo is None) == (pool is None):
             raise UsageError("give a connection string or a pool", path="conninfo")
+        if max_message_bytes > MOST_MESSAGE_BYTES:
+            raise UsageError(
+                f"max_message_bytes can be up to {MOST_MESSAGE_BYTES}: PostgreSQL takes no more",
+                path="max_message_bytes",
+            )
         runner = AsyncPostgresRunner(
             None if conninfo is None else check_conninfo(conninfo),
             pool,
@@ -57,6 +67,7 @@ class AsyncPostgresStore(AsyncEmbeddedStore):
             clock=clock,
             auto_migrate=auto_migrate,
             patience_s=patience_s,
+            answer_within_s=answer_within_s,
             most_connections=most_connections,
         )
         super().__init__(runner, new_id=new_id, max_message_bytes=max_message_bytes)
@@ -86,6 +97,8 @@ class AsyncPostgresStore(AsyncEmbeddedStore):
     ) -> Appended:
         check.owner_and_session(owner, session)
         batch = pack_all(messages, self._new_id, self.max_message_bytes)
+        if len(batch) > 1:
+            _refuse_large(batch)
         if parent is not None:
             check.place(parent, "parent")
         if expected_tip is not None:
@@ -108,3 +121,13 @@ class AsyncPostgresStore(AsyncEmbeddedStore):
             await self._runner.pause(FEED_PAUSE_S)
             page = await super().changes(owner, after=after, limit=limit)
         return page
+
+
+def _refuse_large(batch: Sequence[Packed]) -> None:
+    size = sum(len(it.body) for it in batch)
+    if size > MOST_BATCH_BYTES:
+        raise MessageTooLargeError(
+            f"the messages have {size} bytes together and PostgreSQL takes up to "
+            f"{MOST_BATCH_BYTES} at once: append them in several calls",
+            path="messages",
+        )

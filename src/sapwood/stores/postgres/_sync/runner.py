@@ -19,8 +19,10 @@ from ....rules.codec import Packed
 from ...embedded._sync.runner import Runner
 from ...embedded.unit import Unit
 from ..appends import Appends, Request
+from ..deadline import NoAnswerError
 from ..failure import RETRIED, UNPREPARED, is_lost, translate
 from .appending import append_each, append_new
+from .connection import PatientConnection
 from .feed import trim_feed
 from .migrating import Migrator
 from .reading import read_at_once
@@ -55,6 +57,7 @@ class PostgresRunner(Runner):
         clock: Callable[[], int] | None,
         auto_migrate: bool,
         patience_s: float,
+        answer_within_s: float | None,
         most_connections: int,
     ) -> None:
         self._conninfo = conninfo
@@ -65,7 +68,8 @@ class PostgresRunner(Runner):
             min_size=0,
             max_size=most_connections,
             kwargs={**_OPTIONS, "connect_timeout": CONNECT_TIMEOUT_S},
-            configure=_allow_preparing,
+            connection_class=PatientConnection,
+            configure=self._configure,
             name="sapwood",
         )
         self._schema = schema
@@ -74,6 +78,7 @@ class PostgresRunner(Runner):
         self._clock = clock
         self._auto_migrate = auto_migrate
         self._patience_s = patience_s
+        self._answer_within_s = answer_within_s
         self._appends = Appends(self._append_all)
         self._is_ready = False
         self._is_suspect = False
@@ -239,7 +244,7 @@ class PostgresRunner(Runner):
             return False
         if is_lost(error):
             self._is_suspect = True
-            return True
+            return not isinstance(error, NoAnswerError)
         if error.sqlstate in UNPREPARED:
             self._prepares = False
             return True
@@ -277,6 +282,18 @@ class PostgresRunner(Runner):
             with suppress(psycopg.Error):
                 raw.rollback()
                 raw.set_autocommit(False)
+
+    def _configure(self, raw: Connection[Any]) -> None:
+        """Allow prepared statements where what answers is what was connected to.
+
+        A pooler gives a number of its own for the server's process, and may give the next
+        statement to another one, which does not know what was prepared.
+        """
+        assert isinstance(raw, PatientConnection)
+        raw.answer_within_s = self._answer_within_s
+        found = (raw.execute("SELECT pg_backend_pid()")).fetchone()
+        if found is not None and found[0] == raw.info.backend_pid:
+            raw.prepare_threshold = 0
 
     def _make_ready(self) -> None:
         """Look at the server before the pool is used: it only tells that it timed out."""
@@ -331,17 +348,6 @@ class PostgresRunner(Runner):
         self._is_closed = True
         if self._owns_pool:
             self._pool.close()
-
-
-def _allow_preparing(raw: Connection[Any]) -> None:
-    """Allow prepared statements where what answers is what was connected to.
-
-    A pooler gives a number of its own for the server's process, and may give the next statement
-    to another one, which does not know what was prepared.
-    """
-    found = (raw.execute("SELECT pg_backend_pid()")).fetchone()
-    if found is not None and found[0] == raw.info.backend_pid:
-        raw.prepare_threshold = 0
 
 
 def check_conninfo(conninfo: str) -> str:
