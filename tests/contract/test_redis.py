@@ -1,98 +1,33 @@
-"""The Redis store keeps the contract, in both twins."""
+"""The Redis store keeps the contract on one server, in both twins."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from functools import partial
 
 import pytest
 from hypothesis import settings
 from servers import redis
 
-from sapwood.rules.ids import IdMaker
-from sapwood.store import AsyncStore, Store
 from sapwood.stores.redis import AsyncRedisStore, RedisStore
-from sapwood.testing import (
-    AsyncDurableStoreContract,
-    DurableStoreContract,
-    ManualClock,
-    machine_for,
-)
+from sapwood.testing import AsyncDurableStoreContract, DurableStoreContract, machine_for
+
+from .on_redis import AsyncOnServers, OnServers, UnderAPrefix
 
 pytestmark = pytest.mark.usefixtures("redis_url")
 
 
-def open_store(kind: Callable[..., Store | AsyncStore], clock: ManualClock) -> Store | AsyncStore:
-    return kind(
-        redis.shared_url(),
-        prefix=redis.prefix(),
-        clock=clock,
-        new_id=IdMaker(clock, os.urandom),
-    )
+class TestRedisStore(OnServers, DurableStoreContract):
+    server = redis
 
 
-class TestRedisStore(DurableStoreContract):
-    @pytest.fixture
-    def opened(self, redis_url: str) -> Iterator[list[Store]]:
-        redis.empty()
-        stores: list[Store] = []
-        yield stores
-        for store in stores:
-            store.close()
-
-    @pytest.fixture
-    def store(self, clock: ManualClock, opened: list[Store]) -> Store:
-        opened.append(open_store(RedisStore, clock))
-        return opened[-1]
-
-    @pytest.fixture
-    def reopen(self, clock: ManualClock, opened: list[Store]) -> Callable[[], Store]:
-        def reopen() -> Store:
-            opened[-1].close()
-            opened.append(open_store(RedisStore, clock))
-            return opened[-1]
-
-        return reopen
+class TestAsyncRedisStore(AsyncOnServers, AsyncDurableStoreContract):
+    server = redis
 
 
-class TestAsyncRedisStore(AsyncDurableStoreContract):
-    @pytest.fixture
-    async def opened(self, redis_url: str) -> AsyncIterator[list[AsyncStore]]:
-        redis.empty()
-        stores: list[AsyncStore] = []
-        yield stores
-        for store in stores:
-            await store.aclose()
-
-    @pytest.fixture
-    async def store(self, clock: ManualClock, opened: list[AsyncStore]) -> AsyncStore:
-        opened.append(open_store(AsyncRedisStore, clock))
-        return opened[-1]
-
-    @pytest.fixture
-    def reopen(
-        self, clock: ManualClock, opened: list[AsyncStore]
-    ) -> Callable[[], Awaitable[AsyncStore]]:
-        async def reopen() -> AsyncStore:
-            await opened[-1].aclose()
-            opened.append(open_store(AsyncRedisStore, clock))
-            return opened[-1]
-
-        return reopen
-
-
-class UnderAPrefix:
-    def __init__(self, kind: Callable[..., Store | AsyncStore], clock: ManualClock) -> None:
-        redis.empty()
-        self.open = partial(open_store, kind, clock)
-
-    def discard(self) -> None:
-        """Leave it to the next one, which begins by emptying it."""
-
-
-TestMachine = machine_for("Redis, sync", partial(UnderAPrefix, RedisStore)).TestCase
-TestAsyncMachine = machine_for("Redis, async", partial(UnderAPrefix, AsyncRedisStore)).TestCase
+sync_place = partial(UnderAPrefix, redis, RedisStore)
+async_place = partial(UnderAPrefix, redis, AsyncRedisStore)
+TestMachine = machine_for("Redis, sync", sync_place).TestCase
+TestAsyncMachine = machine_for("Redis, async", async_place).TestCase
 
 # Each step compares all that there is, over a connection: fewer of them are enough here.
 FEW = settings(max_examples=settings.default.max_examples // 2)

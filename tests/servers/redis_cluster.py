@@ -34,9 +34,12 @@ class ClusterOfServers:
 
     def wait_until_whole(self) -> None:
         """Wait until every server knows that all slots are served."""
+        deadline = time.monotonic() + 30
         for server in self.servers:
             with Redis(port=server.port) as client:
-                while b"cluster_state:ok" not in client.execute_command("CLUSTER INFO", **_RAW):
+                while client.cluster("INFO")["cluster_state"] != "ok":
+                    if time.monotonic() > deadline:
+                        raise RuntimeError("the cluster does not become whole")
                     time.sleep(0.05)
 
     def url(self) -> str:
@@ -45,9 +48,6 @@ class ClusterOfServers:
     def remove(self) -> None:
         for server in self.servers:
             server.remove()
-
-
-_RAW = {"NEVER_DECODE": True}
 
 
 def _port() -> int:
@@ -74,12 +74,13 @@ def shared_url() -> str | None:
 
 def version() -> str:
     """Tell which servers these are."""
-    found = _client().info("server", target_nodes=RedisCluster.RANDOM)["redis_version"]
-    return f"Redis Cluster {found}, {len(_client().get_primaries())} nodes"
+    found = client().info("server", target_nodes=RedisCluster.RANDOM)["redis_version"]
+    return f"Redis Cluster {found}, {len(client().get_primaries())} nodes"
 
 
 @cache
-def _client() -> RedisCluster:
+def client() -> RedisCluster:
+    """Give a client, which is open until the end."""
     client = RedisCluster.from_url((shared_url() or "").replace("+cluster", ""))
     atexit.register(client.close)
     return client
@@ -87,5 +88,5 @@ def _client() -> RedisCluster:
 
 def empty(prefix: str) -> None:
     """Remove the keys under a prefix."""
-    for key in list(_client().scan_iter(match=f"{prefix}:*", count=1_000)):
-        _client().delete(key)
+    for key in list(client().scan_iter(match=f"{prefix}:*", count=1_000)):
+        client().delete(key)

@@ -49,6 +49,9 @@ def translate(error: Exception) -> StoreError:
     if _CORRUPT in told:
         what = told.partition(_CORRUPT)[2].partition(" script:")[0]
         return StoreCorruptError(f"Redis: {what}: see admin.check()")
+    if told.startswith("user_script:"):
+        # A script tripped over something that it was sure to find.
+        return StoreCorruptError(f"Redis: what is stored does not hold together ({told})")
     kind, advice = _kind(error, told)
     return kind(f"Redis: {advice} ({type(error).__name__}: {told})")
 

@@ -48,6 +48,9 @@ local function take_some(s, first, last)
     local n = math.min(left, limit - taken + 1, 256)
     local from = backwards and at - n + 1 or at
     local chunk = call('LRANGE', B .. 'b:' .. s, from - base, from - base + n - 1)
+    if #chunk < n then
+      error({err = 'SWCORRUPT segment ' .. s .. ' is shorter than it should be'})
+    end
     for i = 1, n do
       local k = backwards and n - i + 1 or i
       local e = chunk[k]
