@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.installed
 PEERS  := .venv-peers
 
-.PHONY: help demo servers test check bench bench-peers bench-servers fix clean
+.PHONY: help demo servers test check bench bench-peers bench-servers soak fix clean
 
 help:  ## List the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /|/' | awk -F'|' '{printf "make %-12s %s\n", $$1, $$2}'
@@ -48,6 +48,9 @@ bench-peers: $(PEERS)/.installed  ## Measure against other packages; writes docs
 
 bench-servers: $(PEERS)/.installed  ## Measure the servers' stores against their drivers; writes bench/servers/latest.json
 	$(PEERS)/bin/python bench/servers/run.py $(ARGS)
+
+soak: $(READY)  ## Let clients write for ten minutes while a server fails: ARGS=postgres, redis ...
+	PYTHONPATH=tests $(BIN)/python tools/soak/run.py $(ARGS)
 
 fix: $(READY)  ## Format, mend what the linter can, write the generated twins
 	$(BIN)/ruff check --fix --quiet . || true
