@@ -1,0 +1,95 @@
+"""Work on the store as a whole."""
+
+from __future__ import annotations
+
+from ...._version import __version__
+from ....model import Health, Problem
+from .checking import Finding, inspect
+from .context import AsyncContext
+from .listing import trees_of
+from .migrating import AsyncMigrator
+from .tending import tell_all
+from .tree import State
+
+
+class AsyncRedisAdmin:
+    """Work on the store as a whole."""
+
+    def __init__(self, context: AsyncContext) -> None:
+        self._context = context
+
+    async def health(self) -> Health:
+        """Tell which store this is, and whether all of its servers take writes."""
+        answers = await self._context.link.on_each_server("INFO", "everything")
+        names = "redis cluster" if self._context.link.is_cluster else "redis"
+        is_writable = all(it.get("role") == "master" for it in answers)
+        return Health(store=names, version=__version__, writable=is_writable)
+
+    async def schema_version(self) -> int:
+        """Tell the version of what is stored."""
+        return await AsyncMigrator(self._context.link, self._context.keys).version()
+
+    async def owners(self) -> list[str]:
+        """List the owners that have anything stored."""
+        names = await self._context.link.run("SMEMBERS", self._context.keys.owners)
+        owners = sorted(name.decode() for name in names)
+        keys = self._context.keys
+        parts = await self._context.link.run_all(
+            [("EXISTS", keys.owner(it, part)) for it in owners for part in ("d", "k:")]
+        )
+        return [it for n, it in enumerate(owners) if parts[2 * n] or parts[2 * n + 1]]
+
+    async def check(self) -> list[Problem]:
+        """Look for damage; change nothing."""
+        problems: list[Problem] = []
+        for owner in await self.owners():
+            problems += [it.problem for it in await self._check_directory(owner)]
+            for tree in await trees_of(self._context, owner):
+                _, findings = await inspect(self._context, tree)
+                problems += [it.problem for it in findings]
+        return problems
+
+    async def repair(self) -> None:
+        """Put right what is derived."""
+        for owner in await self.owners():
+            for finding in await self._check_directory(owner):
+                await self._context.link.run_all(finding.commands)
+            for tree in await trees_of(self._context, owner):
+                await self._repair_tree(owner, tree)
+            await tell_all(self._context, owner)
+
+    async def _repair_tree(self, owner: str, tree: str) -> None:
+        loaded, findings = await inspect(self._context, tree)
+        commands = [command for finding in findings for command in finding.commands]
+        if commands:
+            state = State(tree, int(loaded.state[b"v"]), int(loaded.state[b"a"]))
+            await self._context.apply(owner, state, commands)
+
+    async def _check_directory(self, owner: str) -> list[Finding]:
+        """Look for sessions that are not listed, and for names that nothing stands behind."""
+        link, keys = self._context.link, self._context.keys
+        directory, active, created = await link.run_all(
+            [
+                ("HGETALL", keys.owner(owner, "d")),
+                ("ZRANGE", keys.owner(owner, "la"), 0, -1),
+                ("ZRANGE", keys.owner(owner, "lc"), 0, -1),
+            ]
+        )
+        found: list[Finding] = []
+        wanted: dict[bytes, bytes] = {}
+        for name, value in directory.items():
+            _, number, _ = value.split(b" ")
+            wanted[b"%016d" % int(number) + name] = name
+        for part, listed in (("la", active), ("lc", created)):
+            key = keys.owner(owner, part)
+            for member in wanted.keys() - set(listed):
+                problem = Problem(
+                    kind="listing", where=f"session {member[16:].decode()!r}", what="not listed"
+                )
+                found.append(Finding(problem, [("ZADD", key, 0, member)]))
+            for member in set(listed) - wanted.keys():
+                problem = Problem(
+                    kind="listing", where=f"session {member[16:].decode()!r}", what="is gone"
+                )
+                found.append(Finding(problem, [("ZREM", key, member)]))
+        return found

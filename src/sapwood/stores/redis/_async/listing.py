@@ -1,0 +1,138 @@
+"""Listing sessions: a page at a time; the order is kept by the owner, the records by the trees."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ....errors import UsageError
+from ....model import SessionPage, SessionQuery, SessionRecord, Statistics
+from ..matching import is_listed
+from ..rows import Row, document_of
+from .context import AsyncContext
+from .link import Asked
+from .tending import tell_all
+
+_CURSOR = re.compile(r"(active|created)\.(-?[0-9]{1,18})\.([0-9]{1,16})", re.ASCII)
+
+
+class Listed(NamedTuple):
+    """A session by its place in a listing."""
+
+    second: int
+    number: int
+    id: str
+
+
+async def list_page(context: AsyncContext, owner: str, query: SessionQuery) -> SessionPage:
+    """Give a page, and the cursor after its last session."""
+    start = None if query.cursor is None else _read_cursor(query.cursor, query.order)
+    if query.order == "active":
+        await tell_all(context, owner)
+    found: list[tuple[Listed, SessionRecord]] = []
+    while len(found) <= query.limit:
+        chunk = await _next(context, owner, query.order, start, max(query.limit, 50) + 1)
+        if not chunk:
+            break
+        start = chunk[-1]
+        for listed, row in await _rows(context, owner, chunk):
+            if is_listed(row, query):
+                found.append((listed, await context.record(owner, row)))
+                if len(found) > query.limit:
+                    break
+    page = found[: query.limit]
+    cursor = None
+    if len(found) > query.limit:
+        last = page[-1][0]
+        cursor = f"{query.order}.{last.second}.{last.number}"
+    return SessionPage(sessions=[record for _, record in page], cursor=cursor)
+
+
+async def _next(
+    context: AsyncContext, owner: str, order: str, start: Listed | None, count: int
+) -> list[Listed]:
+    """Give the sessions after a place in the listing, newest first."""
+    if order == "created":
+        key = context.keys.owner(owner, "lc")
+        above = "+" if start is None else f"({start.number:016d}"
+        members = await context.link.run("ZREVRANGEBYLEX", key, above, "-", "LIMIT", 0, count)
+        return [_listed(0, member) for member in members]
+    key = context.keys.owner(owner, "la")
+    above = "+inf" if start is None else str(start.second)
+    skipped, found = 0, list[Listed]()
+    while not found:
+        limit = ("LIMIT", skipped, count)
+        pairs = await context.link.run("ZREVRANGEBYSCORE", key, above, "-inf", "WITHSCORES", *limit)
+        if not pairs:
+            return []
+        skipped += count
+        all = [_listed(int(float(score)), member) for member, score in _both(pairs)]
+        found = [it for it in all if start is None or it[:2] < start[:2]]
+    return found
+
+
+def _both(pairs: Sequence[object]) -> list[tuple[bytes, bytes]]:
+    # The driver gives pairs, or one after the other: that depends on its protocol.
+    if pairs and isinstance(pairs[0], bytes):
+        return list(zip(pairs[::2], pairs[1::2], strict=True))  # type: ignore[arg-type]
+    return [tuple(pair) for pair in pairs]  # type: ignore[misc, arg-type]
+
+
+def _listed(second: int, member: bytes) -> Listed:
+    return Listed(second, int(member[:16]), member[16:].decode())
+
+
+async def _rows(
+    context: AsyncContext, owner: str, listed: Sequence[Listed]
+) -> list[tuple[Listed, Row]]:
+    """Read the rows of sessions; those that are gone are left out."""
+    key = context.keys.owner(owner, "d")
+    values = await context.link.run("HMGET", key, *(it.id for it in listed))
+    there = [(it, value) for it, value in zip(listed, values, strict=True) if value is not None]
+    trees = [context.directory.remember(owner, it.id, value) for it, value in there]
+    rows = await context.link.run_all(
+        [
+            ("HGETALL", context.key(tree, f"s:{it.id}"))
+            for (it, _), tree in zip(there, trees, strict=True)
+        ]
+    )
+    now = await context.now()
+    found = [
+        (it, Row(it.id, fields)) for (it, _), fields in zip(there, rows, strict=True) if fields
+    ]
+    return [(it, row) for it, row in found if not row["x"] or int(row["x"]) > now]
+
+
+def _read_cursor(cursor: str, order: str) -> Listed:
+    match = _CURSOR.fullmatch(cursor) if isinstance(cursor, str) else None
+    if match is None or match[1] != order:
+        raise UsageError(
+            f"{cursor!r} is not a cursor of this listing: use the one that the last page gave",
+            path="cursor",
+        )
+    return Listed(int(match[2]), int(match[3]), "")
+
+
+async def trees_of(context: AsyncContext, owner: str) -> list[str]:
+    """Give the trees that an owner's sessions are in."""
+    values = await context.link.run("HVALS", context.keys.owner(owner, "d"))
+    return list(dict.fromkeys(value.split(b" ", 1)[0].decode() for value in values))
+
+
+async def count(context: AsyncContext, owner: str) -> Statistics:
+    """Count what an owner has."""
+    trees, now = await trees_of(context, owner), context.directory.time()
+    totals = [0, 0, 0, 0]
+    for answer in await context.link.ask_all(
+        [Asked("count", [context.keys.tree(tree)], [now]) for tree in trees]
+    ):
+        if isinstance(answer, Exception):
+            raise answer
+        totals = [one + other for one, other in zip(totals, answer, strict=True)]
+    time = await context.now()
+    for stored in await context.link.run("HVALS", context.keys.owner(owner, "k:")):
+        expires = document_of("", stored).expires_us
+        totals[3] += expires is None or expires > time
+    sessions, messages, overlays, documents = totals
+    return Statistics(sessions=sessions, messages=messages, overlays=overlays, documents=documents)

@@ -1,0 +1,107 @@
+"""A whole tree, for what has to look at all of it: searches and checks."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any, NamedTuple
+
+from ....rules.tree import Place, is_on_path
+from ..rows import Range, Row, range_of
+from .context import AsyncContext
+
+ENTRIES_AT_ONCE = 500
+
+
+class Segment(NamedTuple):
+    """A segment's home, and its lineage."""
+
+    home: str
+    lineage: list[Place]
+
+    @property
+    def above(self) -> int:
+        """The depth that its first message follows."""
+        return self.lineage[0].depth if self.lineage else 0
+
+
+class Tree(NamedTuple):
+    """All of a tree but what is said in it."""
+
+    name: str
+    state: dict[bytes, bytes]
+    segments: dict[int, Segment]
+    rows: dict[str, Row]
+    """The sessions by their homes."""
+    overlays: dict[bytes, Range]
+    in_force: dict[str, list[bytes]]
+    """The overlays of each session, by its home."""
+
+    def lineage_of(self, segment: int) -> list[Place]:
+        """Give a segment's lineage."""
+        return self.segments[segment].lineage
+
+    def is_on_path(self, place: Place, leaf: tuple[int, int]) -> bool:
+        """Tell whether a position lies on the path to a leaf."""
+        return is_on_path(place, Place(*leaf) if leaf[0] else None, self.lineage_of)
+
+    def sees(self, row: Row, place: Place) -> bool:
+        """Tell whether a session sees a position."""
+        return self.segments[place.segment].home == row.home or self.is_on_path(place, row.fork)
+
+    def told_as(self, place: Place) -> Row | None:
+        """Give the session of a message; when it is gone, the oldest that stands on it."""
+        home = self.rows.get(self.segments[place.segment].home)
+        if home is not None:
+            return home
+        heirs = [row for row in self.rows.values() if self.is_on_path(place, row.fork)]
+        return min(heirs, key=lambda row: int(row.number), default=None)
+
+
+async def load_tree(context: AsyncContext, tree: str) -> Tree:
+    """Load a tree; sessions that have expired are left out."""
+    state, lines, homes, ranges = await context.link.run_all(
+        [("HGETALL", context.key(tree, part)) for part in ("t", "g", "m", "w")]
+    )
+    names = {home.decode(): id.decode() for home, id in homes.items()}
+    fields = await context.link.run_all(
+        [("HGETALL", context.key(tree, f"s:{id}")) for id in names.values()]
+    )
+    now = await context.now()
+    rows = {home: Row(id, it) for (home, id), it in zip(names.items(), fields, strict=True) if it}
+    rows = {home: row for home, row in rows.items() if not row["x"] or int(row["x"]) > now}
+    members = await context.link.run_all(
+        [("ZRANGE", context.key(tree, f"v:{row.number}"), 0, -1) for row in rows.values()]
+    )
+    return Tree(
+        name=tree,
+        state=state,
+        segments={int(n): _segment(line) for n, line in lines.items()},
+        rows=rows,
+        overlays={number: range_of(it) for number, it in ranges.items()},
+        in_force={
+            home: [member[32:] for member in found]
+            for home, found in zip(rows, members, strict=True)
+        },
+    )
+
+
+def _segment(line: bytes) -> Segment:
+    home, *numbers = line.decode().split()
+    pairs = [int(n) for n in numbers]
+    lineage = [Place(s, d) for s, d in zip(pairs[::2], pairs[1::2], strict=True)]
+    return Segment(home, lineage)
+
+
+async def entries_of(
+    context: AsyncContext, tree: Tree, segment: int
+) -> AsyncIterator[tuple[Place, bytes]]:
+    """Give the entries of a segment, in chunks."""
+    key, start = context.key(tree.name, f"b:{segment}"), 0
+    above = tree.segments[segment].above
+    while True:
+        chunk: list[Any] = await context.link.run("LRANGE", key, start, start + ENTRIES_AT_ONCE - 1)
+        for n, entry in enumerate(chunk, above + start + 1):
+            yield Place(segment, n), entry
+        start += len(chunk)
+        if len(chunk) < ENTRIES_AT_ONCE:
+            return

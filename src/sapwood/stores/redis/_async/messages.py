@@ -1,0 +1,87 @@
+"""Work on messages, by session."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ....model import Appended, Deleted, History, Leaf, Message, Position, Read, Root
+from ....rules.codec import Packed
+from ...postgres.appends import Request
+from ..history import history_of, window
+from ..rows import message_of, name_of, no_message, split_entry
+from .appending import append_planned
+from .context import AsyncContext
+from .editing import delete_messages, update_message
+
+
+class AsyncRedisMessages:
+    """Work on messages."""
+
+    def __init__(self, context: AsyncContext) -> None:
+        self._context = context
+
+    async def append(
+        self,
+        owner: str,
+        session: str,
+        batch: Sequence[Packed],
+        parent: str | Root | None,
+        expected_tip: str | Root | None,
+    ) -> Appended:
+        """Append what is new of a batch."""
+        request = Request(owner, session, batch, parent, expected_tip)
+        return await append_planned(self._context, request)
+
+    async def update(self, owner: str, session: str, message: Packed) -> Message:
+        """Replace a message's content."""
+        return await update_message(self._context, owner, session, message)
+
+    async def delete(self, owner: str, session: str, ids: Sequence[str]) -> Deleted:
+        """Erase messages."""
+        return await delete_messages(self._context, owner, session, ids)
+
+    async def find(self, owner: str, session: str, ids: Sequence[str]) -> list[Message | None]:
+        """Find messages that a session sees."""
+        look = await self._context.directory.look(owner, session, ids)
+        return [
+            None
+            if place is None
+            else message_of(place.entry, str(place.segment), place.depth, place.session)
+            for place in look.places
+        ]
+
+    async def read(self, owner: str, session: str, query: Read) -> History:
+        """Read a path as it is shown, with one call."""
+        directory = self._context.directory
+        _, answer = await directory.ask_script(owner, session, "read", *window(query))
+        if answer[0] == b"none":
+            raise no_message(session, str(query.leaf))
+        return history_of(answer, session, query)
+
+    async def children(self, owner: str, session: str, message: str | Root) -> list[Message]:
+        """List the live messages right after a message."""
+        how = ("r", "") if isinstance(message, Root) else ("m", message)
+        directory = self._context.directory
+        _, answer = await directory.ask_script(owner, session, "children", *how)
+        if answer[0] == b"none":
+            raise no_message(session, str(message))
+        found = [_message(it) for it in answer[1]]
+        return [it for it in found if it is not None]
+
+    async def leaves(self, owner: str, session: str) -> list[Leaf]:
+        """List the ends of a session's branches."""
+        _, (_, ends) = await self._context.directory.ask_script(owner, session, "leaves")
+        return [
+            Leaf(
+                id=split_entry(entry)[0].id,
+                position=Position(str(segment), depth),
+                message=_message((segment, depth, home, entry)),
+            )
+            for segment, depth, home, entry in ends
+        ]
+
+
+def _message(found: Sequence[Any]) -> Message | None:
+    segment, depth, home, entry = found
+    return message_of(entry, str(segment), depth, name_of(home))

@@ -1,0 +1,119 @@
+"""Retiring a home: the session is gone at once, what only it stood on is swept after that."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..rows import Row, document_of, range_of
+from .context import AsyncContext
+from .link import Command
+from .tending import tend_tree
+from .tree import Look, look_of
+
+PINS = "pins"
+
+
+async def delete_session(
+    context: AsyncContext, owner: str, session: str, expired_in: str | None = None
+) -> None:
+    """Delete a session; with `expired_in`, one in that tree whose time is over."""
+    if expired_in is None:
+        look = await context.directory.look(owner, session)
+    else:
+        key = context.keys.tree(expired_in)
+        # At the beginning of time nothing has expired.
+        answer = await context.link.ask("look", [key], session, "0", "")
+        if answer[0] == b"gone":
+            return
+        look = look_of(expired_in, session, answer)
+    row, now = look.row, await context.now()
+    commands = [
+        *await _retire(context, look, now),
+        (
+            "UNLINK",
+            context.key(look.tree, f"s:{session}"),
+            context.key(look.tree, f"k:{row.number}"),
+            context.key(look.tree, f"u:{row.number}"),
+        ),
+    ]
+    await context.apply(owner, look, commands, only_frees=True)
+    await take_off(context, owner, look)
+    await tend_tree(context, owner, look.tree)
+
+
+async def take_off(context: AsyncContext, owner: str, look: Look) -> None:
+    """Take a session that is gone out of the directory."""
+    session = look.row.id
+    context.directory.forget(owner, session)
+    stands = await context.directory.value(owner, session)
+    wanted = f"{look.tree} {look.row.number} ".encode()
+    if stands is not None and stands.startswith(wanted):
+        await context.directory.release(owner, session, stands)
+
+
+async def clear_session(context: AsyncContext, owner: str, session: str) -> Row:
+    """Retire a session's messages and go on under a new number; give the row."""
+    look = await context.directory.look(owner, session)
+    home = look.homes + 1
+    changes: dict[str, Any] = {
+        **{"tip": "", "ti": "", "raw": 0, "c": 0, "m": 0, "fk": "", "inh": "", "ov": 0},
+        "h": home,
+        "ver": look.row.version + 1,
+    }
+    commands = [
+        *await _retire(context, look, look.now),
+        ("HSET", context.key(look.tree, "t"), "h", home),
+        ("HSET", context.key(look.tree, "m"), home, session),
+        context.change(look, changes),
+        *await _drop_documents(context, look),
+    ]
+    await context.apply(owner, look, commands, only_frees=True)
+    await tend_tree(context, owner, look.tree)
+    return look.row.changed(changes)
+
+
+async def _drop_documents(context: AsyncContext, look: Look) -> list[Command]:
+    """Give the commands that drop pins and leases."""
+    key = context.key(look.tree, f"k:{look.row.number}")
+    stored: dict[bytes, bytes] = await context.link.run("HGETALL", key)
+    found = [document_of(name.decode(), it) for name, it in stored.items()]
+    gone = [it.key for it in found if it.key == PINS or it.expires_us is not None]
+    return [("HDEL", key, *gone)] if gone else []
+
+
+async def _retire(context: AsyncContext, look: Look, now: int) -> list[Command]:
+    tree, row = look.tree, look.row
+    segments, members = await context.link.run_all(
+        [
+            ("LRANGE", context.key(tree, f"o:{row.home}"), 0, -1),
+            ("ZRANGE", context.key(tree, f"v:{row.number}"), 0, -1),
+        ]
+    )
+    left = {int(it) for it in segments} | ({row.fork[0]} if row.fork[0] else set())
+    return [
+        ("RPUSH", context.key(tree, "f"), f"R {now} {row.id}"),
+        *(("ZADD", context.key(tree, "z"), it, it) for it in sorted(left)),
+        *await lift(context, tree, [member[32:] for member in members]),
+        ("UNLINK", context.key(tree, f"o:{row.home}"), context.key(tree, f"v:{row.number}")),
+        ("HDEL", context.key(tree, "m"), row.home),
+    ]
+
+
+async def lift(context: AsyncContext, tree: str, numbers: list[bytes]) -> list[Command]:
+    """Give the commands after which overlays are in force for one session less, or gone."""
+    if not numbers:
+        return []
+    counts, ranges = await context.link.run_all(
+        [
+            ("HMGET", context.key(tree, "wr"), *numbers),
+            ("HMGET", context.key(tree, "w"), *numbers),
+        ]
+    )
+    commands: list[Command] = []
+    for number, count, range in zip(numbers, counts, ranges, strict=True):
+        if int(count) > 1:
+            commands.append(("HINCRBY", context.key(tree, "wr"), number, -1))
+            continue
+        commands += [("HDEL", context.key(tree, part), number) for part in ("w", "y", "wr")]
+        commands.append(("HDEL", context.key(tree, "q"), range_of(range).id))
+    return commands

@@ -1,0 +1,118 @@
+"""Carrying out units of work: each looks, decides and applies, again if something had changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar, cast
+
+from ....errors import StoreBusyError
+from ....model import Appended, Root
+from ....rules.codec import Packed
+from ...embedded._async.runner import AsyncRunner
+from ...embedded.unit import Unit
+from ...postgres.appends import AsyncAppends, Request
+from ..keys import Keys
+from .appending import append_each, append_new
+from .context import AsyncContext
+from .erasing import DUE_AT_ONCE, delete_expired
+from .feed import trim_feed
+from .link import AsyncLink
+from .migrating import AsyncMigrator
+from .tending import settle_owner
+from .tree import MovedError
+from .unit import AsyncRedisUnit
+
+T = TypeVar("T")
+
+TRIES = 100
+LONGEST_PAUSE_S = 0.02
+
+
+class AsyncRedisRunner(AsyncRunner):
+    """Units of work on one server or a cluster, for any number of callers."""
+
+    def __init__(
+        self,
+        link: AsyncLink,
+        *,
+        keys: Keys,
+        clock: Callable[[], int] | None,
+        new_id: Callable[[], str],
+        auto_migrate: bool,
+        ttl_us: int | None,
+    ) -> None:
+        self._link = link
+        self._context = AsyncContext(link, keys, clock=clock, new_id=new_id, ttl_us=ttl_us)
+        self._unit = AsyncRedisUnit(self._context)
+        self._migrator = AsyncMigrator(link, keys)
+        self._auto_migrate = auto_migrate
+        self._appends = AsyncAppends(self._append_all)
+        self._is_ready = False
+
+    async def read(self, work: Callable[[Unit], T]) -> T:
+        """Run work that only reads."""
+        return await self.write(work)
+
+    async def write(self, work: Callable[[Unit], T]) -> T:
+        """Run work until nothing changes between its look and its writes."""
+        if not self._is_ready:
+            await self._make_ready()
+        for tried in range(TRIES):
+            try:
+                # The subjects' methods are coroutines here, which the shared facade does not know.
+                return cast("T", await cast("Any", work(cast("Unit", self._unit))))
+            except MovedError:
+                await self._link.pause(min(0.0005 * tried, LONGEST_PAUSE_S))
+        raise StoreBusyError("others changed the session again and again meanwhile: try again")
+
+    async def append(
+        self,
+        owner: str,
+        session: str,
+        batch: Sequence[Packed],
+        parent: str | Root | None,
+        expected_tip: str | Root | None,
+    ) -> Appended:
+        """Append with one script; what is known already, or wrong, takes a few calls more."""
+        if not self._is_ready:
+            await self._make_ready()
+        request = Request(owner, session, batch, parent, expected_tip)
+        appended = None
+        if len(batch) == 1 or len({it.id for it in batch}) == len(batch):
+            appended = await self._appends.add(request)
+            if appended is None:
+                appended = await append_new(self._context, request)
+        if appended is not None:
+            return appended
+        return await self.write(
+            lambda unit: unit.messages.append(owner, session, batch, parent, expected_tip)
+        )
+
+    async def _append_all(self, requests: Sequence[Request]) -> Sequence[Appended | None]:
+        """Append for several callers in one go."""
+        if len(requests) == 1:
+            return [await append_new(self._context, requests[0])]
+        return await append_each(self._context, requests)
+
+    async def settle(self) -> None:
+        """Delete what has expired, sweep, tell all owners, trim their feeds."""
+        if not self._is_ready:
+            await self._make_ready()
+        for name in await self._link.run("SMEMBERS", self._context.keys.owners):
+            owner = name.decode()
+            while await delete_expired(self._context, owner) == DUE_AT_ONCE:
+                continue
+            await settle_owner(self._context, owner)
+            await trim_feed(self._context, owner)
+
+    async def migrate(self) -> int:
+        """Bring what is stored up to date; give its version."""
+        return await self._migrator.migrate()
+
+    async def _make_ready(self) -> None:
+        await self._migrator.make_ready(may_migrate=self._auto_migrate)
+        self._is_ready = True
+
+    async def aclose(self) -> None:
+        """Close the client, unless it is somebody else's."""
+        await self._link.aclose()

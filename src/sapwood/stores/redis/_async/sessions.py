@@ -1,0 +1,140 @@
+"""Work on sessions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from ....errors import StaleVersionError
+from ....model import (
+    ROOT,
+    NewSession,
+    Root,
+    SessionPage,
+    SessionPatch,
+    SessionQuery,
+    SessionRecord,
+    Statistics,
+)
+from ....rules.codec import encode_json
+from ..rows import Profile, Row, encode_profile, no_message, no_session, split_entry
+from . import erasing, listing
+from .context import AsyncContext
+from .creating import create_session
+from .directory import exists
+from .retiring import clear_session, delete_session
+from .tree import Look
+
+
+class AsyncRedisSessions:
+    """Work on sessions."""
+
+    def __init__(self, context: AsyncContext) -> None:
+        self._context = context
+
+    async def create(self, owner: str, new: NewSession) -> SessionRecord:
+        """Create a session."""
+        if await self._row(owner, new.id) is not None:
+            raise exists(new.id)
+        if new.parent is not None and await self._row(owner, new.parent.session) is None:
+            raise no_session(new.parent.session)
+        row = await create_session(self._context, owner, new)
+        return await self._context.record(owner, row)
+
+    async def _row(self, owner: str, session: str) -> Row | None:
+        """Find a session's row; one that has expired is deleted."""
+        directory, link = self._context.directory, self._context.link
+        known = directory.known(owner, session)
+        for is_sure in (False, True):
+            tree = known if not is_sure else await directory.find_tree(owner, session)
+            if tree is None:
+                continue
+            key = self._context.key(tree, f"s:{session}")
+            fields: dict[bytes, bytes] = await link.run("HGETALL", key)
+            if not fields:
+                continue
+            row = Row(session, fields)
+            if row["x"] and int(row["x"]) <= await self._context.now():
+                await delete_session(self._context, owner, session, tree)
+                return None
+            return row
+        return None
+
+    async def find(self, owner: str, session: str) -> SessionRecord | None:
+        """Find a session's record."""
+        row = await self._row(owner, session)
+        if row is None:
+            return None
+        return await self._context.record(owner, row)
+
+    async def update(
+        self, owner: str, session: str, patch: SessionPatch, expected_version: int | None
+    ) -> SessionRecord:
+        """Change a session's record."""
+        look = await self._context.directory.look(owner, session)
+        if expected_version is not None and look.row.version != expected_version:
+            raise StaleVersionError(
+                f"session {session!r} is at version {look.row.version}, not {expected_version}: "
+                "read it again, then decide"
+            )
+        changes: dict[str, Any] = {"ver": look.row.version + 1}
+        changes["p"] = encode_profile(patched(look.row.profile, patch))
+        if patch.data is not UNSET:
+            changes["data"] = encode_json(patch.data, "data")
+        return await self._change(owner, look, changes)
+
+    async def checkout(self, owner: str, session: str, message: str | Root) -> SessionRecord:
+        """Move the tip."""
+        ids = [] if isinstance(message, Root) else [message]
+        look = await self._context.directory.look(owner, session, ids)
+        if message is ROOT:
+            changes: dict[str, Any] = {"tip": "", "ti": "", "raw": 0, "c": 0}
+            return await self._change(owner, look, changes)
+        place = look.places[0]
+        if place is None:
+            raise no_message(session, ids[0])
+        head, _ = split_entry(place.entry)
+        is_own = int(place.home == look.row.home)
+        is_sum = not (look.is_edited or look.row.overlays)
+        changes = {
+            "tip": f"{place.segment} {place.depth} {place.above} {is_own}",
+            "ti": ids[0],
+            "raw": head.raw,
+            "c": head.raw if is_sum else "",
+        }
+        return await self._change(owner, look, changes)
+
+    async def _change(self, owner: str, look: Look, changes: dict[str, Any]) -> SessionRecord:
+        command = self._context.change(look, changes)
+        await self._context.apply(owner, look, [command], after_appends=True)
+        return await self._context.record(owner, look.row.changed(changes))
+
+    async def list_page(self, owner: str, query: SessionQuery) -> SessionPage:
+        """List sessions."""
+        return await listing.list_page(self._context, owner, query)
+
+    async def delete(self, owner: str, session: str) -> None:
+        """Delete a session; its messages are swept after that."""
+        await delete_session(self._context, owner, session)
+
+    async def clear(self, owner: str, session: str) -> SessionRecord:
+        """Retire a session's messages and go on under a new number."""
+        row = await clear_session(self._context, owner, session)
+        return await self._context.record(owner, row)
+
+    async def erase_owner(self, owner: str) -> None:
+        """Delete all that an owner has."""
+        await erasing.erase_owner(self._context, owner)
+
+    async def statistics(self, owner: str) -> Statistics:
+        """Count what an owner has."""
+        return await listing.count(self._context, owner)
+
+
+def patched(profile: Profile, patch: SessionPatch) -> Profile:
+    """Give a profile with what a patch gives."""
+    names = ("title", "state", "tags", "budget")
+    changes = {name: getattr(patch, name) for name in names}
+    return replace(profile, **{name: it for name, it in changes.items() if it is not UNSET})

@@ -1,0 +1,102 @@
+"""The Redis store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+from ....errors import UsageError
+from ....model import Appended, NewMessage, Root
+from ....rules import check
+from ....rules.codec import MAX_MESSAGE_BYTES, pack_all
+from ....store import Capability
+from ...embedded._async.store import AsyncEmbeddedStore
+from ...url import take_parameters
+from ..driver import AsyncDriver
+from ..keys import PREFIX, Keys, check_prefix
+from ..options import check_client, check_ttl, check_url, read_ttl
+from .link import AsyncLink
+from .runner import AsyncRedisRunner
+
+MOST_CONNECTIONS = 16
+PATIENCE_S = 30.0
+
+
+class AsyncRedisStore(AsyncEmbeddedStore):
+    """Sessions in Redis, on one server or a cluster.
+
+    Takes a URL (`redis`, `rediss`, `redis+cluster` or `rediss+cluster`) or a client, which stays
+    its giver's to close. It connects with the first call. Time is the server's, unless a clock is
+    given. With `session_ttl_s`, a session that nobody appended to for that long is deleted.
+    """
+
+    capabilities = frozenset({Capability.DURABLE, Capability.SHARED})
+    _runner: AsyncRedisRunner
+
+    def __init__(
+        self,
+        url: str | None = None,
+        *,
+        client: Any = None,
+        new_id: Callable[[], str],
+        prefix: str = PREFIX,
+        clock: Callable[[], int] | None = None,
+        auto_migrate: bool = True,
+        session_ttl_s: float | None = None,
+        patience_s: float = PATIENCE_S,
+        most_connections: int = MOST_CONNECTIONS,
+        max_message_bytes: int = MAX_MESSAGE_BYTES,
+    ) -> None:
+        if (url is None) == (client is None):
+            raise UsageError("give a URL or a client", path="url")
+        if url is None:
+            is_cluster = check_client(client, AsyncDriver.is_cluster)
+            link = AsyncLink(lambda: client, is_cluster=is_cluster, owns_client=False)
+        else:
+            address, is_cluster = check_url(url)
+            link = AsyncLink(
+                lambda: (
+                    AsyncDriver.cluster(address, most_connections)
+                    if is_cluster
+                    else AsyncDriver.single(address, most_connections, patience_s)
+                ),
+                is_cluster=is_cluster,
+                owns_client=True,
+            )
+        runner = AsyncRedisRunner(
+            link,
+            keys=Keys(check_prefix(prefix)),
+            clock=clock,
+            new_id=new_id,
+            auto_migrate=auto_migrate,
+            ttl_us=check_ttl(session_ttl_s),
+        )
+        super().__init__(runner, new_id=new_id, max_message_bytes=max_message_bytes)
+
+    @classmethod
+    def from_url(cls, url: str, *, new_id: Callable[[], str]) -> Self:
+        """Take our own parameters, `prefix` and `ttl`, out of a URL; others are the driver's."""
+        address, ours = take_parameters(url, {"prefix", "ttl"})
+        return cls(
+            address,
+            new_id=new_id,
+            prefix=ours.get("prefix", PREFIX),
+            session_ttl_s=read_ttl(ours.get("ttl")),
+        )
+
+    async def append(
+        self,
+        owner: str,
+        session: str,
+        messages: Sequence[NewMessage],
+        *,
+        parent: str | Root | None = None,
+        expected_tip: str | Root | None = None,
+    ) -> Appended:
+        check.owner_and_session(owner, session)
+        batch = pack_all(messages, self._new_id, self.max_message_bytes)
+        if parent is not None:
+            check.place(parent, "parent")
+        if expected_tip is not None:
+            check.place(expected_tip, "expected_tip")
+        return await self._runner.append(owner, session, batch, parent, expected_tip)

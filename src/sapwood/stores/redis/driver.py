@@ -1,0 +1,105 @@
+"""The few things in which the twins differ by more than a word.
+
+The names beginning with `Async` are used in the source; the generator drops that word.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from types import TracebackType
+from typing import Any, cast
+
+from redis import Redis, RedisCluster
+from redis.asyncio import Redis as AsyncRedis
+from redis.asyncio import RedisCluster as AsyncRedisCluster
+from redis.asyncio.connection import BlockingConnectionPool as AsyncPool
+from redis.asyncio.retry import Retry as AsyncRetry
+from redis.backoff import NoBackoff
+from redis.connection import BlockingConnectionPool as Pool
+from redis.retry import Retry
+
+__all__ = ["AsyncDriver", "AsyncGate", "AsyncRedis", "AsyncRedisCluster", "Driver", "Gate"]
+
+
+class AsyncGate(asyncio.Lock):
+    """Lets one task at a time through."""
+
+
+class Gate:
+    """Lets one thread at a time through."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._lock.release()
+
+
+class AsyncDriver:
+    """The driver's half for event loops."""
+
+    @staticmethod
+    async def pause(seconds: float) -> None:
+        """Wait."""
+        await asyncio.sleep(seconds)
+
+    @staticmethod
+    def single(url: str, most: int, patience_s: float) -> AsyncRedis:
+        """Make a client of one server, which does not connect yet."""
+        retry = AsyncRetry(NoBackoff(), 0)
+        pool = AsyncPool.from_url(url, max_connections=most, timeout=patience_s, retry=retry)
+        return AsyncRedis.from_pool(cast(Any, pool))
+
+    @staticmethod
+    def cluster(url: str, most: int) -> AsyncRedisCluster:
+        """Make a client of a cluster."""
+        return AsyncRedisCluster.from_url(url, max_connections=most)
+
+    @staticmethod
+    def is_cluster(client: object) -> bool:
+        """Tell whether a client is one of a cluster; others of the same twin are not."""
+        if isinstance(client, AsyncRedisCluster):
+            return True
+        if not isinstance(client, AsyncRedis):
+            raise TypeError("redis.asyncio.Redis or redis.asyncio.RedisCluster")
+        return False
+
+
+class Driver:
+    """The driver's half for threads."""
+
+    @staticmethod
+    def pause(seconds: float) -> None:
+        """Wait."""
+        time.sleep(seconds)
+
+    @staticmethod
+    def single(url: str, most: int, patience_s: float) -> Redis:
+        """Make a client of one server, which does not connect yet."""
+        retry = Retry(NoBackoff(), 0)
+        pool = Pool.from_url(url, max_connections=most, timeout=patience_s, retry=retry)
+        return Redis.from_pool(pool)
+
+    @staticmethod
+    def cluster(url: str, most: int) -> RedisCluster:
+        """Make a client of a cluster."""
+        return RedisCluster.from_url(url, max_connections=most)
+
+    @staticmethod
+    def is_cluster(client: object) -> bool:
+        """Tell whether a client is one of a cluster; others of the same twin are not."""
+        if isinstance(client, RedisCluster):
+            return True
+        if not isinstance(client, Redis):
+            raise TypeError("redis.Redis or redis.RedisCluster")
+        return False

@@ -1,0 +1,79 @@
+"""Redis's errors in our words; no exception of the driver leaves this package."""
+
+from __future__ import annotations
+
+from redis import exceptions as driver
+
+from ...errors import (
+    ReadOnlyError,
+    StoreBusyError,
+    StoreCorruptError,
+    StoreError,
+    StoreUnavailableError,
+)
+
+_CORRUPT = "SWCORRUPT "
+_Kind = tuple[type[StoreError], str]
+# The first that fits is taken: the driver's classes are each other's bases.
+_BY_CLASS: tuple[tuple[type[Exception], _Kind], ...] = (
+    (driver.AuthenticationError, (StoreUnavailableError, "the server refused the password")),
+    (driver.AuthorizationError, (ReadOnlyError, "the user may not do this: grant it the rights")),
+    (driver.NoPermissionError, (ReadOnlyError, "the user may not do this: grant it the rights")),
+    (driver.MaxConnectionsError, (StoreBusyError, "no connection became free in time: try again")),
+    (driver.BusyLoadingError, (StoreUnavailableError, "the server is starting")),
+    (driver.ReadOnlyError, (ReadOnlyError, "the server is a replica: connect to the primary")),
+    (driver.OutOfMemoryError, (StoreUnavailableError, "the server has no memory left")),
+    (driver.ClusterDownError, (StoreUnavailableError, "a part of the cluster is down")),
+    (driver.MasterDownError, (StoreUnavailableError, "the primary is down")),
+    (driver.TryAgainError, (StoreBusyError, "slots are being moved: try again")),
+    (driver.TimeoutError, (StoreUnavailableError, "the server did not answer in time")),
+    (driver.ConnectionError, (StoreUnavailableError, "the server cannot be reached")),
+    (driver.RedisClusterException, (StoreUnavailableError, "the cluster cannot be reached")),
+)
+_BY_TEXT: tuple[tuple[str, _Kind], ...] = (
+    ("No connection available", (StoreBusyError, "no connection became free in time: try again")),
+    ("WRONGPASS", (StoreUnavailableError, "the server refused the user or the password")),
+    ("NOAUTH", (StoreUnavailableError, "the server wants a password")),
+    ("NOPERM", (ReadOnlyError, "the user may not do this: grant it the rights")),
+    ("MISCONF", (StoreUnavailableError, "the server cannot write to its disk")),
+    ("OOM", (StoreUnavailableError, "the server has no memory left")),
+    ("BUSY", (StoreBusyError, "a script of somebody's takes too long: try again")),
+    ("NOREPLICAS", (StoreUnavailableError, "there are too few replicas")),
+    ("CLUSTERDOWN", (StoreUnavailableError, "a part of the cluster is down")),
+)
+
+
+def translate(error: Exception) -> StoreError:
+    """Give the error to raise, with the driver's as its cause."""
+    told = str(error).partition("\n")[0]
+    if _CORRUPT in told:
+        what = told.partition(_CORRUPT)[2].partition(" script:")[0]
+        return StoreCorruptError(f"Redis: {what}: see admin.check()")
+    if told.startswith("user_script:"):
+        # A script tripped over something that it was sure to find.
+        return StoreCorruptError(f"Redis: what is stored does not hold together ({told})")
+    kind, advice = _kind(error, told)
+    return kind(f"Redis: {advice} ({type(error).__name__}: {told})")
+
+
+def _kind(error: Exception, told: str) -> _Kind:
+    for mark, kind in _BY_TEXT:
+        if mark in told:
+            return kind
+    for known, kind in _BY_CLASS:
+        if isinstance(error, known):
+            return kind
+    return StoreError, "Redis failed"
+
+
+def may_help(error: Exception) -> bool:
+    """Tell whether the same may go well on another connection, at once."""
+    if "No connection available" in str(error):
+        return False
+    return isinstance(error, driver.ConnectionError) and not isinstance(
+        error,
+        driver.AuthenticationError
+        | driver.AuthorizationError
+        | driver.BusyLoadingError
+        | driver.MaxConnectionsError,
+    )

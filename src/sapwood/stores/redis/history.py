@@ -1,0 +1,81 @@
+"""A read that the server did in one call: what to ask it, and its answer as a history."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...errors import StoreCorruptError
+from ...model import Entry, History, Message, Read, Root, Summary
+from .rows import id_or_root, message_of, name_of, overlay_of
+
+_DEEPEST = 9_999_999_999
+
+
+def window(query: Read) -> list[Any]:
+    """Give the arguments of the script."""
+    how = ""
+    if query.leaf is not None:
+        how = "r" if isinstance(query.leaf, Root) else "m"
+    return [
+        how,
+        query.leaf if isinstance(query.leaf, str) else "",
+        "1" if query.overlays else "",
+        min(query.after, _DEEPEST),
+        _DEEPEST if query.before is None else min(query.before, _DEEPEST),
+        -1 if query.limit is None else query.limit,
+        -1 if query.max_bytes is None else query.max_bytes,
+        "1" if query.backwards else "",
+    ]
+
+
+def history_of(answer: Sequence[Any], session: str, query: Read) -> History:
+    """Make a history of what the script says."""
+    if answer[0] == b"pins":
+        raise StoreCorruptError(
+            f"the document 'pins' of session {session!r} is not a JSON list of message ids: "
+            "put it again"
+        )
+    _, version, _, leaf, tip, context, _, more, pieces = answer
+    entries: list[Entry] = []
+    size = 0
+    for piece in reversed(pieces) if query.backwards else pieces:
+        size += _take(piece, entries)
+    return History(
+        entries=entries,
+        leaf=id_or_root(leaf),
+        tip=id_or_root(tip),
+        context_tokens=int(context),
+        more=bool(more),
+        bytes=size,
+        snapshot=version.decode(),
+    )
+
+
+def _take(piece: Sequence[Any], entries: list[Entry]) -> int:
+    """Add the entries of a piece; give their size."""
+    if piece[0]:
+        return _take_summary(piece, entries)
+    _, segment, first, home, stored = piece
+    name, session, size = str(segment), name_of(home), 0
+    for depth, entry in enumerate(stored, first):
+        message = message_of(entry, name, depth, session)
+        if message is not None:
+            entries.append(message)
+            size += _body_size(entry)
+    return size
+
+
+def _take_summary(piece: Sequence[Any], entries: list[Entry]) -> int:
+    _, range, stored, pins = piece
+    pinned: list[Message] = []
+    for segment, depth, home, entry in pins:
+        message = message_of(entry, str(segment), depth, name_of(home))
+        if message is not None:
+            pinned.append(message)
+    entries.append(Summary(overlay=overlay_of(range, stored), pinned=pinned))
+    return _body_size(stored) + sum(_body_size(pin[3]) for pin in pins)
+
+
+def _body_size(entry: bytes) -> int:
+    return len(entry) - entry.index(b"\n") - 1

@@ -1,0 +1,36 @@
+"""The names of keys: all of a tree have one hash tag, all of an owner another."""
+
+from __future__ import annotations
+
+from ...errors import UsageError
+
+PREFIX = "sapwood"
+_QUOTED = str.maketrans({"%": "%25", "{": "%7B", "}": "%7D"})
+
+
+class Keys:
+    """The names of keys under a prefix."""
+
+    def __init__(self, prefix: str) -> None:
+        self.prefix = prefix
+        self.schema = f"{prefix}:schema"
+        self.owners = f"{prefix}:owners"
+
+    def tree(self, tree: str, part: str = "t") -> str:
+        """Name a key of a tree."""
+        return f"{self.prefix}:{{{tree}}}:{part}"
+
+    def owner(self, owner: str, part: str = "t") -> str:
+        """Name a key of an owner; a brace in the name must not end the tag."""
+        return f"{self.prefix}:{{o:{owner.translate(_QUOTED)}}}:{part}"
+
+
+def check_prefix(prefix: str) -> str:
+    """Check what all keys begin with, and give it."""
+    is_text = isinstance(prefix, str) and prefix.isprintable() and prefix.isascii()
+    if not is_text or not 0 < len(prefix) <= 64 or set("{} *?[]\\") & set(prefix):
+        raise UsageError(
+            "prefix must be 1 to 64 ASCII characters without blanks, braces and wildcards",
+            path="prefix",
+        )
+    return prefix

@@ -1,0 +1,20 @@
+-- Look at a session before a unit of work: its record, its tree, and where messages stand.
+-- ARGV: session, time, whether the sessions of the tree are asked for, ids.
+local now = ARGV[2] ~= '' and ARGV[2] or server_time()
+local row = row_of(ARGV[1], now)
+if not row then return {'gone'} end
+local places = {}
+for i = 4, #ARGV do
+  local s, d = find_place(row, ARGV[i])
+  if s then
+    local e = entry(s, d)
+    local ps, pd = before(s, d)
+    places[#places + 1] = {s, d, above(s), text(segment(s).home),
+      call('HGET', B .. 'm', segment(s).home), e, id_at(ps, pd), call('HGET', B .. 'e:' .. s, d)}
+  else
+    places[#places + 1] = false
+  end
+end
+local names = ARGV[3] == '1' and call('HGETALL', B .. 'm') or {}
+return {'ok', call('HMGET', KEYS[1], 'v', 'a', 'n', 'h', 'e'), now,
+  call('HGETALL', B .. 's:' .. row.id), names, places}

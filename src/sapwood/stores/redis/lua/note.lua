@@ -1,0 +1,23 @@
+-- Tell an owner of a tree: changes once each, and activity unless something newer is noted.
+-- ARGV: tree, version, appends, told, count of changes, seq and change ..., member and second ...
+local known = numbers(call('HGET', B .. 'x', ARGV[1]) or '0 0 0')
+local v, a, told = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local count = tonumber(ARGV[5])
+if count > 0 and call('HEXISTS', KEYS[1], 'fb') == 0 then
+  call('HSET', KEYS[1], 'fb', server_time())
+end
+for i = 6, 5 + 2 * count, 2 do
+  if tonumber(ARGV[i]) > known[3] then call('RPUSH', B .. 'f', ARGV[i + 1]) end
+end
+if v >= known[1] and a >= known[2] then
+  for i = 6 + 2 * count, #ARGV, 2 do
+    local second = math.floor(tonumber(ARGV[i + 1]) / 1000000)
+    -- Only what the directory knows: a session that was deleted meanwhile stays away.
+    if call('HEXISTS', B .. 'd', string.sub(ARGV[i], 17)) == 1 then
+      call('ZADD', B .. 'la', second, ARGV[i])
+    end
+  end
+end
+call('HSET', B .. 'x', ARGV[1], text(math.max(v, known[1])) .. ' ' .. text(math.max(a, known[2]))
+  .. ' ' .. text(math.max(told, known[3])))
+return 'ok'

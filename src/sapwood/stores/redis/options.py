@@ -1,0 +1,73 @@
+"""What a store is opened with: checked before anything connects."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from redis.connection import parse_url
+
+from ...errors import UsageError
+
+_CLUSTER = "+cluster"
+_LONGEST_S = 10 * 365 * 86_400
+
+
+def check_url(url: str) -> tuple[str, bool]:
+    """Give the driver's URL, and whether it is one of a cluster; a password is never shown."""
+    scheme, mark, rest = str(url).partition("://")
+    is_cluster = scheme.endswith(_CLUSTER)
+    scheme = scheme.removesuffix(_CLUSTER)
+    if not mark or scheme not in ("redis", "rediss"):
+        raise UsageError(
+            "the URL cannot be read: use redis://, rediss://, redis+cluster:// or "
+            "rediss+cluster://, then user:password@host:port",
+            path="url",
+        )
+    address = f"{scheme}://{rest}"
+    try:
+        parse_url(address)  # type: ignore[no-untyped-call]
+    except (ValueError, TypeError):
+        raise UsageError(
+            "the URL cannot be read: use redis://user:password@host:port/number", path="url"
+        ) from None
+    return address, is_cluster
+
+
+def check_client(client: Any, is_cluster: Callable[[object], bool]) -> bool:
+    """Check a client; tell whether it is one of a cluster."""
+    try:
+        found = is_cluster(client)
+    except TypeError as error:
+        raise UsageError(f"the client must be a {error}", path="client") from None
+    if client.get_encoder().decode_responses:
+        raise UsageError(
+            "the client decodes what it reads, and bodies are bytes: "
+            "make it with decode_responses=False",
+            path="client",
+        )
+    return found
+
+
+def check_ttl(seconds: float | None) -> int | None:
+    """Check for how long a session is kept; give microseconds."""
+    if seconds is None:
+        return None
+    is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    if not is_number or not math.isfinite(seconds) or not 0 < seconds <= _LONGEST_S:
+        raise UsageError(
+            f"session_ttl_s must be a number of seconds above 0, not {seconds!r}",
+            path="session_ttl_s",
+        )
+    return max(1, round(seconds * 1_000_000))
+
+
+def read_ttl(text: str | None) -> float | None:
+    """Read the parameter of a URL."""
+    if text is None:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise UsageError(f"ttl must be a number of seconds, not {text!r}", path="ttl") from None

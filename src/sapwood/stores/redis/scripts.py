@@ -1,0 +1,58 @@
+"""The packaged scripts, each with what all of them share before it."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from importlib import resources
+from typing import NamedTuple
+
+_NO_WRITES = frozenset(
+    {
+        "children",
+        "count",
+        "documents",
+        "feed",
+        "hot",
+        "inherit",
+        "leaves",
+        "look",
+        "overlays",
+        "owned",
+        "pull",
+        "quoting",
+        "range",
+        "read",
+        "shape",
+        "sum",
+        "usage",
+    }
+)
+# Removing has to work when the server has no memory left.
+_ALLOW_OOM = frozenset({"drop", "erase", "forget", "free", "rest", "sweep", "told", "trim"})
+_SAME = {"free": "apply"}
+
+
+class Script(NamedTuple):
+    """A script's text, and the digest by which the server knows it."""
+
+    text: str
+    digest: str
+
+
+@cache
+def script(name: str) -> Script:
+    """Give a script; `free` is `apply` for units of work that only make room."""
+    folder = resources.files(__package__) / "lua"
+    shared = (folder / "lib.lua").read_text("utf-8")
+    own = (folder / f"{_SAME.get(name, name)}.lua").read_text("utf-8")
+    text = f"#!lua{_flags(name)}\n{shared}\n{own}"
+    # The server uses it for nothing else than a name.
+    digest = hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
+    return Script(text, digest)
+
+
+def _flags(name: str) -> str:
+    if name in _NO_WRITES:
+        return " flags=no-writes"
+    return " flags=allow-oom" if name in _ALLOW_OOM else ""
