@@ -14,7 +14,7 @@ from sapwood.model import Edge, EdgeKind, NewSession, Usage
 from sapwood.store import Store
 from sapwood.stores.memory import MemoryStore
 from sapwood.testing import ManualClock
-from sapwood.testing.makers import ADA, say
+from sapwood.testing.makers import ADA, cover, fork_of, say
 from sapwood.transfer import CopyBegun, CopyDone, CopyEvent, CopyProgress, copy_store
 
 from .copies import all_of, furnished, statuses
@@ -85,27 +85,6 @@ def test_from_sqlite_over_memory_to_sqlite_nothing_is_lost(tmp_path: Path) -> No
         assert b.admin.check() == []
 
 
-def test_from_sqlite_over_postgresql_to_sqlite_nothing_is_lost(
-    tmp_path: Path, postgres_url: str
-) -> None:
-    from servers import postgres
-
-    from sapwood.stores.postgres import PostgresStore
-
-    postgres.empty()
-    between = PostgresStore(postgres_url, new_id=new_ids(), schema=postgres.schema())
-    with sqlite(tmp_path / "a.db") as a, sqlite(tmp_path / "b.db") as b, between:
-        with furnished() as first:
-            copy_store(first, a)
-        copy_store(a, between)
-        copy_store(between, b)
-        assert lasting(export(a)) == lasting(export(b)) == lasting(export(between))
-        assert all_of(a) == all_of(between) == all_of(b)
-        assert between.admin.check() == b.admin.check() == []
-        assert copy_store(a, between) == copy_store(between, b)
-        assert copy_store(a, b).equal == 2
-
-
 def test_an_empty_source_is_copied_as_nothing() -> None:
     with memory() as source, memory() as target:
         done = copy_store(source, target)
@@ -143,6 +122,29 @@ def test_usage_arrives_message_by_message_with_its_calls() -> None:
             wanted = source.total_usage(ADA, "s", by=by)  # type: ignore[arg-type]
             assert target.total_usage(ADA, "s", by=by) == wanted  # type: ignore[arg-type]
         assert sum(it.calls for it in target.total_usage(ADA, "s")) == 6
+
+
+def test_a_forks_own_overlay_that_says_the_same_as_its_sources_keeps_its_id() -> None:
+    with memory() as source, memory() as target:
+        source.create_session(ADA, NewSession(id="s"))
+        source.append(ADA, "s", [say("m1"), say("m2")])
+        source.create_session(ADA, fork_of("s", "m2", id="f"))
+        for name, id in (("s", "theirs"), ("f", "own")):
+            source.add_overlay(ADA, name, cover("m1", "m2", id=id))
+        copy_store(source, target)
+        assert [it.id for it in target.list_overlays(ADA, "f")] == ["own"]
+
+
+def test_sessions_that_name_each_other_as_parents_are_copied() -> None:
+    with memory() as source, memory() as target:
+        source.create_session(ADA, NewSession(id="a"))
+        edge = Edge(kind=EdgeKind.CONTINUE, session="a")
+        source.create_session(ADA, NewSession(id="b", parent=edge))
+        source.delete_session(ADA, "a")
+        back = Edge(kind=EdgeKind.RESET, session="b")
+        source.create_session(ADA, NewSession(id="a", parent=back))
+        assert set(statuses(source, target).values()) == {"copied", "equal"}
+        assert set(statuses(source, target).values()) == {"equal"}
 
 
 def test_leases_stay_where_they_are() -> None:

@@ -247,7 +247,7 @@ class Talking(MemoryStore):
         return super().read(owner, session, query)
 
 
-def talking(most: int) -> Talking:
+def talking(most: int, *, only_usage: bool = False) -> Talking:
     store = Talking(clock=ManualClock(), new_id=new_ids())
     store.create_session(ADA, NewSession(id="s"))
     store.append(ADA, "s", [say(f"m{n}") for n in range(1_200)])
@@ -255,7 +255,9 @@ def talking(most: int) -> Talking:
 
     def talk() -> None:
         number = next(numbers)
-        if number < most:
+        if number < most and only_usage:
+            store.add_usage(ADA, "s", Usage(id=f"u{number}", model="m", input_tokens=1))
+        elif number < most:
             store.append(ADA, "s", [say(f"live{number}")])
             store.update_message(ADA, "s", say("m700", f"edit {number}"))
             store.put_document(ADA, "k", b"%d" % number, session="s")
@@ -269,6 +271,13 @@ def test_a_source_that_is_written_to_meanwhile_is_caught_up_with() -> None:
         assert statuses(source, target)["s"] == "copied"
         assert all_of(target) == all_of(source)
         assert "live8" in seen_of(target, "s")["messages"]
+
+
+def test_a_model_call_that_is_recorded_meanwhile_is_no_difference() -> None:
+    with talking(17, only_usage=True) as source, memory() as target:
+        assert statuses(source, target)["s"] == "copied"
+        [total] = target.total_usage(ADA, "s")
+        assert (total.calls, total.input_tokens) == (17, 17)
 
 
 def test_a_source_that_changes_all_the_time_is_told_and_caught_up_with_later() -> None:
@@ -372,6 +381,8 @@ class Lying(MemoryStore):
             told.append(say("zz"))
         if self.lie == "order" and messages[0].id == "x4":
             parent = "m1"
+        if self.lie == "deeper" and messages[0].id == "x4":
+            parent = "m5"
         if self.lie == "loss" and messages[0].id == "x4":
             return super().append(owner, session, self._first(), parent=ROOT)
         return super().append(owner, session, told, parent=parent, **options)
@@ -436,6 +447,7 @@ LIES = {
     "time": "'m2' has another time",
     "loss": "'x4' is missing",
     "order": "'x4' follows another message",
+    "deeper": "'x4' follows another message",
     "extra": "session 'f'.*'zz' is not in the source",
     "title": "its title is another",
     "created": "it was created at another time",
