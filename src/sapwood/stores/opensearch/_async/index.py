@@ -79,10 +79,10 @@ class AsyncOpenSearchIndex(AsyncSearchIndex):
     async def find_mark(self, owner: str) -> Mark | None:
         """Find how far an owner's feed was followed; make the index if it is not there."""
         if not self._is_ready:
-            await self.prepare()
+            await self.make_ready()
         answer = await self._get(owner, _mark_id(owner))
         if is_gone(answer):
-            await self.prepare()
+            await self.make_ready()
             return None
         if not answer["found"]:
             return None
@@ -220,7 +220,7 @@ class AsyncOpenSearchIndex(AsyncSearchIndex):
 
     # the index itself
 
-    async def prepare(self) -> None:
+    async def make_ready(self) -> None:
         """Make the index where it is not there; an older one is made anew."""
         answer = await self._wire.send("GET", f"/{self._name}/_mapping", passing=(404,))
         for name, found in {} if is_gone(answer) else answer.items():

@@ -81,10 +81,10 @@ class OpenSearchIndex(SearchIndex):
     def find_mark(self, owner: str) -> Mark | None:
         """Find how far an owner's feed was followed; make the index if it is not there."""
         if not self._is_ready:
-            self.prepare()
+            self.make_ready()
         answer = self._get(owner, _mark_id(owner))
         if is_gone(answer):
-            self.prepare()
+            self.make_ready()
             return None
         if not answer["found"]:
             return None
@@ -222,7 +222,7 @@ class OpenSearchIndex(SearchIndex):
 
     # the index itself
 
-    def prepare(self) -> None:
+    def make_ready(self) -> None:
         """Make the index where it is not there; an older one is made anew."""
         answer = self._wire.send("GET", f"/{self._name}/_mapping", passing=(404,))
         for name, found in {} if is_gone(answer) else answer.items():
