@@ -82,8 +82,8 @@ def shared_url() -> str | None:
 def version() -> str:
     """Tell which server this is."""
     info = client().server_info()
-    if "ferretdb" in info or os.environ.get(VARIABLE) is None:
-        return f"FerretDB as MongoDB {info['version']}"
+    if "ferretdbVersion" in info:
+        return f"FerretDB {info['ferretdbVersion']}, which says it is MongoDB {info['version']}"
     return f"MongoDB {info['version']}"
 
 
@@ -102,4 +102,4 @@ def client() -> MongoClient[dict[str, object]]:
 def empty(prefix: str = "sapwood_") -> None:
     """Empty the collections of this process."""
     for name in ("records", "entries", "lookups"):
-        client()[database()].drop_collection(f"{prefix}{name}")
+        client()[database()][f"{prefix}{name}"].delete_many({})

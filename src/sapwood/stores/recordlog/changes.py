@@ -2,8 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ...model import Change, ChangeKind
 from .work import Append, Clear, Edit, Erase, Retire, Work
+
+
+Part = tuple[str, str, str, int, int]
+"""A run of a log's records: the session's id, tree, log, the first and the last."""
+
+
+def merged(parts: Sequence[Part], stamps: Sequence[Sequence[int]]) -> list[Part]:
+    """Put records of several logs into one order, as runs; those without a stamp wait.
+
+    Beyond the records whose stamps are known nothing is said of any log, so that none is ahead.
+    """
+    cut = [times[-1] for part, times in zip(parts, stamps, strict=True) if _is_cut(part, times)]
+    until = min(cut, default=None)
+    every = sorted(
+        (stamp, index, part[3] + offset)
+        for index, (part, times) in enumerate(zip(parts, stamps, strict=True))
+        for offset, stamp in enumerate(times)
+        if until is None or stamp <= until
+    )
+    runs: list[Part] = []
+    for _, index, n in every:
+        session, tree, log, _, _ = parts[index]
+        if runs and runs[-1][2] == log:
+            runs[-1] = (*runs[-1][:4], n)
+        else:
+            runs.append((session, tree, log, n, n))
+    return runs
+
+
+def _is_cut(part: Part, times: Sequence[int]) -> bool:
+    return part[3] + len(times) - 1 < part[4]
 
 
 def changes_of(work: Work, session: str) -> list[Change]:

@@ -223,9 +223,13 @@ Work = (
 
 
 class Record(msgspec.Struct, frozen=True, array_like=True):
-    """What `Stored.data` of a record holds: who wrote it, what was done, maybe the state after."""
+    """What `Stored.data` of a record holds: who wrote it and when, what was done, maybe the state.
+
+    The stamp orders records of several logs, as far as clocks agree; in a log their number does.
+    """
 
     mark: str
+    stamp: int
     work: Work
     state: bytes | None = None
 

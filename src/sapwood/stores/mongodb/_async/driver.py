@@ -24,6 +24,8 @@ SCHEMA_VERSION = 1
 MAX_DATA_BYTES = 15 * 1024 * 1024
 """MongoDB takes 16 MiB for a whole document."""
 DUPLICATE = 11000
+FEW = 8
+"""FerretDB looks at every document for a list of names, and not for one: ask for a few singly."""
 CLOCK_S = 60.0
 WHERE = "MongoDB"
 _NAMES = {Kind.RECORD: "records", Kind.ENTRY: "entries", Kind.LOOKUP: "lookups"}
@@ -48,6 +50,7 @@ class AsyncMongoLog(AsyncLog):
         self._prefix = prefix
         self._gather = AsyncGather(self._send)
         self._is_sharded = False
+        self._is_ferret = False
         self._clock_us = 0
         self._clock_at = -CLOCK_S
 
@@ -99,11 +102,11 @@ class AsyncMongoLog(AsyncLog):
 
     async def _find_all(self, kind: Kind, keys: Sequence[Key]) -> list[dict[str, Any]]:
         collection = self._of(kind)
-        if len(keys) == 1:
-            document = await collection.find_one(self._named(keys))
-            return [] if document is None else [document]
-        found: list[dict[str, Any]] = await collection.find(self._named(keys)).to_list(None)
-        return found
+        if len(keys) > (FEW if self._is_ferret else 1):
+            found: list[dict[str, Any]] = await collection.find(self._named(keys)).to_list(None)
+            return found
+        each = [await collection.find_one(self._named([key])) for key in keys]
+        return [document for document in each if document is not None]
 
     def _named(self, keys: Sequence[Key]) -> dict[str, Any]:
         """Ask by name; where there are shards, also for those alone that have it."""
@@ -227,6 +230,8 @@ class AsyncMongoLog(AsyncLog):
     async def make_ready(self, *, may_migrate: bool) -> None:
         """Look at the schema, and set up what is missing."""
         self._is_sharded = (await self._hello()).get("msg") == "isdbgrid"
+        async with self._told():
+            self._is_ferret = "ferretdbVersion" in await self._client.server_info()
         version = await self.schema_version()
         where = f"the collections {self._prefix}* of database {self._database.name!r}"
         if version > SCHEMA_VERSION:

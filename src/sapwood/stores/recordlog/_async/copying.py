@@ -20,7 +20,7 @@ COPIED_BYTES = 1024 * 1024
 
 async def begin(desk: AsyncDesk, born: State) -> None:
     """Write the first record of a log, with the state that it begins with."""
-    record = Record(desk.new_id(), Page(), encode_state(born))
+    record = Record(desk.new_id(), await desk.stamp(), Page(), encode_state(born))
     await desk.log.create(stored_record(born, Page(), record))
 
 
@@ -81,7 +81,7 @@ class AsyncCopying:
 
     async def _record(self, work: Work) -> None:
         self._state = fold(self._state, work)
-        record = Record(self._desk.new_id(), work)
+        record = Record(self._desk.new_id(), await self._desk.stamp(), work)
         await self._desk.log.create(stored_record(self._state, work, record))
 
     async def end(self) -> State:
@@ -90,7 +90,7 @@ class AsyncCopying:
         state = replace(fold(self._state, Page()), active_us=self._born.active_us)
         state = turn_page(state, 0)
         data = encode_state(state)
-        record = Record(self._desk.new_id(), Page(), data)
+        record = Record(self._desk.new_id(), await self._desk.stamp(), Page(), data)
         await self._desk.log.create(stored_record(state, Page(), record))
         return turn_page(state, len(data))
 

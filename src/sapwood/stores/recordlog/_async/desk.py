@@ -261,7 +261,7 @@ class AsyncDesk:
         if isinstance(work, Append) and len(work.said) > MOST_IN_A_RECORD:
             raise too_many(len(work.said))
         mark = self.new_id()
-        stored = stored_record(after, work, Record(mark, work, data))
+        stored = stored_record(after, work, Record(mark, await self.stamp(), work, data))
         if len(stored.data) > self.log.max_data_bytes:
             raise too_large(len(stored.data), self.log.max_data_bytes)
         return self._kept(after) if await self._create(stored, mark) else None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ....model import Change, Changes
-from ..changes import changes_of
+from ..changes import Part, changes_of, merged
 from ..cursor import Cursor
 from ..entry import Entry, entry_of, stored_entry
 from ..state import State
@@ -23,8 +23,6 @@ KEPT_US = 3_600_000_000
 """A change is kept for an hour at least, for readers that did not register."""
 RECORDS_AT_ONCE = 200
 PARTS_AT_ONCE = 1000
-
-Part = tuple[str, str, str, int, int]
 
 
 class AsyncLogFeed:
@@ -81,11 +79,25 @@ class AsyncLogFeed:
                 for session, tree, log, _, last in sorted(parts, key=lambda part: part[2])
                 if last > state.seen.get(log, 0)
             ]
+            if len(unseen) > 1:
+                unseen = merged(unseen, [await self._stamps(part) for part in unseen])
             now = await self._desk.now()
             return Decision(Advance(now, unseen[:PARTS_AT_ONCE]) if unseen else None)
 
         log = owner_log(owner, FEED)
         return (await self._desk.change_log(log, log, decide)).state
+
+    async def _stamps(self, part: Part) -> list[int]:
+        """Tell when each of a part's first records was written."""
+        _, tree, log, first, last = part
+        numbers = range(first, min(last + 1, first + RECORDS_AT_ONCE))
+        stamps: list[int] = []
+        for stored in await self._desk.log.get([record_key(tree, log, n) for n in numbers]):
+            known = stamps[-1] if stamps else 0
+            if stored is not None and stored.data:
+                known = max(known, decode_record(stored.data, stored.id).stamp)
+            stamps.append(known)
+        return stamps
 
 
 class _Page:

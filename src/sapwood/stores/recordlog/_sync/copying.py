@@ -22,7 +22,7 @@ COPIED_BYTES = 1024 * 1024
 
 def begin(desk: Desk, born: State) -> None:
     """Write the first record of a log, with the state that it begins with."""
-    record = Record(desk.new_id(), Page(), encode_state(born))
+    record = Record(desk.new_id(), desk.stamp(), Page(), encode_state(born))
     desk.log.create(stored_record(born, Page(), record))
 
 
@@ -83,7 +83,7 @@ class Copying:
 
     def _record(self, work: Work) -> None:
         self._state = fold(self._state, work)
-        record = Record(self._desk.new_id(), work)
+        record = Record(self._desk.new_id(), self._desk.stamp(), work)
         self._desk.log.create(stored_record(self._state, work, record))
 
     def end(self) -> State:
@@ -92,7 +92,7 @@ class Copying:
         state = replace(fold(self._state, Page()), active_us=self._born.active_us)
         state = turn_page(state, 0)
         data = encode_state(state)
-        record = Record(self._desk.new_id(), Page(), data)
+        record = Record(self._desk.new_id(), self._desk.stamp(), Page(), data)
         self._desk.log.create(stored_record(state, Page(), record))
         return turn_page(state, len(data))
 

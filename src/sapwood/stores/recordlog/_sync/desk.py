@@ -263,7 +263,7 @@ class Desk:
         if isinstance(work, Append) and len(work.said) > MOST_IN_A_RECORD:
             raise too_many(len(work.said))
         mark = self.new_id()
-        stored = stored_record(after, work, Record(mark, work, data))
+        stored = stored_record(after, work, Record(mark, self.stamp(), work, data))
         if len(stored.data) > self.log.max_data_bytes:
             raise too_large(len(stored.data), self.log.max_data_bytes)
         return self._kept(after) if self._create(stored, mark) else None

@@ -1,0 +1,38 @@
+"""Stores on a record log in a dictionary, which may outlive them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from recordlog._async.dictionary import AsyncDictionaryLog
+from recordlog._sync.dictionary import DictionaryLog
+
+from sapwood.rules.ids import IdMaker
+from sapwood.store import Capability
+from sapwood.stores.embedded._async.store import AsyncEmbeddedStore
+from sapwood.stores.embedded._sync.store import EmbeddedStore
+from sapwood.stores.recordlog._async.runner import AsyncLogRunner
+from sapwood.stores.recordlog._sync.runner import LogRunner
+
+LAG = 7
+
+
+class DictionaryStore(EmbeddedStore):
+    capabilities = frozenset({Capability.DURABLE, Capability.SHARED})
+
+    def __init__(self, clock: Callable[[], int], log: DictionaryLog | None = None) -> None:
+        new_id = IdMaker(clock, os.urandom)
+        self.log = log or DictionaryLog(lag=LAG)
+        runner = LogRunner(self.log, new_id=new_id, clock=clock, auto_migrate=True)
+        super().__init__(runner, new_id=new_id)
+
+
+class AsyncDictionaryStore(AsyncEmbeddedStore):
+    capabilities = frozenset({Capability.DURABLE, Capability.SHARED})
+
+    def __init__(self, clock: Callable[[], int], log: AsyncDictionaryLog | None = None) -> None:
+        new_id = IdMaker(clock, os.urandom)
+        self.log = log or AsyncDictionaryLog(lag=LAG)
+        runner = AsyncLogRunner(self.log, new_id=new_id, clock=clock, auto_migrate=True)
+        super().__init__(runner, new_id=new_id)

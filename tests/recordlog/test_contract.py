@@ -1,0 +1,75 @@
+"""The record log keeps the contract, whatever database is under it, in both twins.
+
+Questions lag behind here, and pages come often: what a server shows seldom is the rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any
+
+import pytest
+from recordlog.stores import AsyncDictionaryStore, DictionaryStore
+
+from sapwood.store import AsyncStore, Store
+from sapwood.stores.recordlog._async import desk as async_desk
+from sapwood.stores.recordlog._sync import desk
+from sapwood.testing import (
+    AsyncDurableStoreContract,
+    DurableStoreContract,
+    ManualClock,
+    machine_for,
+)
+
+
+@pytest.fixture(autouse=True)
+def _pages_come_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(desk, "PAGE", 3)
+    monkeypatch.setattr(async_desk, "PAGE", 3)
+
+
+class TestDictionaryStore(DurableStoreContract):
+    @pytest.fixture
+    def store(self, clock: ManualClock) -> Store:
+        return DictionaryStore(clock)
+
+    @pytest.fixture
+    def reopen(self, clock: ManualClock, store: DictionaryStore) -> Callable[[], Store]:
+        return lambda: DictionaryStore(clock, store.log)
+
+
+class TestAsyncDictionaryStore(AsyncDurableStoreContract):
+    @pytest.fixture
+    async def store(self, clock: ManualClock) -> AsyncStore:
+        return AsyncDictionaryStore(clock)
+
+    @pytest.fixture
+    def reopen(
+        self, clock: ManualClock, store: AsyncDictionaryStore
+    ) -> Callable[[], Awaitable[AsyncStore]]:
+        async def reopen() -> AsyncStore:
+            return AsyncDictionaryStore(clock, store.log)
+
+        return reopen
+
+
+class InADictionary:
+    def __init__(self, kind: Callable[..., Any], clock: ManualClock) -> None:
+        self._clock = clock
+        self._kind = kind
+        self._log: Any = None
+
+    def open(self) -> Any:
+        store = self._kind(self._clock, self._log)
+        self._log = store.log
+        return store
+
+    def discard(self) -> None:
+        """Leave it to the garbage collector."""
+
+
+TestMachine = machine_for("record log, sync", partial(InADictionary, DictionaryStore)).TestCase
+TestAsyncMachine = machine_for(
+    "record log, async", partial(InADictionary, AsyncDictionaryStore)
+).TestCase
