@@ -29,7 +29,7 @@ JARS = Path(__file__).resolve().parents[2] / ".servers" / "opensearch"
 # The runner looks for a free port from the given one on, and not above 9299.
 PORTS = range(9200, 9290)
 HTTP_PORT = re.compile(r"HTTP Port:\s+(\d+)")
-START_S = 90
+START_S = 240
 
 
 def is_there() -> bool:
