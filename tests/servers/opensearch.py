@@ -29,7 +29,7 @@ JARS = Path(__file__).resolve().parents[2] / ".servers" / "opensearch"
 # The runner looks for a free port from the given one on, and not above 9299.
 PORTS = range(9200, 9290)
 HTTP_PORT = re.compile(r"HTTP Port:\s+(\d+)")
-START_S = 90
+START_S = 240
 
 
 def is_there() -> bool:
@@ -91,6 +91,19 @@ class OpenSearchNode:
         except OpenSearchException:
             return False
         return True
+
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def has(self, count: int) -> bool:
+        """Tell whether it sees so many nodes, and all shards of theirs at work."""
+        try:
+            with connect(self.url()) as client:
+                found = client.cluster.health()
+        except OpenSearchException:
+            return False
+        return bool(found["number_of_nodes"] == count and found["status"] == "green")
 
     def url(self) -> str:
         return f"opensearch://127.0.0.1:{self.port}"
@@ -182,3 +195,35 @@ def empty() -> None:
         body={"query": {"match_all": {}}},
         params={"conflicts": "proceed", "refresh": "true"},
     )
+
+
+class OpenSearchCluster:
+    """Three nodes, each a process of its own."""
+
+    def __init__(self) -> None:
+        peers = {f"node-{n}": free_port() for n in (1, 2, 3)}
+        self.nodes = [OpenSearchNode(name, peers) for name in peers]
+
+    def start(self) -> None:
+        for node in self.nodes:
+            node.begin()
+        for node in self.nodes:
+            node.wait()
+        self.wait_for(3)
+
+    def wait_for(self, count: int) -> None:
+        """Wait until so many nodes are one cluster, and every shard is where it should be."""
+        deadline = time.monotonic() + START_S
+        while time.monotonic() < deadline:
+            for node in self.nodes:
+                if node.is_running and node.has(count):
+                    return
+            time.sleep(0.2)
+        raise RuntimeError(f"{count} nodes do not become one cluster")
+
+    def url(self) -> str:
+        return "opensearch://" + ",".join(f"127.0.0.1:{node.port}" for node in self.nodes)
+
+    def remove(self) -> None:
+        for node in self.nodes:
+            node.remove()

@@ -286,8 +286,7 @@ class AsyncOpenSearchLog(AsyncLog):
                 await self._wire.create_index(
                     self._of(kind), VERSION, self._settings, mapping_of(kind)
                 )
-        names = ",".join(map(self._of, Kind))
-        await self._wire.send("GET", f"/_cluster/health/{names}", wait_for_status="yellow")
+        await self._wire.wait_for([self._of(kind) for kind in Kind])
 
     async def aclose(self) -> None:
         """Close the client, unless it is somebody else's."""

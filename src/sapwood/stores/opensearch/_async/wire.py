@@ -10,9 +10,12 @@ from opensearchpy import AsyncOpenSearch
 from opensearchpy.exceptions import OpenSearchException
 
 from ....errors import ClosedError
+from ...recordlog.turns import AsyncTurns
 from ..address import MOST_CONNECTIONS, TIMEOUT_S
 from ..failure import WHERE, refusal, translate
 
+LOOKS = 100
+PAUSE_S = 0.05
 MOST_BYTES = 8 * 1024 * 1024
 """How much goes out with one request, unless a single item is larger."""
 
@@ -70,6 +73,19 @@ class AsyncWire:
             raise refusal(400, error["reason"])
         if error:
             await self.send("PUT", f"/{name}-{version}/_alias/{name}")
+
+    async def wait_for(self, names: Sequence[str]) -> None:
+        """Wait until indices that somebody may have made just now can be used."""
+        path = f"/_cluster/health/{','.join(names)}"
+        await self.send("GET", path, wait_for_status="yellow")
+        for name in names:
+            for _ in range(LOOKS):
+                # A cluster may say that a shard is started before the shard itself knows.
+                path = f"/{name}/_doc/any"
+                answer = await self.send("GET", path, passing=(404, 503), routing="any")
+                if answer.get("status") != 503:
+                    break
+                await AsyncTurns.pause(PAUSE_S)
 
     async def aclose(self) -> None:
         """Close the client, unless it is somebody else's."""

@@ -286,8 +286,7 @@ class OpenSearchLog(Log):
                 raise MigrationNeededError(f"{where} are not set up: call admin.migrate()")
             if version == 0:
                 self._wire.create_index(self._of(kind), VERSION, self._settings, mapping_of(kind))
-        names = ",".join(map(self._of, Kind))
-        self._wire.send("GET", f"/_cluster/health/{names}", wait_for_status="yellow")
+        self._wire.wait_for([self._of(kind) for kind in Kind])
 
     def close(self) -> None:
         """Close the client, unless it is somebody else's."""

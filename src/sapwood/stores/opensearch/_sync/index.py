@@ -15,7 +15,6 @@ from ...searched._sync.index import SearchIndex
 from ...searched.entry import (
     Candidate,
     Entry,
-    IndexGoneError,
     Mark,
     Question,
     Summarised,
@@ -25,16 +24,15 @@ from ...searched.entry import (
 )
 from ..address import PREFIX, check_prefix, flag, read_address, whole
 from ..asking import clauses_of
-from ..documents import candidate_of, entry_document, summaries_document
-from ..failure import is_gone, refusal
+from ..documents import entry_document, summaries_document
+from ..failure import is_gone
 from ..mapping import MAPPING, VERSION, settings
+from .requests import BY_KEY, PAGE, IndexRequests, expecting, token_of
 from .wire import Wire
 
 PARAMETERS = {"prefix", "refresh", "shards", "replicas"}
 TRIES = 20
-PAGE = 500
 NEWEST = [{"created": "desc"}, {"key": "desc"}]
-BY_KEY = [{"key": "asc"}]
 
 
 class OpenSearchIndex(SearchIndex):
@@ -60,7 +58,7 @@ class OpenSearchIndex(SearchIndex):
         options = None if url is None else read_address(url, frozenset()).client
         self._wire = wire or Wire(options, client)
         self._name = f"{check_prefix(prefix)}-search"
-        self._refresh = "true" if refresh else "false"
+        self._ask = IndexRequests(self._wire, self._name, refresh)
         self._settings = settings(shards, replicas)
         self._is_ready = False
 
@@ -81,21 +79,21 @@ class OpenSearchIndex(SearchIndex):
     def find_mark(self, owner: str) -> Mark | None:
         """Find how far an owner's feed was followed; make the index if it is not there."""
         if not self._is_ready:
-            self.prepare()
-        answer = self._get(owner, _mark_id(owner))
+            self.make_ready()
+        answer = self._ask.get(owner, _mark_id(owner))
         if is_gone(answer):
-            self.prepare()
+            self.make_ready()
             return None
         if not answer["found"]:
             return None
-        return Mark(cursor=answer["_source"]["cursor"], token=_token(answer))
+        return Mark(cursor=answer["_source"]["cursor"], token=token_of(answer))
 
     def put_mark(self, owner: str, cursor: str, known: Mark | None) -> bool:
         """Put a mark in place of the known one; tell whether that was still there."""
         document = {"kind": "mark", "owner": owner, "cursor": cursor}
         token = None if known is None else known.token
         # Nobody searches for it.
-        return self._replace(owner, _mark_id(owner), document, token, refresh="false")
+        return self._ask.replace(owner, _mark_id(owner), document, token, refresh="false")
 
     # messages
 
@@ -110,36 +108,36 @@ class OpenSearchIndex(SearchIndex):
 
     def _put(self, owner: str, entries: dict[str, Entry]) -> dict[str, Entry]:
         """Index messages as far as nobody else does at the same time; give the rest."""
-        known = self._get_many(owner, list(entries), "version")
+        known = self._ask.get_many(owner, list(entries), "version")
         lines: list[list[Any]] = []
         for key, entry in entries.items():
             have = known.get(key)
             if have is None:
                 lines.append([{"create": {"_id": key}}, entry_document(entry)])
             elif have["_source"]["version"] < entry.version:
-                action = {"index": {"_id": key, **_expecting(_token(have))}}
+                action = {"index": {"_id": key, **expecting(token_of(have))}}
                 lines.append([action, entry_document(entry)])
         if not lines:
             # Another may have put them just now, and not made them searchable yet.
-            self._make_searchable()
+            self._ask.make_searchable()
             return {}
-        answers = self._bulk(owner, lines)
+        answers = self._ask.bulk(owner, lines)
         lost = [answer["_id"] for answer in answers if answer["status"] == 409]
         return {key: entries[key] for key in lost}
 
     def remove(self, owner: str, keys: Sequence[str]) -> None:
         """Remove entries by their keys."""
         if keys:
-            self._bulk(owner, [[{"delete": {"_id": key}}] for key in keys])
+            self._ask.bulk(owner, [[{"delete": {"_id": key}}] for key in keys])
 
     # summaries
 
     def find_summaries(self, owner: str, sessions: Sequence[str]) -> dict[str, Summarised]:
         """Find what is indexed of the summaries of sessions."""
         ids = {_summaries_id(owner, session): session for session in sessions}
-        found = self._get_many(owner, list(ids), "digest") if ids else {}
+        found = self._ask.get_many(owner, list(ids), "digest") if ids else {}
         return {
-            ids[id]: Summarised(digest=it["_source"]["digest"], token=_token(it))
+            ids[id]: Summarised(digest=it["_source"]["digest"], token=token_of(it))
             for id, it in found.items()
         }
 
@@ -151,10 +149,10 @@ class OpenSearchIndex(SearchIndex):
         token = None if known is None else known.token
         if overlays:
             document = summaries_document(owner, session, id, overlays, digest_of(overlays))
-            return self._replace(owner, id, document, token)
+            return self._ask.replace(owner, id, document, token)
         if token is None:
             return True
-        [answer] = self._bulk(owner, [[{"delete": {"_id": id, **_expecting(token)}}]])
+        [answer] = self._ask.bulk(owner, [[{"delete": {"_id": id, **expecting(token)}}]])
         return bool(answer["status"] != 409)
 
     # what is there
@@ -163,13 +161,13 @@ class OpenSearchIndex(SearchIndex):
         self, owner: str, question: Question, size: int, after: Candidate | None
     ) -> list[Candidate]:
         """Give candidates, the newest first."""
-        return self._list(owner, clauses_of(owner, question), NEWEST, size, after)
+        return self._ask.list_some(owner, clauses_of(owner, question), NEWEST, size, after)
 
     def sessions_with(self, owner: str, overlays: Sequence[str]) -> list[str]:
         """Give the sessions among whose summaries are those of these overlays."""
         wanted: list[dict[str, Any]] = [{"term": {"kind": "summaries"}}]
         wanted.append({"terms": {"overlays": list(overlays)}})
-        return [it.session for it in self._list_all(owner, wanted)]
+        return [it.session for it in self._ask.list_all(owner, wanted)]
 
     def list_page(self, owner: str, which: Which, after: Candidate | None) -> list[Candidate]:
         """List entries of messages, a page at a time."""
@@ -179,23 +177,23 @@ class OpenSearchIndex(SearchIndex):
         if which.ids is not None:
             wanted.append({"terms": {"id": list(which.ids)}})
         if after is None:
-            self._make_searchable()
-        return self._list(owner, wanted, BY_KEY, PAGE, after)
+            self._ask.make_searchable()
+        return self._ask.list_some(owner, wanted, BY_KEY, PAGE, after)
 
     def list_summarised(self, owner: str) -> list[str]:
         """List the sessions whose summaries are indexed."""
         wanted = {"term": {"kind": "summaries"}}
-        return [it.session for it in self._list_all(owner, [wanted])]
+        return [it.session for it in self._ask.list_all(owner, [wanted])]
 
     def list_owners(self) -> list[str]:
         """List the owners of whom anything is indexed."""
         found: list[str] = []
         sources = [{"owner": {"terms": {"field": "owner"}}}]
         pages: dict[str, Any] = {"size": PAGE, "sources": sources}
-        self._make_searchable()
+        self._ask.make_searchable()
         while True:
             body = {"size": 0, "aggs": {"owners": {"composite": pages}}}
-            answer = self._search(body)
+            answer = self._ask.search(body)
             page = answer["aggregations"]["owners"]
             found += [bucket["key"]["owner"] for bucket in page["buckets"]]
             if "after_key" not in page:
@@ -203,26 +201,15 @@ class OpenSearchIndex(SearchIndex):
             pages["after"] = page["after_key"]
 
     def erase(self, owner: str) -> None:
-        """Remove all that an owner has; the mark goes last, so that it can be done again."""
-        self._make_searchable()
-        query = {"bool": {"filter": [{"term": {"owner": owner}}]}}
-        path = f"/{self._name}/_delete_by_query"
+        """Remove all that an owner has."""
         for _ in range(TRIES):
-            answer = self._send(
-                "POST",
-                path,
-                {"query": query},
-                routing=_route(owner),
-                conflicts="proceed",
-                refresh="true",
-            )
-            if not answer["version_conflicts"]:
+            if self._ask.delete_all(owner):
                 return
         raise StoreBusyError("OpenSearch: others index what is erased all the time: try again")
 
     # the index itself
 
-    def prepare(self) -> None:
+    def make_ready(self) -> None:
         """Make the index where it is not there; an older one is made anew."""
         answer = self._wire.send("GET", f"/{self._name}/_mapping", passing=(404,))
         for name, found in {} if is_gone(answer) else answer.items():
@@ -240,102 +227,12 @@ class OpenSearchIndex(SearchIndex):
 
     def _wait(self) -> None:
         """Wait for its shards, which another may have made just now."""
-        path = f"/_cluster/health/{self._name}"
-        self._wire.send("GET", path, wait_for_status="yellow")
+        self._wire.wait_for([self._name])
         self._is_ready = True
 
     def close(self) -> None:
         """Close the client, unless it is somebody else's."""
         self._wire.close()
-
-    # requests
-
-    def _send(self, method: str, path: str, body: Any = None, **parameters: Any) -> Any:
-        answer = self._wire.send(method, path, body, passing=(404,), **parameters)
-        if is_gone(answer):
-            raise IndexGoneError(self._name)
-        return answer
-
-    def _get(self, owner: str, id: str) -> Any:
-        path = f"/{self._name}/_doc/{id}"
-        return self._wire.send("GET", path, passing=(404,), routing=_route(owner))
-
-    def _get_many(self, owner: str, ids: list[str], field: str) -> dict[str, Any]:
-        """Get documents as they are, searchable or not."""
-        answer = self._send(
-            "POST",
-            f"/{self._name}/_mget",
-            {"ids": ids},
-            routing=_route(owner),
-            _source_includes=field,
-        )
-        for it in answer["docs"]:
-            if is_gone(it):
-                raise IndexGoneError(self._name)
-            if "error" in it:
-                raise refusal(503, str(it["error"].get("type")))
-        return {it["_id"]: it for it in answer["docs"] if it["found"]}
-
-    def _replace(
-        self, owner: str, id: str, document: dict[str, Any], token: Any, **parameters: str
-    ) -> bool:
-        """Put a document in place of the one that the token names; without one, a new one."""
-        action: dict[str, Any] = {"create": {"_id": id}}
-        if token is not None:
-            action = {"index": {"_id": id, **_expecting(token)}}
-        [answer] = self._bulk(owner, [[action, document]], **parameters)
-        return bool(answer["status"] != 409)
-
-    def _bulk(self, owner: str, lines: Sequence[list[Any]], **parameters: str) -> list[Any]:
-        for action, *_ in lines:
-            next(iter(action.values()))["_index"] = self._name
-        options = {"refresh": self._refresh, "require_alias": "true", **parameters}
-        answers = self._wire.bulk(lines, routing=_route(owner), **options)
-        for answer in answers:
-            if is_gone(answer):
-                raise IndexGoneError(self._name)
-            if answer["status"] >= 300 and answer["status"] not in (404, 409):
-                raise refusal(answer["status"], str(answer.get("error")))
-        return answers
-
-    def _list(
-        self,
-        owner: str,
-        wanted: list[dict[str, Any]],
-        order: list[dict[str, str]],
-        size: int,
-        after: Candidate | None,
-    ) -> list[Candidate]:
-        body: dict[str, Any] = {
-            "query": {"bool": {"filter": wanted}},
-            "sort": order,
-            "size": size,
-            "track_total_hits": False,
-        }
-        if after is not None:
-            body["search_after"] = after.order
-        answer = self._search(body, routing=_route(owner))
-        return [candidate_of(hit) for hit in answer["hits"]["hits"]]
-
-    def _list_all(self, owner: str, wanted: list[dict[str, Any]]) -> list[Candidate]:
-        found: list[Candidate] = []
-        after = None
-        clauses = [{"term": {"owner": owner}}, *wanted]
-        while page := self._list(owner, clauses, BY_KEY, PAGE, after):
-            found += page
-            after = page[-1]
-        return found
-
-    def _search(self, body: dict[str, Any], **parameters: Any) -> Any:
-        path = f"/{self._name}/_search"
-        return self._send("POST", path, body, allow_partial_search_results="false", **parameters)
-
-    def _make_searchable(self) -> None:
-        self._send("POST", f"/{self._name}/_refresh")
-
-
-def _route(owner: str) -> str:
-    return hashed(owner)[:16]
 
 
 def _mark_id(owner: str) -> str:
@@ -344,11 +241,3 @@ def _mark_id(owner: str) -> str:
 
 def _summaries_id(owner: str, session: str) -> str:
     return f"summaries-{hashed(owner, session)}"
-
-
-def _token(found: Any) -> tuple[int, int]:
-    return found["_seq_no"], found["_primary_term"]
-
-
-def _expecting(token: tuple[int, int]) -> dict[str, Any]:
-    return {"if_seq_no": token[0], "if_primary_term": token[1]}

@@ -17,6 +17,13 @@ class AsyncSearchIndex(ABC):
     """
 
     @abstractmethod
+    async def make_ready(self) -> None:
+        """Make the index if it is not there; several may do so at once.
+
+        Raises `SchemaTooNewError` for one that a newer sapwood made.
+        """
+
+    @abstractmethod
     async def find_mark(self, owner: str) -> Mark | None:
         """Find how far an owner's feed was followed; make the index if it is not there."""
 

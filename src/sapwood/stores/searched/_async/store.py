@@ -154,7 +154,9 @@ class AsyncSearchedAdmin(AsyncStoreAdmin):
         return await self._store.admin.schema_version()
 
     async def migrate(self) -> int:
-        return await self._store.admin.migrate()
+        version = await self._store.admin.migrate()
+        await self._index.make_ready()
+        return version
 
     async def check(self) -> list[Problem]:
         return [

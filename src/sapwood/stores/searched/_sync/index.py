@@ -19,6 +19,13 @@ class SearchIndex(ABC):
     """
 
     @abstractmethod
+    def make_ready(self) -> None:
+        """Make the index if it is not there; several may do so at once.
+
+        Raises `SchemaTooNewError` for one that a newer sapwood made.
+        """
+
+    @abstractmethod
     def find_mark(self, owner: str) -> Mark | None:
         """Find how far an owner's feed was followed; make the index if it is not there."""
 

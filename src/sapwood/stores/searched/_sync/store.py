@@ -152,7 +152,9 @@ class SearchedAdmin(StoreAdmin):
         return self._store.admin.schema_version()
 
     def migrate(self) -> int:
-        return self._store.admin.migrate()
+        version = self._store.admin.migrate()
+        self._index.make_ready()
+        return version
 
     def check(self) -> list[Problem]:
         return [

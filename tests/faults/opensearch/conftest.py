@@ -1,0 +1,55 @@
+"""A server of one's own for the tests that stop it, a cluster of three, and a prefix for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+
+import pytest
+from servers.opensearch import OpenSearchCluster, OpenSearchNode, is_there
+from servers.proxy import Proxy
+
+_numbers = count()
+
+
+def _refuse_without(request: pytest.FixtureRequest) -> None:
+    if not is_there():
+        required = request.config.getoption("--require-backends").split(",")
+        say = "this needs an OpenSearch that can be stopped: run `make servers`"
+        (pytest.fail if "opensearch" in required else pytest.skip)(say)
+
+
+@pytest.fixture(scope="package")
+def node(request: pytest.FixtureRequest) -> Iterator[OpenSearchNode]:
+    """Start a server that waits for the disk, as those of users do."""
+    _refuse_without(request)
+    node = OpenSearchNode()
+    try:
+        node.start()
+        yield node
+    finally:
+        node.remove()
+
+
+@pytest.fixture(scope="package")
+def cluster(request: pytest.FixtureRequest) -> Iterator[OpenSearchCluster]:
+    """Start three nodes, each a process of its own, that found each other."""
+    _refuse_without(request)
+    cluster = OpenSearchCluster()
+    try:
+        cluster.start()
+        yield cluster
+    finally:
+        cluster.remove()
+
+
+@pytest.fixture
+def prefix() -> str:
+    return f"fault-{next(_numbers)}"
+
+
+@pytest.fixture
+def proxy(node: OpenSearchNode) -> Iterator[Proxy]:
+    proxy = Proxy(node.port)
+    yield proxy
+    proxy.close()

@@ -1,0 +1,103 @@
+"""Rule 1: what was acknowledged is there after a server was killed, one of one or one of three."""
+
+from __future__ import annotations
+
+import pytest
+from servers.opensearch import OpenSearchCluster, OpenSearchNode
+
+from sapwood.errors import StoreUnavailableError
+from sapwood.model import Search
+from sapwood.stores.opensearch import OpenSearchStore
+from sapwood.testing import COUNTS
+
+from .support import ADA, WRITERS, Writers, ids_in, make_session, open_async_store, open_store, say
+
+
+def see_all(store: OpenSearchStore, writers: Writers) -> None:
+    for writer, told in enumerate(writers.told):
+        assert ids_in(store, f"s{writer}") == told
+    assert all(error.retryable for error in writers.failed)
+    assert store.admin.check() == []
+
+
+@pytest.mark.fault
+def test_rule_01_acknowledged_messages_survive_kills_in_the_middle_of_writes(
+    node: OpenSearchNode, prefix: str
+) -> None:
+    with open_store(node.url(), prefix) as store:
+        for writer in range(WRITERS):
+            make_session(store, f"s{writer}")
+        writers = Writers(store)
+        for _ in range(2):
+            writers.wait_for_more()
+            node.kill()
+            COUNTS["OpenSearch: killed in the middle of writes"] += 1
+            node.start()
+        writers.wait_for_more()
+        writers.stop()
+        COUNTS["OpenSearch: appends in doubt, sent again by the same id"] += len(writers.failed)
+        store.settle()
+        see_all(store, writers)
+
+
+@pytest.mark.fault
+def test_a_server_that_is_gone_is_told_at_once_and_one_that_came_back_is_used(
+    node: OpenSearchNode, prefix: str
+) -> None:
+    with open_store(node.url(), prefix) as store:
+        make_session(store)
+        store.append(ADA, "s", [say("m1")])
+        node.kill()
+        try:
+            with pytest.raises(StoreUnavailableError) as caught:
+                store.append(ADA, "s", [say("m2")])
+            assert caught.value.retryable
+            with pytest.raises(StoreUnavailableError):
+                ids_in(store)
+            with pytest.raises(StoreUnavailableError):
+                store.search(ADA, Search(text="m1"))
+        finally:
+            node.start()
+        assert ids_in(store) == ["m1"]
+        store.append(ADA, "s", [say("m2")])
+        assert ids_in(store) == ["m1", "m2"]
+        assert len(store.search(ADA, Search(text="m2")).hits) == 1
+
+
+@pytest.mark.fault
+async def test_the_async_twin_goes_on_after_a_restart(node: OpenSearchNode, prefix: str) -> None:
+    with open_store(node.url(), prefix) as other:
+        make_session(other)
+    async with open_async_store(node.url(), prefix) as store:
+        await store.append(ADA, "s", [say("m1")])
+        node.kill()
+        node.start()
+        done = await store.append(ADA, "s", [say("m2")])
+        assert (done.written, done.messages[0].depth) == (1, 2)
+
+
+@pytest.mark.fault
+def test_rule_01_acknowledged_messages_survive_the_loss_of_a_node(
+    cluster: OpenSearchCluster, prefix: str
+) -> None:
+    with open_store(cluster.url(), prefix) as store:
+        for writer in range(WRITERS):
+            make_session(store, f"s{writer}")
+        store.search(ADA, Search(text="nothing"))
+        cluster.wait_for(3)
+        writers = Writers(store)
+        for node in cluster.nodes:
+            writers.wait_for_more()
+            node.kill()
+            COUNTS["OpenSearch: a node of three killed in the middle of writes"] += 1
+            cluster.wait_for(2)
+            writers.wait_for_more()
+            node.start()
+            cluster.wait_for(3)
+        writers.wait_for_more()
+        writers.stop()
+        COUNTS["OpenSearch: appends in doubt, sent again by the same id"] += len(writers.failed)
+        store.settle()
+        see_all(store, writers)
+        found = store.search(ADA, Search(text="w0*", limit=1_000))
+        assert len(found.hits) == len(writers.told[0])
