@@ -24,7 +24,9 @@ RECORD_COLUMNS = (
 )
 RECORD_TABLES = (
     "{s}.session s JOIN {s}.profile p ON p.tree = s.tree AND p.session = s.number"
-    " LEFT JOIN {s}.message t ON t.tree = s.tree AND t.pos = s.tip"
+    # By itself, so that it is looked up by its position, whatever is known about the table.
+    " LEFT JOIN LATERAL (SELECT m.id FROM {s}.message m WHERE m.tree = s.tree AND m.pos = s.tip"
+    " OFFSET 0) t ON true"
 )
 CONTEXT_IN_RECORD = 4
 

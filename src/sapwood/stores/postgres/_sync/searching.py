@@ -32,7 +32,9 @@ WITH c AS (
 SELECT c.created_at, c.kind, c.tree, c.key, coalesce(m.id, o.id), m.role,
     coalesce(m.pos, o.last), coalesce(m.body, o.summary), s.id, p.title, p.tags
 FROM c
-LEFT JOIN {s}.message m ON c.kind = 1 AND m.tree = c.tree AND m.pos = c.key
+LEFT JOIN LATERAL (
+    SELECT m.* FROM {s}.message m WHERE c.kind = 1 AND m.tree = c.tree AND m.pos = c.key OFFSET 0
+) m ON true
 LEFT JOIN {s}.overlay o ON c.kind = 0 AND o.tree = c.tree AND o.number = c.key
 LEFT JOIN {s}.session s ON s.tree = c.tree AND s.number = {s}.told_as(
     c.kind = 0, c.tree, c.key, m.home, %(owner)s, %(session)s::bigint, %(session_tree)s::bigint,

@@ -384,12 +384,18 @@ CREATE FUNCTION {s}.seen(
 ) RETURNS TABLE (id text, pos bigint, home bigint, is_live boolean)
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    RETURN QUERY SELECT m.id, m.pos, m.home, m.body IS NOT NULL
-        FROM {s}.message m WHERE m.tree = of_tree AND m.home = of_home AND m.id = ANY (ids);
+    -- One look for each id, by itself: with ANY, a plan may look through all of a home's.
+    RETURN QUERY SELECT u.id, m.pos, of_home, m.is_live
+        FROM unnest(ids) u(id) CROSS JOIN LATERAL (
+            SELECT o.pos, o.body IS NOT NULL AS is_live FROM {s}.message o
+            WHERE o.tree = of_tree AND o.home = of_home AND o.id = u.id OFFSET 0
+        ) m;
     IF of_fork > 0 THEN
-        RETURN QUERY SELECT m.id, m.pos, m.home, m.body IS NOT NULL
-            FROM {s}.inherited i
-            JOIN {s}.message m ON m.tree = of_tree AND m.home = i.home AND m.id = ANY (ids)
+        RETURN QUERY SELECT u.id, m.pos, i.home, m.is_live
+            FROM {s}.inherited i CROSS JOIN unnest(ids) u(id) CROSS JOIN LATERAL (
+                SELECT o.pos, o.body IS NOT NULL AS is_live FROM {s}.message o
+                WHERE o.tree = of_tree AND o.home = i.home AND o.id = u.id OFFSET 0
+            ) m
             WHERE i.tree = of_tree AND i.session = of_session
               AND {s}.is_on_path(of_tree, m.pos, of_fork);
     END IF;
@@ -548,8 +554,12 @@ BEGIN
     -- Read now that nobody else can change it; a clear may have moved it to another tree.
     SELECT x.owner, x.home, x.fork, x.tip, m.home AS tip_home, m.path_tokens AS running, EXISTS (
             SELECT 1 FROM {s}.message f WHERE f.tree = at.tree AND f.pos = x.tip + 1) AS is_followed
-        INTO s FROM {s}.session x
-        LEFT JOIN {s}.message m ON m.tree = at.tree AND m.pos = x.tip
+        INTO s FROM {s}.session x LEFT JOIN LATERAL (
+            -- By itself, so that it is looked up by its position: in a join, a plan that is made
+            -- while the table is small looks through the tree, and goes on to do so.
+            SELECT m.home, m.path_tokens FROM {s}.message m
+            WHERE m.tree = at.tree AND m.pos = x.tip OFFSET 0
+        ) m ON true
         WHERE x.tree = at.tree AND x.number = at.number;
     IF NOT FOUND OR (is_asked AND EXISTS (
         SELECT 1 FROM {s}.seen(at.tree, at.number, s.home, s.fork, ARRAY[new_id])
@@ -601,10 +611,11 @@ BEGIN
             word_lists) WITH ORDINALITY
             u(tree, number, is_asked, id, role, tokens, said, body, words, n)
         JOIN {s}.session x ON x.tree = u.tree AND x.number = u.number
-        JOIN {s}.message m ON m.tree = u.tree AND m.pos = x.tip
-        -- Said so that each look is at one position, however little is known about the table: by
-        -- its home, or in a join, a whole session or tree may be looked through.
-        WHERE m.home + 0 = x.home AND x.tip & 16777215 < 16777215 - cardinality(ids) AND (
+        CROSS JOIN LATERAL (
+            SELECT m.home, m.path_tokens FROM {s}.message m
+            WHERE m.tree = u.tree AND m.pos = x.tip OFFSET 0
+        ) m
+        WHERE m.home = x.home AND x.tip & 16777215 < 16777215 - cardinality(ids) AND (
             SELECT f.pos FROM {s}.message f WHERE f.tree = u.tree AND f.pos = x.tip + 1
         ) IS NULL AND NOT (u.is_asked AND (x.fork > 0 OR EXISTS (
             SELECT 1 FROM {s}.message k WHERE k.tree = u.tree AND k.home = x.home AND k.id = u.id
