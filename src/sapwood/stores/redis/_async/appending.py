@@ -28,10 +28,16 @@ async def append_each(context: AsyncContext, requests: Sequence[Request]) -> lis
     done: list[Appended | None] = [None] * len(requests)
     known = [context.directory.known(it.owner, it.session) for it in requests]
     here = [(n, tree) for n, tree in enumerate(known) if tree is not None]
-    answers = await context.link.ask_all([_asked(context, requests[n], tree) for n, tree in here])
-    for (n, tree), answer in zip(here, answers, strict=True):
-        if not isinstance(answer, Exception):
-            done[n] = _appended(context, requests[n], tree, answer)
+    for _ in range(2):
+        asked = [_asked(context, requests[n], tree) for n, tree in here]
+        answers = await context.link.ask_all(asked)
+        unmarked: list[tuple[int, str]] = []
+        for (n, tree), answer in zip(here, answers, strict=True):
+            if not isinstance(answer, Exception):
+                done[n] = _appended(context, requests[n], tree, answer)
+                unmarked += [(n, tree)] if answer[0] == b"mark" else []
+        here = unmarked
+        await context.trees.mark_all([(requests[n].owner, tree) for n, tree in here])
     return done
 
 

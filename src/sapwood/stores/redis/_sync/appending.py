@@ -30,10 +30,16 @@ def append_each(context: Context, requests: Sequence[Request]) -> list[Appended 
     done: list[Appended | None] = [None] * len(requests)
     known = [context.directory.known(it.owner, it.session) for it in requests]
     here = [(n, tree) for n, tree in enumerate(known) if tree is not None]
-    answers = context.link.ask_all([_asked(context, requests[n], tree) for n, tree in here])
-    for (n, tree), answer in zip(here, answers, strict=True):
-        if not isinstance(answer, Exception):
-            done[n] = _appended(context, requests[n], tree, answer)
+    for _ in range(2):
+        asked = [_asked(context, requests[n], tree) for n, tree in here]
+        answers = context.link.ask_all(asked)
+        unmarked: list[tuple[int, str]] = []
+        for (n, tree), answer in zip(here, answers, strict=True):
+            if not isinstance(answer, Exception):
+                done[n] = _appended(context, requests[n], tree, answer)
+                unmarked += [(n, tree)] if answer[0] == b"mark" else []
+        here = unmarked
+        context.trees.mark_all([(requests[n].owner, tree) for n, tree in here])
     return done
 
 
