@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.installed
 PEERS  := .venv-peers
 
-.PHONY: help demo servers test check bench bench-peers fix clean
+.PHONY: help demo servers test check bench bench-peers bench-servers soak fix clean
 
 help:  ## List the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /|/' | awk -F'|' '{printf "make %-12s %s\n", $$1, $$2}'
@@ -21,7 +21,7 @@ $(PEERS)/.installed: pyproject.toml bench/peers/requirements.txt
 	@echo "Setting up $(PEERS) (once) ..."
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "sapwood needs Python 3.11 or later")'
 	@$(PYTHON) -m venv --clear $(PEERS)
-	@$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -r bench/peers/requirements.txt --editable .
+	@$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -r bench/peers/requirements.txt --editable '.[postgres,redis,mongodb,opensearch,mariadb]'
 	@touch $@
 
 demo: $(READY)  ## From an append to a model's turn and a compaction, in demo.db
@@ -45,6 +45,12 @@ bench: $(READY)  ## Measure against the raw driver; writes bench/latest.json
 
 bench-peers: $(PEERS)/.installed  ## Measure against other packages; writes docs/peers.md
 	$(PEERS)/bin/python bench/peers/run.py $(ARGS)
+
+bench-servers: $(PEERS)/.installed  ## Measure the servers' stores against their drivers; writes bench/servers/latest.json
+	$(PEERS)/bin/python bench/servers/run.py $(ARGS)
+
+soak: $(READY)  ## Let clients write for ten minutes while a server fails: ARGS=postgres, redis ...
+	PYTHONPATH=tests $(BIN)/python tools/soak/run.py $(ARGS)
 
 fix: $(READY)  ## Format, mend what the linter can, write the generated twins
 	$(BIN)/ruff check --fix --quiet . || true

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 Durability = Literal["full", "normal"]
 
 VARIABLE = "SAPWOOD_STORE"
+SEARCH_VARIABLE = "SAPWOOD_SEARCH"
 SCHEMES = (
     "sqlite:///file.db, sqlite:////folder/file.db, postgresql://user:password@host/database, "
     "redis://, mongodb://, opensearch://, mariadb:// or memory://"
@@ -43,6 +44,25 @@ SERVERS = {
     "mysql": ("sqlalchemy", "SqlAlchemyStore"),
     "sqlalchemy": ("sqlalchemy", "SqlAlchemyStore"),
 }
+# The same for search indices that can be attached to a store.
+INDICES = {
+    "opensearch": ("opensearch", "OpenSearchIndex"),
+    "opensearch+https": ("opensearch", "OpenSearchIndex"),
+}
+
+
+class Index(NamedTuple):
+    """A search index: what speaks to it, and its URL."""
+
+    folder: str
+    kind: str
+    url: str
+
+    def attach(self, twin: str, store: Any) -> Any:
+        """Attach an index to a store."""
+        module = import_module(f"sapwood.stores.{self.folder}")
+        searched = getattr(import_module("sapwood.stores.searched"), f"{twin}SearchedStore")
+        return searched(store, getattr(module, f"{twin}{self.kind}").from_url(self.url))
 
 
 class Server(NamedTuple):
@@ -68,6 +88,7 @@ def open(
     owner: str = "default",
     token_counter: TokenCounter | None = None,
     durability: Durability = "full",
+    search: str | None = None,
     **settings: Unpack[SettingFields],
 ) -> SessionManager:
     """Open a store and give the owner's sessions in it.
@@ -76,10 +97,12 @@ def open(
     `postgresql://user:password@host/database` is a server, to which the first call connects, and
     `memory://` is gone when it is closed. Without a URL it is the environment's `SAPWOOD_STORE`,
     or a file in the user's data folder. `durability="normal"` does not wait for the disk: a power
-    cut may then take the last messages, but never damages the file. The settings are those of
-    every session: `context`, `compact`, `compact_after`, `listeners` and so on.
+    cut may then take the last messages, but never damages the file. `search` is the URL of a search
+    index to attach, as `opensearch://host`; without any URL it is `SAPWOOD_SEARCH`. The settings
+    are those of every session: `context`, `compact`, `compact_after`, `listeners` and so on.
     """
     place = _place(url, owner, durability)
+    index = _index(url, search)
     settings_of(settings)  # before a file is opened
     new_id = IdMaker(_clock, os.urandom)
     if place is None:
@@ -92,6 +115,8 @@ def open(
         from .stores.sqlite import SqliteStore
 
         store = SqliteStore(place, clock=_clock, new_id=new_id, durability=durability)
+    if index is not None:
+        store = index.attach("", store)
     return SessionManager(
         store, owner=owner, new_id=new_id, token_counter=token_counter, **settings
     )
@@ -103,12 +128,14 @@ def open_async(
     owner: str = "default",
     token_counter: TokenCounter | None = None,
     durability: Durability = "full",
+    search: str | None = None,
     **settings: Unpack[SettingFields],
 ) -> AsyncSessionManager:
     """Open a store for use on an event loop; the same as `open` otherwise."""
     from .session import AsyncSessionManager
 
     place = _place(url, owner, durability)
+    index = _index(url, search)
     settings_of(settings)  # before a file is opened
     new_id = IdMaker(_clock, os.urandom)
     if place is None:
@@ -121,6 +148,8 @@ def open_async(
         from .stores.sqlite import AsyncSqliteStore
 
         store = AsyncSqliteStore(place, clock=_clock, new_id=new_id, durability=durability)
+    if index is not None:
+        store = index.attach("Async", store)
     return AsyncSessionManager(
         store, owner=owner, new_id=new_id, token_counter=token_counter, **settings
     )
@@ -144,6 +173,21 @@ def _place(url: str | None, owner: str, durability: str) -> Place:
             path="durability",
         )
     return place
+
+
+def _index(url: str | None, search: str | None) -> Index | None:
+    """Give the index to attach; that of the environment belongs to the store of it."""
+    if url is None and search is None:
+        search = os.environ.get(SEARCH_VARIABLE) or None
+    if search is None:
+        return None
+    scheme, _, rest = str(search).partition("://")
+    found = INDICES.get(scheme.lower())
+    if found is None:
+        raise UsageError(
+            "this is no search index that can be attached: use opensearch://host", path="search"
+        )
+    return Index(*found, f"{scheme.lower()}://{rest}")
 
 
 def file_of(url: str | None = None) -> Path | None:

@@ -1,4 +1,4 @@
-"""The PostgreSQL store keeps the contract, in both twins."""
+"""The PostgreSQL store keeps the contract, in both twins and on partitioned tables."""
 
 from __future__ import annotations
 
@@ -23,19 +23,27 @@ from sapwood.testing import (
 pytestmark = pytest.mark.usefixtures("postgres_url")
 
 
-def open_store(kind: Callable[..., Store | AsyncStore], clock: ManualClock) -> Store | AsyncStore:
+PARTITIONS = 3
+
+
+def open_store(
+    kind: Callable[..., Store | AsyncStore], clock: ManualClock, partitions: int = 0
+) -> Store | AsyncStore:
     return kind(
         postgres.shared_url(),
-        schema=postgres.schema(),
+        schema=postgres.schema(partitions),
+        partitions=partitions,
         clock=clock,
         new_id=IdMaker(clock, os.urandom),
     )
 
 
 class TestPostgresStore(DurableStoreContract):
+    partitions = 0
+
     @pytest.fixture
     def opened(self, postgres_url: str) -> Iterator[list[Store]]:
-        postgres.empty()
+        postgres.empty(self.partitions)
         stores: list[Store] = []
         yield stores
         for store in stores:
@@ -43,17 +51,23 @@ class TestPostgresStore(DurableStoreContract):
 
     @pytest.fixture
     def store(self, clock: ManualClock, opened: list[Store]) -> Store:
-        opened.append(open_store(PostgresStore, clock))
+        opened.append(open_store(PostgresStore, clock, self.partitions))
         return opened[-1]
 
     @pytest.fixture
     def reopen(self, clock: ManualClock, opened: list[Store]) -> Callable[[], Store]:
         def reopen() -> Store:
             opened[-1].close()
-            opened.append(open_store(PostgresStore, clock))
+            opened.append(open_store(PostgresStore, clock, self.partitions))
             return opened[-1]
 
         return reopen
+
+
+class TestOnPartitions(TestPostgresStore):
+    """The tables of trees are partitioned by the tree's hash."""
+
+    partitions = PARTITIONS
 
 
 class TestAsyncPostgresStore(AsyncDurableStoreContract):
@@ -83,9 +97,11 @@ class TestAsyncPostgresStore(AsyncDurableStoreContract):
 
 
 class InASchema:
-    def __init__(self, kind: Callable[..., Store | AsyncStore], clock: ManualClock) -> None:
-        postgres.empty()
-        self.open = partial(open_store, kind, clock)
+    def __init__(
+        self, kind: Callable[..., Store | AsyncStore], clock: ManualClock, partitions: int = 0
+    ) -> None:
+        postgres.empty(partitions)
+        self.open = partial(open_store, kind, clock, partitions)
 
     def discard(self) -> None:
         """Leave it to the next one, which begins by emptying it."""
@@ -93,7 +109,11 @@ class InASchema:
 
 TestMachine = machine_for("PostgreSQL, sync", partial(InASchema, PostgresStore)).TestCase
 TestAsyncMachine = machine_for("PostgreSQL, async", partial(InASchema, AsyncPostgresStore)).TestCase
+TestMachineOnPartitions = machine_for(
+    "PostgreSQL on partitions, async",
+    partial(InASchema, AsyncPostgresStore, partitions=PARTITIONS),
+).TestCase
 
 # Each step compares all that there is, over a connection: fewer of them are enough here.
 FEW = settings(max_examples=settings.default.max_examples // 2)
-TestMachine.settings = TestAsyncMachine.settings = FEW
+TestMachine.settings = TestAsyncMachine.settings = TestMachineOnPartitions.settings = FEW

@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from servers import postgres
+from servers.urls import VARIABLES, for_examples
 
 from .blocks import PAGES, ROOT, Block, blocks_of, name_of
 
@@ -44,11 +44,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_examples_of_a_page_run(
     page: Path, folder: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if "DATABASE_URL" in page.read_text():
-        url = request.getfixturevalue("postgres_url")
-        mark = "&" if "?" in url else "?"
-        monkeypatch.setenv("DATABASE_URL", f"{url}{mark}schema={postgres.schema()}")
-        postgres.empty()
+    text = page.read_text()
+    for variable, server in VARIABLES.items():
+        if variable in text:
+            monkeypatch.setenv(variable, for_examples(server, request))
     run_page(page, folder)
 
 

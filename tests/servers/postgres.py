@@ -126,24 +126,27 @@ def version() -> str:
         return f"PostgreSQL {raw.info.server_version // 10000}.{raw.info.server_version % 10000}"
 
 
-def schema() -> str:
-    """Give a schema that is this process's own."""
-    return f"sapwood_test_{os.environ.get('PYTEST_XDIST_WORKER', 'main')}"
+def schema(partitions: int = 0) -> str:
+    """Give a schema that is this process's own, one for tables of so many partitions."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
+    return f"sapwood_test_{worker}" + (f"_in_{partitions}" if partitions else "")
 
 
 @cache
-def _connection() -> psycopg.Connection[tuple[str, ...]]:
+def _connection(schema: str) -> psycopg.Connection[tuple[str, ...]]:
     raw = psycopg.connect(shared_url() or "", autocommit=True)
-    raw.execute(f"DROP SCHEMA IF EXISTS {schema()} CASCADE".encode())
+    raw.execute(f"DROP SCHEMA IF EXISTS {schema} CASCADE".encode())
     atexit.register(raw.close)
     return raw
 
 
-def empty() -> None:
+def empty(partitions: int = 0) -> None:
     """Empty the schema of this process; its tables stay, so that each test begins at once."""
-    raw = _connection()
+    name = schema(partitions)
+    raw = _connection(name)
     tables = raw.execute(
-        "SELECT tablename FROM pg_tables WHERE schemaname = %s AND tablename <> 'migration'",
-        (schema(),),
+        "SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace(%s)"
+        " AND relkind IN ('r', 'p') AND NOT relispartition AND relname <> 'migration'",
+        (name,),
     ).fetchall()
-    raw.execute("; ".join(f"DELETE FROM {schema()}.{table}" for (table,) in tables).encode())
+    raw.execute("; ".join(f"DELETE FROM {name}.{table}" for (table,) in tables).encode())

@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import psycopg
 import pytest
@@ -14,12 +15,15 @@ from servers import postgres
 
 import sapwood
 from sapwood.errors import StaleVersionError, StoreCorruptError, UsageError
-from sapwood.model import NewMessage, NewSession, Read, Search, TextPart
+from sapwood.model import NewMessage, NewSession, Read, Search, TextPart, Usage
 from sapwood.rules.ids import IdMaker
+from sapwood.rules.query import parse
 from sapwood.stores.postgres import PostgresStore
+from sapwood.stores.postgres.words import question
 from sapwood.testing.makers import ADA, cover, fork_of, say, shown
 
-OF_TREES = ("segment", "message", "edit", "overlay", "in_force", "inherited")
+# What finds a tree is not in one itself.
+DIRECTORY = {"owner", "directory", "reader", "migration"}
 new_id = IdMaker(lambda: time.time_ns() // 1000, os.urandom)
 
 
@@ -48,33 +52,98 @@ def furnish(store: PostgresStore) -> None:
     store.settle()
 
 
-def test_the_tables_of_trees_can_be_partitioned_by_tree(postgres_url: str) -> None:
+def rows(text: str, schema: str = "") -> list[tuple[Any, ...]]:
+    with psycopg.connect(postgres.shared_url() or "", autocommit=True) as raw:
+        return raw.execute(text.replace("{s}", schema or postgres.schema()).encode()).fetchall()
+
+
+def test_the_tree_is_in_every_key_of_every_table_but_the_directory(store: PostgresStore) -> None:
+    store.admin.migrate()
+    keys = rows(
+        "SELECT c.relname, (SELECT array_agg(a.attname) FROM pg_attribute a"
+        " WHERE a.attrelid = c.oid AND a.attnum = ANY (i.indkey))"
+        " FROM pg_class c JOIN pg_index i ON i.indrelid = c.oid AND i.indisunique"
+        " WHERE c.relnamespace = '{s}'::regnamespace"
+    )
+    assert len(keys) > 15
+    assert {table for table, columns in keys if "tree" not in columns} == DIRECTORY
+
+
+@pytest.fixture
+def parted(postgres_url: str) -> Iterator[PostgresStore]:
     schema = f"{postgres.schema()}_parts"
     run("DROP SCHEMA IF EXISTS {s} CASCADE", schema)
-    with PostgresStore(postgres_url, schema=schema, new_id=new_id) as store:
-        store.admin.migrate()
-        for table in OF_TREES:
-            run(f"ALTER TABLE {{s}}.{table} RENAME TO old", schema)
-            run(
-                f"CREATE TABLE {{s}}.{table} (LIKE {{s}}.old INCLUDING ALL)"
-                " PARTITION BY HASH (tree)",
-                schema,
-            )
-            run("DROP TABLE {s}.old", schema)
-            for n in range(3):
-                run(
-                    f"CREATE TABLE {{s}}.{table}_{n} PARTITION OF {{s}}.{table}"
-                    f" FOR VALUES WITH (MODULUS 3, REMAINDER {n})",
-                    schema,
-                )
-        furnish(store)
-        assert shown(store.read(ADA, "s", Read())) == ["m1", "<o>", "m4"]
-        assert shown(store.read(ADA, "fork", Read())) == ["m1", "m2", "m3", "f1"]
-        assert [hit.entry.id for hit in store.search(ADA, Search(text="f1")).hits] == ["f1"]
-        store.delete_session(ADA, "s")
-        store.settle()
-        assert store.admin.check() == []
+    with PostgresStore(postgres_url, schema=schema, new_id=new_id, partitions=4) as store:
+        yield store
     run("DROP SCHEMA {s} CASCADE", schema)
+
+
+def test_all_that_is_in_a_tree_lies_in_partitions_of_one_number(parted: PostgresStore) -> None:
+    schema = f"{postgres.schema()}_parts"
+    for n in range(12):
+        owner, session = f"o{n}", NewSession(id="s")
+        parted.create_session(owner, session)
+        parted.append(owner, "s", [say("m1"), say("m2")])
+        parted.create_session(owner, fork_of("s", "m1"))
+        parted.append(owner, "fork", [say("f1")])
+        parted.put_document(owner, "k", b"", session="s")
+        parted.put_document(owner, "k", b"")
+        parted.add_usage(owner, "s", Usage(id="u", model="m"))
+        parted.add_overlay(owner, "s", cover("m1", "m2", id="o"))
+    tables = ("session", "profile", "segment", "message", "document", "usage", "overlay", "change")
+    placed: dict[int, set[str]] = {}
+    for table in tables:
+        found = rows(f"SELECT DISTINCT tree, tableoid::regclass::text FROM {{s}}.{table}", schema)
+        for tree, part in found:
+            placed.setdefault(tree, set()).add(part.rpartition("_")[2])
+    assert all(len(parts) == 1 for parts in placed.values())
+    of_trees = {part for tree, (part, *_) in placed.items() if tree > 0}
+    of_owners = {part for tree, (part, *_) in placed.items() if tree < 0}
+    assert len(placed) == 24
+    assert len(of_trees) > 1
+    assert len(of_owners) > 1
+
+
+_APPEND = "SELECT {s}.append_one(%s, 's', NULL, true, 'new', 'user', 1, NULL, 'x', '')"
+_READ = "SELECT {s}.read_path(%s, 's', NULL, false, true, 0, 99, true, 5)"
+_TOUCHED = (
+    "SELECT relname FROM pg_stat_xact_user_tables"
+    " WHERE schemaname = %s AND seq_scan + coalesce(idx_scan, 0) + n_tup_ins > 0"
+)
+
+
+@pytest.mark.parametrize("call", [_APPEND, _READ])
+def test_a_call_touches_one_partition_of_each_table(parted: PostgresStore, call: str) -> None:
+    schema = f"{postgres.schema()}_parts"
+    furnish(parted)
+    with psycopg.connect(postgres.shared_url() or "") as raw:
+        raw.execute(call.replace("{s}", schema).encode(), (ADA,))
+        found = [name for (name,) in raw.execute(_TOUCHED, (schema,)) if "_p" in name]
+    assert {"session", "message"} <= {name.rpartition("_p")[0] for name in found}
+    assert len({name.rpartition("_p")[2] for name in found}) == 1
+
+
+def test_partitioned_tables_are_read_forked_cleared_and_checked(parted: PostgresStore) -> None:
+    furnish(parted)
+    assert shown(parted.read(ADA, "s", Read())) == ["m1", "<o>", "m4"]
+    assert shown(parted.read(ADA, "fork", Read())) == ["m1", "m2", "m3", "f1"]
+    parted.clear_session(ADA, "s")
+    parted.append(ADA, "s", [say("again")])
+    parted.settle()
+    assert shown(parted.read(ADA, "s", Read())) == ["again"]
+    assert parted.admin.check() == []
+
+
+@pytest.mark.parametrize("count", [-1, 1.5, "4", True, 5000])
+def test_a_number_of_partitions_that_is_none_is_refused(count: object) -> None:
+    with pytest.raises(UsageError, match="partitions"):
+        PostgresStore("postgresql://host/x", new_id=new_id, partitions=count)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("count", ["x", "-1", "1.5", "", "\uff15"])
+def test_a_number_of_partitions_in_a_url_is_checked(count: str) -> None:
+    with pytest.raises(UsageError, match="partitions"):
+        sapwood.open(f"postgresql://host/x?partitions={count}")
 
 
 def test_a_text_with_too_many_words_to_index_is_found(store: PostgresStore) -> None:
@@ -125,6 +194,39 @@ def test_rule_08_a_body_that_cannot_be_decoded_is_told_and_not_repaired(
     with pytest.raises(StoreCorruptError, match="m4"):
         store.read(ADA, "s", Read())
     assert [(it.kind, it.where) for it in store.admin.repair()] == [("message", "m4")]
+
+
+def words_of(session: str) -> set[str]:
+    """Give who may find what a session wrote, as its words say."""
+    [(found,)] = rows(
+        "SELECT words::text FROM {s}.message m JOIN {s}.session s USING (tree, home)"
+        f" WHERE s.id = '{session}'"
+    )
+    return {word.strip("'") for word in found.split(" ")}
+
+
+def test_rule_13_a_search_finds_nothing_of_others_though_the_index_says_so(
+    store: PostgresStore,
+) -> None:
+    for owner, session in (("ada", "a"), ("bob", "b")):
+        store.create_session(owner, NewSession(id=session))
+        store.append(owner, session, [say("m", "a secret")])
+    [of_ada] = (word for word in words_of("a") if word.startswith("_o"))
+    run(f"UPDATE {{s}}.message SET words = words || array_to_tsvector('{{{of_ada}}}')")
+    assert of_ada in words_of("b")
+    found = store.search("ada", Search(text="secret"))
+    assert [hit.session for hit in found.hits] == ["a"]
+
+
+def test_rule_13_the_index_gives_candidates_of_one_owner_only(store: PostgresStore) -> None:
+    for owner in ("ada", "bob"):
+        store.create_session(owner, NewSession(id=owner))
+        store.append(owner, owner, [say(f"of {owner}", "a secret")])
+    [(number,)] = rows("SELECT number FROM {s}.owner WHERE name = 'ada'")
+    asked = question(parse("secret"), number, [])
+    with psycopg.connect(postgres.shared_url() or "") as raw:
+        text = f"SELECT id FROM {postgres.schema()}.message WHERE words @@ %s::tsquery"
+        assert raw.execute(text.encode(), (asked,)).fetchall() == [("of ada",)]
 
 
 def test_sessions_open_by_url(postgres_url: str) -> None:

@@ -25,7 +25,7 @@ class KilledError(BaseException):
 
 
 class Watched(MemoryStore):
-    """Calls somebody before each write of an import."""
+    """Calls somebody before each write of an import or a copy."""
 
     before: Callable[[str], None] = staticmethod(lambda name: None)
 
@@ -48,6 +48,9 @@ WRITES = (
     "undo_overlay",
     "add_usage",
     "delete_session",
+    "update_session",
+    "update_message",
+    "delete_messages",
 )
 for _name in WRITES:
     setattr(Watched, _name, _watched(_name))

@@ -23,6 +23,7 @@ COMMANDS = {
     "rm": "Delete sessions.",
     "export": "Write sessions as JSON Lines.",
     "import": "Read sessions from JSON Lines.",
+    "copy": "Copy sessions from one store to another.",
     "tail": "Show the latest changes, and those to come.",
     "doctor": "Look for damage and for figures that are wrong.",
     "backup": "Copy the database while others write to it.",

@@ -20,6 +20,7 @@ class Settings:
 
     def __init__(self) -> None:
         self.store: str | None = None
+        self.search: str | None = None
         self.owner = os.environ.get("SAPWOOD_OWNER") or "default"
         self.json = False
 
@@ -35,7 +36,7 @@ class Settings:
 
         if not create:
             self._refuse_missing()
-        return open(self.store, owner=self.owner)
+        return open(self.store, owner=self.owner, search=self.search)
 
     def _refuse_missing(self) -> None:
         file = self.file()
@@ -63,6 +64,13 @@ _OPTIONS = (
         expose_value=False,
         callback=_keep,
         help="The store, as sqlite:///file.db; without it SAPWOOD_STORE, or the user's own.",
+    ),
+    click.option(
+        "--search",
+        metavar="URL",
+        expose_value=False,
+        callback=_keep,
+        help="A search index attached to the store, as opensearch://host; or SAPWOOD_SEARCH.",
     ),
     click.option(
         "--owner",

@@ -1,7 +1,31 @@
-"""Sessions as JSON Lines, out of one store and into another, a piece at a time."""
+"""Sessions as JSON Lines, out of one store and into another, and from store to store."""
 
 from .check import check_alone
+from .copying import (
+    CopyBegun,
+    CopyDone,
+    CopyEvent,
+    CopyFailed,
+    CopyProgress,
+    SessionCopied,
+    check_owners,
+    copy_store,
+)
 from .export import Exported, export_lines
 from .load import Imported, import_file
 
-__all__ = ["Exported", "Imported", "check_alone", "export_lines", "import_file"]
+__all__ = [
+    "CopyBegun",
+    "CopyDone",
+    "CopyEvent",
+    "CopyFailed",
+    "CopyProgress",
+    "Exported",
+    "Imported",
+    "SessionCopied",
+    "check_alone",
+    "check_owners",
+    "copy_store",
+    "export_lines",
+    "import_file",
+]

@@ -52,20 +52,23 @@ def put_document(
 
 def add_overlay(
     store: Store, owner: str, session: str, line: OverlayLine, notes: list[str]
-) -> None:
-    """Add an overlay unless the session has it; one that cannot be added is noted."""
+) -> bool:
+    """Add an overlay unless the session has it; one that cannot be added is noted.
+
+    Tells whether the session has it now.
+    """
     first, last = store.find_messages(owner, session, [line.first, line.last])
     if first is None or last is None:
         notes.append(f"session {session!r}: left out overlay {line.id!r}, an end is not there")
-        return
+        return False
     if any(_is_same(it, line, first, last) for it in store.list_overlays(owner, session)):
-        return
+        return True
     new = msgspec.structs.replace(
         new_overlay(line),
         first=_ref(store, owner, session, last, first, "first"),
         last=_ref(store, owner, session, last, last, "last"),
     )
-    _add(store, owner, session, new, notes)
+    return _add(store, owner, session, new, notes)
 
 
 def _is_same(overlay: Overlay, line: OverlayLine, first: Message, last: Message) -> bool:
@@ -86,18 +89,20 @@ def _ref(
     return EntryRef.of(end)
 
 
-def _add(store: Store, owner: str, session: str, new: NewOverlay, notes: list[str]) -> None:
+def _add(store: Store, owner: str, session: str, new: NewOverlay, notes: list[str]) -> bool:
     try:
         try:
             store.add_overlay(owner, session, new)
         except AlreadyExistsError:
             if any(it.id == new.id for it in store.list_overlays(owner, session)):
-                return
+                return True
             # Forks share a tree, and an overlay that their source has undone may be in several.
             store.add_overlay(owner, session, msgspec.structs.replace(new, id=None))
             notes.append(f"session {session!r}: overlay {new.id!r} got another id")
     except ConflictError as error:
         notes.append(f"session {session!r}: left out overlay {new.id!r}: {error}")
+        return False
+    return True
 
 
 def add_usage(store: Store, owner: str, session: str, line: UsageLine) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
-from ..errors import MessageConflictError, NotFoundError, UsageError
+from ..errors import MessageConflictError, UsageError
 from ..model import Leaf, Message, Read, Root, SessionRecord
 from ..rules import check
 from ..rules.codec import pack
@@ -20,6 +20,7 @@ from .marking import Mark, find_mark
 from .plan import CHUNK, CHUNK_BYTES, Plan, SessionPlan
 from .reading import Numbered, iter_lines
 from .sight import Sight, sources_of
+from .stored import Stored
 
 MOST_TOLD = 5
 
@@ -210,50 +211,12 @@ class _Checker:
         if not waiting:
             return
         lines = [it.line for it in waiting if isinstance(it.line, MessageLine)]
-        stored = self._find([line.id for line in lines])
-        parents = {line.parent for line in lines if line.parent and line.id in stored}
-        stored |= self._find([id for id in parents if id not in stored])
+        stored = Stored(self._store, self._owner, self._session)
+        found = stored.find_with_parents(lines)
         for it, line in zip(waiting, lines, strict=True):
-            what = self._difference(line, stored)
+            what = _difference(stored, line, found)
             if what:
                 self._tell(it.number, f"message {line.id!r} {what}")
-
-    def _find(self, ids: list[str]) -> dict[str, Message]:
-        if not ids:
-            return {}
-        found = self._store.find_messages(self._owner, self._session, ids)
-        return {message.id: message for message in found if message is not None}
-
-    def _difference(self, line: MessageLine, stored: dict[str, Message]) -> str:
-        message = stored.get(line.id)
-        if message is None:
-            return "was deleted in the store" if self._is_deleted(line.id) else ""
-        here = (line.role, line.parts, line.metadata)
-        if (message.role, message.parts, message.metadata) != here:
-            return "has other content in the store"
-        above = stored.get(line.parent) if line.parent else None
-        if not self._follows(message, line.parent, above):
-            return "follows another message in the store"
-        return ""
-
-    def _is_deleted(self, id: str) -> bool:
-        # A deleted message is not found, and still may be a leaf.
-        query = Read(leaf=id, overlays=False, limit=1, backwards=True)
-        try:
-            self._store.read(self._owner, self._session, query)
-        except NotFoundError:
-            return False
-        return True
-
-    def _follows(self, message: Message, parent: str | None, above: Message | None) -> bool:
-        """Tell whether a stored message stands right after its parent, but for deleted ones."""
-        if parent is None and message.depth == 1:
-            return True
-        if above and (above.segment, above.depth + 1) == (message.segment, message.depth):
-            return True
-        query = Read(leaf=message.id, overlays=False, limit=2, backwards=True)
-        path = self._store.read(self._owner, self._session, query).messages
-        return (path[0].id if len(path) > 1 else None) == parent
 
     def _tell(self, number: int, what: str) -> None:
         self._conflicts.append(f"session {self._session!r}: {what} (line {number})")
@@ -267,3 +230,13 @@ class _Checker:
         rest = len(self._conflicts) - MOST_TOLD
         more = f"; and {rest} more" if rest > 0 else ""
         raise MessageConflictError(f"nothing was written, what is stored differs: {told}{more}")
+
+
+def _difference(stored: Stored, line: MessageLine, found: dict[str, Message]) -> str:
+    message = found.get(line.id)
+    if message is None:
+        return "was deleted in the store" if stored.is_deleted(line.id) else ""
+    here = (line.role, line.parts, line.metadata)
+    if (message.role, message.parts, message.metadata) != here:
+        return "has other content in the store"
+    return "" if stored.follows(message, line, found) else "follows another message in the store"

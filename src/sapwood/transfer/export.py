@@ -46,16 +46,16 @@ def export_lines(
     is deleted meanwhile is left out.
     """
     if sessions is None:
-        names, is_all = _all_names(store, owner), True
+        names, is_all = all_names(store, owner), True
     else:
         names, is_all = list(dict.fromkeys(sessions)), False
         for name in names:
             _get(store, owner, name)
     yield encode_line(Header(format=FORMAT, version=VERSION, sapwood=__version__))
     if is_all:
-        yield from map(encode_line, _documents(store, owner, None))
-    for name in _in_order(store, owner, names):
-        for line in _Export(store, owner, name, done).lines(is_optional=is_all):
+        yield from map(encode_line, document_lines(store, owner, None))
+    for name in in_order(store, owner, names):
+        for line in SessionExport(store, owner, name, done).lines(is_optional=is_all):
             yield encode_line(line)
     yield encode_line(EndLine(sessions=len(done.names), messages=done.messages))
 
@@ -67,7 +67,8 @@ def _get(store: Store, owner: str, name: str) -> SessionRecord:
     return record
 
 
-def _all_names(store: Store, owner: str) -> list[str]:
+def all_names(store: Store, owner: str) -> list[str]:
+    """Give the names of an owner's sessions, the oldest first."""
     names: list[str] = []
     cursor = None
     while True:
@@ -78,7 +79,7 @@ def _all_names(store: Store, owner: str) -> list[str]:
             return names[::-1]
 
 
-def _in_order(store: Store, owner: str, names: Sequence[str]) -> Iterator[str]:
+def in_order(store: Store, owner: str, names: Sequence[str]) -> Iterator[str]:
     """Give the names so that a session comes after those that it came out of."""
     left = set(names)
     for name in names:
@@ -102,7 +103,7 @@ def _above(store: Store, owner: str, name: str, wanted: Collection[str]) -> str 
     return origin.session if origin else None
 
 
-class _Export:
+class SessionExport:
     """One session on its way out."""
 
     def __init__(self, store: Store, owner: str, name: str, done: Exported) -> None:
@@ -110,6 +111,7 @@ class _Export:
         self._owner = owner
         self._name = name
         self._done = done
+        self.leaves: list[Leaf] = []
 
     def lines(self, is_optional: bool) -> Iterator[Line]:
         """Give the session's lines; of one that is gone, none if it is optional."""
@@ -119,11 +121,11 @@ class _Export:
         record = record or _get(self._store, self._owner, self._name)
         # What names messages is read before the branches are: all that it names is on them.
         overlays = self._store.list_overlays(self._owner, self._name)
-        documents = list(_documents(self._store, self._owner, self._name))
-        leaves = self._store.list_leaves(self._owner, self._name)
+        documents = list(document_lines(self._store, self._owner, self._name))
+        leaves = self.leaves = self._store.list_leaves(self._owner, self._name)
         origin = find_origin(self._store, self._owner, record, leaves, self._done.names)
         self._done.names.add(self._name)
-        yield _session_line(record, origin, self._live_tip(record))
+        yield _session_line(record, origin, live_tip(self._store, self._owner, record))
         yield from documents
         ends = Ends(self._store, self._owner, self._name, overlays)
         for step in self._walk(origin).steps(leaves):
@@ -138,14 +140,6 @@ class _Export:
         skip = origin is not None
         return Walk(self._store, self._owner, self._name, skip_inherited=skip)
 
-    def _live_tip(self, record: SessionRecord) -> str | None:
-        """Give the tip, or if it was deleted the nearest live message above it."""
-        if isinstance(record.tip, Root):
-            return None
-        query = Read(leaf=record.tip, overlays=False, limit=1, backwards=True)
-        messages = self._store.read(self._owner, self._name, query).messages
-        return messages[0].id if messages else None
-
     def _overlays(self, ends: Ends, leaves: Sequence[Leaf]) -> Iterator[Line]:
         lost: list[str] = []
         yield from ends.lines(leaves, lost)
@@ -155,7 +149,16 @@ class _Export:
         ]
 
 
-def _documents(store: Store, owner: str, session: str | None) -> Iterator[DocumentLine]:
+def live_tip(store: Store, owner: str, record: SessionRecord) -> str | None:
+    """Give the tip, or if it was deleted the nearest live message above it."""
+    if isinstance(record.tip, Root):
+        return None
+    query = Read(leaf=record.tip, overlays=False, limit=1, backwards=True)
+    messages = store.read(owner, record.id, query).messages
+    return messages[0].id if messages else None
+
+
+def document_lines(store: Store, owner: str, session: str | None) -> Iterator[DocumentLine]:
     """Give the documents; those that expire are leases, which belong to their holder."""
     for document in store.list_documents(owner, session=session):
         if document.expires_us is None:

@@ -1,20 +1,26 @@
-"""Connections that are cut, answers that are lost, and users that are refused."""
+"""Connections that are cut, answers that are lost or late, and users that are refused."""
 
 from __future__ import annotations
 
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+
+import psycopg
 import pytest
 from servers.postgres import PostgresServer
 from servers.proxy import Proxy
 
 from sapwood.errors import (
+    MessageConflictError,
     ReadOnlyError,
     StoreBusyError,
     StoreError,
     StoreUnavailableError,
     UsageError,
 )
+from sapwood.model import NewSession, Read
 
-from .support import ADA, ids_in, make_session, open_async_store, open_store, say
+from .support import ADA, ids_in, make_session, open_async_store, open_store, say, tried
 
 
 def test_a_cut_connection_is_replaced_within_the_call(
@@ -29,20 +35,147 @@ def test_a_cut_connection_is_replaced_within_the_call(
             assert ids_in(store) == [f"m{k}" for k in range(n + 1)]
             proxy.cut()
             store.put_document(ADA, "k", b"", session="s")
+            tried("connections cut", 3)
 
 
+# With one connection, the next answer is that to the append, and not to another one that is made.
 def test_rule_02_an_append_whose_answer_was_lost_is_written_once(
     proxy: Proxy, proxied: str, schema: str
 ) -> None:
-    with open_store(proxied, schema) as store:
+    with open_store(proxied, schema, most_connections=1) as store:
         make_session(store)
         store.append(ADA, "s", [say("m0")])
-        for id in ("m1", None):
-            proxy.swallow_next_answer()
+        for id, lose in (
+            ("m1", proxy.swallow_next_answer),
+            ("m2", proxy.truncate_next_answer),
+            ("m3", proxy.lose_next_request),
+            (None, proxy.swallow_next_answer),
+            (None, proxy.truncate_next_answer),
+            (None, proxy.lose_next_request),
+        ):
+            before = ids_in(store)
+            lose()
             done = store.append(ADA, "s", [say(id), say(None)])
-            assert len(done.messages) == 2
-        assert proxy.swallowed == 2
-        assert len(ids_in(store)) == 5
+            assert ids_in(store) == [*before, *(it.id for it in done.messages)]
+        assert (proxy.swallowed, proxy.truncated, proxy.lost) == (2, 2, 2)
+        assert store.admin.check() == []
+        tried("answers lost", 2)
+        tried("answers truncated", 2)
+        tried("requests lost", 2)
+
+
+@pytest.mark.parametrize("lose", ["swallow_next_answer", "truncate_next_answer"])
+def test_rule_02_an_append_that_landed_is_told_as_written_where_that_is_certain(
+    proxy: Proxy, proxied: str, schema: str, lose: str
+) -> None:
+    with open_store(proxied, schema, most_connections=1) as store:
+        make_session(store)
+        store.append(ADA, "s", [say("m0")])
+        getattr(proxy, lose)()
+        ours = store.append(ADA, "s", [say(None, "an id of our own")])
+        # Nobody else can have stored it, so that this call did.
+        assert (ours.written, ours.tip) == (1, ours.messages[0].id)
+        getattr(proxy, lose)()
+        theirs = store.append(ADA, "s", [say("m1")])
+        # It may have been there before this call, as after any other repetition.
+        assert (theirs.written, theirs.tip) == (0, "m1")
+        assert theirs.messages == store.find_messages(ADA, "s", ["m1"])
+        getattr(proxy, lose)()
+        with pytest.raises(MessageConflictError):
+            store.append(ADA, "s", [say("m1", "another text")])
+        tried("duplicate deliveries after a lost answer", 3)
+
+
+async def test_rule_02_answers_lost_by_a_group_are_written_once(
+    proxy: Proxy, proxied: str, schema: str
+) -> None:
+    async with open_async_store(proxied, schema, most_connections=1) as store:
+        for n in range(8):
+            await store.create_session(ADA, NewSession(id=f"s{n}"))
+            await store.append(ADA, f"s{n}", [say("m0")])
+        for round, lose in enumerate((proxy.swallow_next_answer, proxy.truncate_next_answer)):
+            lose()
+            new = [say(f"r{round}") for _ in range(8)]
+            calls = [store.append(ADA, f"s{n}", [new[n]]) for n in range(8)]
+            calls += [store.append(ADA, f"s{n}", [say(None, "ours")]) for n in range(8)]
+            done = await asyncio.gather(*calls)
+            assert [it.written for it in done[8:]] == [1] * 8
+        assert (proxy.swallowed, proxy.truncated) == (1, 1)
+        for n in range(8):
+            found = (await store.read(ADA, f"s{n}", Read())).messages
+            assert sorted(it.id for it in found if len(it.id) == 2) == ["m0", "r0", "r1"]
+            assert len(found) == 5
+        tried("answers to a group lost", 2)
+
+
+def test_an_answer_that_is_late_is_waited_for(proxy: Proxy, proxied: str, schema: str) -> None:
+    with open_store(proxied, schema) as store:
+        make_session(store)
+        proxy.delay(0.05)
+        for n in range(5):
+            assert store.append(ADA, "s", [say(f"m{n}")]).written == 1
+        proxy.delay(0)
+        assert ids_in(store) == [f"m{n}" for n in range(5)]
+        assert proxy.delayed >= 5
+        tried("answers delayed", proxy.delayed)
+
+
+def test_a_server_that_keeps_silent_is_given_up_and_used_again(
+    proxy: Proxy, proxied: str, schema: str
+) -> None:
+    with open_store(proxied, schema, answer_within_s=0.3) as store:
+        make_session(store)
+        store.append(ADA, "s", [say("m1")])
+        for call in (lambda: store.append(ADA, "s", [say("m2")]), lambda: ids_in(store)):
+            proxy.hold()
+            with pytest.raises(StoreUnavailableError, match=r"within 0\.3 seconds") as caught:
+                call()
+            assert caught.value.retryable
+            proxy.release()
+            store.append(ADA, "s", [say("m2")])
+            tried("time-outs of a silent server")
+        assert ids_in(store) == ["m1", "m2"]
+
+
+async def test_the_async_twin_gives_up_a_silent_server(
+    proxy: Proxy, proxied: str, schema: str
+) -> None:
+    async with open_async_store(proxied, schema, answer_within_s=0.3) as store:
+        await store.create_session(ADA, NewSession(id="s"))
+        await store.append(ADA, "s", [say("m1")])
+        proxy.hold()
+        calls = [store.append(ADA, "s", [say(f"n{n}")]) for n in range(4)]
+        done = await asyncio.gather(*calls, return_exceptions=True)
+        proxy.release()
+        assert [type(it) for it in done] == [StoreUnavailableError] * 4
+        for n in range(4):
+            await store.append(ADA, "s", [say(f"n{n}")])
+        found = [it.id for it in (await store.read(ADA, "s", Read())).messages]
+        assert sorted(found) == ["m1", "n0", "n1", "n2", "n3"]
+        tried("time-outs of a silent server")
+
+
+@pytest.mark.parametrize("setting", ["statement_timeout", "lock_timeout"])
+def test_a_limit_of_the_servers_is_busy_and_works_again(
+    server: PostgresServer, schema: str, setting: str
+) -> None:
+    with open_store(server.url(), schema) as store:
+        make_session(store)
+        store.append(ADA, "s", [say("m1")])
+    url = f"{server.url()}?options=-c%20{setting}%3D100"
+    with open_store(url, schema) as store, psycopg.connect(server.url()) as other:
+        other.execute(f"SELECT {schema}.lock_tree(tree) FROM {schema}.directory".encode())
+        for call in (
+            lambda: store.append(ADA, "s", [say("m2")]),
+            lambda: store.put_document(ADA, "k", b"", session="s"),
+        ):
+            with pytest.raises(StoreBusyError) as caught:
+                call()
+            assert caught.value.retryable
+            tried("time-outs of the server")
+        other.rollback()
+        assert store.append(ADA, "s", [say("m2")]).written == 1
+        assert ids_in(store) == ["m1", "m2"]
 
 
 def test_a_commit_whose_answer_was_lost_is_told_and_not_repeated(
@@ -80,6 +213,7 @@ def test_a_commit_whose_answer_was_lost_is_told_and_not_repeated(
         found = store.find_document(ADA, "k", session="s")
         assert found is not None
         assert found.value == b"v"
+        tried("answers to a commit lost")
 
 
 def test_wrong_credentials_do_not_show_the_password(server: PostgresServer, schema: str) -> None:
@@ -92,6 +226,7 @@ def test_wrong_credentials_do_not_show_the_password(server: PostgresServer, sche
         open_store("postgresql://ada:s3cret@host/x?s3cret=1", schema)
     assert "s3cret" not in str(wrong.value)
     assert wrong.value.__suppress_context__
+    tried("wrong credentials")
 
 
 def test_a_database_that_is_not_there_is_told(server: PostgresServer, schema: str) -> None:
@@ -110,11 +245,31 @@ async def test_a_pool_run_dry_is_busy_and_works_again(server: PostgresServer, sc
                 await store.append(ADA, "s", [say("m1")])
             assert caught.value.retryable
         assert (await store.append(ADA, "s", [say("m1")])).written == 1
+        tried("pools run dry")
+
+
+def test_a_pool_run_dry_is_busy_for_threads_that_wait_together(
+    server: PostgresServer, schema: str
+) -> None:
+    with open_store(server.url(), schema, most_connections=1, patience_s=0.2) as store:
+        make_session(store)
+        store.append(ADA, "s", [say("m0")])
+
+        def write(n: int) -> object:
+            try:
+                return store.append(ADA, "s", [say(f"m{n}")]).written
+            except StoreError as error:
+                return type(error)
+
+        with ThreadPoolExecutor(8) as threads:
+            with store._runner._pool.connection():
+                assert set(threads.map(write, range(1, 9))) == {StoreBusyError}
+            assert list(threads.map(write, range(1, 9))) == [1] * 8
+        assert sorted(ids_in(store)) == [f"m{n}" for n in range(9)]
+        tried("pools run dry")
 
 
 def test_a_user_who_may_only_read_is_told_so(server: PostgresServer, schema: str) -> None:
-    import psycopg
-
     with open_store(server.url(), schema) as store:
         make_session(store)
         store.append(ADA, "s", [say("m1")])

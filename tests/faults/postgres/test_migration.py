@@ -12,7 +12,7 @@ from servers.postgres import PostgresServer
 
 from sapwood.errors import MigrationNeededError, SchemaError, SchemaTooNewError, UsageError
 
-from .support import ADA, ids_in, make_session, open_store, say
+from .support import ADA, ids_in, make_session, open_store, say, tried
 
 WRITER = Path(__file__).with_name("writer.py")
 PROCESSES = 4
@@ -47,6 +47,7 @@ def test_rule_06_processes_that_start_at_once_migrate_once_and_all_land(
     with psycopg.connect(server.url()) as raw:
         sql = f"SELECT count(*) FROM {schema}.migration"
         assert raw.execute(sql.encode()).fetchall() == [(1,)]
+    tried("processes with one session", PROCESSES)
 
 
 def test_a_newer_schema_is_refused_and_not_touched(server: PostgresServer, schema: str) -> None:
@@ -65,6 +66,7 @@ def test_a_newer_schema_is_refused_and_not_touched(server: PostgresServer, schem
         with pytest.raises(SchemaTooNewError):
             store.admin.migrate()
     assert tables(server, schema) == before
+    tried("newer schemas")
 
 
 def test_a_schema_of_another_text_is_refused(server: PostgresServer, schema: str) -> None:

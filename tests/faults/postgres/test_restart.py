@@ -11,7 +11,7 @@ from servers.postgres import PostgresServer
 from sapwood.errors import StoreError, StoreUnavailableError
 from sapwood.stores.postgres import PostgresStore
 
-from .support import ADA, ids_in, make_session, open_async_store, open_store, say
+from .support import ADA, ids_in, make_session, open_async_store, open_store, say, tried
 
 WRITERS = 4
 ROUNDS = 3
@@ -71,6 +71,7 @@ def test_rule_01_acknowledged_messages_survive_kills_in_the_middle_of_writes(
             assert ids_in(store, f"s{writer}") == told
         assert store.admin.check() == []
     assert all(error.retryable for error in writers.failed)
+    tried("servers killed in the middle of writes", ROUNDS)
 
 
 def test_a_server_that_is_gone_is_told_at_once_and_one_that_came_back_is_used(

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import signal
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from itertools import chain
 
 import psycopg
 import pytest
 from servers.postgres import PostgresServer
+from servers.proxy import Proxy
 
 from sapwood.errors import MessageConflictError, NotFoundError, StoreError, StoreUnavailableError
 from sapwood.model import NewSession, Read
 from sapwood.stores.postgres import AsyncPostgresStore
+from sapwood.stores.postgres.appends import MOST_SENDERS, Appends, Request
+from sapwood.testing.makers import fork_of
 
-from .support import ADA, open_async_store, say
+from .support import ADA, make_session, open_async_store, open_store, say
 
 SESSIONS = 12
 EACH = 20
@@ -109,3 +118,172 @@ async def test_rule_01_a_cancelled_caller_waits_for_the_outcome(store: AsyncPost
             await task
     for n in range(SESSIONS):
         assert await ids_in(store, f"s{n}") == ["m1"]
+
+
+async def test_rule_02_an_id_that_is_given_twice_at_once_is_written_once(
+    store: AsyncPostgresStore,
+) -> None:
+    await asyncio.gather(*(store.append(ADA, f"s{n}", [say("m0")]) for n in range(SESSIONS)))
+    calls = [store.append(ADA, f"s{n}", [say("m1")]) for n in range(SESSIONS) for _ in range(3)]
+    done = await asyncio.gather(*calls)
+    assert sum(it.written for it in done) == SESSIONS
+    for n in range(SESSIONS):
+        assert len({it.messages[0].depth for it in done[3 * n : 3 * n + 3]}) == 1
+        assert await ids_in(store, f"s{n}") == ["m0", "m1"]
+
+
+async def test_rule_06_a_group_follows_what_is_not_its_sessions_own(
+    store: AsyncPostgresStore,
+) -> None:
+    """A fork's first message, one after a checkout, and one at the root go out with the others."""
+    await store.append(ADA, "s0", [say("m1"), say("m2")])
+    for n in range(1, 4):
+        await store.append(ADA, f"s{n}", [say("m1"), say("m2")])
+    await store.checkout(ADA, "s1", "m1")
+    await store.create_session(ADA, fork_of("s0", "m2"))
+    names = ["fork", *(f"s{n}" for n in range(SESSIONS))]
+    await asyncio.gather(*(store.append(ADA, name, [say("new")]) for name in names))
+    assert await ids_in(store, "fork") == ["m1", "m2", "new"]
+    assert await ids_in(store, "s1") == ["m1", "new"]
+    assert await ids_in(store, "s2") == ["m1", "m2", "new"]
+    assert await ids_in(store, "s9") == ["new"]
+    # What the fork inherited is known to it, in a group, too.
+    again = await asyncio.gather(
+        *(store.append(ADA, name, [say("m2")]) for name in ("fork", "s2", "s3"))
+    )
+    assert [it.written for it in again] == [0, 0, 0]
+    assert await store.admin.check() == []
+
+
+async def test_64_tasks_go_out_in_two_requests(proxy: Proxy, proxied: str, schema: str) -> None:
+    async with open_async_store(proxied, schema, most_connections=2) as store:
+        for n in range(64):
+            await store.create_session(ADA, NewSession(id=f"s{n}"))
+            await store.append(ADA, f"s{n}", [say("m0")])
+        for round in range(3):
+            before = proxy.requests
+            done = await asyncio.gather(
+                *(store.append(ADA, f"s{n}", [say(f"r{round}")]) for n in range(64))
+            )
+            assert [it.written for it in done] == [1] * 64
+        # By now all that is prepared on the server is.
+        assert proxy.requests - before == 2
+
+
+def test_threads_that_wait_go_out_together(proxy: Proxy, proxied: str, schema: str) -> None:
+    with open_store(proxied, schema) as store, ThreadPoolExecutor(20) as threads:
+        for n in range(20):
+            make_session(store, f"s{n}")
+            store.append(ADA, f"s{n}", [say("m0")])
+        with ExitStack() as held:
+            for _ in range(MOST_SENDERS):
+                held.enter_context(store._runner._pool.connection())
+        proxy.hold()
+        before = proxy.requests
+        calls = [threads.submit(store.append, ADA, f"s{n}", [say("m1")]) for n in range(20)]
+        while len(store._runner._appends._waiting) < 20 - MOST_SENDERS:
+            time.sleep(0.001)
+        proxy.release()
+        assert [call.result().written for call in calls] == [1] * 20
+        # Four by themselves and the others together; what is new on a connection is prepared.
+        assert proxy.requests - before <= 2 * MOST_SENDERS + 2
+        with pytest.raises(NotFoundError):
+            store.append(ADA, "nowhere", [say("m1")])
+        assert store.admin.check() == []
+
+
+def test_an_append_is_one_round_trip(proxy: Proxy, proxied: str, schema: str) -> None:
+    with open_store(proxied, schema, most_connections=1) as store:
+        make_session(store)
+        store.append(ADA, "s", [say("m0")])
+        calls = (
+            lambda n: store.append(ADA, "s", [say(None)]),
+            lambda n: store.append(ADA, "s", [say(f"a{n}"), say(f"b{n}")]),
+            lambda n: store.append(ADA, "s", [say(f"c{n}")], parent="m0"),
+            lambda n: store.append(ADA, "s", [say(f"d{n}")], expected_tip=f"c{n}"),
+            lambda n: store.read(ADA, "s", Read(limit=5)),
+            lambda n: store.find_session(ADA, "s"),
+        )
+        for call in calls:
+            call(0)
+        for call in calls:
+            before = proxy.requests
+            call(1) if call is not calls[3] else (calls[2](2), call(2))
+            assert proxy.requests - before == (2 if call is calls[3] else 1)
+
+
+def test_an_interrupted_thread_leaves_the_queue(interrupted_by: Callable[[], None]) -> None:
+    gate, sent = threading.Event(), []
+
+    def send(requests: Sequence[Request]) -> list[None]:
+        gate.wait()
+        sent.append([request.session for request in requests])
+        return [None] * len(requests)
+
+    appends = Appends(send)
+    request = Request("ada", "s", [], None, None)
+    with ThreadPoolExecutor(8) as threads:
+        busy = [threads.submit(appends.add, request) for _ in range(MOST_SENDERS)]
+        while appends._senders < MOST_SENDERS:
+            time.sleep(0.001)
+        threads.submit(lambda: [_until(lambda: appends._waiting), interrupted_by()])
+        with pytest.raises(KeyboardInterrupt):
+            appends.add(request._replace(session="interrupted"))
+        last = threads.submit(appends.add, request._replace(session="last"))
+        _until(lambda: appends._waiting)
+        gate.set()
+        for call in (*busy, last):
+            assert call.result() is None
+    assert sorted(chain(*sent)) == ["last", *["s"] * MOST_SENDERS]
+    assert appends._senders == 0
+
+
+def _until(is_so: Callable[[], object]) -> None:
+    while not is_so():
+        time.sleep(0.001)
+
+
+@pytest.fixture
+def interrupted_by() -> Callable[[], None]:
+    """Give what interrupts this thread, as Ctrl-C does."""
+    ident = threading.get_ident()
+    if threading.current_thread() is not threading.main_thread():
+        pytest.fail("only the main thread can be interrupted")
+    return lambda: signal.pthread_kill(ident, signal.SIGINT)
+
+
+@pytest.mark.parametrize("is_group", [False, True])
+async def test_rule_03_an_append_reads_as_much_whatever_is_there(
+    server: PostgresServer, schema: str, store: AsyncPostgresStore, is_group: bool
+) -> None:
+    for n in range(SESSIONS):
+        await store.append(ADA, f"s{n}", [say("m0")])
+    count = SESSIONS if is_group else 1
+    few = pages_read(server, schema, count)
+    for n in range(SESSIONS):
+        batch = [say(None, "hello") for _ in range(400)]
+        await store.append(ADA, f"s{n}", batch)
+    many = pages_read(server, schema, count)
+    # The trees of the indexes are a page deeper.
+    assert many < 1.6 * few
+
+
+def pages_read(server: PostgresServer, schema: str, count: int) -> int:
+    """Count the pages that an append to each of some sessions looks at, without doing it."""
+    call = (
+        f"{schema}.append_one('ada', 's0', NULL, true, 'x', 'user', 1, NULL, 'x', '')"
+        if count == 1
+        else f"{schema}.append_each(array_fill('ada'::text, ARRAY[{count}]),"
+        f" ARRAY(SELECT 's' || n FROM generate_series(0, {count} - 1) n), NULL,"
+        f" array_fill(true, ARRAY[{count}]), array_fill('x'::text, ARRAY[{count}]),"
+        f" array_fill('user'::text, ARRAY[{count}]), array_fill(1::bigint, ARRAY[{count}]),"
+        f" array_fill(NULL::bigint, ARRAY[{count}]), array_fill('x'::bytea, ARRAY[{count}]),"
+        f" array_fill(''::text, ARRAY[{count}]))"
+    )
+    with psycopg.connect(server.url()) as raw:
+        explain = f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT {call}".encode()
+        for _ in range(2):
+            # The first one reads the server's catalogue, too.
+            [(found,)] = raw.execute(explain).fetchall()
+            raw.rollback()
+    return int(found[0]["Plan"]["Shared Hit Blocks"] + found[0]["Plan"]["Shared Read Blocks"])

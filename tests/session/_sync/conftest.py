@@ -6,17 +6,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from servers import postgres
+from servers.urls import SERVERS, emptied
 
 import sapwood
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgres"])
+@pytest.fixture(params=["memory", "sqlite", *SERVERS])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "postgres":
-        server = request.getfixturevalue("postgres_url")
-        postgres.empty()
-        return f"{server}?schema={postgres.schema()}"
+    if request.param in SERVERS:
+        return emptied(request.param, request)
     return "memory://" if request.param == "memory" else f"sqlite:///{tmp_path}/sessions.db"
 
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import ClassVar, Literal, Self
+from typing import Literal, Self
 
 from ...model import (
     Appended,
@@ -60,7 +60,7 @@ Progress = Callable[[int, int], None]
 class AsyncStore(ABC):
     """Where sessions live."""
 
-    capabilities: ClassVar[frozenset[Capability]]
+    capabilities: frozenset[Capability]
     max_message_bytes: int
 
     @property

@@ -91,14 +91,15 @@ class MemoryFeed(Feed):
         if not (after.isascii() and after.isdigit()):
             raise UsageError(f"{after!r} is not a cursor of this feed", path="after")
         feed = self._state.feeds.get(owner)
-        if feed is None or int(after) < feed.trimmed:
+        number = int(after)
+        if feed is None or number < feed.trimmed or self._state.is_taken_back(number):
             raise NotFoundError(
-                f"the feed was trimmed behind the cursor {after!r}: "
+                f"the feed was trimmed or taken back behind the cursor {after!r}: "
                 "read everything, then go on from the feed's beginning",
                 kind="cursor",
                 id=after,
             )
-        return int(after)
+        return number
 
 
 def _change(row: ChangeRow) -> Change:

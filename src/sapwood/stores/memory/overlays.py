@@ -131,11 +131,15 @@ def _check_range(
     for home in state.trees[session.tree].homes:
         if any(row.id == id for row in state.homes[home].overlays.values()):
             raise AlreadyExistsError(f"overlay {id!r} exists already: choose another id")
-    if snapshot is not None and _latest_edit(state, first, last) > _read_snapshot(snapshot):
+    if snapshot is not None and _has_changed(state, first, last, _read_snapshot(snapshot)):
         raise ConflictError(
             "a message of the range was edited or deleted since the snapshot: "
             "read the history again and make a new summary"
         )
+
+
+def _has_changed(state: State, first: Place, last: Place, since: int) -> bool:
+    return state.is_taken_back(since) or _latest_edit(state, first, last) > since
 
 
 def _read_snapshot(snapshot: str) -> int:

@@ -11,6 +11,8 @@ from ..embedded._async.runner import AsyncRunner
 from ..embedded._sync.runner import Runner
 from ..embedded.unit import Unit
 from .admin import SCHEMA_VERSION
+from .snapshot import MemorySnapshot, check_snapshot, empty_after
+from .state import State
 from .unit import MemoryUnit
 
 T = TypeVar("T")
@@ -21,13 +23,28 @@ class _Desk:
 
     def __init__(self, clock: Callable[[], int]) -> None:
         self._lock = threading.RLock()
-        self._unit: MemoryUnit | None = MemoryUnit(clock)
+        self._unit: MemoryUnit | None = MemoryUnit(State(clock))
 
     def run(self, work: Callable[[MemoryUnit], T]) -> T:
         with self._lock:
             if self._unit is None:
                 raise ClosedError("the store is closed: open a new one")
             return work(self._unit)
+
+    def snapshot(self) -> MemorySnapshot:
+        return self.run(lambda unit: MemorySnapshot(unit.state))
+
+    def restore(self, snapshot: MemorySnapshot) -> None:
+        check_snapshot(snapshot)
+        self._replace(snapshot.state_after)
+
+    def clear(self) -> None:
+        self._replace(empty_after)
+
+    def _replace(self, change: Callable[[State], State]) -> None:
+        """Put another state in the place of this one; no call sees a part of both."""
+        with self._lock:
+            self._unit = MemoryUnit(change(self.run(lambda unit: unit.state)))
 
     def close(self) -> None:
         with self._lock:
@@ -38,41 +55,41 @@ class MemoryRunner(Runner):
     """Carries out units of work in the caller's thread."""
 
     def __init__(self, clock: Callable[[], int]) -> None:
-        self._desk = _Desk(clock)
+        self.desk = _Desk(clock)
 
     def read(self, work: Callable[[Unit], T]) -> T:
-        return self._desk.run(work)
+        return self.desk.run(work)
 
     def write(self, work: Callable[[Unit], T]) -> T:
-        return self._desk.run(work)
+        return self.desk.run(work)
 
     def settle(self) -> None:
-        self._desk.run(lambda unit: unit.settle())
+        self.desk.run(lambda unit: unit.settle())
 
     def migrate(self) -> int:
-        return self._desk.run(lambda unit: SCHEMA_VERSION)
+        return self.desk.run(lambda unit: SCHEMA_VERSION)
 
     def close(self) -> None:
-        self._desk.close()
+        self.desk.close()
 
 
 class AsyncMemoryRunner(AsyncRunner):
     """Carries out units of work inside the call: none waits for anything but the lock."""
 
     def __init__(self, clock: Callable[[], int]) -> None:
-        self._desk = _Desk(clock)
+        self.desk = _Desk(clock)
 
     async def read(self, work: Callable[[Unit], T]) -> T:
-        return self._desk.run(work)
+        return self.desk.run(work)
 
     async def write(self, work: Callable[[Unit], T]) -> T:
-        return self._desk.run(work)
+        return self.desk.run(work)
 
     async def settle(self) -> None:
-        self._desk.run(lambda unit: unit.settle())
+        self.desk.run(lambda unit: unit.settle())
 
     async def migrate(self) -> int:
-        return self._desk.run(lambda unit: SCHEMA_VERSION)
+        return self.desk.run(lambda unit: SCHEMA_VERSION)
 
     async def aclose(self) -> None:
-        self._desk.close()
+        self.desk.close()

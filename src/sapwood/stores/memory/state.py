@@ -168,6 +168,12 @@ class State:
     stale: set[int] = field(default_factory=set)
     """The homes whose session's sum of tokens has to be worked out again."""
     counter: int = 0
+    taken_back: tuple[tuple[int, int], ...] = ()
+    """The numbers, after the first of a pair and up to its second, that a restore took back."""
+
+    def is_taken_back(self, number: int) -> bool:
+        """Tell whether a number was given after the moment that the store went back to."""
+        return any(low < number <= high for low, high in self.taken_back)
 
     def next_number(self) -> int:
         """Give a number that was never given before, larger than all."""

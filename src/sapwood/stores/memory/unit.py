@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from ..embedded.unit import Unit
 from .admin import MemoryAdmin
 from .documents import MemoryDocuments
@@ -23,8 +21,8 @@ class MemoryUnit(Unit):
     There is no rollback: every method decides all that can fail before its first change.
     """
 
-    def __init__(self, clock: Callable[[], int]) -> None:
-        self._state = State(clock)
+    def __init__(self, state: State) -> None:
+        self._state = state
         self._sessions = MemorySessions(self._state)
         self._messages = MemoryMessages(self._state)
         self._overlays = MemoryOverlays(self._state)
@@ -33,6 +31,11 @@ class MemoryUnit(Unit):
         self._usage = MemoryUsages(self._state)
         self._feed = MemoryFeed(self._state)
         self._admin = MemoryAdmin(self._state)
+
+    @property
+    def state(self) -> State:
+        """All that the store holds."""
+        return self._state
 
     @property
     def sessions(self) -> MemorySessions:

@@ -14,6 +14,7 @@ from ...errors import (
     StoreError,
     StoreUnavailableError,
 )
+from .deadline import NoAnswerError
 
 _BY_STATE: dict[str, tuple[type[StoreError], str]] = {
     "40001": (StoreBusyError, "it was in the way of other writers, again and again: try again"),
@@ -33,17 +34,22 @@ _BY_CLASS: dict[str, tuple[type[StoreError], str]] = {
     "28": (StoreUnavailableError, "the server refused the user or the password"),
     "3D": (StoreUnavailableError, "there is no such database"),
     "53": (StoreUnavailableError, "the server has no room left"),
+    "54": (StoreError, "this is over a limit of the server: store large content elsewhere"),
     "57": (StoreUnavailableError, "the server is going down or starting"),
     "58": (StoreUnavailableError, "the server's system failed"),
     "XX": (StoreCorruptError, "the database is damaged"),
 }
 RETRIED = ("40001", "40P01")
+UNPREPARED = ("26000", "42P05")
+"""A prepared statement that is not there, or is: behind a pooler, that of somebody else."""
 
 
 def translate(error: psycopg.Error, where: str) -> StoreError:
     """Give the error to raise, with the driver's as its cause."""
     if isinstance(error, PoolTimeout):
         return StoreBusyError(f"{where}: no connection of the pool became free in time: try again")
+    if isinstance(error, NoAnswerError):
+        return StoreUnavailableError(f"{where}: {error}: what was asked for may have been done")
     if isinstance(error, PoolClosed):
         return ClosedError(f"{where}: the pool is closed")
     state = error.sqlstate or ""

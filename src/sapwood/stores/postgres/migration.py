@@ -15,6 +15,13 @@ SCHEMA = "sapwood"
 _SCHEMA_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 
 
+_BY_TREE = "{by_tree}"
+_TABLE_BY_TREE = re.compile(r"CREATE TABLE \{s\}\.(\w+) \(\n(?:    .*\n)+\) \{by_tree\};")
+# Every append writes its session's row again: with some room beside it, only that page changes.
+_ROOMY = ("session",)
+MOST_PARTITIONS = 1024
+
+
 class Step(NamedTuple):
     """One packaged migration."""
 
@@ -56,6 +63,33 @@ def quoted(schema: str) -> str:
 def in_schema(text: str, schema: str) -> bytes:
     """Put the schema's name into a statement."""
     return text.replace("{s}", quoted(schema)).encode()
+
+
+def statements(step: Step, schema: str, partitions: int) -> bytes:
+    """Give the statements of a step; with partitions, the tables of trees are made of so many."""
+    clause = "PARTITION BY HASH (tree)" if partitions else ""
+    text = [step.text.replace(_BY_TREE, clause)]
+    for table in _TABLE_BY_TREE.findall(step.text):
+        parts = [f"{{s}}.{table}_p{n}" for n in range(partitions)]
+        text += [
+            f"CREATE TABLE {part} PARTITION OF {{s}}.{table}"
+            f" FOR VALUES WITH (MODULUS {partitions}, REMAINDER {n});"
+            for n, part in enumerate(parts)
+        ]
+        if table in _ROOMY:
+            roomy = parts or [f"{{s}}.{table}"]
+            text += [f"ALTER TABLE {part} SET (fillfactor = 70);" for part in roomy]
+    return in_schema("\n".join(text), schema)
+
+
+def check_partitions(count: int) -> int:
+    """Check a number of partitions, and give it."""
+    if type(count) is not int or not 0 <= count <= MOST_PARTITIONS:
+        raise UsageError(
+            f"partitions must be a whole number from 0, for none, to {MOST_PARTITIONS}",
+            path="partitions",
+        )
+    return count
 
 
 def steps_after(recorded: dict[int, str], where: str) -> list[Step]:

@@ -23,7 +23,7 @@ RECORD_COLUMNS = (
     " p.title, p.state, p.tags, p.budget, p.parent_kind, p.parent, p.data"
 )
 RECORD_TABLES = (
-    "{s}.session s JOIN {s}.profile p ON p.session = s.number"
+    "{s}.session s JOIN {s}.profile p ON p.tree = s.tree AND p.session = s.number"
     " LEFT JOIN {s}.message t ON t.tree = s.tree AND t.pos = s.tip"
 )
 CONTEXT_IN_RECORD = 4

@@ -45,6 +45,20 @@ class Connection:
         rows = self._execute(sql, args).fetchall()
         return rows[0] if rows else None
 
+    @contextmanager
+    def stream(self, sql: str, args: Args) -> Iterator[Iterator[Any]]:
+        """Run a statement and give its rows one by one, on a cursor of its own.
+
+        For many rows of which each is soon forgotten: all at once would take fresh memory, which
+        costs more than reading them does.
+        """
+        cursor = self.raw.cursor()
+        try:
+            yield cursor.execute(sql, args)
+        finally:
+            # Whatever stopped the reading: an unfinished statement would hold its snapshot open.
+            cursor.close(True)
+
     def first(self, sql: str, args: Args) -> Any:
         """Give a statement's first row, or None, and leave it there: the next statement ends it.
 

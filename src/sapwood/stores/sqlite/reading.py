@@ -85,19 +85,25 @@ class _Window:
         sql = _BACKWARDS if self._query.backwards else _FORWARDS
         args = (*bounds(clipped), rest)
         if self._query.max_bytes is None:
-            rows = self._tx.rows(sql, args)
-            self.more = limit is not None and len(rows) == rest
-            self._take_all(rows[:-1] if self.more else rows)
+            self._take_rows(sql, args)
             return
         for row in self._rows_in_pages(sql, args):
             if not self._has_room(len(row[-1])):
                 return
             self.entries.append(message_of(self._tx, row, self._names))
 
-    def _take_all(self, rows: list[tuple[Any, ...]]) -> None:
-        tx, names = self._tx, self._names
-        self.entries += [message_of(tx, row, names) for row in rows]
-        self.bytes += sum(len(row[-1]) for row in rows)
+    def _take_rows(self, sql: str, args: tuple[int, int, int]) -> None:
+        """Take rows up to the limit; one more was asked for, to see whether there is more."""
+        tx, names, limit, entries = self._tx, self._names, self._query.limit, self.entries
+        size = 0
+        with tx.stream(sql, args) as rows:
+            for row in rows:
+                if len(entries) == limit:
+                    self.more = True
+                    break
+                entries.append(message_of(tx, row, names))
+                size += len(row[-1])
+        self.bytes += size
 
     def _rows_in_pages(self, sql: str, args: tuple[int, int, int]) -> Iterator[tuple[Any, ...]]:
         """Give rows so that a byte limit does not read a whole long span."""

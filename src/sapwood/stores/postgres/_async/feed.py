@@ -35,7 +35,8 @@ _MORE = "SELECT EXISTS (SELECT 1 FROM {s}.change WHERE owner = %s AND (xid, seq)
 # A message whose home is gone is only heard of again when another session deletes it.
 _EXPAND = (
     "SELECT m.id, m.pos, coalesce(h.id, s.id) FROM {s}.message m"
-    " LEFT JOIN {s}.session h ON h.home = m.home LEFT JOIN {s}.session s ON s.number = %s"
+    " LEFT JOIN {s}.session h ON h.tree = m.tree AND h.home = m.home"
+    " LEFT JOIN {s}.directory s ON s.number = %s"
     " WHERE m.tree = %s AND m.pos BETWEEN %s AND %s ORDER BY m.pos"
 )
 _TRIM = (

@@ -20,8 +20,9 @@ from ..rows import (
 from .tx import AsyncTx
 
 _FIND = (
-    f"SELECT {SESSION_COLUMNS} FROM {{s}}.owner o JOIN {{s}}.session s ON s.owner = o.number"
-    " WHERE o.name = %s AND s.id = %s"
+    f"SELECT {SESSION_COLUMNS} FROM {{s}}.owner o JOIN {{s}}.directory d ON d.owner = o.number"
+    " JOIN {s}.session s ON s.tree = d.tree AND s.number = d.number"
+    " WHERE o.name = %s AND d.id = %s"
 )
 _LOCK = f"SELECT {SESSION_COLUMNS} FROM {{s}}.locked_session(%s, %s) s"
 _SEEN = "SELECT id, pos, home, is_live FROM {s}.seen(%s, %s, %s, %s, %s::text[])"
@@ -99,19 +100,19 @@ async def is_on_path(tx: AsyncTx, tree: int, pos: int, leaf: int) -> bool:
     return found
 
 
-async def learn_names(tx: AsyncTx, names: Names, homes: Iterable[int]) -> None:
+async def learn_names(tx: AsyncTx, tree: int, names: Names, homes: Iterable[int]) -> None:
     """Look up the sessions behind homes that are not known yet; None for those that are gone."""
     unknown = {home for home in homes if home not in names}
     if not unknown:
         return
     names.update(dict.fromkeys(unknown))
-    sql = "SELECT home, id FROM {s}.session WHERE home = ANY (%s)"
-    names.update(await tx.rows(sql, (list(unknown),)))
+    sql = "SELECT home, id FROM {s}.session WHERE tree = %s AND home = ANY (%s)"
+    names.update(await tx.rows(sql, (tree, list(unknown))))
 
 
-async def messages_of(tx: AsyncTx, rows: list[Any], names: Names) -> list[Message]:
+async def messages_of(tx: AsyncTx, tree: int, rows: list[Any], names: Names) -> list[Message]:
     """Make messages of their rows."""
-    await learn_names(tx, names, (row[1] for row in rows))
+    await learn_names(tx, tree, names, (row[1] for row in rows))
     return [message_of(row, names) for row in rows]
 
 
@@ -125,5 +126,6 @@ async def rows_at(tx: AsyncTx, tree: int, positions: Sequence[int]) -> dict[int,
 async def message_at(tx: AsyncTx, session: SessionRow, pos: int) -> Message:
     """Read one live message."""
     rows = await rows_at(tx, session.tree, [pos])
-    [message] = await messages_of(tx, list(rows.values()), {session.home: session.id})
+    names: Names = {session.home: session.id}
+    [message] = await messages_of(tx, session.tree, list(rows.values()), names)
     return message

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from ....errors import ConflictError
 from ....model import Appended, Deleted, History, Leaf, Message, Read, Root
@@ -86,9 +87,12 @@ class AsyncPostgresMessages:
         seen = await find_all_seen(self._tx, row, ids)
         live = [it.pos for it in seen.values() if it.is_live]
         rows = await rows_at(self._tx, row.tree, live)
-        messages = await messages_of(self._tx, list(rows.values()), {row.home: row.id})
+        messages = await self._messages(row, list(rows.values()))
         found = {message.id: message for message in messages}
         return [found.get(id) for id in ids]
+
+    async def _messages(self, row: SessionRow, rows: list[Any]) -> list[Message]:
+        return await messages_of(self._tx, row.tree, rows, {row.home: row.id})
 
     async def update(self, owner: str, session: str, message: Packed) -> Message:
         """Replace a message's content."""
@@ -136,7 +140,7 @@ class AsyncPostgresMessages:
 
     async def _refuse_inherited(self, row: SessionRow, doomed: dict[str, Seen]) -> None:
         names: dict[int, str | None] = {}
-        await learn_names(self._tx, names, (it.home for it in doomed.values()))
+        await learn_names(self._tx, row.tree, names, (it.home for it in doomed.values()))
         for id, it in doomed.items():
             if it.home != row.home and names[it.home] is not None:
                 raise ConflictError(
@@ -154,8 +158,9 @@ class AsyncPostgresMessages:
         )
         await self._tx.run(
             "UPDATE {s}.session s SET messages = s.messages - (SELECT count(*) FROM {s}.message m"
-            " WHERE m.tree = s.tree AND m.home = s.home AND m.pos = ANY (%s)) WHERE s.number = %s",
-            (positions, row.number),
+            " WHERE m.tree = s.tree AND m.home = s.home AND m.pos = ANY (%s))"
+            " WHERE s.tree = %s AND s.number = %s",
+            (positions, row.tree, row.number),
         )
         await self._tx.run(_ERASE, (row.tree, positions))
         await self._note(row, positions, [-held[pos] for pos in positions], KIND_DELETE)
@@ -165,8 +170,8 @@ class AsyncPostgresMessages:
     ) -> None:
         """Keep the feed and the sums right after messages changed."""
         await self._tx.run(
-            "SELECT {s}.note_changes(%s, %s::bigint[], %s::bigint[], %s, %s)",
-            (row.number, positions, deltas, kind, await self._tx.now()),
+            "SELECT {s}.note_changes(%s, %s, %s::bigint[], %s::bigint[], %s, %s)",
+            (row.tree, row.number, positions, deltas, kind, await self._tx.now()),
         )
         await renew_context(self._tx, row)
 
@@ -178,7 +183,7 @@ class AsyncPostgresMessages:
         found = [child for (child,) in await self._tx.rows(_FOLLOWERS, args)]
         rows = await rows_at(self._tx, row.tree, found)
         live = [rows[child] for child in sorted(rows) if rows[child][-1] is not None]
-        return await messages_of(self._tx, live, {row.home: row.id})
+        return await self._messages(row, live)
 
     async def leaves(self, owner: str, session: str) -> list[Leaf]:
         """List the ends of a session's branches."""
@@ -187,7 +192,7 @@ class AsyncPostgresMessages:
         ends = sorted(pos for (pos,) in await self._tx.rows(_ENDS, args))
         rows = await rows_at(self._tx, row.tree, ends)
         live = [rows[pos] for pos in ends if rows[pos][-1] is not None]
-        messages = await messages_of(self._tx, live, {row.home: row.id})
+        messages = await self._messages(row, live)
         by_pos = {it[0]: message for it, message in zip(live, messages, strict=True)}
         return [
             Leaf(id=rows[pos][2], position=public(pos), message=by_pos.get(pos)) for pos in ends

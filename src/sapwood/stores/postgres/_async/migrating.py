@@ -8,7 +8,7 @@ from psycopg import AsyncConnection
 from psycopg.rows import tuple_row
 
 from ....errors import MigrationNeededError, StoreError
-from ..migration import Step, in_schema, packaged_steps, quoted, steps_after
+from ..migration import Step, in_schema, packaged_steps, quoted, statements, steps_after
 
 _RECORDS = """
 CREATE TABLE {s}.migration (
@@ -25,9 +25,10 @@ _LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('sapwood migration', 0))"
 class AsyncMigrator:
     """Looks at the schema of a database, and brings it up to date."""
 
-    def __init__(self, raw: AsyncConnection[Any], schema: str) -> None:
+    def __init__(self, raw: AsyncConnection[Any], schema: str, partitions: int) -> None:
         self._raw = raw
         self._schema = schema
+        self._partitions = partitions
         self._where = f"schema {schema!r}"
 
     async def make_ready(self, *, may_migrate: bool) -> None:
@@ -56,7 +57,7 @@ class AsyncMigrator:
         if step.version == 1:
             await self._raw.execute(f"CREATE SCHEMA IF NOT EXISTS {quoted(self._schema)}".encode())
             await self._raw.execute(in_schema(_RECORDS, self._schema))
-        await self._raw.execute(in_schema(step.text, self._schema))
+        await self._raw.execute(statements(step, self._schema, self._partitions))
         await self._raw.execute(
             in_schema(
                 "INSERT INTO {s}.migration (version, name, checksum) VALUES (%s, %s, %s)",

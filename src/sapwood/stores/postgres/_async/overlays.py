@@ -108,7 +108,8 @@ class AsyncPostgresOverlays:
     async def _renew(self, row: SessionRow, added: int) -> None:
         overlays = row.overlays + added
         await self._tx.run(
-            "UPDATE {s}.session SET overlays = %s WHERE number = %s", (overlays, row.number)
+            "UPDATE {s}.session SET overlays = %s WHERE tree = %s AND number = %s",
+            (overlays, row.tree, row.number),
         )
         await renew_context(self._tx, row._replace(overlays=overlays))
 
@@ -117,8 +118,8 @@ class AsyncPostgresOverlays:
 
     async def _refuse_if_lost(self, row: SessionRow, fence: Fence) -> None:
         version = await self._tx.value(
-            "SELECT version FROM {s}.document WHERE owner = %s AND session = %s AND key = %s",
-            (row.owner, row.number, fence.key),
+            "SELECT version FROM {s}.document WHERE tree = %s AND session = %s AND key = %s",
+            (row.tree, row.number, fence.key),
         )
         if version != fence.version:
             raise LeaseLostError(

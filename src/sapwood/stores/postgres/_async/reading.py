@@ -49,7 +49,7 @@ async def read_at_once(tx: AsyncTx, owner: str, session: str, query: Read) -> Hi
         query.backwards,
         None if query.limit is None else query.limit + 1,
     )
-    rows = await tx.rows(_PATH, args)
+    rows = await tx.call(_PATH, args)
     if not rows or rows[0][0] < 0:
         return None
     return history_of(rows, limit=query.limit, backwards=query.backwards)
@@ -135,13 +135,13 @@ class _Window:
         await self._take_all(rows[:-1] if self.more else rows)
 
     async def _take_all(self, rows: list[Any]) -> None:
-        self.entries += await messages_of(self._tx, rows, self._names)
+        self.entries += await messages_of(self._tx, self._session.tree, rows, self._names)
         self.bytes += sum(len(row[-1]) for row in rows)
 
     async def _take_in_pages(self, spans: Spans) -> None:
         """Take rows so that a byte limit does not read a whole long path."""
         async for rows in self._pages(spans):
-            messages = await messages_of(self._tx, rows, self._names)
+            messages = await messages_of(self._tx, self._session.tree, rows, self._names)
             for row, message in zip(rows, messages, strict=True):
                 if not self._has_room(len(row[-1])):
                     return
@@ -178,7 +178,7 @@ class _Window:
         args = (tree, self._pins, pack(cover.first), pack(cover.last))
         under = await self._tx.value(_PINS_UNDER, args)
         rows = await rows_at(self._tx, tree, under)
-        messages = await messages_of(self._tx, [rows[pos] for pos in under], self._names)
+        messages = await messages_of(self._tx, tree, [rows[pos] for pos in under], self._names)
         return messages, sum(len(row[-1]) for row in rows.values())
 
     def _has_room(self, size: int) -> bool:

@@ -124,7 +124,8 @@ async def _rebuild_sessions(tx: AsyncTx) -> None:
     ):
         row = SessionRow._make(found)
         context = await context_at(tx, row, row.tip)
-        await tx.run("UPDATE {s}.session SET context = %s WHERE number = %s", (context, row.number))
+        sql = "UPDATE {s}.session SET context = %s WHERE tree = %s AND number = %s"
+        await tx.run(sql, (context, row.tree, row.number))
     await tx.run("DELETE FROM {s}.stale")
 
 

@@ -17,8 +17,10 @@ from ....rules.codec import Packed
 from ...embedded._async.runner import AsyncRunner
 from ...embedded.unit import Unit
 from ..appends import AsyncAppends, Request
-from ..failure import RETRIED, is_lost, translate
+from ..deadline import NoAnswerError
+from ..failure import RETRIED, UNPREPARED, is_lost, translate
 from .appending import append_each, append_new
+from .connection import AsyncPatientConnection
 from .feed import trim_feed
 from .migrating import AsyncMigrator
 from .reading import read_at_once
@@ -36,8 +38,7 @@ WHERE = "PostgreSQL"
 
 _BEGIN_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 _BEGIN_WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE"
-# Statements are not prepared on the server: a pooler may give the next one another server
-# connection. What is called often is a function, whose plan the server keeps anyway.
+# A statement is prepared on the server where it says so, on a connection that allows it.
 _OPTIONS: dict[str, Any] = {"autocommit": True, "prepare_threshold": None}
 
 
@@ -50,9 +51,11 @@ class AsyncPostgresRunner(AsyncRunner):
         pool: AsyncConnectionPool[Any] | None,
         *,
         schema: str,
+        partitions: int,
         clock: Callable[[], int] | None,
         auto_migrate: bool,
         patience_s: float,
+        answer_within_s: float | None,
         most_connections: int,
     ) -> None:
         self._conninfo = conninfo
@@ -63,17 +66,22 @@ class AsyncPostgresRunner(AsyncRunner):
             min_size=0,
             max_size=most_connections,
             kwargs={**_OPTIONS, "connect_timeout": CONNECT_TIMEOUT_S},
+            connection_class=AsyncPatientConnection,
+            configure=self._configure,
             name="sapwood",
         )
         self._schema = schema
+        self._partitions = partitions
         self._texts = Texts(schema)
         self._clock = clock
         self._auto_migrate = auto_migrate
         self._patience_s = patience_s
+        self._answer_within_s = answer_within_s
         self._appends = AsyncAppends(self._append_all)
         self._is_ready = False
         self._is_suspect = False
         self._is_closed = False
+        self._prepares = True
 
     # units of work
 
@@ -236,6 +244,9 @@ class AsyncPostgresRunner(AsyncRunner):
             return False
         if is_lost(error):
             self._is_suspect = True
+            return not isinstance(error, NoAnswerError)
+        if error.sqlstate in UNPREPARED:
+            self._prepares = False
             return True
         return error.sqlstate in RETRIED
 
@@ -272,6 +283,18 @@ class AsyncPostgresRunner(AsyncRunner):
                 await raw.rollback()
                 await raw.set_autocommit(False)
 
+    async def _configure(self, raw: AsyncConnection[Any]) -> None:
+        """Allow prepared statements where what answers is what was connected to.
+
+        A pooler gives a number of its own for the server's process, and may give the next
+        statement to another one, which does not know what was prepared.
+        """
+        assert isinstance(raw, AsyncPatientConnection)
+        raw.answer_within_s = self._answer_within_s
+        found = await (await raw.execute("SELECT pg_backend_pid()")).fetchone()
+        if found is not None and found[0] == raw.info.backend_pid:
+            raw.prepare_threshold = 0
+
     async def _make_ready(self) -> None:
         """Look at the server before the pool is used: it only tells that it timed out."""
         if self._owns_pool:
@@ -289,7 +312,7 @@ class AsyncPostgresRunner(AsyncRunner):
 
     async def _look_at(self, raw: AsyncConnection[Any]) -> None:
         if not self._is_ready:
-            await AsyncMigrator(raw, self._schema).make_ready(may_migrate=self._auto_migrate)
+            await self._migrator(raw).make_ready(may_migrate=self._auto_migrate)
 
     async def _connect(self) -> AsyncConnection[Any]:
         return await AsyncConnection.connect(
@@ -303,14 +326,17 @@ class AsyncPostgresRunner(AsyncRunner):
         try:
             if self._owns_pool:
                 async with await self._connect() as raw:
-                    return await AsyncMigrator(raw, self._schema).migrate()
+                    return await self._migrator(raw).migrate()
             async with self._connection() as raw:
-                return await AsyncMigrator(raw, self._schema).migrate()
+                return await self._migrator(raw).migrate()
         except psycopg.Error as error:
             raise translate(error, WHERE) from error
 
+    def _migrator(self, raw: AsyncConnection[Any]) -> AsyncMigrator:
+        return AsyncMigrator(raw, self._schema, self._partitions)
+
     def _tx(self, raw: AsyncConnection[Any], *, locks: bool = False) -> AsyncTx:
-        return AsyncTx(raw, self._texts, self._clock, locks=locks)
+        return AsyncTx(raw, self._texts, self._clock, locks=locks, prepares=self._prepares)
 
     def _unit(self, raw: AsyncConnection[Any], *, locks: bool = False) -> AsyncPostgresUnit:
         return AsyncPostgresUnit(self._tx(raw, locks=locks))

@@ -34,18 +34,44 @@ from .sweep import retire
 from .tx import AsyncTx
 
 _RECORD = (
-    f"SELECT {RECORD_COLUMNS} FROM {RECORD_TABLES} JOIN {{s}}.owner o ON o.number = s.owner"
-    " WHERE o.name = %s AND s.id = %s"
+    f"SELECT {RECORD_COLUMNS} FROM {{s}}.owner o JOIN {{s}}.directory d ON d.owner = o.number"
+    f" JOIN {RECORD_TABLES} ON s.tree = d.tree AND s.number = d.number"
+    " WHERE o.name = %s AND d.id = %s"
 )
+# A home names the tree that begins with it, unless this is to be a fork in another one.
 _INSERT = (
-    "INSERT INTO {s}.session AS s (owner, id, home, tree, created_at, active_at, active_s)"
-    " SELECT %(owner)s, %(id)s, h, h, %(now)s, %(now)s, %(now)s / 1000000"
-    " FROM nextval('{s}.home_number') h ON CONFLICT (owner, id) DO NOTHING"
-    f" RETURNING {SESSION_COLUMNS}"
+    "WITH new AS (SELECT nextval('{s}.home_number') AS home, nextval('{s}.session_number') AS n),"
+    " claimed AS (INSERT INTO {s}.directory AS d (owner, id, number, tree)"
+    " SELECT %(owner)s, %(id)s, new.n, coalesce(%(tree)s::bigint, new.home) FROM new"
+    " ON CONFLICT (owner, id) DO NOTHING RETURNING d.number, d.tree)"
+    " INSERT INTO {s}.session AS s (owner, id, home, number, tree, created_at, active_at, active_s)"
+    " SELECT %(owner)s, %(id)s, new.home, c.number, c.tree, %(now)s, %(now)s, %(now)s / 1000000"
+    f" FROM new JOIN claimed c ON c.number = new.n RETURNING {SESSION_COLUMNS}"
+)
+_NEW_HOME = "SELECT nextval('{s}.home_number')"
+_CLEAR_SESSION = (
+    "UPDATE {s}.session SET home = %(home)s, tree = %(home)s, tip = 0, fork = 0, context = 0,"
+    " messages = 0, overlays = 0, version = version + 1"
+    " WHERE tree = %(tree)s AND number = %(number)s"
+)
+_CLEAR_DOCUMENTS = (
+    "DELETE FROM {s}.document WHERE tree = %(tree)s AND session = %(number)s"
+    " AND (key = 'pins' OR expires_at IS NOT NULL)"
 )
 _CLEAR = (
-    "UPDATE {s}.session SET home = h, tree = h, tip = 0, fork = 0, context = 0, messages = 0,"
-    " overlays = 0, version = version + 1 FROM nextval('{s}.home_number') h WHERE number = %s"
+    _CLEAR_SESSION,
+    _CLEAR_DOCUMENTS,
+    "UPDATE {s}.profile SET tree = %(home)s WHERE tree = %(tree)s AND session = %(number)s",
+    "UPDATE {s}.usage SET tree = %(home)s WHERE tree = %(tree)s AND session = %(number)s",
+    "UPDATE {s}.document SET tree = %(home)s WHERE tree = %(tree)s AND session = %(number)s",
+    "UPDATE {s}.directory SET tree = %(home)s WHERE owner = %(owner)s AND id = %(id)s",
+)
+_DELETE = (
+    "DELETE FROM {s}.session WHERE tree = %(tree)s AND number = %(number)s",
+    "DELETE FROM {s}.profile WHERE tree = %(tree)s AND session = %(number)s",
+    "DELETE FROM {s}.usage WHERE tree = %(tree)s AND session = %(number)s",
+    "DELETE FROM {s}.document WHERE tree = %(tree)s AND session = %(number)s",
+    "DELETE FROM {s}.directory WHERE owner = %(owner)s AND id = %(id)s",
 )
 
 
@@ -64,38 +90,45 @@ class AsyncPostgresSessions:
         source = None
         if new.fork is not None:
             source = await get_session(self._tx, owner, new.fork.session)
-        row = await self._insert(owner, new)
-        await self._insert_profile(row.number, new, source)
+        row = await self._insert(owner, new, source)
+        await self._insert_profile(row, new, source)
         if new.fork is not None and source is not None:
             await fork_session(self._tx, row, source, new.fork)
         return await self._get(owner, new.id)
 
-    async def _insert(self, owner: str, new: NewSession) -> SessionRow:
-        now = await self._tx.now() if new.created_us is None else new.created_us
-        number = await own_number(self._tx, owner)
-        row = await self._tx.row(_INSERT, {"owner": number, "id": new.id, "now": now})
+    async def _insert(self, owner: str, new: NewSession, source: SessionRow | None) -> SessionRow:
+        is_attached = new.fork is not None and not new.fork.detach
+        args = {
+            "owner": await own_number(self._tx, owner),
+            "id": new.id,
+            "tree": source.tree if source is not None and is_attached else None,
+            "now": await self._tx.now() if new.created_us is None else new.created_us,
+        }
+        row = await self._tx.row(_INSERT, args)
         if row is None:
             raise _exists(new.id)
         return SessionRow._make(row)
 
     async def _insert_profile(
-        self, number: int, new: NewSession, source: SessionRow | None
+        self, row: SessionRow, new: NewSession, source: SessionRow | None
     ) -> None:
         tags: list[str] = []
         budget, data = None, b"{}"
         kind, parent = None, None
         if source is not None:
             tags, budget, data = await self._tx.row(
-                "SELECT tags, budget, data FROM {s}.profile WHERE session = %s", (source.number,)
+                "SELECT tags, budget, data FROM {s}.profile WHERE tree = %s AND session = %s",
+                (source.tree, source.number),
             )
             kind, parent = "branch", source.id
         if new.parent is not None:
             kind, parent = new.parent.kind.value, new.parent.session
         await self._tx.run(
-            "INSERT INTO {s}.profile (session, title, state, tags, budget, parent_kind, parent,"
-            " data) VALUES (%s, %s, %s, %s::text[], %s, %s, %s, %s)",
+            "INSERT INTO {s}.profile (tree, session, title, state, tags, budget, parent_kind,"
+            " parent, data) VALUES (%s, %s, %s, %s, %s::text[], %s, %s, %s, %s)",
             (
-                number,
+                row.tree,
+                row.number,
                 None if new.title is None else new.title.encode(),
                 new.state,
                 tags if new.tags is UNSET else list(new.tags),
@@ -108,9 +141,10 @@ class AsyncPostgresSessions:
 
     async def glance(self, owner: str, session: str) -> tuple[bool, SessionRecord | None]:
         """Find a record with one statement; tell whether that was enough."""
-        found = await self._tx.row(_RECORD, (owner, session))
-        if found is None:
+        rows = await self._tx.call(_RECORD, (owner, session))
+        if not rows:
             return True, None
+        [found] = rows
         context = found[CONTEXT_IN_RECORD]
         return (False, None) if context is None else (True, record_of(found, context))
 
@@ -141,9 +175,10 @@ class AsyncPostgresSessions:
                 "read it again, then decide"
             )
         for text, value in _assignments(patch):
-            await self._tx.run(text, (value, row.number))
+            await self._tx.run(text, (value, row.tree, row.number))
         await self._tx.run(
-            "UPDATE {s}.session SET version = version + 1 WHERE number = %s", (row.number,)
+            "UPDATE {s}.session SET version = version + 1 WHERE tree = %s AND number = %s",
+            (row.tree, row.number),
         )
         return await self._get(owner, session)
 
@@ -153,8 +188,8 @@ class AsyncPostgresSessions:
         pos = await get_pos(self._tx, row, message)
         context = await context_at(self._tx, row, pos)
         await self._tx.run(
-            "UPDATE {s}.session SET tip = %s, context = %s WHERE number = %s",
-            (pos, context, row.number),
+            "UPDATE {s}.session SET tip = %s, context = %s WHERE tree = %s AND number = %s",
+            (pos, context, row.tree, row.number),
         )
         return await self._get(owner, session)
 
@@ -168,26 +203,16 @@ class AsyncPostgresSessions:
 
     async def _delete(self, row: SessionRow) -> None:
         await retire(self._tx, row)
-        for text in (
-            "DELETE FROM {s}.session WHERE number = %s",
-            "DELETE FROM {s}.profile WHERE session = %s",
-            "DELETE FROM {s}.usage WHERE session = %s",
-        ):
-            await self._tx.run(text, (row.number,))
-        await self._tx.run(
-            "DELETE FROM {s}.document WHERE owner = %s AND session = %s", (row.owner, row.number)
-        )
+        for text in _DELETE:
+            await self._tx.run(text, row._asdict())
 
     async def clear(self, owner: str, session: str) -> SessionRecord:
         """Retire a session's messages and go on under a new number."""
         row = await get_session(self._tx, owner, session)
         await retire(self._tx, row)
-        await self._tx.run(_CLEAR, (row.number,))
-        await self._tx.run(
-            "DELETE FROM {s}.document WHERE owner = %s AND session = %s"
-            " AND (key = 'pins' OR expires_at IS NOT NULL)",
-            (row.owner, row.number),
-        )
+        args = row._replace(home=await self._tx.value(_NEW_HOME))._asdict()
+        for text in _CLEAR:
+            await self._tx.run(text, args)
         return await self._get(owner, session)
 
     async def erase_owner(self, owner: str) -> None:
@@ -205,7 +230,7 @@ class AsyncPostgresSessions:
             if await find_session(self._tx, owner, name) is not None:
                 await self._delete(await get_session(self._tx, owner, name))
         for text in (
-            "DELETE FROM {s}.document WHERE owner = %s",
+            "DELETE FROM {s}.document WHERE tree = -%s",
             "DELETE FROM {s}.reader WHERE owner = %s",
             "DELETE FROM {s}.change WHERE owner = %s",
             "DELETE FROM {s}.owner WHERE number = %s",
@@ -219,8 +244,9 @@ class AsyncPostgresSessions:
             "SELECT count(*), coalesce(sum(messages), 0)::bigint,"
             " (SELECT count(DISTINCT f.overlay) FROM {s}.session s JOIN {s}.in_force f"
             " ON f.tree = s.tree AND f.session = s.number WHERE s.owner = %(owner)s),"
-            " (SELECT count(*) FROM {s}.document WHERE owner = %(owner)s"
-            " AND (expires_at IS NULL OR expires_at > %(now)s))"
+            " (SELECT count(*) FROM (SELECT tree, number FROM {s}.session WHERE owner = %(owner)s"
+            " UNION ALL SELECT -%(owner)s, 0) s JOIN {s}.document d ON d.tree = s.tree"
+            " AND d.session = s.number AND (d.expires_at IS NULL OR d.expires_at > %(now)s))"
             " FROM {s}.session WHERE owner = %(owner)s",
             {"owner": number, "now": await self._tx.now()},
         )
@@ -237,15 +263,15 @@ def _assignments(patch: SessionPatch) -> list[tuple[str, Any]]:
     """Give the statements that carry out a patch."""
     title = patch.title
     values = {
-        "UPDATE {s}.profile SET title = %s WHERE session = %s": (
+        "UPDATE {s}.profile SET title = %s WHERE tree = %s AND session = %s": (
             title.encode() if isinstance(title, str) else title
         ),
-        "UPDATE {s}.profile SET state = %s WHERE session = %s": patch.state,
-        "UPDATE {s}.profile SET budget = %s WHERE session = %s": patch.budget,
-        "UPDATE {s}.profile SET tags = %s::text[] WHERE session = %s": (
+        "UPDATE {s}.profile SET state = %s WHERE tree = %s AND session = %s": patch.state,
+        "UPDATE {s}.profile SET budget = %s WHERE tree = %s AND session = %s": patch.budget,
+        "UPDATE {s}.profile SET tags = %s::text[] WHERE tree = %s AND session = %s": (
             UNSET if patch.tags is UNSET else list(patch.tags)
         ),
-        "UPDATE {s}.profile SET data = %s WHERE session = %s": (
+        "UPDATE {s}.profile SET data = %s WHERE tree = %s AND session = %s": (
             UNSET if patch.data is UNSET else encode_json(patch.data, "data")
         ),
     }

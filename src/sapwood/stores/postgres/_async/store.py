@@ -7,17 +7,21 @@ from typing import Any, Self
 
 from psycopg_pool import AsyncConnectionPool
 
-from ....errors import UsageError
+from ....errors import MessageTooLargeError, UsageError
 from ....model import Appended, Changes, History, NewMessage, Read, Root, SessionRecord
 from ....rules import check
-from ....rules.codec import MAX_MESSAGE_BYTES, pack_all
+from ....rules.codec import MAX_MESSAGE_BYTES, Packed, pack_all
 from ....store import Capability
 from ...embedded._async.store import AsyncEmbeddedStore
 from ...url import take_parameters
-from ..migration import SCHEMA, check_schema
+from ..migration import SCHEMA, check_partitions, check_schema
 from .runner import MOST_CONNECTIONS, AsyncPostgresRunner, check_conninfo
 
 PATIENCE_S = 30.0
+ANSWER_WITHIN_S = 120.0
+# The server takes less than 1 GB at once, and needs some of that for itself.
+MOST_MESSAGE_BYTES = 256 * 1024 * 1024
+MOST_BATCH_BYTES = 512 * 1024 * 1024
 FEED_TRIES = 100
 FEED_PAUSE_S = 0.005
 
@@ -26,7 +30,8 @@ class AsyncPostgresStore(AsyncEmbeddedStore):
     """Sessions in a schema of a PostgreSQL database.
 
     Takes a connection string or a pool, which stays its giver's to open and close. It connects
-    with the first call. Time is the server's, unless a clock is given.
+    with the first call. Time is the server's, unless a clock is given. Where there is no schema
+    yet, its tables of trees are made of so many `partitions` by the tree's hash.
     """
 
     capabilities = frozenset({Capability.DURABLE, Capability.SHARED})
@@ -39,31 +44,43 @@ class AsyncPostgresStore(AsyncEmbeddedStore):
         pool: AsyncConnectionPool[Any] | None = None,
         new_id: Callable[[], str],
         schema: str = SCHEMA,
+        partitions: int = 0,
         clock: Callable[[], int] | None = None,
         auto_migrate: bool = True,
         patience_s: float = PATIENCE_S,
+        answer_within_s: float | None = ANSWER_WITHIN_S,
         most_connections: int = MOST_CONNECTIONS,
         max_message_bytes: int = MAX_MESSAGE_BYTES,
     ) -> None:
         if (conninfo is None) == (pool is None):
             raise UsageError("give a connection string or a pool", path="conninfo")
+        if max_message_bytes > MOST_MESSAGE_BYTES:
+            raise UsageError(
+                f"max_message_bytes can be up to {MOST_MESSAGE_BYTES}: PostgreSQL takes no more",
+                path="max_message_bytes",
+            )
         runner = AsyncPostgresRunner(
             None if conninfo is None else check_conninfo(conninfo),
             pool,
             schema=check_schema(schema),
+            partitions=check_partitions(partitions),
             clock=clock,
             auto_migrate=auto_migrate,
             patience_s=patience_s,
+            answer_within_s=answer_within_s,
             most_connections=most_connections,
         )
         super().__init__(runner, new_id=new_id, max_message_bytes=max_message_bytes)
 
     @classmethod
     def from_url(cls, url: str, *, new_id: Callable[[], str]) -> Self:
-        """Take our own parameter, `schema`, out of a URL; the others are the driver's."""
-        conninfo, ours = take_parameters(url, {"schema"})
+        """Take `schema` and `partitions` out of a URL; the other parameters are the driver's."""
+        conninfo, ours = take_parameters(url, {"schema", "partitions"})
         conninfo = f"postgresql://{conninfo.partition('://')[2]}"
-        return cls(conninfo, new_id=new_id, schema=ours.get("schema", SCHEMA))
+        given = ours.get("partitions", "0")
+        partitions = int(given) if given.isascii() and given.isdigit() else -1
+        schema = ours.get("schema", SCHEMA)
+        return cls(conninfo, new_id=new_id, schema=schema, partitions=partitions)
 
     async def find_session(self, owner: str, session: str) -> SessionRecord | None:
         check.owner_and_session(owner, session)
@@ -80,6 +97,8 @@ class AsyncPostgresStore(AsyncEmbeddedStore):
     ) -> Appended:
         check.owner_and_session(owner, session)
         batch = pack_all(messages, self._new_id, self.max_message_bytes)
+        if len(batch) > 1:
+            _refuse_large(batch)
         if parent is not None:
             check.place(parent, "parent")
         if expected_tip is not None:
@@ -102,3 +121,13 @@ class AsyncPostgresStore(AsyncEmbeddedStore):
             await self._runner.pause(FEED_PAUSE_S)
             page = await super().changes(owner, after=after, limit=limit)
         return page
+
+
+def _refuse_large(batch: Sequence[Packed]) -> None:
+    size = sum(len(it.body) for it in batch)
+    if size > MOST_BATCH_BYTES:
+        raise MessageTooLargeError(
+            f"the messages have {size} bytes together and PostgreSQL takes up to "
+            f"{MOST_BATCH_BYTES} at once: append them in several calls",
+            path="messages",
+        )

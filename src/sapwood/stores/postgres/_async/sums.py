@@ -14,7 +14,7 @@ from .tx import AsyncTx
 PINS_KEY = "pins"
 
 _PINS = (
-    "SELECT value FROM {s}.document WHERE owner = %s AND session = %s AND key = %s"
+    "SELECT value FROM {s}.document WHERE tree = %s AND session = %s AND key = %s"
     " AND (expires_at IS NULL OR expires_at > %s)"
 )
 
@@ -32,7 +32,7 @@ async def find_pins(tx: AsyncTx, session: SessionRow, *, strict: bool = False) -
     """
     if not session.overlays:
         return []
-    args = (session.owner, session.number, PINS_KEY, await tx.now())
+    args = (session.tree, session.number, PINS_KEY, await tx.now())
     data = await tx.value(_PINS, args)
     try:
         ids = [] if data is None else pinned_ids(data, session.id)
@@ -57,7 +57,8 @@ async def context_at(tx: AsyncTx, session: SessionRow, leaf: int) -> int:
 async def renew_context(tx: AsyncTx, session: SessionRow) -> int:
     """Work out a session's context at its tip, and keep it."""
     context = await context_at(tx, session, session.tip)
-    await tx.run("UPDATE {s}.session SET context = %s WHERE number = %s", (context, session.number))
+    sql = "UPDATE {s}.session SET context = %s WHERE tree = %s AND number = %s"
+    await tx.run(sql, (context, session.tree, session.number))
     return context
 
 

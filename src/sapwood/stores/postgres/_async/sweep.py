@@ -22,7 +22,7 @@ _RETIRE = (
 _ADD = "INSERT INTO {s}.sweep VALUES (%s, %s) ON CONFLICT DO NOTHING"
 _IS_NOBODYS = (
     "SELECT EXISTS (SELECT 1 FROM {s}.segment g WHERE g.tree = %s AND g.number = %s"
-    " AND NOT EXISTS (SELECT 1 FROM {s}.session s WHERE s.home = g.home))"
+    " AND NOT EXISTS (SELECT 1 FROM {s}.session s WHERE s.tree = g.tree AND s.home = g.home))"
 )
 _STAND = (
     "SELECT greatest(%(first)s, (SELECT max(parent) FROM {s}.segment WHERE tree = %(tree)s"

@@ -28,7 +28,10 @@ class Texts:
 
 
 class AsyncTx:
-    """A connection in use by one caller. With `locks`, a session that is looked up is locked."""
+    """A connection in use by one caller. With `locks`, a session that is looked up is locked.
+
+    What is called often is prepared on the server where the connection allows that.
+    """
 
     def __init__(
         self,
@@ -37,24 +40,31 @@ class AsyncTx:
         clock: Callable[[], int] | None,
         *,
         locks: bool = False,
+        prepares: bool = False,
     ) -> None:
         self.raw = raw
         self.clock = clock
         self.locks = locks
         self.left_to_sweep = False
         self._texts = texts
-        self._cursor = raw.cursor(binary=True, row_factory=tuple_row)
+        self._prepares = prepares and raw.prepare_threshold is not None
+        self.cursor = raw.cursor(binary=True, row_factory=tuple_row)
         self._now: int | None = None
 
     async def rows(self, text: str, args: Args = ()) -> list[Any]:
         """Run a statement and give all its rows."""
-        await self._cursor.execute(self._texts[text], args)
-        return await self._cursor.fetchall()
+        await self.cursor.execute(self._texts[text], args, prepare=False)
+        return await self.cursor.fetchall()
 
     async def row(self, text: str, args: Args = ()) -> Any:
         """Run a statement and give its first row, or None."""
-        await self._cursor.execute(self._texts[text], args)
-        return await self._cursor.fetchone()
+        await self.cursor.execute(self._texts[text], args, prepare=False)
+        return await self.cursor.fetchone()
+
+    async def call(self, text: str, args: Args = ()) -> list[Any]:
+        """Run a statement that is run often, and give all its rows."""
+        await self.cursor.execute(self._texts[text], args, prepare=self._prepares)
+        return await self.cursor.fetchall()
 
     async def value(self, text: str, args: Args = ()) -> Any:
         """Run a statement and give the first column of its first row, or None."""
@@ -63,8 +73,8 @@ class AsyncTx:
 
     async def run(self, text: str, args: Args = ()) -> int:
         """Run a statement; give how many rows it touched."""
-        await self._cursor.execute(self._texts[text], args)
-        return self._cursor.rowcount
+        await self.cursor.execute(self._texts[text], args, prepare=False)
+        return self.cursor.rowcount
 
     async def now(self) -> int:
         """Tell the time of this unit of work: the server's, or that of a clock that was given."""

@@ -35,24 +35,24 @@ class AsyncPostgresUsage:
             usage.cost_micros,
         )
         stored = await self._tx.row(
-            f"SELECT {_FIGURES} FROM {{s}}.usage WHERE session = %s AND id = %s",
-            (row.number, usage.id),
+            f"SELECT {_FIGURES} FROM {{s}}.usage WHERE tree = %s AND session = %s AND id = %s",
+            (row.tree, row.number, usage.id),
         )
         if stored is not None:
             if stored != fields:
                 raise ConflictError(f"usage {usage.id!r} is recorded with other figures")
             return False
         await self._tx.run(
-            f"INSERT INTO {{s}}.usage (session, id, {_FIGURES})"
-            " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)",
-            (row.number, usage.id, *fields),
+            f"INSERT INTO {{s}}.usage (tree, session, id, {_FIGURES})"
+            " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
+            (row.tree, row.number, usage.id, *fields),
         )
         return True
 
     async def totals_by_model(self, owner: str, session: str) -> list[UsageTotal]:
         """Sum a session's usage by model."""
         text = (
-            f"SELECT {_SUMS}, NULL::text FROM {{s}}.usage WHERE session = %s"
+            f"SELECT {_SUMS}, NULL::text FROM {{s}}.usage WHERE tree = %s AND session = %s"
             " GROUP BY model ORDER BY model"
         )
         return await self._totals(text, owner, session)
@@ -60,7 +60,7 @@ class AsyncPostgresUsage:
     async def totals_by_message(self, owner: str, session: str) -> list[UsageTotal]:
         """Sum a session's usage by message and model, in the order of the first calls."""
         text = (
-            f"SELECT {_SUMS}, message FROM {{s}}.usage WHERE session = %s"
+            f"SELECT {_SUMS}, message FROM {{s}}.usage WHERE tree = %s AND session = %s"
             " GROUP BY message, model ORDER BY min(number)"
         )
         return await self._totals(text, owner, session)
@@ -69,5 +69,5 @@ class AsyncPostgresUsage:
         row = await get_session(self._tx, owner, session)
         return [
             UsageTotal(**dict(zip(UsageTotal.__struct_fields__, it, strict=True)))
-            for it in await self._tx.rows(text, (row.number,))
+            for it in await self._tx.rows(text, (row.tree, row.number))
         ]

@@ -42,7 +42,7 @@ class PostgresAdmin:
         rows = self._tx.rows(
             "SELECT name FROM {s}.owner o"
             " WHERE EXISTS (SELECT 1 FROM {s}.session WHERE owner = o.number)"
-            " OR EXISTS (SELECT 1 FROM {s}.document WHERE owner = o.number) ORDER BY name"
+            " OR EXISTS (SELECT 1 FROM {s}.document WHERE tree = -o.number) ORDER BY name"
         )
         return [name for (name,) in rows]
 

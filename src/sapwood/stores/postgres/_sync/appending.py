@@ -14,6 +14,7 @@ from ..appends import Request
 from ..fresh import COLUMN_TYPES, columns, written
 from ..position import MAX_DEPTH
 from ..rows import Seen, SessionRow
+from ..words import body_words
 from .lookup import find_all_seen, get_pos, get_session, id_at, messages_of, rows_at
 from .tx import Tx
 
@@ -21,11 +22,15 @@ _APPEND = (
     "SELECT start, now_us FROM {s}.append(%s, %s, %s::bigint, %s::text[], %s, %s, %s, %s,"
     f" {COLUMN_TYPES})"
 )
+_ONE = (
+    "SELECT start, now_us FROM {s}.append_one(%s, %s, %s::bigint, %s, %s, %s, %s::bigint,"
+    " %s::bigint, %s, %s)"
+)
 _EACH = (
-    "SELECT start, now_us FROM {s}.append_each(%s::text[], %s::text[], %s::bigint,"
+    "SELECT nths, starts, now_us FROM {s}.append_each(%s::text[], %s::text[], %s::bigint,"
     f" %s::boolean[], {COLUMN_TYPES})"
 )
-_WRITE = f"SELECT {{s}}.write_after(%s, %s, %s, {COLUMN_TYPES})"
+_WRITE = f"SELECT {{s}}.write_after(%s, %s, %s, %s, {COLUMN_TYPES})"
 
 
 def append_new(tx: Tx, request: Request, *, is_repeated: bool) -> Appended | None:
@@ -34,12 +39,25 @@ def append_new(tx: Tx, request: Request, *, is_repeated: bool) -> Appended | Non
     When it is repeated because a connection was lost, our own ids may be stored, too.
     """
     owner, session, batch, parent, expected_tip = request
+    if request.is_plain:
+        return _append_one(tx, request, is_repeated)
     asked = [it.id for it in batch if is_repeated or not it.is_ours]
     if len(asked) > 1 and len(set(asked)) < len(asked):
         return None
     places = (*_named(parent), *_named(expected_tip))
     args = (owner, session, _time(tx), asked, *places, *columns(batch))
-    return _appended(request, *tx.row(_APPEND, args))
+    [found] = tx.call(_APPEND, args)
+    return _appended(request, *found)
+
+
+def _append_one(tx: Tx, request: Request, is_repeated: bool) -> Appended | None:
+    it = request.batch[0]
+    is_asked = is_repeated or not it.is_ours
+    words = body_words(it.body, it.id)
+    said = (it.id, it.role, it.tokens, it.created_us, it.body, words)
+    args = (request.owner, request.session, _time(tx), is_asked, *said)
+    [found] = tx.call(_ONE, args)
+    return _appended(request, *found)
 
 
 def append_each(tx: Tx, requests: Sequence[Request], *, is_repeated: bool) -> list[Appended | None]:
@@ -48,8 +66,10 @@ def append_each(tx: Tx, requests: Sequence[Request], *, is_repeated: bool) -> li
     owners = [request.owner for request in requests]
     sessions = [request.session for request in requests]
     asked = [is_repeated or not it.is_ours for it in batch]
-    rows = tx.rows(_EACH, (owners, sessions, _time(tx), asked, *columns(batch)))
-    return [_appended(request, *row) for request, row in zip(requests, rows, strict=True)]
+    args = (owners, sessions, _time(tx), asked, *columns(batch))
+    [(nths, starts, now)] = tx.call(_EACH, args)
+    start_of = dict(zip(nths, starts, strict=True))
+    return [_appended(request, start_of[n], now) for n, request in enumerate(requests, 1)]
 
 
 def _time(tx: Tx) -> int | None:
@@ -84,17 +104,19 @@ def append_planned(
     plan = plan_append(batch, known, tip, parent, expected_tip)
     stored = [seen[message.id].pos for message in batch[: plan.known]]
     rows = rows_at(tx, row.tree, stored)
-    messages = messages_of(tx, [rows[pos] for pos in stored], {row.home: row.id})
+    messages = messages_of(tx, row.tree, [rows[pos] for pos in stored], {row.home: row.id})
     new = batch[plan.known :]
+    # An id that was made for this call can only be known because an earlier try of it landed.
+    landed = sum(it.is_ours for it in batch[: plan.known])
     if not new:
-        return Appended(messages=messages, written=0, tip=tip)
+        return Appended(messages=messages, written=landed, tip=tip)
     pos = row.tip if plan.parent is None else get_pos(tx, row, plan.parent)
     if (pos & MAX_DEPTH) + len(new) > MAX_DEPTH:
         raise StoreError(f"a path holds at most {MAX_DEPTH} messages: fork it with detach=True")
     now = tx.now()
-    start = tx.value(_WRITE, (row.number, pos, now, *columns(new)))
+    start = tx.value(_WRITE, (row.tree, row.number, pos, now, *columns(new)))
     messages += written(new, row.id, start, now)
-    return Appended(messages=messages, written=len(new), tip=new[-1].id)
+    return Appended(messages=messages, written=landed + len(new), tip=new[-1].id)
 
 
 def _known(

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from ....errors import StaleVersionError
 from ....model import Document
@@ -14,19 +14,36 @@ from .sums import PINS_KEY, renew_context
 from .tx import Tx
 
 _COLUMNS = "version, key, updated_at, expires_at, value"
-_FIND = f"SELECT {_COLUMNS} FROM {{s}}.document WHERE owner = %s AND session = %s AND key = %s"
+_FIND = f"SELECT {_COLUMNS} FROM {{s}}.document WHERE tree = %s AND session = %s AND key = %s"
 _PUT = (
-    "INSERT INTO {s}.document (owner, session, key, version, updated_at, expires_at, value)"
+    "INSERT INTO {s}.document (tree, session, key, version, updated_at, expires_at, value)"
     " VALUES (%s, %s, %s, nextval('{s}.document_version'), %s, %s, %s)"
-    " ON CONFLICT (owner, session, key) DO UPDATE SET version = excluded.version,"
+    " ON CONFLICT (tree, session, key) DO UPDATE SET version = excluded.version,"
     " updated_at = excluded.updated_at, expires_at = excluded.expires_at, value = excluded.value"
     f" RETURNING {_COLUMNS}"
 )
-_DELETE = "DELETE FROM {s}.document WHERE owner = %s AND session = %s AND key = %s"
+_DELETE = "DELETE FROM {s}.document WHERE tree = %s AND session = %s AND key = %s"
 _LIST = (
-    f"SELECT {_COLUMNS} FROM {{s}}.document WHERE owner = %s AND session = %s"
+    f"SELECT {_COLUMNS} FROM {{s}}.document WHERE tree = %s AND session = %s"
     " AND starts_with(key, %s) AND (expires_at IS NULL OR expires_at > %s) ORDER BY key"
 )
+
+
+class _Scope(NamedTuple):
+    """Whose a document is: a session's, or an owner's, which is placed below zero."""
+
+    tree: int | None
+    session: int
+    row: SessionRow | None
+
+    @property
+    def place(self) -> tuple[int | None, int]:
+        """The first columns of its key."""
+        return self.tree, self.session
+
+
+def _scope_of(row: SessionRow) -> _Scope:
+    return _Scope(row.tree, row.number, row)
 
 
 class PostgresDocuments:
@@ -37,8 +54,8 @@ class PostgresDocuments:
 
     def find(self, owner: str, session: str | None, key: str) -> Document | None:
         """Find a document that has not expired."""
-        number, row = self._scope(owner, session)
-        found = self._tx.row(_FIND, (number, row.number if row else 0, key))
+        scope = self._scope(owner, session)
+        found = self._tx.row(_FIND, (*scope.place, key))
         return None if found is None or self._is_expired(found) else _document(found)
 
     def put(
@@ -51,51 +68,48 @@ class PostgresDocuments:
         expires_in_us: int | None,
     ) -> Document:
         """Create or replace a document."""
-        number, row = self._locked_scope(owner, session)
-        scope = row.number if row else 0
-        found = self._tx.row(_FIND, (number, scope, key))
+        scope = self._locked_scope(owner, session)
+        found = self._tx.row(_FIND, (*scope.place, key))
         self._refuse_stale(found, key, expected_version)
         now = self._tx.now()
         expires_at = None if expires_in_us is None else now + expires_in_us
-        stored = self._tx.row(_PUT, (number, scope, key, now, expires_at, value))
-        self._renew_if_pins(row, key)
+        stored = self._tx.row(_PUT, (*scope.place, key, now, expires_at, value))
+        self._renew_if_pins(scope.row, key)
         return _document(stored)
 
     def delete(
         self, owner: str, session: str | None, key: str, expected_version: int | None
     ) -> bool:
         """Delete a document; an expired one counts as not there."""
-        number, row = self._locked_scope(owner, session)
-        scope = row.number if row else 0
-        found = self._tx.row(_FIND, (number, scope, key))
+        scope = self._locked_scope(owner, session)
+        found = self._tx.row(_FIND, (*scope.place, key))
         if expected_version is not None and (found is None or found[0] != expected_version):
             raise _stale(key, found, expected_version)
         if found is None:
             return False
-        self._tx.run(_DELETE, (number, scope, key))
-        self._renew_if_pins(row, key)
+        self._tx.run(_DELETE, (*scope.place, key))
+        self._renew_if_pins(scope.row, key)
         return not self._is_expired(found)
 
     def list_prefix(self, owner: str, session: str | None, prefix: str) -> list[Document]:
         """List documents by key."""
-        number, row = self._scope(owner, session)
-        args = (number, row.number if row else 0, prefix, self._tx.now())
+        scope = self._scope(owner, session)
+        args = (*scope.place, prefix, self._tx.now())
         return [_document(found) for found in self._tx.rows(_LIST, args)]
 
-    def _scope(self, owner: str, session: str | None) -> tuple[int | None, SessionRow | None]:
-        if session is None:
-            return find_owner(self._tx, owner), None
-        row = get_session(self._tx, owner, session)
-        return row.owner, row
+    def _scope(self, owner: str, session: str | None) -> _Scope:
+        if session is not None:
+            return _scope_of(get_session(self._tx, owner, session))
+        number = find_owner(self._tx, owner)
+        return _Scope(None if number is None else -number, 0, None)
 
-    def _locked_scope(self, owner: str, session: str | None) -> tuple[int, SessionRow | None]:
+    def _locked_scope(self, owner: str, session: str | None) -> _Scope:
         """Find whose a document is, locked against others that would write it."""
         if session is not None:
-            row = get_session(self._tx, owner, session)
-            return row.owner, row
+            return _scope_of(get_session(self._tx, owner, session))
         number = own_number(self._tx, owner)
         self._tx.run("SELECT {s}.lock_owner(%s)", (number,))
-        return number, None
+        return _Scope(-number, 0, None)
 
     def _is_expired(self, found: tuple[Any, ...]) -> bool:
         return found[3] is not None and found[3] <= self._tx.now()

@@ -17,9 +17,9 @@ _ON_PATH = (
     " AND {s}.is_on_path(f.tree, f.last, %s) ORDER BY f.overlay"
 )
 _COPY_DOCUMENTS = (
-    "INSERT INTO {s}.document (owner, session, key, version, updated_at, value)"
-    " SELECT owner, %s, key, nextval('{s}.document_version'), updated_at, value"
-    " FROM {s}.document WHERE owner = %s AND session = %s AND expires_at IS NULL"
+    "INSERT INTO {s}.document (tree, session, key, version, updated_at, value)"
+    " SELECT %s, %s, key, nextval('{s}.document_version'), updated_at, value"
+    " FROM {s}.document WHERE tree = %s AND session = %s AND expires_at IS NULL"
 )
 _COPY_MESSAGES = (
     "INSERT INTO {s}.message (tree, pos, home, tokens, path_tokens, version, created_at, id, role,"
@@ -50,14 +50,14 @@ _CHANGE = (
 def fork_session(tx: Tx, fork: SessionRow, source: SessionRow, point: ForkPoint) -> None:
     """Make a new, empty session a fork of another one, whose tree is locked."""
     pos = source.tip if point.message is None else get_pos(tx, source, point.message)
-    tx.run(_COPY_DOCUMENTS, (fork.number, source.owner, source.number))
+    tx.run(_COPY_DOCUMENTS, (fork.tree, fork.number, source.tree, source.number))
     place = _copy_path if point.detach else _stand_on
     fork = place(tx, fork, source, pos)
     context = context_at(tx, fork, fork.tip)
     tx.run(
-        "UPDATE {s}.session SET tree = %s, tip = %s, fork = %s, context = %s, messages = %s,"
-        " overlays = %s WHERE number = %s",
-        (fork.tree, fork.tip, fork.fork, context, fork.messages, fork.overlays, fork.number),
+        "UPDATE {s}.session SET tip = %s, fork = %s, context = %s, messages = %s, overlays = %s"
+        " WHERE tree = %s AND number = %s",
+        (fork.tip, fork.fork, context, fork.messages, fork.overlays, fork.tree, fork.number),
     )
 
 
@@ -70,7 +70,7 @@ def _stand_on(tx: Tx, fork: SessionRow, source: SessionRow, pos: int) -> Session
         )
     if pos:
         _inherit_homes(tx, fork, source, pos)
-    return fork._replace(tree=source.tree, tip=pos, fork=pos, overlays=len(overlays))
+    return fork._replace(tip=pos, fork=pos, overlays=len(overlays))
 
 
 def _inherit_homes(tx: Tx, fork: SessionRow, source: SessionRow, pos: int) -> None:
@@ -79,8 +79,8 @@ def _inherit_homes(tx: Tx, fork: SessionRow, source: SessionRow, pos: int) -> No
     Where that session is gone, the source's are taken: some of them may lie off the path.
     """
     home, number = tx.row(
-        "SELECT m.home, s.number FROM {s}.message m LEFT JOIN {s}.session s ON s.home = m.home"
-        " WHERE m.tree = %s AND m.pos = %s",
+        "SELECT m.home, s.number FROM {s}.message m LEFT JOIN {s}.session s"
+        " ON s.tree = m.tree AND s.home = m.home WHERE m.tree = %s AND m.pos = %s",
         (source.tree, pos),
     )
     tx.run(

@@ -22,8 +22,9 @@ from ..rows import (
 from .tx import Tx
 
 _FIND = (
-    f"SELECT {SESSION_COLUMNS} FROM {{s}}.owner o JOIN {{s}}.session s ON s.owner = o.number"
-    " WHERE o.name = %s AND s.id = %s"
+    f"SELECT {SESSION_COLUMNS} FROM {{s}}.owner o JOIN {{s}}.directory d ON d.owner = o.number"
+    " JOIN {s}.session s ON s.tree = d.tree AND s.number = d.number"
+    " WHERE o.name = %s AND d.id = %s"
 )
 _LOCK = f"SELECT {SESSION_COLUMNS} FROM {{s}}.locked_session(%s, %s) s"
 _SEEN = "SELECT id, pos, home, is_live FROM {s}.seen(%s, %s, %s, %s, %s::text[])"
@@ -97,19 +98,19 @@ def is_on_path(tx: Tx, tree: int, pos: int, leaf: int) -> bool:
     return found
 
 
-def learn_names(tx: Tx, names: Names, homes: Iterable[int]) -> None:
+def learn_names(tx: Tx, tree: int, names: Names, homes: Iterable[int]) -> None:
     """Look up the sessions behind homes that are not known yet; None for those that are gone."""
     unknown = {home for home in homes if home not in names}
     if not unknown:
         return
     names.update(dict.fromkeys(unknown))
-    sql = "SELECT home, id FROM {s}.session WHERE home = ANY (%s)"
-    names.update(tx.rows(sql, (list(unknown),)))
+    sql = "SELECT home, id FROM {s}.session WHERE tree = %s AND home = ANY (%s)"
+    names.update(tx.rows(sql, (tree, list(unknown))))
 
 
-def messages_of(tx: Tx, rows: list[Any], names: Names) -> list[Message]:
+def messages_of(tx: Tx, tree: int, rows: list[Any], names: Names) -> list[Message]:
     """Make messages of their rows."""
-    learn_names(tx, names, (row[1] for row in rows))
+    learn_names(tx, tree, names, (row[1] for row in rows))
     return [message_of(row, names) for row in rows]
 
 
@@ -123,5 +124,6 @@ def rows_at(tx: Tx, tree: int, positions: Sequence[int]) -> dict[int, Any]:
 def message_at(tx: Tx, session: SessionRow, pos: int) -> Message:
     """Read one live message."""
     rows = rows_at(tx, session.tree, [pos])
-    [message] = messages_of(tx, list(rows.values()), {session.home: session.id})
+    names: Names = {session.home: session.id}
+    [message] = messages_of(tx, session.tree, list(rows.values()), names)
     return message

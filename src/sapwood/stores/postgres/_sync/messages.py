@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from ....errors import ConflictError
 from ....model import Appended, Deleted, History, Leaf, Message, Read, Root
@@ -88,9 +89,12 @@ class PostgresMessages:
         seen = find_all_seen(self._tx, row, ids)
         live = [it.pos for it in seen.values() if it.is_live]
         rows = rows_at(self._tx, row.tree, live)
-        messages = messages_of(self._tx, list(rows.values()), {row.home: row.id})
+        messages = self._messages(row, list(rows.values()))
         found = {message.id: message for message in messages}
         return [found.get(id) for id in ids]
+
+    def _messages(self, row: SessionRow, rows: list[Any]) -> list[Message]:
+        return messages_of(self._tx, row.tree, rows, {row.home: row.id})
 
     def update(self, owner: str, session: str, message: Packed) -> Message:
         """Replace a message's content."""
@@ -138,7 +142,7 @@ class PostgresMessages:
 
     def _refuse_inherited(self, row: SessionRow, doomed: dict[str, Seen]) -> None:
         names: dict[int, str | None] = {}
-        learn_names(self._tx, names, (it.home for it in doomed.values()))
+        learn_names(self._tx, row.tree, names, (it.home for it in doomed.values()))
         for id, it in doomed.items():
             if it.home != row.home and names[it.home] is not None:
                 raise ConflictError(
@@ -156,8 +160,9 @@ class PostgresMessages:
         )
         self._tx.run(
             "UPDATE {s}.session s SET messages = s.messages - (SELECT count(*) FROM {s}.message m"
-            " WHERE m.tree = s.tree AND m.home = s.home AND m.pos = ANY (%s)) WHERE s.number = %s",
-            (positions, row.number),
+            " WHERE m.tree = s.tree AND m.home = s.home AND m.pos = ANY (%s))"
+            " WHERE s.tree = %s AND s.number = %s",
+            (positions, row.tree, row.number),
         )
         self._tx.run(_ERASE, (row.tree, positions))
         self._note(row, positions, [-held[pos] for pos in positions], KIND_DELETE)
@@ -165,8 +170,8 @@ class PostgresMessages:
     def _note(self, row: SessionRow, positions: list[int], deltas: list[int], kind: int) -> None:
         """Keep the feed and the sums right after messages changed."""
         self._tx.run(
-            "SELECT {s}.note_changes(%s, %s::bigint[], %s::bigint[], %s, %s)",
-            (row.number, positions, deltas, kind, self._tx.now()),
+            "SELECT {s}.note_changes(%s, %s, %s::bigint[], %s::bigint[], %s, %s)",
+            (row.tree, row.number, positions, deltas, kind, self._tx.now()),
         )
         renew_context(self._tx, row)
 
@@ -178,7 +183,7 @@ class PostgresMessages:
         found = [child for (child,) in self._tx.rows(_FOLLOWERS, args)]
         rows = rows_at(self._tx, row.tree, found)
         live = [rows[child] for child in sorted(rows) if rows[child][-1] is not None]
-        return messages_of(self._tx, live, {row.home: row.id})
+        return self._messages(row, live)
 
     def leaves(self, owner: str, session: str) -> list[Leaf]:
         """List the ends of a session's branches."""
@@ -187,7 +192,7 @@ class PostgresMessages:
         ends = sorted(pos for (pos,) in self._tx.rows(_ENDS, args))
         rows = rows_at(self._tx, row.tree, ends)
         live = [rows[pos] for pos in ends if rows[pos][-1] is not None]
-        messages = messages_of(self._tx, live, {row.home: row.id})
+        messages = self._messages(row, live)
         by_pos = {it[0]: message for it, message in zip(live, messages, strict=True)}
         return [
             Leaf(id=rows[pos][2], position=public(pos), message=by_pos.get(pos)) for pos in ends

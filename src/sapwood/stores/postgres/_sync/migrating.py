@@ -10,7 +10,7 @@ from psycopg import Connection
 from psycopg.rows import tuple_row
 
 from ....errors import MigrationNeededError, StoreError
-from ..migration import Step, in_schema, packaged_steps, quoted, steps_after
+from ..migration import Step, in_schema, packaged_steps, quoted, statements, steps_after
 
 _RECORDS = """
 CREATE TABLE {s}.migration (
@@ -27,9 +27,10 @@ _LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('sapwood migration', 0))"
 class Migrator:
     """Looks at the schema of a database, and brings it up to date."""
 
-    def __init__(self, raw: Connection[Any], schema: str) -> None:
+    def __init__(self, raw: Connection[Any], schema: str, partitions: int) -> None:
         self._raw = raw
         self._schema = schema
+        self._partitions = partitions
         self._where = f"schema {schema!r}"
 
     def make_ready(self, *, may_migrate: bool) -> None:
@@ -58,7 +59,7 @@ class Migrator:
         if step.version == 1:
             self._raw.execute(f"CREATE SCHEMA IF NOT EXISTS {quoted(self._schema)}".encode())
             self._raw.execute(in_schema(_RECORDS, self._schema))
-        self._raw.execute(in_schema(step.text, self._schema))
+        self._raw.execute(statements(step, self._schema, self._partitions))
         self._raw.execute(
             in_schema(
                 "INSERT INTO {s}.migration (version, name, checksum) VALUES (%s, %s, %s)",

@@ -51,7 +51,7 @@ def read_at_once(tx: Tx, owner: str, session: str, query: Read) -> History | Non
         query.backwards,
         None if query.limit is None else query.limit + 1,
     )
-    rows = tx.rows(_PATH, args)
+    rows = tx.call(_PATH, args)
     if not rows or rows[0][0] < 0:
         return None
     return history_of(rows, limit=query.limit, backwards=query.backwards)
@@ -137,13 +137,13 @@ class _Window:
         self._take_all(rows[:-1] if self.more else rows)
 
     def _take_all(self, rows: list[Any]) -> None:
-        self.entries += messages_of(self._tx, rows, self._names)
+        self.entries += messages_of(self._tx, self._session.tree, rows, self._names)
         self.bytes += sum(len(row[-1]) for row in rows)
 
     def _take_in_pages(self, spans: Spans) -> None:
         """Take rows so that a byte limit does not read a whole long path."""
         for rows in self._pages(spans):
-            messages = messages_of(self._tx, rows, self._names)
+            messages = messages_of(self._tx, self._session.tree, rows, self._names)
             for row, message in zip(rows, messages, strict=True):
                 if not self._has_room(len(row[-1])):
                     return
@@ -180,7 +180,7 @@ class _Window:
         args = (tree, self._pins, pack(cover.first), pack(cover.last))
         under = self._tx.value(_PINS_UNDER, args)
         rows = rows_at(self._tx, tree, under)
-        messages = messages_of(self._tx, [rows[pos] for pos in under], self._names)
+        messages = messages_of(self._tx, tree, [rows[pos] for pos in under], self._names)
         return messages, sum(len(row[-1]) for row in rows.values())
 
     def _has_room(self, size: int) -> bool:

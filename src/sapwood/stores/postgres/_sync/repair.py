@@ -126,7 +126,8 @@ def _rebuild_sessions(tx: Tx) -> None:
     ):
         row = SessionRow._make(found)
         context = context_at(tx, row, row.tip)
-        tx.run("UPDATE {s}.session SET context = %s WHERE number = %s", (context, row.number))
+        sql = "UPDATE {s}.session SET context = %s WHERE tree = %s AND number = %s"
+        tx.run(sql, (context, row.tree, row.number))
     tx.run("DELETE FROM {s}.stale")
 
 

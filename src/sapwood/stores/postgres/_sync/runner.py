@@ -19,8 +19,10 @@ from ....rules.codec import Packed
 from ...embedded._sync.runner import Runner
 from ...embedded.unit import Unit
 from ..appends import Appends, Request
-from ..failure import RETRIED, is_lost, translate
+from ..deadline import NoAnswerError
+from ..failure import RETRIED, UNPREPARED, is_lost, translate
 from .appending import append_each, append_new
+from .connection import PatientConnection
 from .feed import trim_feed
 from .migrating import Migrator
 from .reading import read_at_once
@@ -38,8 +40,7 @@ WHERE = "PostgreSQL"
 
 _BEGIN_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 _BEGIN_WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE"
-# Statements are not prepared on the server: a pooler may give the next one another server
-# connection. What is called often is a function, whose plan the server keeps anyway.
+# A statement is prepared on the server where it says so, on a connection that allows it.
 _OPTIONS: dict[str, Any] = {"autocommit": True, "prepare_threshold": None}
 
 
@@ -52,9 +53,11 @@ class PostgresRunner(Runner):
         pool: ConnectionPool[Any] | None,
         *,
         schema: str,
+        partitions: int,
         clock: Callable[[], int] | None,
         auto_migrate: bool,
         patience_s: float,
+        answer_within_s: float | None,
         most_connections: int,
     ) -> None:
         self._conninfo = conninfo
@@ -65,17 +68,22 @@ class PostgresRunner(Runner):
             min_size=0,
             max_size=most_connections,
             kwargs={**_OPTIONS, "connect_timeout": CONNECT_TIMEOUT_S},
+            connection_class=PatientConnection,
+            configure=self._configure,
             name="sapwood",
         )
         self._schema = schema
+        self._partitions = partitions
         self._texts = Texts(schema)
         self._clock = clock
         self._auto_migrate = auto_migrate
         self._patience_s = patience_s
+        self._answer_within_s = answer_within_s
         self._appends = Appends(self._append_all)
         self._is_ready = False
         self._is_suspect = False
         self._is_closed = False
+        self._prepares = True
 
     # units of work
 
@@ -236,6 +244,9 @@ class PostgresRunner(Runner):
             return False
         if is_lost(error):
             self._is_suspect = True
+            return not isinstance(error, NoAnswerError)
+        if error.sqlstate in UNPREPARED:
+            self._prepares = False
             return True
         return error.sqlstate in RETRIED
 
@@ -272,6 +283,18 @@ class PostgresRunner(Runner):
                 raw.rollback()
                 raw.set_autocommit(False)
 
+    def _configure(self, raw: Connection[Any]) -> None:
+        """Allow prepared statements where what answers is what was connected to.
+
+        A pooler gives a number of its own for the server's process, and may give the next
+        statement to another one, which does not know what was prepared.
+        """
+        assert isinstance(raw, PatientConnection)
+        raw.answer_within_s = self._answer_within_s
+        found = (raw.execute("SELECT pg_backend_pid()")).fetchone()
+        if found is not None and found[0] == raw.info.backend_pid:
+            raw.prepare_threshold = 0
+
     def _make_ready(self) -> None:
         """Look at the server before the pool is used: it only tells that it timed out."""
         if self._owns_pool:
@@ -289,7 +312,7 @@ class PostgresRunner(Runner):
 
     def _look_at(self, raw: Connection[Any]) -> None:
         if not self._is_ready:
-            Migrator(raw, self._schema).make_ready(may_migrate=self._auto_migrate)
+            self._migrator(raw).make_ready(may_migrate=self._auto_migrate)
 
     def _connect(self) -> Connection[Any]:
         return Connection.connect(
@@ -303,14 +326,17 @@ class PostgresRunner(Runner):
         try:
             if self._owns_pool:
                 with self._connect() as raw:
-                    return Migrator(raw, self._schema).migrate()
+                    return self._migrator(raw).migrate()
             with self._connection() as raw:
-                return Migrator(raw, self._schema).migrate()
+                return self._migrator(raw).migrate()
         except psycopg.Error as error:
             raise translate(error, WHERE) from error
 
+    def _migrator(self, raw: Connection[Any]) -> Migrator:
+        return Migrator(raw, self._schema, self._partitions)
+
     def _tx(self, raw: Connection[Any], *, locks: bool = False) -> Tx:
-        return Tx(raw, self._texts, self._clock, locks=locks)
+        return Tx(raw, self._texts, self._clock, locks=locks, prepares=self._prepares)
 
     def _unit(self, raw: Connection[Any], *, locks: bool = False) -> PostgresUnit:
         return PostgresUnit(self._tx(raw, locks=locks))

@@ -34,10 +34,10 @@ SELECT c.created_at, c.kind, c.tree, c.key, coalesce(m.id, o.id), m.role,
 FROM c
 LEFT JOIN {s}.message m ON c.kind = 1 AND m.tree = c.tree AND m.pos = c.key
 LEFT JOIN {s}.overlay o ON c.kind = 0 AND o.tree = c.tree AND o.number = c.key
-LEFT JOIN {s}.session s ON s.number = {s}.told_as(
+LEFT JOIN {s}.session s ON s.tree = c.tree AND s.number = {s}.told_as(
     c.kind = 0, c.tree, c.key, m.home, %(owner)s, %(session)s::bigint, %(session_tree)s::bigint,
     %(home)s::bigint, %(fork)s::bigint)
-LEFT JOIN {s}.profile p ON p.session = s.number
+LEFT JOIN {s}.profile p ON p.tree = s.tree AND p.session = s.number
 ORDER BY c.created_at DESC, c.kind DESC, c.tree DESC, c.key DESC
 """
 _BEGINNING = {"at": 2**63 - 1, "kind": 1, "tree": 2**63 - 1, "key": 2**63 - 1}

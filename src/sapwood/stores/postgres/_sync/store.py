@@ -9,17 +9,21 @@ from typing import Any, Self
 
 from psycopg_pool import ConnectionPool
 
-from ....errors import UsageError
+from ....errors import MessageTooLargeError, UsageError
 from ....model import Appended, Changes, History, NewMessage, Read, Root, SessionRecord
 from ....rules import check
-from ....rules.codec import MAX_MESSAGE_BYTES, pack_all
+from ....rules.codec import MAX_MESSAGE_BYTES, Packed, pack_all
 from ....store import Capability
 from ...embedded._sync.store import EmbeddedStore
 from ...url import take_parameters
-from ..migration import SCHEMA, check_schema
+from ..migration import SCHEMA, check_partitions, check_schema
 from .runner import MOST_CONNECTIONS, PostgresRunner, check_conninfo
 
 PATIENCE_S = 30.0
+ANSWER_WITHIN_S = 120.0
+# The server takes less than 1 GB at once, and needs some of that for itself.
+MOST_MESSAGE_BYTES = 256 * 1024 * 1024
+MOST_BATCH_BYTES = 512 * 1024 * 1024
 FEED_TRIES = 100
 FEED_PAUSE_S = 0.005
 
@@ -28,7 +32,8 @@ class PostgresStore(EmbeddedStore):
     """Sessions in a schema of a PostgreSQL database.
 
     Takes a connection string or a pool, which stays its giver's to open and close. It connects
-    with the first call. Time is the server's, unless a clock is given.
+    with the first call. Time is the server's, unless a clock is given. Where there is no schema
+    yet, its tables of trees are made of so many `partitions` by the tree's hash.
     """
 
     capabilities = frozenset({Capability.DURABLE, Capability.SHARED})
@@ -41,31 +46,43 @@ class PostgresStore(EmbeddedStore):
         pool: ConnectionPool[Any] | None = None,
         new_id: Callable[[], str],
         schema: str = SCHEMA,
+        partitions: int = 0,
         clock: Callable[[], int] | None = None,
         auto_migrate: bool = True,
         patience_s: float = PATIENCE_S,
+        answer_within_s: float | None = ANSWER_WITHIN_S,
         most_connections: int = MOST_CONNECTIONS,
         max_message_bytes: int = MAX_MESSAGE_BYTES,
     ) -> None:
         if (conninfo is None) == (pool is None):
             raise UsageError("give a connection string or a pool", path="conninfo")
+        if max_message_bytes > MOST_MESSAGE_BYTES:
+            raise UsageError(
+                f"max_message_bytes can be up to {MOST_MESSAGE_BYTES}: PostgreSQL takes no more",
+                path="max_message_bytes",
+            )
         runner = PostgresRunner(
             None if conninfo is None else check_conninfo(conninfo),
             pool,
             schema=check_schema(schema),
+            partitions=check_partitions(partitions),
             clock=clock,
             auto_migrate=auto_migrate,
             patience_s=patience_s,
+            answer_within_s=answer_within_s,
             most_connections=most_connections,
         )
         super().__init__(runner, new_id=new_id, max_message_bytes=max_message_bytes)
 
     @classmethod
     def from_url(cls, url: str, *, new_id: Callable[[], str]) -> Self:
-        """Take our own parameter, `schema`, out of a URL; the others are the driver's."""
-        conninfo, ours = take_parameters(url, {"schema"})
+        """Take `schema` and `partitions` out of a URL; the other parameters are the driver's."""
+        conninfo, ours = take_parameters(url, {"schema", "partitions"})
         conninfo = f"postgresql://{conninfo.partition('://')[2]}"
-        return cls(conninfo, new_id=new_id, schema=ours.get("schema", SCHEMA))
+        given = ours.get("partitions", "0")
+        partitions = int(given) if given.isascii() and given.isdigit() else -1
+        schema = ours.get("schema", SCHEMA)
+        return cls(conninfo, new_id=new_id, schema=schema, partitions=partitions)
 
     def find_session(self, owner: str, session: str) -> SessionRecord | None:
         check.owner_and_session(owner, session)
@@ -82,6 +99,8 @@ class PostgresStore(EmbeddedStore):
     ) -> Appended:
         check.owner_and_session(owner, session)
         batch = pack_all(messages, self._new_id, self.max_message_bytes)
+        if len(batch) > 1:
+            _refuse_large(batch)
         if parent is not None:
             check.place(parent, "parent")
         if expected_tip is not None:
@@ -104,3 +123,13 @@ class PostgresStore(EmbeddedStore):
             self._runner.pause(FEED_PAUSE_S)
             page = super().changes(owner, after=after, limit=limit)
         return page
+
+
+def _refuse_large(batch: Sequence[Packed]) -> None:
+    size = sum(len(it.body) for it in batch)
+    if size > MOST_BATCH_BYTES:
+        raise MessageTooLargeError(
+            f"the messages have {size} bytes together and PostgreSQL takes up to "
+            f"{MOST_BATCH_BYTES} at once: append them in several calls",
+            path="messages",
+        )

@@ -16,7 +16,7 @@ from .tx import Tx
 PINS_KEY = "pins"
 
 _PINS = (
-    "SELECT value FROM {s}.document WHERE owner = %s AND session = %s AND key = %s"
+    "SELECT value FROM {s}.document WHERE tree = %s AND session = %s AND key = %s"
     " AND (expires_at IS NULL OR expires_at > %s)"
 )
 
@@ -34,7 +34,7 @@ def find_pins(tx: Tx, session: SessionRow, *, strict: bool = False) -> list[int]
     """
     if not session.overlays:
         return []
-    args = (session.owner, session.number, PINS_KEY, tx.now())
+    args = (session.tree, session.number, PINS_KEY, tx.now())
     data = tx.value(_PINS, args)
     try:
         ids = [] if data is None else pinned_ids(data, session.id)
@@ -59,7 +59,8 @@ def context_at(tx: Tx, session: SessionRow, leaf: int) -> int:
 def renew_context(tx: Tx, session: SessionRow) -> int:
     """Work out a session's context at its tip, and keep it."""
     context = context_at(tx, session, session.tip)
-    tx.run("UPDATE {s}.session SET context = %s WHERE number = %s", (context, session.number))
+    sql = "UPDATE {s}.session SET context = %s WHERE tree = %s AND number = %s"
+    tx.run(sql, (context, session.tree, session.number))
     return context
 
 

@@ -37,24 +37,24 @@ class PostgresUsage:
             usage.cost_micros,
         )
         stored = self._tx.row(
-            f"SELECT {_FIGURES} FROM {{s}}.usage WHERE session = %s AND id = %s",
-            (row.number, usage.id),
+            f"SELECT {_FIGURES} FROM {{s}}.usage WHERE tree = %s AND session = %s AND id = %s",
+            (row.tree, row.number, usage.id),
         )
         if stored is not None:
             if stored != fields:
                 raise ConflictError(f"usage {usage.id!r} is recorded with other figures")
             return False
         self._tx.run(
-            f"INSERT INTO {{s}}.usage (session, id, {_FIGURES})"
-            " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)",
-            (row.number, usage.id, *fields),
+            f"INSERT INTO {{s}}.usage (tree, session, id, {_FIGURES})"
+            " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
+            (row.tree, row.number, usage.id, *fields),
         )
         return True
 
     def totals_by_model(self, owner: str, session: str) -> list[UsageTotal]:
         """Sum a session's usage by model."""
         text = (
-            f"SELECT {_SUMS}, NULL::text FROM {{s}}.usage WHERE session = %s"
+            f"SELECT {_SUMS}, NULL::text FROM {{s}}.usage WHERE tree = %s AND session = %s"
             " GROUP BY model ORDER BY model"
         )
         return self._totals(text, owner, session)
@@ -62,7 +62,7 @@ class PostgresUsage:
     def totals_by_message(self, owner: str, session: str) -> list[UsageTotal]:
         """Sum a session's usage by message and model, in the order of the first calls."""
         text = (
-            f"SELECT {_SUMS}, message FROM {{s}}.usage WHERE session = %s"
+            f"SELECT {_SUMS}, message FROM {{s}}.usage WHERE tree = %s AND session = %s"
             " GROUP BY message, model ORDER BY min(number)"
         )
         return self._totals(text, owner, session)
@@ -71,5 +71,5 @@ class PostgresUsage:
         row = get_session(self._tx, owner, session)
         return [
             UsageTotal(**dict(zip(UsageTotal.__struct_fields__, it, strict=True)))
-            for it in self._tx.rows(text, (row.number,))
+            for it in self._tx.rows(text, (row.tree, row.number))
         ]

@@ -1,8 +1,15 @@
 -- {s} stands for the schema. Positions are packed into one integer, segment << 24 | depth, so that
 -- a path is a handful of ranges; 0 stands for the root. Times are microseconds since 1970. Text
 -- that clients choose is compared byte by byte; what may hold a NUL is bytea.
+--
+-- Every table but the directory's (owner, directory, reader) has the tree in its primary key and
+-- in all that is unique, so that it can be partitioned or distributed by it: where that is asked
+-- for, it is said in the place that {by_tree} keeps. What belongs to an owner and to no tree is placed by the
+-- owner's number below zero, where no tree is.
 
 CREATE SEQUENCE {s}.home_number;        -- of homes, and of trees, which are named by a home
+CREATE SEQUENCE {s}.session_number;
+CREATE SEQUENCE {s}.usage_number;
 CREATE SEQUENCE {s}.segment_number;
 CREATE SEQUENCE {s}.overlay_number;
 CREATE SEQUENCE {s}.edit_number;
@@ -16,12 +23,22 @@ CREATE TABLE {s}.owner (
     trimmed_seq bigint NOT NULL DEFAULT 0
 );
 
-CREATE TABLE {s}.session (
-    number      bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+-- Where each session is.
+CREATE TABLE {s}.directory (
     owner       bigint NOT NULL,
     id          text COLLATE "C" NOT NULL,
-    home        bigint NOT NULL UNIQUE,     -- what its messages carry; a new one after a clear
+    number      bigint NOT NULL,
+    tree        bigint NOT NULL,            -- another one after a clear
+    PRIMARY KEY (owner, id)
+);
+CREATE INDEX directory_by_number ON {s}.directory (number);
+
+CREATE TABLE {s}.session (
     tree        bigint NOT NULL,
+    number      bigint NOT NULL,
+    owner       bigint NOT NULL,
+    id          text COLLATE "C" NOT NULL,
+    home        bigint NOT NULL,            -- what its messages carry; a new one after a clear
     tip         bigint NOT NULL DEFAULT 0,
     fork        bigint NOT NULL DEFAULT 0,  -- the position it was forked at, or 0
     context     bigint DEFAULT 0,           -- tokens shown at the tip; NULL: to be worked out
@@ -31,25 +48,27 @@ CREATE TABLE {s}.session (
     created_at  bigint NOT NULL,
     active_at   bigint NOT NULL,
     active_s    bigint NOT NULL,            -- the second of active_at, so that its index rests
-    UNIQUE (owner, id)
-) WITH (fillfactor = 70);
+    PRIMARY KEY (tree, number),
+    UNIQUE (tree, home)
+) {by_tree};
 CREATE INDEX session_by_activity ON {s}.session (owner, active_s, number);
 CREATE INDEX session_by_age ON {s}.session (owner, number);
-CREATE INDEX session_by_tree ON {s}.session (tree, number);
 CREATE INDEX session_by_fork ON {s}.session (tree, fork) WHERE fork > 0;
-CREATE INDEX session_to_sum ON {s}.session (number) WHERE context IS NULL;
+CREATE INDEX session_to_sum ON {s}.session (tree) WHERE context IS NULL;
 
 -- What only changes when somebody changes it.
 CREATE TABLE {s}.profile (
-    session     bigint PRIMARY KEY,
+    tree        bigint NOT NULL,
+    session     bigint NOT NULL,
     title       bytea,
     state       text COLLATE "C" NOT NULL,
     tags        text[] COLLATE "C" NOT NULL,
     budget      bigint,
     parent_kind text,
     parent      text COLLATE "C",
-    data        bytea NOT NULL
-);
+    data        bytea NOT NULL,
+    PRIMARY KEY (tree, session)
+) {by_tree};
 CREATE INDEX profile_by_parent ON {s}.profile (parent) WHERE parent IS NOT NULL;
 
 -- The homes on the path to a session's fork point: where else its ids may be.
@@ -58,7 +77,7 @@ CREATE TABLE {s}.inherited (
     session     bigint NOT NULL,
     home        bigint NOT NULL,
     PRIMARY KEY (tree, session, home)
-);
+) {by_tree};
 CREATE INDEX inherited_by_home ON {s}.inherited (tree, home);
 
 CREATE TABLE {s}.segment (
@@ -68,7 +87,7 @@ CREATE TABLE {s}.segment (
     parent      bigint NOT NULL,            -- the position it follows
     lineage     bigint[] NOT NULL,          -- the nearest 64 positions on the way to the root
     PRIMARY KEY (tree, number)
-);
+) {by_tree};
 CREATE INDEX segment_by_parent ON {s}.segment (tree, parent);
 CREATE INDEX segment_by_home ON {s}.segment (tree, home);
 
@@ -89,7 +108,7 @@ CREATE TABLE {s}.message (
     body        bytea,
     words       tsvector,
     PRIMARY KEY (tree, pos)
-);
+) {by_tree};
 CREATE UNIQUE INDEX message_by_id ON {s}.message (tree, home, id);
 CREATE INDEX message_by_word ON {s}.message USING gin (words);
 
@@ -100,7 +119,7 @@ CREATE TABLE {s}.edit (
     delta       bigint NOT NULL,
     seq         bigint NOT NULL,
     PRIMARY KEY (tree, pos)
-);
+) {by_tree};
 CREATE INDEX edit_by_seq ON {s}.edit (tree, seq);
 
 CREATE TABLE {s}.overlay (
@@ -118,7 +137,7 @@ CREATE TABLE {s}.overlay (
     words          tsvector,
     PRIMARY KEY (tree, number),
     UNIQUE (tree, id)
-);
+) {by_tree};
 CREATE INDEX overlay_by_word ON {s}.overlay USING gin (words);
 
 -- Read backwards, the first row at or before a position of a segment is the overlay to show.
@@ -129,25 +148,26 @@ CREATE TABLE {s}.in_force (
     width       bigint NOT NULL,            -- the depth of its first message, below zero
     overlay     bigint NOT NULL,
     PRIMARY KEY (tree, session, last, width, overlay)
-);
+) {by_tree};
 CREATE INDEX in_force_by_overlay ON {s}.in_force (tree, overlay);
 
--- Session 0 is the owner itself.
+-- Session 0 is the owner itself, placed by its number below zero.
 CREATE TABLE {s}.document (
-    owner       bigint NOT NULL,
+    tree        bigint NOT NULL,
     session     bigint NOT NULL,
     key         text COLLATE "C" NOT NULL,
     version     bigint NOT NULL,
     updated_at  bigint NOT NULL,
     expires_at  bigint,
     value       bytea NOT NULL,
-    PRIMARY KEY (owner, session, key)
-);
+    PRIMARY KEY (tree, session, key)
+) {by_tree};
 
 CREATE TABLE {s}.usage (
+    tree             bigint NOT NULL,
     session          bigint NOT NULL,
     id               text COLLATE "C" NOT NULL,
-    number           bigint GENERATED ALWAYS AS IDENTITY,
+    number           bigint NOT NULL DEFAULT nextval('{s}.usage_number'),
     model            text COLLATE "C" NOT NULL,
     message          text COLLATE "C",
     input_tokens     bigint NOT NULL,
@@ -155,8 +175,8 @@ CREATE TABLE {s}.usage (
     cached_tokens    bigint NOT NULL,
     reasoning_tokens bigint NOT NULL,
     cost_micros      bigint NOT NULL,
-    PRIMARY KEY (session, id)
-);
+    PRIMARY KEY (tree, session, id)
+) {by_tree};
 
 -- The transaction's number orders the feed: a reader stops before the oldest that is unfinished.
 CREATE TABLE {s}.change (
@@ -170,8 +190,8 @@ CREATE TABLE {s}.change (
     last        bigint NOT NULL,
     at          bigint NOT NULL,
     name        text COLLATE "C",           -- of a session that is retired
-    PRIMARY KEY (owner, xid, seq)
-);
+    PRIMARY KEY (owner, xid, seq, tree)
+) {by_tree};
 
 CREATE TABLE {s}.reader (
     owner       bigint NOT NULL,
@@ -186,10 +206,10 @@ CREATE TABLE {s}.sweep (
     tree        bigint NOT NULL,
     segment     bigint NOT NULL,
     PRIMARY KEY (tree, segment)
-);
+) {by_tree};
 CREATE TABLE {s}.stale (
     tree        bigint PRIMARY KEY
-);
+) {by_tree};
 
 CREATE FUNCTION {s}.now_us() RETURNS bigint LANGUAGE sql VOLATILE AS
 $$ SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint $$;
@@ -406,6 +426,11 @@ BEGIN
     END LOOP;
 END $$;
 
+-- A message's words, with those that say who may find it.
+CREATE FUNCTION {s}.marked(words text, of_owner bigint, of_home bigint) RETURNS tsvector
+LANGUAGE sql STABLE AS
+$$ SELECT (words || ' _o' || of_owner || ' _h' || of_home)::tsvector $$;
+
 -- Begin a segment under a position, and give its number.
 CREATE FUNCTION {s}.new_segment(of_tree bigint, of_home bigint, parent_pos bigint) RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
@@ -423,8 +448,8 @@ END $$;
 -- Write messages after a position, for a session whose tree is locked: in the slots after it if
 -- they are free and the session's own, else in a new segment. Gives the first position.
 CREATE FUNCTION {s}.write_after(
-    of_session bigint, after_pos bigint, at_us bigint, ids text[], roles text[], token_counts bigint[],
-    said_us bigint[], bodies bytea[], word_lists text[]
+    of_tree bigint, of_session bigint, after_pos bigint, at_us bigint, ids text[], roles text[],
+    token_counts bigint[], said_us bigint[], bodies bytea[], word_lists text[]
 ) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     s {s}.session%ROWTYPE;
@@ -436,7 +461,7 @@ DECLARE
     shown bigint;
     active bigint := coalesce(said_us[size], at_us);
 BEGIN
-    SELECT * INTO STRICT s FROM {s}.session x WHERE x.number = of_session;
+    SELECT * INTO STRICT s FROM {s}.session x WHERE x.tree = of_tree AND x.number = of_session;
     IF after_pos > 0 THEN
         SELECT * INTO STRICT parent FROM {s}.message m WHERE m.tree = s.tree AND m.pos = after_pos;
         running := parent.path_tokens;
@@ -452,7 +477,7 @@ BEGIN
         (tree, pos, home, tokens, path_tokens, created_at, id, role, body, words)
     SELECT s.tree, start + u.n - 1, s.home, u.tokens,
         running + sum(u.tokens) OVER (ORDER BY u.n), coalesce(u.said, at_us), u.id, u.role, u.body,
-        u.words::tsvector || array_to_tsvector(ARRAY['_o' || s.owner, '_h' || s.home])
+        {s}.marked(u.words, s.owner, s.home)
     FROM unnest(ids, roles, token_counts, said_us, bodies, word_lists)
         WITH ORDINALITY AS u(id, role, tokens, said, body, words, n);
     SELECT sum(t) INTO added FROM unnest(token_counts) t;
@@ -465,14 +490,12 @@ BEGIN
     END IF;
     UPDATE {s}.session x SET tip = start + size - 1, context = shown, messages = s.messages + size,
         active_at = active, active_s = active / 1000000
-    WHERE x.number = of_session;
+    WHERE x.tree = of_tree AND x.number = of_session;
     RETURN start;
 END $$;
 
 -- Append what is new, whole, in one call. Gives no position, and writes nothing, when an id is
 -- known, the tip is not the expected one, or a parent is not there: then it is to be planned.
--- Nearly every append is one message after a tip of the session's own that nothing follows: that
--- is done here, with as few statements as it takes.
 CREATE FUNCTION {s}.append(
     owner_name text, session_id text, at_us bigint, asked text[],
     after_id text, after_root boolean, tip_id text, tip_root boolean,
@@ -480,65 +503,148 @@ CREATE FUNCTION {s}.append(
     word_lists text[], OUT start bigint, OUT now_us bigint
 ) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    of_session bigint;
-    of_tree bigint;
-    of_owner bigint;
-    of_home bigint;
-    of_fork bigint;
-    tip_pos bigint;
+    s {s}.session%ROWTYPE;
     tip_name text;
-    tip_home bigint;
-    running bigint;
-    is_followed boolean;
     after_pos bigint;
-    said bigint;
 BEGIN
-    SELECT x.number, x.tree INTO of_session, of_tree
-    FROM {s}.owner o JOIN {s}.session x ON x.owner = o.number
-    WHERE o.name = owner_name AND x.id = session_id;
-    IF NOT FOUND THEN RETURN; END IF;
-    PERFORM pg_advisory_xact_lock(hashtextextended('sapwood tree {s}', of_tree));
-    -- Read again, now that nobody else can change it; a clear may have moved it to another tree.
-    SELECT x.owner, x.home, x.fork, x.tip, m.id, m.home, m.path_tokens, EXISTS (
-            SELECT 1 FROM {s}.message f WHERE f.tree = of_tree AND f.pos = x.tip + 1)
-        INTO of_owner, of_home, of_fork, tip_pos, tip_name, tip_home, running, is_followed
-        FROM {s}.session x LEFT JOIN {s}.message m ON m.tree = of_tree AND m.pos = x.tip
-        WHERE x.number = of_session AND x.tree = of_tree;
-    IF NOT FOUND THEN RETURN; END IF;
-    IF cardinality(asked) > 0 AND EXISTS (
-        SELECT 1 FROM {s}.seen(of_tree, of_session, of_home, of_fork, asked)
-    ) THEN RETURN; END IF;
-    IF (tip_root AND tip_pos <> 0) OR tip_name <> tip_id OR (tip_id IS NOT NULL AND tip_pos = 0)
-    THEN RETURN; END IF;
-    after_pos := tip_pos;
+    SELECT * INTO s FROM {s}.locked_session(owner_name, session_id);
+    IF NOT FOUND OR (cardinality(asked) > 0 AND EXISTS (
+        SELECT 1 FROM {s}.seen(s.tree, s.number, s.home, s.fork, asked)
+    )) THEN RETURN; END IF;
+    IF tip_id IS NOT NULL THEN
+        SELECT m.id INTO tip_name FROM {s}.message m WHERE m.tree = s.tree AND m.pos = s.tip;
+    END IF;
+    IF (tip_root AND s.tip <> 0) OR tip_name IS DISTINCT FROM tip_id THEN RETURN; END IF;
+    after_pos := s.tip;
     IF after_root THEN
         after_pos := 0;
     ELSIF after_id IS NOT NULL THEN
         SELECT f.pos INTO after_pos
-        FROM {s}.seen(of_tree, of_session, of_home, of_fork, ARRAY[after_id]) f;
+        FROM {s}.seen(s.tree, s.number, s.home, s.fork, ARRAY[after_id]) f;
         IF NOT FOUND THEN RETURN; END IF;
     END IF;
     IF (after_pos & 16777215) + cardinality(ids) > 16777215 THEN RETURN; END IF;
     now_us := coalesce(at_us, {s}.now_us());
-    IF after_pos <> tip_pos OR tip_home IS DISTINCT FROM of_home OR is_followed
-        OR cardinality(ids) > 1
-    THEN
-        start := {s}.write_after(of_session, after_pos, now_us, ids, roles, token_counts, said_us,
-            bodies, word_lists);
+    start := {s}.write_after(s.tree, s.number, after_pos, now_us, ids, roles, token_counts,
+        said_us, bodies, word_lists);
+END $$;
+
+-- The same for one message after the tip, as nearly every append is: nearly always that is the
+-- session's own and nothing follows it, which takes few statements, and values instead of arrays.
+CREATE FUNCTION {s}.append_one(
+    owner_name text, session_id text, at_us bigint, is_asked boolean, new_id text, new_role text,
+    new_tokens bigint, said_us bigint, new_body bytea, new_words text,
+    OUT start bigint, OUT now_us bigint
+) LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    at record;
+    s record;
+    said bigint;
+BEGIN
+    SELECT d.tree, d.number, pg_advisory_xact_lock(hashtextextended('sapwood tree {s}', d.tree))
+        INTO at FROM {s}.owner o JOIN {s}.directory d ON d.owner = o.number
+        WHERE o.name = owner_name AND d.id = session_id;
+    IF NOT FOUND THEN RETURN; END IF;
+    -- Read now that nobody else can change it; a clear may have moved it to another tree.
+    SELECT x.owner, x.home, x.fork, x.tip, m.home AS tip_home, m.path_tokens AS running, EXISTS (
+            SELECT 1 FROM {s}.message f WHERE f.tree = at.tree AND f.pos = x.tip + 1) AS is_followed
+        INTO s FROM {s}.session x
+        LEFT JOIN {s}.message m ON m.tree = at.tree AND m.pos = x.tip
+        WHERE x.tree = at.tree AND x.number = at.number;
+    IF NOT FOUND OR (is_asked AND EXISTS (
+        SELECT 1 FROM {s}.seen(at.tree, at.number, s.home, s.fork, ARRAY[new_id])
+    )) OR s.tip & 16777215 = 16777215 THEN RETURN; END IF;
+    now_us := coalesce(at_us, {s}.now_us());
+    IF s.tip_home IS DISTINCT FROM s.home OR s.is_followed THEN
+        start := {s}.write_after(at.tree, at.number, s.tip, now_us, ARRAY[new_id],
+            ARRAY[new_role], ARRAY[new_tokens], ARRAY[said_us], ARRAY[new_body], ARRAY[new_words]);
         RETURN;
     END IF;
-    start := tip_pos + 1;
-    said := coalesce(said_us[1], now_us);
+    start := s.tip + 1;
+    said := coalesce(said_us, now_us);
     INSERT INTO {s}.message
         (tree, pos, home, tokens, path_tokens, created_at, id, role, body, words)
-    VALUES (of_tree, start, of_home, token_counts[1], running + token_counts[1], said, ids[1],
-        roles[1], bodies[1],
-        word_lists[1]::tsvector || array_to_tsvector(ARRAY['_o' || of_owner, '_h' || of_home]));
+    VALUES (at.tree, start, s.home, new_tokens, s.running + new_tokens, said, new_id, new_role,
+        new_body, {s}.marked(new_words, s.owner, s.home));
     INSERT INTO {s}.change (owner, session, tree, kind, first, last, at)
-    VALUES (of_owner, of_session, of_tree, 1, start, start, now_us);
-    UPDATE {s}.session x SET tip = start, context = x.context + token_counts[1],
+    VALUES (s.owner, at.number, at.tree, 1, start, start, now_us);
+    UPDATE {s}.session x SET tip = start, context = x.context + new_tokens,
         messages = x.messages + 1, active_at = said, active_s = said / 1000000
-    WHERE x.number = of_session;
+    WHERE x.tree = at.tree AND x.number = at.number;
+END $$;
+
+-- The same for several callers, in one transaction: with one statement for all whose tip is their
+-- session's own and followed by nothing, and one by one for the others. All trees are locked first,
+-- in order, so that two such calls never wait for each other. Joins are by index however small
+-- the tables were when the plan was made.
+CREATE FUNCTION {s}.append_each(
+    owner_names text[], session_ids text[], at_us bigint, are_asked boolean[], ids text[],
+    roles text[], token_counts bigint[], said_us bigint[], bodies bytea[], word_lists text[],
+    OUT nths bigint[], OUT starts bigint[], OUT now_us bigint
+) LANGUAGE plpgsql VOLATILE
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+    trees bigint[];
+    numbers bigint[];
+BEGIN
+    SELECT array_agg(d.tree ORDER BY u.n), array_agg(d.number ORDER BY u.n) INTO trees, numbers
+    FROM unnest(owner_names, session_ids) WITH ORDINALITY u(owner_name, session_id, n)
+    LEFT JOIN {s}.owner o ON o.name = u.owner_name
+    LEFT JOIN {s}.directory d ON d.owner = o.number AND d.id = u.session_id;
+    PERFORM pg_advisory_xact_lock(hashtextextended('sapwood tree {s}', t.tree))
+    FROM (SELECT DISTINCT u.tree FROM unnest(trees) u(tree) WHERE u.tree > 0 ORDER BY u.tree) t;
+    now_us := coalesce(at_us, {s}.now_us());
+    WITH one AS (
+        SELECT u.*, x.owner, x.home, x.tip, m.path_tokens AS running,
+            row_number() OVER (PARTITION BY u.tree, u.number, u.id ORDER BY u.n) AS nth_of_id
+        FROM unnest(trees, numbers, are_asked, ids, roles, token_counts, said_us, bodies,
+            word_lists) WITH ORDINALITY
+            u(tree, number, is_asked, id, role, tokens, said, body, words, n)
+        JOIN {s}.session x ON x.tree = u.tree AND x.number = u.number
+        JOIN {s}.message m ON m.tree = u.tree AND m.pos = x.tip
+        -- Said so that each look is at one position, however little is known about the table: by
+        -- its home, or in a join, a whole session or tree may be looked through.
+        WHERE m.home + 0 = x.home AND x.tip & 16777215 < 16777215 - cardinality(ids) AND (
+            SELECT f.pos FROM {s}.message f WHERE f.tree = u.tree AND f.pos = x.tip + 1
+        ) IS NULL AND NOT (u.is_asked AND (x.fork > 0 OR EXISTS (
+            SELECT 1 FROM {s}.message k WHERE k.tree = u.tree AND k.home = x.home AND k.id = u.id
+        )))
+    ), new AS MATERIALIZED (
+        SELECT one.*, one.tip + row_number() OVER after_tip AS pos,
+            one.running + sum(one.tokens) OVER after_tip AS path_tokens
+        FROM one WHERE one.nth_of_id = 1
+        WINDOW after_tip AS (PARTITION BY one.tree, one.number ORDER BY one.n)
+    ), written AS (
+        INSERT INTO {s}.message
+            (tree, pos, home, tokens, path_tokens, created_at, id, role, body, words)
+        SELECT new.tree, new.pos, new.home, new.tokens, new.path_tokens,
+            coalesce(new.said, now_us), new.id, new.role, new.body,
+            {s}.marked(new.words, new.owner, new.home)
+        FROM new
+    ), told AS (
+        INSERT INTO {s}.change (owner, session, tree, kind, first, last, at)
+        SELECT new.owner, new.number, new.tree, 1, new.pos, new.pos, now_us FROM new ORDER BY new.n
+    ), moved AS (
+        UPDATE {s}.session x SET tip = g.tip, context = x.context + g.tokens,
+            messages = x.messages + g.messages, active_at = g.said, active_s = g.said / 1000000
+        FROM (
+            SELECT new.tree, new.number, max(new.pos) AS tip, count(*) AS messages,
+                sum(new.tokens)::bigint AS tokens,
+                coalesce((array_agg(new.said ORDER BY new.pos DESC))[1], now_us) AS said
+            FROM new GROUP BY new.tree, new.number
+        ) g WHERE x.tree = g.tree AND x.number = g.number
+    )
+    SELECT coalesce(array_agg(new.n), '{}'), coalesce(array_agg(new.pos), '{}')
+        INTO nths, starts FROM new;
+    IF cardinality(nths) < cardinality(ids) THEN
+        FOR n IN 1 .. cardinality(ids) LOOP
+            CONTINUE WHEN n = ANY (nths);
+            nths := nths || n::bigint;
+            starts := starts || (SELECT a.start FROM {s}.append_one(
+                owner_names[n], session_ids[n], now_us, are_asked[n], ids[n], roles[n],
+                token_counts[n], said_us[n], bodies[n], word_lists[n]) a);
+        END LOOP;
+    END IF;
 END $$;
 
 -- A session, with its tree locked against all others that would change it.
@@ -549,8 +655,9 @@ DECLARE
     locked bigint := 0;
 BEGIN
     LOOP
-        SELECT x.* INTO s FROM {s}.owner o JOIN {s}.session x ON x.owner = o.number
-        WHERE o.name = owner_name AND x.id = session_id;
+        SELECT x.* INTO s FROM {s}.owner o JOIN {s}.directory d ON d.owner = o.number
+        JOIN {s}.session x ON x.tree = d.tree AND x.number = d.number
+        WHERE o.name = owner_name AND d.id = session_id;
         IF NOT FOUND THEN
             RETURN;
         ELSIF s.tree = locked THEN
@@ -566,14 +673,15 @@ END $$;
 -- Note that messages were changed: for the feed, for whoever made a summary of them, and in the
 -- sums below them. At an end the running sum is put right in place.
 CREATE FUNCTION {s}.note_changes(
-    of_session bigint, positions bigint[], deltas bigint[], of_kind int, at_us bigint
+    of_tree bigint, of_session bigint, positions bigint[], deltas bigint[], of_kind int,
+    at_us bigint
 ) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     s {s}.session%ROWTYPE;
     place bigint;
     is_followed boolean;
 BEGIN
-    SELECT * INTO STRICT s FROM {s}.session x WHERE x.number = of_session;
+    SELECT * INTO STRICT s FROM {s}.session x WHERE x.tree = of_tree AND x.number = of_session;
     FOR n IN 1 .. cardinality(positions) LOOP
         place := positions[n];
         INSERT INTO {s}.change (owner, session, tree, kind, first, last, at)
@@ -614,7 +722,8 @@ DECLARE
     teller bigint;
 BEGIN
     IF is_summary THEN
-        SELECT s.number INTO teller FROM {s}.in_force f JOIN {s}.session s ON s.number = f.session
+        SELECT s.number INTO teller FROM {s}.in_force f JOIN {s}.session s
+            ON s.tree = f.tree AND s.number = f.session
         WHERE f.tree = of_tree AND f.overlay = of_key AND s.owner = of_owner
           AND (only_session IS NULL OR s.number = only_session)
         ORDER BY s.number LIMIT 1;
@@ -625,9 +734,11 @@ BEGIN
     )) THEN
         RETURN NULL;
     END IF;
-    SELECT s.number INTO teller FROM {s}.session s WHERE s.home = of_home AND s.owner = of_owner;
+    SELECT s.number INTO teller FROM {s}.session s
+    WHERE s.tree = of_tree AND s.home = of_home AND s.owner = of_owner;
     IF NOT FOUND THEN
-        SELECT s.number INTO teller FROM {s}.inherited i JOIN {s}.session s ON s.number = i.session
+        SELECT s.number INTO teller FROM {s}.inherited i JOIN {s}.session s
+            ON s.tree = i.tree AND s.number = i.session
         WHERE i.tree = of_tree AND i.home = of_home AND s.owner = of_owner
           AND {s}.is_on_path(of_tree, of_key, s.fork)
         ORDER BY s.number LIMIT 1;
@@ -655,8 +766,9 @@ DECLARE
     low bigint;
     high bigint;
 BEGIN
-    SELECT x.* INTO s FROM {s}.owner o JOIN {s}.session x ON x.owner = o.number
-    WHERE o.name = owner_name AND x.id = session_id;
+    SELECT x.* INTO s FROM {s}.owner o JOIN {s}.directory d ON d.owner = o.number
+    JOIN {s}.session x ON x.tree = d.tree AND x.number = d.number
+    WHERE o.name = owner_name AND d.id = session_id;
     IF NOT FOUND THEN RETURN; END IF;
     kind := 0;
     leaf := CASE WHEN leaf_root THEN 0 ELSE s.tip END;
@@ -666,7 +778,7 @@ BEGIN
     END IF;
     IF s.overlays > 0 AND EXISTS (
         SELECT 1 FROM {s}.document d
-        WHERE d.owner = s.owner AND d.session = s.number AND d.key = 'pins'
+        WHERE d.tree = s.tree AND d.session = s.number AND d.key = 'pins'
     ) THEN
         kind := -1;
     END IF;
@@ -707,14 +819,16 @@ BEGIN
             high := shown.last >> 24 << 24 | high;
             IF backwards THEN
                 RETURN QUERY SELECT 1, m.pos, 0::bigint, CASE WHEN m.home = s.home THEN s.id ELSE (
-                        SELECT h.id FROM {s}.session h WHERE h.home = m.home) END,
+                        SELECT h.id FROM {s}.session h
+                        WHERE h.tree = m.tree AND h.home = m.home) END,
                     m.id, m.role, m.tokens, m.version, m.created_at, m.body, NULL::bytea
                     FROM {s}.message m
                     WHERE m.tree = s.tree AND m.pos BETWEEN low AND high AND m.body IS NOT NULL
                     ORDER BY m.pos DESC LIMIT room;
             ELSE
                 RETURN QUERY SELECT 1, m.pos, 0::bigint, CASE WHEN m.home = s.home THEN s.id ELSE (
-                        SELECT h.id FROM {s}.session h WHERE h.home = m.home) END,
+                        SELECT h.id FROM {s}.session h
+                        WHERE h.tree = m.tree AND h.home = m.home) END,
                     m.id, m.role, m.tokens, m.version, m.created_at, m.body, NULL::bytea
                     FROM {s}.message m
                     WHERE m.tree = s.tree AND m.pos BETWEEN low AND high AND m.body IS NOT NULL
@@ -724,31 +838,5 @@ BEGIN
         GET DIAGNOSTICS taken = ROW_COUNT;
         room := room - taken;
         EXIT WHEN room <= 0;
-    END LOOP;
-END $$;
-
--- Append one message to each of several sessions, after their tips, in one transaction. All trees
--- are locked first, in order, so that two such calls never wait for each other.
-CREATE FUNCTION {s}.append_each(
-    owner_names text[], session_ids text[], at_us bigint, are_asked boolean[], ids text[],
-    roles text[], token_counts bigint[], said_us bigint[], bodies bytea[], word_lists text[]
-) RETURNS TABLE (start bigint, now_us bigint) LANGUAGE plpgsql VOLATILE AS $$
-DECLARE
-    of_tree bigint;
-BEGIN
-    FOR of_tree IN
-        SELECT DISTINCT x.tree FROM unnest(owner_names, session_ids) u(owner_name, session_id)
-        JOIN {s}.owner o ON o.name = u.owner_name
-        JOIN {s}.session x ON x.owner = o.number AND x.id = u.session_id ORDER BY x.tree
-    LOOP
-        PERFORM pg_advisory_xact_lock(hashtextextended('sapwood tree {s}', of_tree));
-    END LOOP;
-    FOR n IN 1 .. cardinality(ids) LOOP
-        SELECT a.start, a.now_us INTO start, now_us FROM {s}.append(
-            owner_names[n], session_ids[n], at_us,
-            CASE WHEN are_asked[n] THEN ids[n:n] ELSE '{}' END, NULL, false, NULL, false,
-            ids[n:n], roles[n:n], token_counts[n:n], said_us[n:n], bodies[n:n], word_lists[n:n]
-        ) a;
-        RETURN NEXT;
     END LOOP;
 END $$;

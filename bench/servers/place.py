@@ -1,0 +1,42 @@
+"""A kind of server that is measured: how it is started, and what is compared with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from side import Raw
+
+
+class Running(Protocol):
+    """A server that was started for this run."""
+
+    def url(self) -> str:
+        """Give the address that our store is opened by."""
+        ...
+
+    def remove(self) -> None:
+        """Stop it, and remove its files."""
+        ...
+
+
+def _same(url: str) -> str:
+    return url
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """A server and its bars. `deep` is how long a long session is, `pace` scales repetitions.
+
+    `peers` names classes of the module `peers`."""
+
+    name: str
+    start: Callable[[], Running]
+    raw: Callable[[str], Raw]
+    raw_url: Callable[[str], str] = _same
+    url: Callable[[str], str] = _same
+    append_bar: float
+    deep: int = 100_000
+    pace: float = 1.0
+    peers: tuple[str, ...] = ()

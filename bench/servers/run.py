@@ -1,0 +1,131 @@
+"""Measure the stores of servers against their drivers: `make bench-servers`, `--only WORD`."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import above  # noqa: F401 - before what is imported from there
+from place import Place
+from places import PLACES
+from report import line, machine, table
+from row import Finding
+from speed_page import write_speed
+from works import WORKS, World, trips
+
+HERE = Path(__file__).parent
+PAGE = HERE.parents[1] / "docs" / "server-speed.md"
+QUICK = 0.1
+
+
+def main() -> int:
+    """Measure, tell, and say whether the bars hold."""
+    options = _options()
+    found: list[Finding] = []
+    counted: dict[str, dict[str, int]] = {}
+    beside: list[Any] = []
+    for place in PLACES:
+        if options.only.lower() in place.name.lower():
+            for row in _measure(
+                place, QUICK if options.quick else 1.0, options.work, counted, beside
+            ):
+                found.append(row)
+                print(line(row), flush=True)
+    if not counted:
+        print(
+            f"nothing is called {options.only!r}: there are {', '.join(it.name for it in PLACES)}"
+        )
+        return 2
+    if found:
+        print(f"\n{table(found)}")
+    print(f"\n{_trips_table(counted)}\n")
+    if not (options.only or options.quick or options.work):
+        _write(found, counted, beside)
+    return int(any(finding.is_broken for finding in found))
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default="", metavar="WORD", help="a kind of server")
+    parser.add_argument("--work", default="", metavar="WORD", help=f"one of {', '.join(WORKS)}")
+    parser.add_argument("--quick", action="store_true", help="fewer times and less exact")
+    return parser.parse_args()
+
+
+def _measure(
+    place: Place,
+    share: float,
+    work: str,
+    counted: dict[str, dict[str, int]],
+    beside: list[Any],
+) -> Iterator[Finding]:
+    server = place.start()
+    try:
+        world = World(place, server.url(), share)
+        for name, measure in WORKS.items():
+            if work in name:
+                for row in measure(world):
+                    yield Finding(row=row, raw_commit_us=0)
+        counted[place.name] = trips(world)
+        world.close()
+        for name in place.peers if work in "peers" else ():
+            _tell_peer(name, server.url(), world.url, share, beside)
+    finally:
+        server.remove()
+
+
+def _tell_peer(name: str, url: str, ours: str, share: float, beside: list[Any]) -> None:
+    """Measure a package on the same server; it is shown, and not judged."""
+    import peers
+
+    for row in asyncio.run(peers.compare(getattr(peers, name)(url), ours, share)):
+        beside.append(row)
+        print(
+            f"{row.package}, {row.work}: {row.peer:,.0f} {row.unit}, "
+            f"sapwood {row.ours:,.0f} {row.unit}: ahead {row.ratio:.2f} times",
+            flush=True,
+        )
+
+
+def _trips_table(counted: dict[str, dict[str, int]]) -> str:
+    heads = ["append", "history", "fork", "search"]
+    lines = [f"{'round trips':<24}" + "".join(f"{head:>9}" for head in heads)]
+    for name, by_call in counted.items():
+        lines.append(f"{name:<24}" + "".join(f"{by_call[head]:>9}" for head in heads))
+    return "\n".join(lines)
+
+
+def _write(
+    found: Sequence[Finding], counted: dict[str, dict[str, int]], beside: Sequence[Any]
+) -> None:
+    rows: list[dict[str, Any]] = [
+        {
+            "work": it.row.work,
+            "unit": it.row.unit,
+            "ours": it.row.ours,
+            "raw": it.row.raw,
+            "ratio": it.row.ratio,
+            "rule": it.row.rule,
+            "bar": it.row.bar,
+            "holds": it.row.holds,
+        }
+        for it in found
+    ]
+    told = {
+        "machine": machine(),
+        "rows": rows,
+        "round_trips": counted,
+        "peers": [it.plain() for it in beside],
+    }
+    text = json.dumps(told, indent=1, ensure_ascii=False)
+    (HERE / "latest.json").write_text(f"{text}\n", encoding="utf-8")
+    write_speed(PAGE, told)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,56 @@
+"""The part of the documentation that tells what was measured on servers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from page import BEGIN, END
+
+CALLS = ("append", "history", "fork", "search")
+
+
+def write_speed(page: Path, found: dict[str, Any]) -> None:
+    """Put what was measured between the marks of the page."""
+    before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+    after = rest.partition(END)[2]
+    page.write_text(f"{before}{speed(found)}{after}", encoding="utf-8")
+
+
+def speed(found: dict[str, Any]) -> str:
+    """Tell what was measured, with the marks."""
+    parts = (_machine(found["machine"]), _rows(found), _trips(found), _peers(found))
+    return "\n\n".join([BEGIN, *("\n".join(part) for part in parts), END])
+
+
+def _machine(machine: dict[str, Any]) -> Iterator[str]:
+    yield "| machine | |"
+    yield "|---|---|"
+    for name, value in machine.items():
+        yield f"| {name} | {value} |"
+
+
+def _rows(found: dict[str, Any]) -> Iterator[str]:
+    yield "| work | sapwood | raw driver | ratio | bar | |"
+    yield "|---|--:|--:|--:|--:|---|"
+    for row in found["rows"]:
+        figures = f"{row['ours']:,.0f} {row['unit']} | {row['raw']:,.0f} {row['unit']}"
+        holds = "holds" if row["holds"] else "**does not hold**"
+        bar = f"{row['rule']} {row['bar']:g}"
+        yield f"| {row['work']} | {figures} | {row['ratio']:.2f} | {bar} | {holds} |"
+
+
+def _trips(found: dict[str, Any]) -> Iterator[str]:
+    yield f"| round trips | {' | '.join(CALLS)} |"
+    yield "|---|--:|--:|--:|--:|"
+    for name, counted in found["round_trips"].items():
+        yield f"| {name} | {' | '.join(str(counted[call]) for call in CALLS)} |"
+
+
+def _peers(found: dict[str, Any]) -> Iterator[str]:
+    yield "| package | work | its figure | sapwood | sapwood is ahead |"
+    yield "|---|---|--:|--:|--:|"
+    for row in found["peers"]:
+        figures = f"{row['peer']:,.0f} {row['unit']} | {row['ours']:,.0f} {row['unit']}"
+        yield f"| {row['package']} | {row['work']} | {figures} | {row['ratio']:.2f} times |"

@@ -1,0 +1,266 @@
+"""MongoDB as the record log sees it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from pymongo import AsyncMongoClient, ReplaceOne
+from pymongo.errors import BulkWriteError, DuplicateKeyError, PyMongoError
+from pymongo.read_preferences import ReadPreference
+from pymongo.write_concern import WriteConcern
+
+from ....errors import MigrationNeededError, SchemaTooNewError, StoreUnavailableError
+from ....model import Health
+from ...recordlog._async.log import AsyncLog
+from ...recordlog.stored import Key, Kind, Stored
+from ..documents import BLANK, by_kind, from_mongo, range_filter, to_mongo
+from ..failure import translate
+from ..gather import AsyncGather
+
+SCHEMA_VERSION = 1
+MAX_DATA_BYTES = 15 * 1024 * 1024
+"""MongoDB takes 16 MiB for a whole document."""
+DUPLICATE = 11000
+CLOCK_S = 60.0
+WHERE = "MongoDB"
+_NAMES = {Kind.RECORD: "records", Kind.ENTRY: "entries", Kind.LOOKUP: "lookups"}
+
+
+class AsyncMongoLog(AsyncLog):
+    """Three collections of a database, and one that says which version they are of."""
+
+    max_data_bytes = MAX_DATA_BYTES
+
+    def __init__(
+        self, client: AsyncMongoClient[Any], *, owns_client: bool, database: str, prefix: str
+    ) -> None:
+        self._client = client
+        self._owns_client = owns_client
+        # A commit is one that a majority has on disk: it outlives the loss of a server.
+        self._database = client.get_database(
+            database,
+            write_concern=WriteConcern(w="majority", j=True),
+            read_preference=ReadPreference.PRIMARY,
+        )
+        self._prefix = prefix
+        self._gather = AsyncGather(self._send)
+        self._is_sharded = False
+        self._clock_us = 0
+        self._clock_at = -CLOCK_S
+
+    def _of(self, kind: Kind) -> Any:
+        return self._database[f"{self._prefix}{_NAMES[kind]}"]
+
+    @asynccontextmanager
+    async def _told(self) -> AsyncIterator[None]:
+        try:
+            yield
+        except PyMongoError as error:
+            raise translate(error, WHERE, self.max_data_bytes) from error
+
+    # commit
+
+    async def create(self, document: Stored) -> bool:
+        """Create a document; records go out together with others'."""
+        if document.kind is Kind.RECORD:
+            return await self._gather.add(document)
+        return (await self._send([document]))[0]
+
+    async def _send(self, documents: Sequence[Stored]) -> Sequence[bool]:
+        """Create documents of one kind; tell of each whether it is new."""
+        collection = self._of(documents[0].kind)
+        async with self._told():
+            if len(documents) == 1:
+                try:
+                    await collection.insert_one(to_mongo(documents[0]))
+                except DuplicateKeyError:
+                    return [False]
+                return [True]
+            try:
+                await collection.insert_many([to_mongo(it) for it in documents], ordered=False)
+            except BulkWriteError as error:
+                taken = _taken(error)
+                return [index not in taken for index in range(len(documents))]
+            return [True] * len(documents)
+
+    # by name
+
+    async def get(self, keys: Sequence[Key]) -> list[Stored | None]:
+        """Get documents by their names."""
+        found: dict[tuple[Kind, str], Stored] = {}
+        async with self._told():
+            for kind, named in by_kind(list(keys)).items():
+                for document in await self._find_all(kind, named):
+                    found[kind, document["_id"]] = from_mongo(document, kind)
+        return [found.get((key.kind, key.id)) for key in keys]
+
+    async def _find_all(self, kind: Kind, keys: Sequence[Key]) -> list[dict[str, Any]]:
+        collection = self._of(kind)
+        if len(keys) == 1:
+            document = await collection.find_one(self._named(keys))
+            return [] if document is None else [document]
+        found: list[dict[str, Any]] = await collection.find(self._named(keys)).to_list(None)
+        return found
+
+    def _named(self, keys: Sequence[Key]) -> dict[str, Any]:
+        """Ask by name; where there are shards, also for those alone that have it."""
+        ids = [key.id for key in keys]
+        asked: dict[str, Any] = {"_id": ids[0] if len(ids) == 1 else {"$in": ids}}
+        if self._is_sharded:
+            asked["tree"] = {"$in": sorted({key.shard for key in keys})}
+        return asked
+
+    # by question
+
+    def _log_after(self, tree: str, log: str, after: int) -> dict[str, Any]:
+        start = f"{tree}/{log}/"
+        return {"tree": tree, "_id": {"$gt": f"{start}{after:012d}", "$lt": f"{start}~"}}
+
+    async def newest_page(self, tree: str, log: str) -> Stored | None:
+        """Find the newest page of a log, from its end."""
+        asked = {**self._log_after(tree, log, -1), "page": True}
+        async with self._told():
+            cursor = self._of(Kind.RECORD).find(asked).sort("_id", -1).limit(1)
+            found = await cursor.to_list(None)
+        return from_mongo(found[0], Kind.RECORD) if found else None
+
+    async def following(self, tree: str, log: str, after: int) -> list[Stored]:
+        """Give the records of a log after a number."""
+        asked = self._log_after(tree, log, after)
+        async with self._told():
+            cursor = self._of(Kind.RECORD).find(asked).sort("_id", 1).limit(500)
+            return [from_mongo(it, Kind.RECORD) for it in await cursor.to_list(None)]
+
+    async def span(
+        self, tree: str, segment: str, first: int, last: int, *, backwards: bool, limit: int | None
+    ) -> list[Stored]:
+        """Give the records of a range of a segment."""
+        asked = {"tree": tree, **range_filter(segment, first, last)}
+        async with self._told():
+            cursor = self._of(Kind.RECORD).find(asked).sort("last", -1 if backwards else 1)
+            if limit is not None:
+                cursor = cursor.limit(limit)
+            return [from_mongo(it, Kind.RECORD) for it in await cursor.to_list(None)]
+
+    async def spans(self, tree: str, ranges: Sequence[tuple[str, int, int]]) -> list[Stored]:
+        """Give the records of several ranges."""
+        asked = {"tree": tree, "$or": [range_filter(*it) for it in ranges]}
+        async with self._told():
+            found = await self._of(Kind.RECORD).find(asked).to_list(None)
+        return [from_mongo(it, Kind.RECORD) for it in found]
+
+    async def entries(self, owner: str | None) -> list[Stored]:
+        """Give the entries of an owner, or of everybody."""
+        asked = {} if owner is None else {"owner": owner}
+        async with self._told():
+            found = await self._of(Kind.ENTRY).find(asked).to_list(None)
+        return [from_mongo(it, Kind.ENTRY) for it in found]
+
+    async def refresh(self) -> None:
+        """Do nothing: the primary is asked, which sees all."""
+
+    # beside the records
+
+    async def create_all(self, documents: Sequence[Stored]) -> None:
+        """Create what is not there."""
+        for document in documents:
+            if document.kind is not documents[0].kind:
+                raise ValueError("these are of different kinds")
+        await self._send(documents)
+
+    async def put(self, documents: Sequence[Stored]) -> None:
+        """Replace documents."""
+        async with self._told():
+            for document in documents:
+                asked = self._named([Key(document.kind, document.shard, document.id)])
+                await self._of(document.kind).bulk_write([ReplaceOne(asked, to_mongo(document))])
+
+    async def blank(self, keys: Sequence[Key]) -> None:
+        """Empty documents."""
+        async with self._told():
+            for kind, named in by_kind(list(keys)).items():
+                await self._of(kind).update_many(self._named(named), {"$set": BLANK})
+
+    async def delete(self, keys: Sequence[Key]) -> None:
+        """Delete documents."""
+        async with self._told():
+            for kind, named in by_kind(list(keys)).items():
+                await self._of(kind).delete_many(self._named(named))
+
+    # the database as a whole
+
+    async def now(self) -> int:
+        """Tell the server's time, which is looked at once a minute and counted on from there."""
+        passed = time.monotonic() - self._clock_at
+        if passed >= CLOCK_S:
+            await self._look_at_clock()
+            passed = time.monotonic() - self._clock_at
+        return self._clock_us + round(passed * 1_000_000)
+
+    async def _look_at_clock(self) -> None:
+        hello = await self._hello()
+        self._clock_us = round(hello["localTime"].timestamp() * 1_000_000)
+        self._clock_at = time.monotonic()
+
+    async def _hello(self) -> dict[str, Any]:
+        async with self._told():
+            hello: dict[str, Any] = await self._client.admin.command("hello")
+            return hello
+
+    async def health(self) -> Health:
+        """Tell which server this is."""
+        hello = await self._hello()
+        async with self._told():
+            info = await self._client.server_info()
+        writable = bool(hello.get("isWritablePrimary")) and not hello.get("readOnly")
+        return Health(store="mongodb", version=str(info["version"]), writable=writable)
+
+    async def schema_version(self) -> int:
+        """Tell the newest step that was taken."""
+        async with self._told():
+            steps = await self._database[f"{self._prefix}schema"].find({}).to_list(None)
+        return max((step["_id"] for step in steps), default=0)
+
+    async def make_ready(self, *, may_migrate: bool) -> None:
+        """Look at the schema, and set up what is missing."""
+        self._is_sharded = (await self._hello()).get("msg") == "isdbgrid"
+        version = await self.schema_version()
+        where = f"the collections {self._prefix}* of database {self._database.name!r}"
+        if version > SCHEMA_VERSION:
+            raise SchemaTooNewError(
+                f"{where} are of version {version}, which this sapwood does not know: upgrade it"
+            )
+        if version == SCHEMA_VERSION:
+            return
+        if not may_migrate:
+            raise MigrationNeededError(f"{where} are not set up: call admin.migrate()")
+        await self._set_up()
+
+    async def _set_up(self) -> None:
+        """Make the indexes, then take note of it; who does it again changes nothing."""
+        async with self._told():
+            records = [("tree", 1), ("segment", 1), ("last", 1)]
+            await self._of(Kind.RECORD).create_index(records, name="segment")
+            await self._of(Kind.ENTRY).create_index([("owner", 1)], name="owner")
+            try:
+                await self._database[f"{self._prefix}schema"].insert_one({"_id": SCHEMA_VERSION})
+            except DuplicateKeyError:
+                return
+
+    async def aclose(self) -> None:
+        """Close the client, unless it is somebody else's."""
+        if self._owns_client:
+            await self._client.aclose()
+
+
+def _taken(error: BulkWriteError) -> set[int]:
+    """Give which documents were there already; anything else is told, and in doubt."""
+    errors = error.details.get("writeErrors", [])
+    others = [it for it in errors if it.get("code") != DUPLICATE]
+    if others or error.details.get("writeConcernErrors"):
+        what = others[0].get("errmsg") if others else "the write was not replicated in time"
+        raise StoreUnavailableError(f"{WHERE}: {str(what)[:200]}: try again") from error
+    return {it["index"] for it in errors}

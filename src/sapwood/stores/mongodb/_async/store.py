@@ -1,0 +1,100 @@
+"""The MongoDB store."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Self
+
+from pymongo import AsyncMongoClient
+from pymongo.errors import ConfigurationError, PyMongoError
+
+from ....errors import UsageError
+from ....rules.codec import MAX_MESSAGE_BYTES
+from ....store import Capability
+from ...embedded._async.store import AsyncEmbeddedStore
+from ...recordlog._async.runner import AsyncLogRunner
+from ...url import take_parameters
+from .driver import AsyncMongoLog
+
+DATABASE = "sapwood"
+PREFIX = "sapwood_"
+PATIENCE_S = 30.0
+MOST_CONNECTIONS = 16
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,60}", re.ASCII)
+
+
+class AsyncMongoStore(AsyncEmbeddedStore):
+    """Sessions in collections of a MongoDB database.
+
+    Takes a connection string or a client, which stays its giver's to close. It connects with the
+    first call. Time is the server's, unless a clock is given.
+    """
+
+    capabilities = frozenset({Capability.DURABLE, Capability.SHARED})
+    _runner: AsyncLogRunner
+
+    def __init__(
+        self,
+        url: str | None = None,
+        *,
+        client: AsyncMongoClient[Any] | None = None,
+        new_id: Callable[[], str],
+        database: str | None = None,
+        prefix: str = PREFIX,
+        clock: Callable[[], int] | None = None,
+        auto_migrate: bool = True,
+        patience_s: float = PATIENCE_S,
+        most_connections: int = MOST_CONNECTIONS,
+        max_message_bytes: int = MAX_MESSAGE_BYTES,
+    ) -> None:
+        if (url is None) == (client is None):
+            raise UsageError("give a connection string or a client", path="url")
+        owns_client = client is None
+        if client is None:
+            client = _client(url or "", patience_s, most_connections)
+        log = AsyncMongoLog(
+            client,
+            owns_client=owns_client,
+            database=_named(database or _default_database(client), "database"),
+            prefix=_named(prefix, "prefix"),
+        )
+        runner = AsyncLogRunner(log, new_id=new_id, clock=clock, auto_migrate=auto_migrate)
+        super().__init__(runner, new_id=new_id, max_message_bytes=max_message_bytes)
+
+    @classmethod
+    def from_url(cls, url: str, *, new_id: Callable[[], str]) -> Self:
+        """Take our own parameter, `prefix`, out of a URL; the others are the driver's."""
+        theirs, ours = take_parameters(url, {"prefix"})
+        return cls(theirs, new_id=new_id, prefix=ours.get("prefix", PREFIX))
+
+
+def _client(url: str, patience_s: float, most_connections: int) -> AsyncMongoClient[Any]:
+    try:
+        return AsyncMongoClient(
+            url,
+            maxPoolSize=most_connections,
+            serverSelectionTimeoutMS=round(patience_s * 1000),
+            waitQueueTimeoutMS=round(patience_s * 1000),
+            appname="sapwood",
+            connect=False,
+            tz_aware=True,
+        )
+    except (PyMongoError, ValueError):
+        raise UsageError(
+            "the connection string cannot be read: use mongodb://user:password@host:port/database",
+            path="url",
+        ) from None
+
+
+def _default_database(client: AsyncMongoClient[Any]) -> str:
+    try:
+        return client.get_default_database(DATABASE).name
+    except ConfigurationError:
+        return DATABASE
+
+
+def _named(name: str, what: str) -> str:
+    if not isinstance(name, str) or _NAME.fullmatch(name) is None:
+        raise UsageError(f"{what} must be 1 to 60 letters, digits, _ or -, not {name!r}", path=what)
+    return name

@@ -1,0 +1,54 @@
+"""Documents of the log as MongoDB's documents, and back; nothing is nested."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..recordlog.stored import MOST_IN_A_RECORD, Key, Kind, Stored
+
+BLANK: dict[str, Any] = {"data": b"", "owner": "", "segment": "", "page": False}
+
+
+def to_mongo(stored: Stored) -> dict[str, Any]:
+    """Give a document as MongoDB keeps it; the shard key is in every one."""
+    document: dict[str, Any] = {"_id": stored.id, "tree": stored.shard, "data": stored.data}
+    if stored.kind is Kind.ENTRY:
+        document["owner"] = stored.owner
+    elif stored.kind is Kind.RECORD:
+        document |= {"log": stored.log, "n": stored.n, "page": stored.is_page}
+        document |= {"segment": stored.segment, "first": stored.first, "last": stored.last}
+    return document
+
+
+def from_mongo(document: dict[str, Any], kind: Kind) -> Stored:
+    """Read a document."""
+    return Stored(
+        kind=kind,
+        id=document["_id"],
+        shard=document["tree"],
+        data=document["data"],
+        owner=document.get("owner", ""),
+        log=document.get("log", ""),
+        n=document.get("n", 0),
+        is_page=document.get("page", False),
+        segment=document.get("segment", ""),
+        first=document.get("first", 0),
+        last=document.get("last", 0),
+    )
+
+
+def range_filter(segment: str, first: int, last: int) -> dict[str, Any]:
+    """Ask for the records that reach into a range; the index is bounded at both ends."""
+    return {
+        "segment": segment,
+        "last": {"$gte": first, "$lte": last + MOST_IN_A_RECORD},
+        "first": {"$lte": last},
+    }
+
+
+def by_kind(keys: list[Key]) -> dict[Kind, list[Key]]:
+    """Sort names by the collection that they are in."""
+    sorted_keys: dict[Kind, list[Key]] = {}
+    for key in keys:
+        sorted_keys.setdefault(key.kind, []).append(key)
+    return sorted_keys

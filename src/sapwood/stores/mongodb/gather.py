@@ -1,0 +1,74 @@
+"""Records that arrive together go out together.
+
+`AsyncGather` is for the async twin and `Gather` for the sync one; they have the same methods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING
+
+from ..recordlog.stored import Stored
+
+if TYPE_CHECKING:
+    import asyncio
+
+MOST_AT_ONCE = 64
+MOST_BYTES = 2 * 1024 * 1024
+MOST_SENDERS = 4
+
+
+class AsyncGather:
+    """Gathers what arrives while others are being sent, for an event loop."""
+
+    def __init__(self, send: Callable[[Sequence[Stored]], Awaitable[Sequence[bool]]]) -> None:
+        self._send = send
+        self._waiting: list[tuple[Stored, asyncio.Future[bool]]] = []
+        self._senders: set[asyncio.Task[None]] = set()
+
+    async def add(self, document: Stored) -> bool:
+        """Send a document, maybe with others."""
+        import asyncio
+
+        outcome: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._waiting.append((document, outcome))
+        if len(self._senders) < MOST_SENDERS:
+            sender = asyncio.create_task(self._send_waiting())
+            self._senders.add(sender)
+            sender.add_done_callback(self._senders.discard)
+        return await outcome
+
+    async def _send_waiting(self) -> None:
+        while self._waiting:
+            group = self._next_group()
+            try:
+                answers = await self._send([document for document, _ in group])
+            except BaseException as error:  # noqa: BLE001 - raised by those who wait for it
+                for _, outcome in group:
+                    if not outcome.done():
+                        outcome.set_exception(error)
+            else:
+                for (_, outcome), answer in zip(group, answers, strict=True):
+                    if not outcome.done():
+                        outcome.set_result(answer)
+
+    def _next_group(self) -> list[tuple[Stored, asyncio.Future[bool]]]:
+        count, size = 0, 0
+        for document, _ in self._waiting[:MOST_AT_ONCE]:
+            size += len(document.data)
+            if count and size > MOST_BYTES:
+                break
+            count += 1
+        group, self._waiting = self._waiting[:count], self._waiting[count:]
+        return group
+
+
+class Gather:
+    """Sends each by itself, for threads."""
+
+    def __init__(self, send: Callable[[Sequence[Stored]], Sequence[bool]]) -> None:
+        self._send = send
+
+    def add(self, document: Stored) -> bool:
+        """Send a document."""
+        return self._send([document])[0]

@@ -1,0 +1,310 @@
+"""OpenSearch as the record log sees it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ....errors import (
+    MigrationNeededError,
+    SchemaTooNewError,
+    StoreBusyError,
+    StoreUnavailableError,
+)
+from ....model import Health
+from ...mongodb.gather import AsyncGather
+from ...recordlog._async.log import AsyncLog
+from ...recordlog.stored import Key, Kind, Stored, key_of, record_key
+from ..failure import WHERE, is_gone, refusal
+from ..mapping import copies
+from ..records import (
+    NAMES,
+    VERSION,
+    blanked,
+    from_document,
+    in_range,
+    mapping_of,
+    named,
+    to_document,
+)
+from .wire import AsyncWire
+
+MAX_DATA_BYTES = 32 * 1024 * 1024
+"""A server takes requests of 100 MB, and a third is added on the way."""
+CLOCK_S = 60.0
+WINDOWS = (8, 64, 256)
+"""How many records are asked for by name at once, as long as all of them are there."""
+PAGE = 500
+AT_ONCE = 200
+TRIES = 20
+
+
+class AsyncOpenSearchLog(AsyncLog):
+    """Three indices: records, entries and look-ups; all of a tree is on one shard of each."""
+
+    max_data_bytes = MAX_DATA_BYTES
+
+    def __init__(
+        self,
+        wire: AsyncWire,
+        *,
+        new_id: Callable[[], str],
+        prefix: str,
+        refresh: bool,
+        shards: int,
+        replicas: int | None,
+    ) -> None:
+        self._wire = wire
+        self._new_id = new_id
+        self._prefix = prefix
+        self._refresh = "true" if refresh else "false"
+        self._settings = {"number_of_shards": shards, **copies(replicas)}
+        self._gather = AsyncGather(self._send)
+        self._clock_us = 0
+        self._clock_at = -CLOCK_S
+
+    def _of(self, kind: Kind) -> str:
+        return f"{self._prefix}-{NAMES[kind]}"
+
+    # commit
+
+    async def create(self, document: Stored) -> bool:
+        """Create a document; records go out together with others'."""
+        if document.kind is Kind.RECORD:
+            return await self._gather.add(document)
+        return (await self._send([document]))[0]
+
+    async def _send(self, documents: Sequence[Stored]) -> Sequence[bool]:
+        """Create documents; tell of each whether it is new.
+
+        The wire may send a request twice when an answer is lost: what is there by then and was
+        written by this call is new.
+        """
+        by = self._new_id()
+        lines = [self._line("create", key_of(it), to_document(it, by)) for it in documents]
+        answers = await self._wire.bulk(lines, refresh=self._refresh, require_alias="true")
+        _refuse_others(answers)
+        taken = [
+            key_of(document)
+            for document, answer in zip(documents, answers, strict=True)
+            if answer["status"] == 409
+        ]
+        found = await self._find(taken) if taken else {}
+        others = {id for id, it in found.items() if it["_source"]["by"] != by}
+        return [document.id not in others for document in documents]
+
+    def _line(self, action: str, key: Key, document: Any = None, **expecting: int) -> list[Any]:
+        line = {action: {**named(key, self._of(key.kind)), **expecting}}
+        return [line] if document is None else [line, document]
+
+    # by name
+
+    async def get(self, keys: Sequence[Key]) -> list[Stored | None]:
+        """Get documents by their names."""
+        found = await self._find(keys)
+        return [from_document(found[key.id], key.kind) if key.id in found else None for key in keys]
+
+    async def _find(self, keys: Sequence[Key]) -> dict[str, Any]:
+        """Get documents as they are, whether searches see them or not."""
+        found: dict[str, Any] = {}
+        for start in range(0, len(keys), AT_ONCE):
+            some = keys[start : start + AT_ONCE]
+            asked = {"docs": [named(key, self._of(key.kind)) for key in some]}
+            answer = await self._wire.send("POST", "/_mget", asked)
+            for it in answer["docs"]:
+                if is_gone(it):
+                    raise refusal(404, "index_not_found_exception")
+                if "error" in it:
+                    raise refusal(503, str(it["error"].get("type")))
+                if it["found"]:
+                    found[it["_id"]] = it
+        return found
+
+    # by question
+
+    async def newest_page(self, tree: str, log: str) -> Stored | None:
+        """Find the newest page of a log that searches see."""
+        asked = [{"term": {"log": log}}, {"term": {"page": True}}]
+        found = await self._search(Kind.RECORD, tree, asked, [{"n": "desc"}], 1)
+        return found[0] if found else None
+
+    async def following(self, tree: str, log: str, after: int) -> list[Stored]:
+        """Give the records of a log after a number: by name, to the first miss."""
+        found: list[Stored] = []
+        for window in WINDOWS:
+            start = after + len(found) + 1
+            keys = [record_key(tree, log, n) for n in range(start, start + window)]
+            for stored in await self.get(keys):
+                if stored is None:
+                    return found
+                found.append(stored)
+        return found
+
+    async def span(
+        self, tree: str, segment: str, first: int, last: int, *, backwards: bool, limit: int | None
+    ) -> list[Stored]:
+        """Give the records of a range of a segment."""
+        order = [{"last": "desc" if backwards else "asc"}]
+        asked = [in_range(segment, first, last)]
+        return await self._search(Kind.RECORD, tree, asked, order, limit)
+
+    async def spans(self, tree: str, ranges: Sequence[tuple[str, int, int]]) -> list[Stored]:
+        """Give the records of several ranges."""
+        found: list[Stored] = []
+        for start in range(0, len(ranges), AT_ONCE):
+            some = [in_range(*it) for it in ranges[start : start + AT_ONCE]]
+            asked = [{"bool": {"should": some}}]
+            order = [{"log": "asc"}, {"n": "asc"}]
+            found += await self._search(Kind.RECORD, tree, asked, order, None)
+        return list({it.id: it for it in found}.values())
+
+    async def entries(self, owner: str | None) -> list[Stored]:
+        """Give the entries of an owner, or of everybody."""
+        await self._wire.send("POST", f"/{self._of(Kind.ENTRY)}/_refresh")
+        asked = [] if owner is None else [{"term": {"owner": owner}}]
+        return await self._search(Kind.ENTRY, None, asked, [{"key": "asc"}], None)
+
+    async def refresh(self) -> None:
+        """Let searches see all that is there."""
+        names = f"{self._of(Kind.RECORD)},{self._of(Kind.ENTRY)}"
+        await self._wire.send("POST", f"/{names}/_refresh")
+
+    async def _search(
+        self,
+        kind: Kind,
+        tree: str | None,
+        asked: list[Any],
+        order: list[dict[str, str]],
+        limit: int | None,
+    ) -> list[Stored]:
+        found: list[Stored] = []
+        body: dict[str, Any] = {"sort": order, "track_total_hits": False}
+        options: dict[str, Any] = {"allow_partial_search_results": "false"}
+        if tree is not None:
+            asked = [{"term": {"tree": tree}}, *asked]
+            options["routing"] = tree
+        body["query"] = {"bool": {"filter": asked}}
+        while limit is None or len(found) < limit:
+            body["size"] = PAGE if limit is None else min(PAGE, limit - len(found))
+            path = f"/{self._of(kind)}/_search"
+            hits = (await self._wire.send("POST", path, body, **options))["hits"]["hits"]
+            found += [from_document(hit, kind) for hit in hits]
+            if len(hits) < body["size"]:
+                break
+            body["search_after"] = hits[-1]["sort"]
+        return found
+
+    # beside the records
+
+    async def create_all(self, documents: Sequence[Stored]) -> None:
+        """Create what is not there."""
+        if documents:
+            await self._send(documents)
+
+    async def put(self, documents: Sequence[Stored]) -> None:
+        """Replace documents that are there."""
+        new = {document.id: to_document(document, "") for document in documents}
+        await self._rewrite([key_of(it) for it in documents], lambda found: new[found["_id"]])
+
+    async def blank(self, keys: Sequence[Key]) -> None:
+        """Empty documents."""
+        await self._rewrite(keys, blanked)
+
+    async def _rewrite(self, keys: Sequence[Key], change: Callable[[Any], dict[str, Any]]) -> None:
+        """Put other documents in the place of those that are there, and of no others."""
+        left = {key.id: key for key in keys}
+        for _ in range(TRIES):
+            found = await self._find(list(left.values())) if left else {}
+            if not found:
+                return
+            lines = [
+                self._line("index", left[id], change(it), **_at(it)) for id, it in found.items()
+            ]
+            answers = await self._wire.bulk(lines, require_alias="true")
+            _refuse_others(answers)
+            left = {it["_id"]: left[it["_id"]] for it in answers if it["status"] == 409}
+        raise StoreBusyError(f"{WHERE}: others rewrite the same records all the time: try again")
+
+    async def delete(self, keys: Sequence[Key]) -> None:
+        """Delete documents."""
+        if keys:
+            _refuse_others(await self._wire.bulk([self._line("delete", key) for key in keys]))
+
+    # the database as a whole
+
+    async def now(self) -> int:
+        """Tell a server's time, which is looked at once a minute and counted on from there."""
+        passed = time.monotonic() - self._clock_at
+        if passed >= CLOCK_S:
+            await self._look_at_clock()
+            passed = time.monotonic() - self._clock_at
+        return self._clock_us + round(passed * 1_000_000)
+
+    async def _look_at_clock(self) -> None:
+        path = "/_nodes/_local/stats/process"
+        answer = await self._wire.send("GET", path, filter_path="nodes.*.timestamp")
+        [node] = answer["nodes"].values()
+        self._clock_us = node["timestamp"] * 1_000
+        self._clock_at = time.monotonic()
+
+    async def health(self) -> Health:
+        """Tell which server this is."""
+        info = await self._wire.send("GET", "/")
+        path = f"/{self._of(Kind.RECORD)}/_settings/index.blocks.*"
+        found = await self._wire.send("GET", path, flat_settings="true")
+        blocks = [value for it in found.values() for value in it["settings"].values()]
+        return Health(
+            store="opensearch",
+            version=info["version"]["number"],
+            writable="true" not in blocks,
+        )
+
+    async def schema_version(self) -> int:
+        """Tell the lowest version of the indices; 0 when one is not there."""
+        return min([await self._version_of(kind) for kind in Kind])
+
+    async def _version_of(self, kind: Kind) -> int:
+        answer = await self._wire.send("GET", f"/{self._of(kind)}/_mapping", passing=(404,))
+        if is_gone(answer):
+            return 0
+        versions = [it["mappings"].get("_meta", {}).get("sapwood", 0) for it in answer.values()]
+        return max(map(int, versions))
+
+    async def make_ready(self, *, may_migrate: bool) -> None:
+        """Look at the versions of the indices, and make those that are missing."""
+        where = f"the indices {self._prefix}-*"
+        for kind in Kind:
+            version = await self._version_of(kind)
+            if version > VERSION:
+                raise SchemaTooNewError(
+                    f"{where} are of version {version}, which this sapwood does not know: update it"
+                )
+            if version == 0 and not may_migrate:
+                raise MigrationNeededError(f"{where} are not set up: call admin.migrate()")
+            if version == 0:
+                await self._wire.create_index(
+                    self._of(kind), VERSION, self._settings, mapping_of(kind)
+                )
+        names = ",".join(map(self._of, Kind))
+        await self._wire.send("GET", f"/_cluster/health/{names}", wait_for_status="yellow")
+
+    async def aclose(self) -> None:
+        """Close the client, unless it is somebody else's."""
+        await self._wire.aclose()
+
+
+def _refuse_others(answers: Sequence[Any]) -> None:
+    """Refuse what is neither done, nor done before; whether the rest was done is then in doubt."""
+    for answer in answers:
+        status = answer["status"]
+        if status < 300 or status == 409 or (status == 404 and "error" not in answer):
+            continue
+        error = refusal(status, str((answer.get("error") or {}).get("type")))
+        if isinstance(error, MigrationNeededError) or len(answers) == 1:
+            raise error
+        raise StoreUnavailableError(str(error))
+
+
+def _at(found: Any) -> dict[str, int]:
+    return {"if_seq_no": found["_seq_no"], "if_primary_term": found["_primary_term"]}

@@ -1,0 +1,92 @@
+"""Requests to OpenSearch, and its answers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import msgspec
+from opensearchpy import AsyncOpenSearch
+from opensearchpy.exceptions import OpenSearchException
+
+from ....errors import ClosedError
+from ..address import MOST_CONNECTIONS, TIMEOUT_S
+from ..failure import WHERE, refusal, translate
+
+MOST_BYTES = 8 * 1024 * 1024
+"""How much goes out with one request, unless a single item is larger."""
+
+
+class AsyncWire:
+    """A client of the driver: one of our own, or one that stays its giver's to close."""
+
+    def __init__(self, options: dict[str, Any] | None, client: AsyncOpenSearch | None) -> None:
+        self._is_own = client is None
+        limits: dict[str, Any] = {"pool_maxsize": MOST_CONNECTIONS, "timeout": TIMEOUT_S}
+        self._client = client or AsyncOpenSearch(**{**limits, **(options or {})})
+        self._is_closed = False
+
+    async def send(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        passing: Collection[int] = (),
+        **parameters: Any,
+    ) -> Any:
+        """Send a request and give its answer; an error whose status is passing is an answer."""
+        if self._is_closed:
+            raise ClosedError(f"{WHERE}: the store is closed")
+        if body is not None and not isinstance(body, bytes):
+            body = msgspec.json.encode(body)
+        params = {**parameters, "ignore": tuple(passing)}
+        try:
+            return await self._client.transport.perform_request(
+                method, path, params=params, body=body
+            )
+        except OpenSearchException as error:
+            raise translate(error) from error
+
+    async def bulk(self, lines: Sequence[list[Any]], **parameters: Any) -> list[Any]:
+        """Send many small writes, each as its lines; give an answer for each."""
+        answers: list[Any] = []
+        for body in bodies(lines):
+            answer = await self.send("POST", "/_bulk", body, **parameters)
+            answers += [next(iter(item.values())) for item in answer["items"]]
+        return answers
+
+    async def create_index(
+        self, name: str, version: int, settings: dict[str, Any], mapping: dict[str, Any]
+    ) -> None:
+        """Make an index that is known by a name; it is all the same if others do so, too.
+
+        What is written by a name that is none is refused, where an index would be made up.
+        """
+        body = {"settings": settings, "mappings": mapping, "aliases": {name: {}}}
+        answer = await self.send("PUT", f"/{name}-{version}", body, passing=(400,))
+        error = answer.get("error")
+        if error and error["type"] != "resource_already_exists_exception":
+            raise refusal(400, error["reason"])
+        if error:
+            await self.send("PUT", f"/{name}-{version}/_alias/{name}")
+
+    async def aclose(self) -> None:
+        """Close the client, unless it is somebody else's."""
+        if not self._is_closed and self._is_own:
+            await self._client.close()
+        self._is_closed = True
+
+
+def bodies(lines: Sequence[list[Any]]) -> list[bytes]:
+    """Put lines together into requests of a size that a server takes."""
+    found: list[bytes] = []
+    size, some = 0, list[bytes]()
+    for item in lines:
+        data = b"".join(msgspec.json.encode(line) + b"\n" for line in item)
+        if some and size + len(data) > MOST_BYTES:
+            found.append(b"".join(some))
+            size, some = 0, []
+        size += len(data)
+        some.append(data)
+    return [*found, b"".join(some)] if some else found

@@ -1,0 +1,4 @@
+"""Sessions in a database whose only commit is to create a document that was not there.
+
+`log.py` says what such a database has to offer; all that is decided is decided here.
+"""

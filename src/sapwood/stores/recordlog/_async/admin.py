@@ -1,0 +1,174 @@
+"""Work on the store as a whole: health, owners, and the search for damage."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from ....errors import StoreCorruptError
+from ....model import Health, Problem
+from ....rules.codec import decode_body
+from ..entry import Entry, entry_of
+from ..fold import fold
+from ..lookup import lookups_of
+from ..rows import Row
+from ..state import Spotted, State, decode_state
+from ..stored import key_of, record_key
+from ..view import View
+from ..work import Page, decode_record
+from .desk import AsyncDesk
+from .documents import DOCUMENTS, owner_state, values_of
+from .family import segments_of
+from .reading import covers_of
+from .rows import rows_in_all
+from .searching import whole_segment
+from .settling import settle
+
+AT_ONCE = 500
+
+
+class AsyncLogAdmin:
+    """Work on the store as a whole."""
+
+    def __init__(self, desk: AsyncDesk) -> None:
+        self._desk = desk
+
+    async def health(self) -> Health:
+        """Tell which store this is."""
+        return await self._desk.log.health()
+
+    async def schema_version(self) -> int:
+        """Tell the schema's version."""
+        return await self._desk.log.schema_version()
+
+    async def owners(self) -> list[str]:
+        """List the owners that have a session or a document."""
+        owners: set[str] = set()
+        for entry in await self._entries():
+            if entry.owner in owners:
+                continue
+            if entry.session:
+                state = await self._desk.load_entry(entry)
+                [state] = await self._desk.catch_up([state])
+                has_something = state.is_alive
+            else:
+                shelf = await owner_state(self._desk, entry.owner, DOCUMENTS)
+                has_something = bool(shelf.documents)
+            if has_something:
+                owners.add(entry.owner)
+        return sorted(owners)
+
+    async def _entries(self) -> list[Entry]:
+        entries = [entry_of(stored) for stored in await self._desk.log.entries(None)]
+        return [it for it in entries if it is not None and not it.ended]
+
+    async def check(self) -> list[Problem]:
+        """Look for damage, and for what does not add up."""
+        problems: list[Problem] = []
+        for state in await self._sessions():
+            problems += await self._faults(state)
+        return problems
+
+    async def _sessions(self) -> list[State]:
+        states = [await self._desk.load_entry(it) for it in await self._entries() if it.session]
+        current = await self._desk.catch_up(states) if states else []
+        return [it for it in current if it.is_alive]
+
+    async def _faults(self, state: State) -> list[Problem]:
+        where = f"session {state.session!r} of {state.owner!r}"
+        try:
+            view = await self._desk.view(state)
+            rows = await self._rows(view)
+            await covers_of(self._desk, state, state.overlays)
+            await values_of(self._desk, state, list(state.documents))
+            folded = await self._folded(state)
+        except StoreCorruptError as error:
+            return [Problem(kind="session", where=where, what=str(error))]
+        problems = [it for row in rows for it in _body_faults(row)]
+        problems += await self._lookup_faults(state, rows)
+        if folded is not None and _figures(folded) != _figures(state):
+            what = "its state is not what its records add up to"
+            problems.append(Problem(kind="state", where=where, what=what))
+        live = sum(row.body is not None for row in rows)
+        if live != state.messages:
+            what = f"it counts {state.messages} messages and has {live}"
+            problems.append(Problem(kind="messages", where=where, what=what))
+        return problems
+
+    async def _rows(self, view: View) -> list[Row]:
+        spans = [whole_segment(view.own, number) for number in segments_of(view.own)]
+        return await rows_in_all(self._desk, view, spans) if spans else []
+
+    async def _folded(self, state: State) -> State | None:
+        """Add a log up from its first record; None when some were emptied since."""
+        folded: State | None = None
+        for start in range(0, state.n + 1, AT_ONCE):
+            numbers = range(start, min(start + AT_ONCE, state.n + 1))
+            keys = [record_key(state.tree, state.log, n) for n in numbers]
+            for n, stored in zip(numbers, await self._desk.log.get(keys), strict=True):
+                if stored is None:
+                    raise StoreCorruptError(f"record {n} is missing")
+                if not stored.data:
+                    return None
+                record = decode_record(stored.data, stored.id)
+                if folded is not None:
+                    folded = fold(folded, record.work)
+                elif record.state is not None:
+                    folded = decode_state(record.state, stored.id)
+        return folded
+
+    async def _lookup_faults(self, state: State, rows: Sequence[Row]) -> list[Problem]:
+        wanted = lookups_of(_found_by(state, rows))
+        ids = [row.id for row in rows if row.id not in state.recent]
+        faults = []
+        for start in range(0, len(wanted), AT_ONCE):
+            some = wanted[start : start + AT_ONCE]
+            found = await self._desk.log.get([key_of(it) for it in some])
+            for id, right, stored in zip(ids[start:], some, found, strict=False):
+                if stored is None or stored.data != right.data:
+                    what = "it cannot be found by its id"
+                    faults.append(Problem(kind="id", where=f"message {id!r}", what=what))
+        return faults
+
+    async def repair(self) -> None:
+        """Make look-ups anew, and write a state down again that does not add up."""
+        await settle(self._desk)
+        for state in await self._sessions():
+            view = await self._desk.view(state)
+            try:
+                rows = await self._rows(view)
+                folded = await self._folded(state)
+            except StoreCorruptError:
+                continue
+            right = lookups_of(_found_by(state, rows))
+            found = await self._desk.log.get([key_of(it) for it in right]) if right else []
+            wrong = [a for a, b in zip(right, found, strict=True) if b is None or a.data != b.data]
+            if wrong:
+                await self._desk.log.delete([key_of(it) for it in wrong])
+                await self._desk.log.create_all(wrong)
+            if folded is not None and _figures(folded) != _figures(state):
+                await self._write_down(folded)
+
+    async def _write_down(self, folded: State) -> None:
+        self._desk.cache.forget(folded.log)
+        await self._desk.commit(folded, Page())
+
+
+def _found_by(state: State, rows: Sequence[Row]) -> State:
+    """Give a state of which all look-ups are still to be made, but those that are to come."""
+    spots = {row.id: Spotted(row.place, row.n) for row in rows if row.id not in state.recent}
+    return replace(state, recent=spots, recent_usage={})
+
+
+def _figures(state: State) -> State:
+    return replace(state, page=0, page_bytes=0, recent={}, recent_usage={}, litter=[], foreign={})
+
+
+def _body_faults(row: Row) -> list[Problem]:
+    try:
+        if row.body is not None:
+            decode_body(row.body, row.id)
+    except StoreCorruptError as error:
+        return [Problem(kind="message", where=row.id, what=str(error))]
+    return []

@@ -1,0 +1,108 @@
+"""Appending: one record for a batch, decided by the state that the process remembers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ....model import ROOT, Appended, Message, Root
+from ....rules.append import Known, plan_append
+from ....rules.codec import Packed
+from ....rules.tree import Place
+from ..appending import append_after, appended
+from ..rows import Row, first_digest, message_of
+from ..state import Spotted, State
+from ..told import no_message
+from ..view import View
+from ..work import Append
+from .desk import AsyncDesk, Decision
+from .rows import find_spots, row_at, rows_at
+
+Where = str | Root | None
+
+
+class AsyncAppending:
+    """One append: what it asked for, and what it found."""
+
+    def __init__(
+        self, desk: AsyncDesk, batch: Sequence[Packed], parent: Where, expected_tip: Where
+    ) -> None:
+        self._desk = desk
+        self._batch = batch
+        self._parent = parent
+        self._expected_tip = expected_tip
+        self._asked = [it.id for it in batch if not it.is_ours]
+        if isinstance(parent, str):
+            self._asked.append(parent)
+
+    async def run(self, owner: str, session: str) -> Appended:
+        """Append what is new of the batch."""
+        state, told = await self._desk.change(owner, session, self._decide)
+        assert isinstance(told, _Told)
+        messages, new = told.stored, told.new
+        if told.work is not None:
+            messages = [*messages, *appended(state, told.work, new)]
+        tip = ROOT if state.tip_id is None else state.tip_id
+        return Appended(messages=messages, written=len(new), tip=tip)
+
+    async def _decide(self, state: State) -> Decision:
+        spots = await find_spots(self._desk, state, self._asked) if self._asked else {}
+        rows, view = await self._stored(state, spots)
+        seen = await self._known(rows, view) if rows else {}
+        tip = ROOT if state.tip_id is None else state.tip_id
+        plan = plan_append(self._batch, seen, tip, self._parent, self._expected_tip)
+        stored: list[Message] = []
+        if view is not None:
+            known = self._batch[: plan.known]
+            stored = [message_of(rows[spots[it.id].place], view) for it in known]
+        new = self._batch[plan.known :]
+        if not new:
+            return Decision(None, _Told(stored, [], None))
+        after, base = await self._place(state, plan.parent, spots)
+        work = append_after(state, new, after, base, await self._desk.now())
+        return Decision(work, _Told(stored, new, work))
+
+    async def _stored(
+        self, state: State, spots: dict[str, Spotted]
+    ) -> tuple[dict[Place, Row], View | None]:
+        """Read what of the batch is stored."""
+        known = [spots[it.id] for it in self._batch if it.id in spots]
+        if not known:
+            return {}, None
+        view = await self._desk.view(state)
+        return await rows_at(self._desk, view, known), view
+
+    async def _known(self, rows: dict[Place, Row], view: View | None) -> dict[str, Known]:
+        assert view is not None
+        known: dict[str, Known] = {}
+        for row in rows.values():
+            parent: str | Root = ""
+            if self._parent is not None:
+                before = view.before(row.place)
+                parent = ROOT
+                if before is not None:
+                    parent = (await row_at(self._desk, view, before)).id
+            known[row.id] = Known(first_digest(row), parent)
+        return known
+
+    async def _place(
+        self, state: State, parent: Where, spots: dict[str, Spotted]
+    ) -> tuple[Place | None, int]:
+        """Give the position that the batch follows, and the tokens down to it."""
+        if parent is None or parent == state.tip_id:
+            return state.tip, state.tip_base
+        if isinstance(parent, Root):
+            return None, 0
+        if parent not in spots:
+            raise no_message(state.session, parent)
+        view = await self._desk.view(state)
+        rows = await rows_at(self._desk, view, [spots[parent]])
+        return spots[parent].place, rows[spots[parent].place].base
+
+
+class _Told:
+    """What an append found stored, what was new, and how that is recorded."""
+
+    def __init__(self, stored: list[Message], new: Sequence[Packed], work: Append | None) -> None:
+        self.stored = stored
+        self.new = new
+        self.work = work

@@ -1,0 +1,85 @@
+"""What is done beside the records, after their commit: by anybody, as often as they like."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ....rules.tree import Place
+from ..cutting import tidied
+from ..lookup import lookups_of
+from ..place import log_of, number_of, to_wire
+from ..state import State
+from ..stored import record_key
+from ..work import Erase, Spot
+
+if TYPE_CHECKING:
+    from .desk import AsyncDesk
+
+AT_ONCE = 200
+LOOKS = 5
+
+
+async def settle_beside(desk: AsyncDesk, state: State) -> None:
+    """Do all that a state says is left to be done."""
+    lookups = lookups_of(state)
+    if lookups:
+        await desk.log.create_all(lookups)
+    await erase_beside(desk, state)
+
+
+async def erase_beside(desk: AsyncDesk, state: State) -> None:
+    """Erase in other logs what was erased through this one, and clear up what is said no more."""
+    if state.foreign:
+        await _erase_in_others(desk, state)
+    if state.litter:
+        await _tidy(desk, state)
+
+
+async def _erase_in_others(desk: AsyncDesk, state: State) -> None:
+    by_log: dict[str, list[Place]] = {}
+    for place in state.foreign:
+        by_log.setdefault(log_of(place.segment), []).append(place)
+    for log, places in by_log.items():
+        await _erase_in(desk, state, log, places)
+
+
+async def _erase_in(desk: AsyncDesk, state: State, log: str, places: Sequence[Place]) -> None:
+    from .desk import Decision
+
+    async def decide(other: State) -> Decision:
+        spots = [_spot(state, place) for place in places if not _is_erased(other, place)]
+        return Decision(Erase(state.active_us, spots) if spots else None)
+
+    outcome = await desk.change_log(state.tree, log, decide)
+    await _tidy(desk, outcome.state)
+
+
+def _spot(state: State, place: Place) -> Spot:
+    wire = to_wire(place, log_of(place.segment))
+    assert wire is not None
+    tokens, appended, id = state.foreign[place]
+    return Spot(wire, appended, tokens, id, told=False)
+
+
+def _is_erased(state: State, place: Place) -> bool:
+    edited = state.edits.get(number_of(place.segment), {}).get(place.depth)
+    return edited is not None and edited.is_erased
+
+
+async def _tidy(desk: AsyncDesk, state: State) -> None:
+    """Rewrite records; look again afterwards, since another may have put an older one back."""
+    numbers = sorted({n for n, _ in state.litter})
+    for start in range(0, len(numbers), AT_ONCE):
+        await _tidy_some(desk, state, numbers[start : start + AT_ONCE])
+
+
+async def _tidy_some(desk: AsyncDesk, state: State, numbers: Sequence[int]) -> None:
+    keys = [record_key(state.tree, state.log, n) for n in numbers]
+    for _ in range(LOOKS):
+        found = [it for it in await desk.log.get(keys) if it is not None]
+        changed = [new for new in (tidied(it, state) for it in found) if new is not None]
+        if not changed:
+            return
+        await desk.log.put(changed)
+        [state] = await desk.catch_up([state])

@@ -1,0 +1,338 @@
+"""Where states are loaded, kept current, and where records are committed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
+
+from ....calling import AsyncAnswer
+from ....errors import SapwoodError, StoreBusyError, StoreCorruptError, StoreUnavailableError
+from ..cache import Cache
+from ..entry import Entry, entry_of
+from ..fold import fold, turn_page
+from ..place import segment_name
+from ..state import State, decode_state, encode_state
+from ..stored import MOST_IN_A_RECORD, Kind, Stored, entry_key, record_key
+from ..told import BehindError, no_session, too_large, too_many
+from ..turns import AsyncTurns
+from ..view import View
+from ..work import (
+    Append,
+    Clear,
+    Page,
+    Record,
+    Retire,
+    Trim,
+    Wipe,
+    Work,
+    decode_record,
+    encode_record,
+)
+from .beside import settle_beside
+from .log import AsyncLog
+
+T = TypeVar("T")
+
+PAGE = 32
+"""How many records there are between two pages, at least."""
+BYTES_FOR_A_RECORD = 256
+"""A page's size is spread over the records that it comes after: so many bytes are one more."""
+TRIES = 200
+SENDINGS = 2
+
+
+class Decision(NamedTuple):
+    """What to record, or None for nothing; and what to tell the caller besides."""
+
+    work: Work | None
+    told: object = None
+
+
+class Outcome(NamedTuple):
+    """The state after a decision was carried out, and what the decision told."""
+
+    state: State
+    told: object
+
+
+class AsyncDesk:
+    """The logs of one database, for any number of callers."""
+
+    def __init__(
+        self, log: AsyncLog, new_id: Callable[[], str], clock: Callable[[], int] | None
+    ) -> None:
+        self.log = log
+        self.cache = Cache()
+        self.turns = AsyncTurns()
+        self.new_id = new_id
+        self._clock = clock
+
+    async def now(self) -> int:
+        """Tell the time: the database's, or that of a clock that was given."""
+        return await self.log.now() if self._clock is None else self._clock()
+
+    async def stamp(self) -> int:
+        """Give a number that is larger than those given before."""
+        return self.cache.stamp(await self.now())
+
+    # states
+
+    async def load(self, tree: str, log: str) -> State | None:
+        """Give what is remembered of a log, or read it; None when there is no such log."""
+        return self.cache.find(log) or await self.read_log(tree, log)
+
+    async def read_log(self, tree: str, log: str) -> State | None:
+        """Read a log from its newest page on."""
+        for is_last in (False, True):
+            page = await self.log.newest_page(tree, log)
+            if page is None:
+                [page] = await self.log.get([record_key(tree, log, 0)])
+            if page is None:
+                return None
+            if page.data:
+                try:
+                    return self._kept(await self._follow(_state_at(page)))
+                except BehindError:
+                    if is_last:
+                        raise StoreCorruptError(f"log {log} has an empty record") from None
+            await self.log.refresh()
+        raise StoreCorruptError(f"log {log} has no page")
+
+    async def _follow(self, state: State) -> State:
+        """Read on from a state to the end of its log."""
+        while records := await self.log.following(state.tree, state.log, state.n):
+            for stored in records:
+                state = _next(state, stored)
+        return state
+
+    async def catch_up(self, states: Sequence[State]) -> list[State]:
+        """Bring states up to date, with one look at all of them."""
+        keys = [record_key(it.tree, it.log, it.n + 1) for it in states]
+        found = await self.log.get(keys)
+        current: list[State] = []
+        for state, stored in zip(states, found, strict=True):
+            if stored is None:
+                current.append(state)
+                continue
+            try:
+                after = await self._follow(_next(state, stored))
+            except BehindError:
+                # It is so old that what follows it was swept since.
+                self.cache.forget(state.log)
+                read = await self.read_log(state.tree, state.log)
+                assert read is not None
+                after = read
+            current.append(self._kept(after))
+        return current
+
+    def _kept(self, state: State) -> State:
+        self.cache.keep(state)
+        return state
+
+    # sessions
+
+    async def find_entry(self, owner: str, session: str) -> tuple[int, State | None]:
+        """Find the session of a name by its entries: how many there were, and the one alive."""
+        k = 0
+        while True:
+            k += 1
+            [stored] = await self.log.get([entry_key(owner, session, k)])
+            if stored is None:
+                return k - 1, None
+            entry = entry_of(stored)
+            if entry is None or entry.ended:
+                continue
+            state = await self.load_entry(entry)
+            if state.is_alive:
+                return k, state
+
+    async def load_entry(self, entry: Entry) -> State:
+        """Load the session that an entry names."""
+        state = await self.load(entry.tree, entry.log)
+        if state is None:
+            raise StoreCorruptError(f"session {entry.session!r} has an entry and no log")
+        return state
+
+    async def remembered(self, owner: str, session: str) -> State:
+        """Get a session's state, which may be old."""
+        state = self.cache.find_session(owner, session)
+        if state is None or not state.is_alive:
+            _, state = await self.find_entry(owner, session)
+        if state is None:
+            raise no_session(session)
+        return state
+
+    async def current(self, owner: str, session: str) -> State:
+        """Get a session's state as it is now."""
+        known = self.cache.find_session(owner, session)
+        if known is not None and known.is_alive:
+            [known] = await self.catch_up([known])
+        if known is None or not known.is_alive:
+            _, known = await self.find_entry(owner, session)
+            if known is not None:
+                [known] = await self.catch_up([known])
+        if known is None or not known.is_alive:
+            raise no_session(session)
+        return known
+
+    async def view(self, state: State) -> View:
+        """Put together what a session sees, of homes that are up to date."""
+        states = [await self._home(state, log) for log, _ in state.homes]
+        current = await self.catch_up(states) if states else []
+        return View(state, {it.log: it for it in current})
+
+    async def _home(self, state: State, log: str) -> State:
+        home = await self.load(state.tree, log)
+        if home is None:
+            raise StoreCorruptError(f"session {state.session!r} stands on a missing log")
+        return home
+
+    async def look(self, owner: str, session: str, work: Callable[[View], AsyncAnswer[T]]) -> T:
+        """Read a session as it is at one moment."""
+        for _ in range(TRIES):
+            state = await self.current(owner, session)
+            try:
+                return await work(await self.view(state))
+            except BehindError:
+                continue
+        raise _busy()
+
+    # commits
+
+    async def change(
+        self, owner: str, session: str, decide: Callable[[State], AsyncAnswer[Decision]]
+    ) -> Outcome:
+        """Decide by a session's state and record it; decide again when another was first."""
+        state = await self.remembered(owner, session)
+        async with self.turns.of(state.log):
+            state = self.cache.find(state.log) or state
+            is_current = False
+            for _ in range(TRIES):
+                if not state.is_alive:
+                    state, is_current = await self.current(owner, session), True
+                outcome = await self._attempt(state, decide, is_current)
+                if outcome is not None:
+                    return outcome
+                [state] = await self.catch_up([state])
+                is_current = True
+        raise _busy()
+
+    async def change_log(
+        self, tree: str, log: str, decide: Callable[[State], AsyncAnswer[Decision]]
+    ) -> Outcome:
+        """Decide by the state of any log, whether its session is alive or not."""
+        async with self.turns.of(log):
+            state = await self.load(tree, log) or State(tree=tree, log=log)
+            for _ in range(TRIES):
+                [state] = await self.catch_up([state])
+                outcome = await self._attempt(state, decide, True)
+                if outcome is not None:
+                    return outcome
+        raise _busy()
+
+    async def _attempt(
+        self, state: State, decide: Callable[[State], AsyncAnswer[Decision]], is_current: bool
+    ) -> Outcome | None:
+        """Decide and record; None when the state is not, or may not be, the newest."""
+        try:
+            decision = await decide(state)
+        except BehindError:
+            return None
+        except SapwoodError:
+            # What is wrong by an old state may be right by the one that is there now.
+            if is_current:
+                raise
+            return None
+        if decision.work is None:
+            return Outcome(state, decision.told) if is_current else None
+        after = await self.commit(state, decision.work)
+        return None if after is None else Outcome(after, decision.told)
+
+    async def commit(self, state: State, work: Work) -> State | None:
+        """Create the next record of a log; None when somebody else did."""
+        after = fold(state, work)
+        data = None
+        if _is_page_due(after, work):
+            # A page says that all before it was done beside the records, too.
+            await settle_beside(self, state)
+            after = turn_page(after, 0)
+            data = encode_state(after)
+            after = turn_page(after, len(data))
+        if isinstance(work, Append) and len(work.said) > MOST_IN_A_RECORD:
+            raise too_many(len(work.said))
+        mark = self.new_id()
+        stored = stored_record(after, work, Record(mark, work, data))
+        if len(stored.data) > self.log.max_data_bytes:
+            raise too_large(len(stored.data), self.log.max_data_bytes)
+        return self._kept(after) if await self._create(stored, mark) else None
+
+    async def _create(self, stored: Stored, mark: str) -> bool:
+        """Create a record; when the answer is lost, find out whose it is."""
+        in_doubt = False
+        for left in reversed(range(SENDINGS)):
+            try:
+                if await self.log.create(stored):
+                    return True
+            except StoreUnavailableError:
+                in_doubt = True
+                if not left:
+                    raise
+                continue
+            return in_doubt and await self._is_ours(stored, mark)
+        return False
+
+    async def _is_ours(self, stored: Stored, mark: str) -> bool:
+        [found] = await self.log.get([record_key(stored.shard, stored.log, stored.n)])
+        if found is None or not found.data:
+            return False
+        return decode_record(found.data, found.id).mark == mark
+
+
+def _busy() -> StoreBusyError:
+    return StoreBusyError("other writers were first, again and again: try again")
+
+
+def _is_page_due(after: State, work: Work) -> bool:
+    if isinstance(work, Clear | Retire | Page | Trim | Wipe):
+        return True
+    return after.n - after.page >= PAGE + after.page_bytes // BYTES_FOR_A_RECORD
+
+
+def _state_at(page: Stored) -> State:
+    record = decode_record(page.data, page.id)
+    if record.state is None:
+        raise StoreCorruptError(f"record {page.id} is no page")
+    return decode_state(record.state, page.id)
+
+
+def _next(state: State, stored: Stored) -> State:
+    """Fold the next record of a log; what was written since a page is not needed at it."""
+    if stored.n != state.n + 1:
+        raise StoreCorruptError(f"record {state.n + 1} of log {state.log} is missing")
+    if not stored.data:
+        raise BehindError
+    record = decode_record(stored.data, stored.id)
+    if record.state is not None:
+        return decode_state(record.state, stored.id)
+    return fold(state, record.work)
+
+
+def stored_record(after: State, work: Work, record: Record) -> Stored:
+    """Give a record as it is stored."""
+    key = record_key(after.tree, after.log, after.n)
+    segment, first, last = "", 0, 0
+    if isinstance(work, Append):
+        segment = segment_name(after.own(work.number))
+        first, last = work.first, work.first + len(work.said) - 1
+    return Stored(
+        kind=Kind.RECORD,
+        id=key.id,
+        shard=key.shard,
+        data=encode_record(record),
+        log=after.log,
+        n=after.n,
+        is_page=record.state is not None,
+        segment=segment,
+        first=first,
+        last=last,
+    )

@@ -1,0 +1,200 @@
+"""Work on documents. A version is the number of the record that put it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ....calling import AsyncAnswer
+from ....errors import StaleVersionError, StoreCorruptError
+from ....model import Document
+from ..entry import Entry, stored_entry
+from ..fold import version_at
+from ..state import Kept, State
+from ..stored import Key, owner_log, record_key, value_key
+from ..told import BehindError
+from ..work import DropDocument, PutDocument, decode_record
+from .desk import AsyncDesk, Decision, Outcome
+
+DOCUMENTS = "documents"
+
+
+class AsyncLogDocuments:
+    """Work on documents. Expired ones stay stored: a fence may still name their version."""
+
+    def __init__(self, desk: AsyncDesk) -> None:
+        self._desk = desk
+
+    async def find(self, owner: str, session: str | None, key: str) -> Document | None:
+        """Find a document that has not expired."""
+        found = await self._read(owner, session, [key])
+        return found[0] if found else None
+
+    async def list_prefix(self, owner: str, session: str | None, prefix: str) -> list[Document]:
+        """List documents by their keys' beginning."""
+        return await self._read(owner, session, None, prefix)
+
+    async def _read(
+        self, owner: str, session: str | None, keys: list[str] | None, prefix: str = ""
+    ) -> list[Document]:
+        while True:
+            state = await self._shelf(owner, session)
+            now = await self._desk.now()
+            wanted = sorted(state.documents) if keys is None else keys
+            live = [
+                key
+                for key in wanted
+                if key.startswith(prefix)
+                and key in state.documents
+                and not is_expired(state.documents[key], now)
+            ]
+            try:
+                return await self._documents(state, live)
+            except BehindError:
+                continue
+
+    async def _documents(self, state: State, keys: Sequence[str]) -> list[Document]:
+        values = await values_of(self._desk, state, keys)
+        return [
+            document_of(key, state.documents[key], value)
+            for key, value in zip(keys, values, strict=True)
+        ]
+
+    async def put(
+        self,
+        owner: str,
+        session: str | None,
+        key: str,
+        value: bytes,
+        expected_version: int | None,
+        expires_in_us: int | None,
+    ) -> Document:
+        """Create or replace a document."""
+
+        async def decide(state: State) -> Decision:
+            now = await self._desk.now()
+            _check_version(key, state.documents.get(key), expected_version, now)
+            expires = None if expires_in_us is None else now + expires_in_us
+            return Decision(PutDocument(key, now, expires, value))
+
+        if session is None:
+            await self._enter(owner)
+        state = (await self._change(owner, session, decide)).state
+        return document_of(key, state.documents[key], value)
+
+    async def delete(
+        self, owner: str, session: str | None, key: str, expected_version: int | None
+    ) -> bool:
+        """Delete a document; tell whether it was there and not expired."""
+
+        async def decide(state: State) -> Decision:
+            kept = state.documents.get(key)
+            if expected_version is not None and (kept is None or kept.version != expected_version):
+                raise _stale(key, kept, expected_version)
+            if kept is None:
+                return Decision(None, False)
+            return Decision(DropDocument(key), not is_expired(kept, await self._desk.now()))
+
+        return bool((await self._change(owner, session, decide)).told)
+
+    async def _enter(self, owner: str) -> None:
+        """See to it that an owner who has documents is listed."""
+        known = self._desk.cache.find(owner_log(owner, DOCUMENTS))
+        if known is None or not known.documents:
+            await self._desk.log.create_all([stored_entry(Entry(owner))])
+
+    async def _shelf(self, owner: str, session: str | None) -> State:
+        if session is not None:
+            return await self._desk.current(owner, session)
+        return await owner_state(self._desk, owner, DOCUMENTS)
+
+    async def _change(
+        self,
+        owner: str,
+        session: str | None,
+        decide: Callable[[State], AsyncAnswer[Decision]],
+    ) -> Outcome:
+        if session is not None:
+            return await self._desk.change(owner, session, decide)
+        log = owner_log(owner, DOCUMENTS)
+        return await self._desk.change_log(log, log, decide)
+
+
+async def owner_state(desk: AsyncDesk, owner: str, what: str) -> State:
+    """Get the state of a log of an owner's; one that has none is empty."""
+    log = owner_log(owner, what)
+    state = await desk.load(log, log) or State(tree=log, log=log)
+    [state] = await desk.catch_up([state])
+    return state
+
+
+async def value_of(desk: AsyncDesk, state: State, key: str) -> bytes:
+    """Read the value of a document."""
+    [value] = await values_of(desk, state, [key])
+    return value
+
+
+async def values_of(desk: AsyncDesk, state: State, keys: Sequence[str]) -> list[bytes]:
+    """Read the values of documents; begin again when one was replaced since."""
+    named = [_value_key(state, key) for key in keys]
+    found = await desk.log.get(named) if named else []
+    values: list[bytes] = []
+    for key, stored in zip(keys, found, strict=True):
+        if stored is None:
+            raise StoreCorruptError(f"the value of document {key!r} is missing")
+        if state.documents[key].n < 0:
+            values.append(stored.data)
+            continue
+        work = decode_record(stored.data, stored.id).work if stored.data else None
+        if not isinstance(work, PutDocument) or work.value is None:
+            raise BehindError
+        values.append(work.value)
+    return values
+
+
+def _value_key(state: State, key: str) -> Key:
+    n = state.documents[key].n
+    if n < 0:
+        return value_key(state.tree, state.log, key, n)
+    return record_key(state.tree, state.log, n)
+
+
+def document_of(key: str, kept: Kept, value: bytes) -> Document:
+    """Give a document as users see it."""
+    return Document(
+        key=key,
+        value=value,
+        version=kept.version,
+        updated_us=kept.updated_us,
+        expires_us=kept.expires_us,
+    )
+
+
+def copied(state: State, k: int) -> dict[str, Kept]:
+    """Give the documents that a fork begins with: all but leases, with versions of its own."""
+    version = version_at(State(tree="", log="", k=k), 0)
+    return {
+        key: kept._replace(version=version, n=-kept.version)
+        for key, kept in state.documents.items()
+        if kept.expires_us is None
+    }
+
+
+def is_expired(kept: Kept, now: int) -> bool:
+    """Tell whether a document is not to be found any more."""
+    return kept.expires_us is not None and kept.expires_us <= now
+
+
+def _check_version(key: str, kept: Kept | None, expected: int | None, now: int) -> None:
+    if expected is None:
+        return
+    if expected == 0 and (kept is None or is_expired(kept, now)):
+        return
+    if kept is None or kept.version != expected:
+        raise _stale(key, kept, expected)
+
+
+def _stale(key: str, kept: Kept | None, expected: int) -> StaleVersionError:
+    found = "not there" if kept is None else f"at version {kept.version}"
+    return StaleVersionError(
+        f"document {key!r} is {found}, not at version {expected}: read it again, then decide"
+    )

@@ -1,0 +1,144 @@
+"""What the record log asks of a database: a few primitives, which a driver carries out.
+
+`create` is the only commit. What is committed is never in doubt afterwards: a record is there under
+its name, or it is not. Everything else is either read, or put beside the records by whoever comes
+by, as often as anybody likes, with the same outcome.
+
+A driver's exceptions do not leave it: it raises what `sapwood.errors` has, with `retryable` right.
+When it is not known whether a `create` was carried out it raises `StoreUnavailableError`; the log
+then looks whether the record is there, and is its own.
+
+Two consistencies are told apart. *By name* (`create`, `get`): what was acknowledged is seen at
+once, by everybody. *By question* (`newest_page`, `following`, `span`, `entries`): may be behind
+until `refresh`, unless it says otherwise; the log knows what is missing and asks again by name.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from ....model import Health
+from ..stored import Key, Stored
+
+
+class AsyncLog(ABC):
+    """A database as the record log sees it. One object serves any number of callers at once."""
+
+    max_data_bytes: int
+    """How large `Stored.data` may be; the store refuses what is larger before it is sent."""
+
+    # commit
+
+    @abstractmethod
+    async def create(self, document: Stored) -> bool:
+        """Create a document; False, and nothing changed, when there is one of that name.
+
+        Durable when it returns True. Calls of several callers may go out together, since each has
+        its own outcome: the log never sends two of one name at once from one process.
+        """
+
+    # by name: sees all that was acknowledged before
+
+    @abstractmethod
+    async def get(self, keys: Sequence[Key]) -> list[Stored | None]:
+        """Get documents by their names, in the order asked; None for what is not there."""
+
+    # by question
+
+    @abstractmethod
+    async def newest_page(self, tree: str, log: str) -> Stored | None:
+        """Find the record of a log with the highest `n` whose `is_page` is set.
+
+        An older one than the newest is not wrong, only slower.
+        """
+
+    @abstractmethod
+    async def following(self, tree: str, log: str, after: int) -> list[Stored]:
+        """Give the records of a log after a number, in order, without a gap, as many as are known.
+
+        It may stop early, but not before the first `n` that is missing when it is asked by name:
+        a driver whose searches lag gets `after + 1`, `after + 2` ... by name, to the first miss.
+        Records that `blank` emptied are given, too.
+        """
+
+    @abstractmethod
+    async def span(
+        self, tree: str, segment: str, first: int, last: int, *, backwards: bool, limit: int | None
+    ) -> list[Stored]:
+        """Give the records that have a message of a segment between two depths, ends included.
+
+        By depth, or backwards; at most `limit` records. Their depths do not overlap. Those that
+        were created lately may be missing: the log sees the gap, gets them by name, or calls
+        `refresh` and asks again.
+        """
+
+    @abstractmethod
+    async def spans(self, tree: str, ranges: Sequence[tuple[str, int, int]]) -> list[Stored]:
+        """Give the records that have a message in any of the ranges, in whatever order.
+
+        A range is a segment and its first and last depth, ends included. As with `span`, late ones
+        may be missing.
+        """
+
+    @abstractmethod
+    async def entries(self, owner: str | None) -> list[Stored]:
+        """Give all entries of an owner, or of everybody; all that were created before the call."""
+
+    @abstractmethod
+    async def refresh(self) -> None:
+        """Let questions see all that was acknowledged before this call."""
+
+    # beside the records: may be repeated, and may come late
+
+    @abstractmethod
+    async def create_all(self, documents: Sequence[Stored]) -> None:
+        """Create those of the documents that are not there; the others are left as they are.
+
+        For look-ups, whose content follows from their name: it does not matter who was first.
+        """
+
+    @abstractmethod
+    async def put(self, documents: Sequence[Stored]) -> None:
+        """Replace documents that are there by others of the same name, each by itself.
+
+        The log only takes content away in this way, and looks at the outcome again.
+        """
+
+    @abstractmethod
+    async def blank(self, keys: Sequence[Key]) -> None:
+        """Empty documents: `data` becomes b"", `segment` and `owner` "", `is_page` False.
+
+        Their names stay taken. What is not there is passed over.
+        """
+
+    @abstractmethod
+    async def delete(self, keys: Sequence[Key]) -> None:
+        """Delete documents; their names are free again. What is not there is passed over."""
+
+    # the database as a whole
+
+    @abstractmethod
+    async def now(self) -> int:
+        """Tell the time in microseconds: the server's as far as it can be had."""
+
+    @abstractmethod
+    async def health(self) -> Health:
+        """Tell which database this is and whether it can be written."""
+
+    @abstractmethod
+    async def make_ready(self, *, may_migrate: bool) -> None:
+        """Connect, look at the schema's version, and set up what is missing if that is allowed.
+
+        Safe when several processes do it at once. Raises `SchemaTooNewError` for one that a newer
+        sapwood made, and `MigrationNeededError` when it may not be set up here. Called once,
+        before anything else.
+        """
+
+    @abstractmethod
+    async def schema_version(self) -> int:
+        """Tell the version of the schema that is there; 0 when there is none."""
+
+    @abstractmethod
+    async def aclose(self) -> None:
+        """Let go of connections, unless they are somebody else's."""

@@ -1,0 +1,214 @@
+"""Work on messages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import NamedTuple
+
+from ....errors import ConflictError, StoreError
+from ....model import Appended, Deleted, History, Leaf, Message, Read, Root
+from ....rules.codec import Packed
+from ....rules.tree import Place
+from ..place import number_of, public, to_wire
+from ..rows import Row, first_digest, message_of
+from ..state import State
+from ..told import no_message
+from ..view import View
+from ..work import Edit, Erase, Spot
+from .appending import AsyncAppending
+from .beside import erase_beside
+from .desk import AsyncDesk, Decision
+from .family import quoting_overlays, segments_of
+from .reading import read
+from .rows import find_spots, get_spot, row_at, rows_at
+
+
+class AsyncLogMessages:
+    """Work on messages."""
+
+    def __init__(self, desk: AsyncDesk) -> None:
+        self._desk = desk
+
+    async def append(
+        self,
+        owner: str,
+        session: str,
+        batch: Sequence[Packed],
+        parent: str | Root | None,
+        expected_tip: str | Root | None,
+    ) -> Appended:
+        """Append a batch."""
+        return await AsyncAppending(self._desk, batch, parent, expected_tip).run(owner, session)
+
+    async def read(self, owner: str, session: str, query: Read) -> History:
+        """Read a path."""
+        return await self._desk.look(owner, session, lambda view: read(self._desk, view, query))
+
+    async def find(self, owner: str, session: str, ids: Sequence[str]) -> list[Message | None]:
+        """Find messages by id."""
+
+        async def work(view: View) -> list[Message | None]:
+            spots = await find_spots(self._desk, view.own, ids)
+            rows = await rows_at(self._desk, view, list(spots.values()))
+            found = {row.id: message_of(row, view) for row in rows.values() if row.body is not None}
+            return [found.get(id) for id in ids]
+
+        return await self._desk.look(owner, session, work)
+
+    async def update(self, owner: str, session: str, message: Packed) -> Message:
+        """Replace a message's content."""
+
+        async def decide(state: State) -> Decision:
+            view = await self._desk.view(state)
+            spots = await find_spots(self._desk, state, [message.id])
+            rows = await rows_at(self._desk, view, list(spots.values()))
+            row = next(iter(rows.values()), None)
+            if row is None or row.body is None:
+                raise no_message(session, message.id)
+            if not view.is_own(row.place.segment):
+                raise ConflictError(
+                    f"message {message.id!r} is inherited: it is edited through the session "
+                    "that wrote it"
+                )
+            edit = _edit(row, message, await self._desk.now())
+            return Decision(edit, _Stood(row, view))
+
+        state, told = await self._desk.change(owner, session, decide)
+        assert isinstance(told, _Stood)
+        row, view = told
+        with suppress(StoreError):
+            await erase_beside(self._desk, state)
+        return message_of(
+            row._replace(
+                role=message.role,
+                tokens=message.tokens,
+                version=row.version + 1,
+                body=message.body,
+            ),
+            view,
+        )
+
+    async def delete(self, owner: str, session: str, ids: Sequence[str]) -> Deleted:
+        """Erase messages."""
+
+        async def decide(state: State) -> Decision:
+            view = await self._desk.view(state)
+            doomed = await self._doomed(view, ids)
+            if not doomed:
+                return Decision(None, Deleted(ids=[], quoting_overlays=[]))
+            places = [row.place for row in doomed]
+            quoting = await quoting_overlays(self._desk, view, places)
+            erase = Erase(await self._desk.now(), [_spot(state, row) for row in doomed])
+            told = Deleted(ids=[row.id for row in doomed], quoting_overlays=quoting)
+            return Decision(erase, told)
+
+        state, told = await self._desk.change(owner, session, decide)
+        # It is committed: what fails here is done by the next who comes by.
+        with suppress(StoreError):
+            await erase_beside(self._desk, state)
+        assert isinstance(told, Deleted)
+        return told
+
+    async def _doomed(self, view: View, ids: Sequence[str]) -> list[Row]:
+        spots = await find_spots(self._desk, view.own, ids)
+        for id in ids:
+            if id not in spots:
+                raise no_message(view.own.session, id)
+        rows = await rows_at(self._desk, view, list(spots.values()))
+        by_id = {row.id: row for row in rows.values() if row.body is not None}
+        doomed = [by_id[id] for id in dict.fromkeys(ids) if id in by_id]
+        for row in doomed:
+            home = view.home_of(row.place.segment)
+            if home is not None and not view.is_own(row.place.segment):
+                raise ConflictError(
+                    f"message {row.id!r} is inherited: it is deleted through session {home!r}, "
+                    "which wrote it"
+                )
+        return doomed
+
+    async def children(self, owner: str, session: str, message: str | Root) -> list[Message]:
+        """List what follows a message."""
+
+        async def work(view: View) -> list[Message]:
+            place = None
+            if isinstance(message, str):
+                place = (await get_spot(self._desk, view.own, message)).place
+            rows = [await row_at(self._desk, view, it) for it in _following(view, place)]
+            return [message_of(row, view) for row in rows if row.body is not None]
+
+        return await self._desk.look(owner, session, work)
+
+    async def leaves(self, owner: str, session: str) -> list[Leaf]:
+        """List the ends of a session's branches."""
+
+        async def work(view: View) -> list[Leaf]:
+            rows = [await row_at(self._desk, view, it) for it in _ends(view)]
+            return [
+                Leaf(
+                    id=row.id,
+                    position=public(row.place),
+                    message=None if row.body is None else message_of(row, view),
+                )
+                for row in rows
+            ]
+
+        return await self._desk.look(owner, session, work)
+
+
+class _Stood(NamedTuple):
+    """A message as it stood before it was edited."""
+
+    row: Row
+    view: View
+
+
+def _edit(row: Row, message: Packed, now: int) -> Edit:
+    return Edit(
+        at_us=now,
+        number=number_of(row.place.segment),
+        depth=row.place.depth,
+        appended=row.n,
+        id=row.id,
+        version=row.version + 1,
+        original=row.original,
+        tokens=message.tokens,
+        created_us=row.created_us,
+        role=message.role,
+        digest=first_digest(row),
+        body=message.body,
+    )
+
+
+def _spot(state: State, row: Row) -> Spot:
+    wire = to_wire(row.place, state.log)
+    assert wire is not None
+    return Spot(wire, row.n, row.original, row.id)
+
+
+def _following(view: View, place: Place | None) -> list[Place]:
+    """Give the positions that a session sees right after a position, in order."""
+    own = view.own
+    depth = 1 if place is None else place.depth + 1
+    found = {
+        Place(own.own(number), depth)
+        for number in segments_of(own)
+        if own.segments[number - 1].parent == place
+    }
+    if place is not None and depth <= view.segment(place.segment).last:
+        found.add(Place(place.segment, depth))
+    for span in view.spans(own.fork):
+        at = Place(span.segment, depth)
+        if span.first <= depth <= span.last and view.before(at) == place:
+            found.add(at)
+    return sorted(it for it in found if view.sees(it))
+
+
+def _ends(view: View) -> list[Place]:
+    own = view.own
+    numbers = segments_of(own)
+    ends = {Place(own.own(number), own.segments[number - 1].last) for number in numbers}
+    if own.fork is not None:
+        ends.add(own.fork)
+    followed = {own.segments[number - 1].parent for number in numbers}
+    return sorted(ends - followed)

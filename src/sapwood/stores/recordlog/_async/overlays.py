@@ -1,0 +1,195 @@
+"""Work on overlays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ....errors import AlreadyExistsError, ConflictError, LeaseLostError, UsageError
+from ....model import EntryRef, Fence, NewOverlay, Overlay
+from ....rules.codec import encode_json
+from ....rules.overlay import clip
+from ....rules.tree import Place, Span, spans_up
+from ..place import log_of, to_wire
+from ..rows import is_inside
+from ..state import Laid, State
+from ..told import no_overlay
+from ..view import Piece, View
+from ..work import Cover, Uncover
+from .desk import AsyncDesk, Decision
+from .family import descendants
+from .reading import overlay_of, overlays_of
+from .rows import get_spot, rows_at
+
+
+class _End(NamedTuple):
+    """An entry at an end of a range: its positions, and the tokens above it and down to its end."""
+
+    first: Place
+    last: Place
+    above: int
+    base: int
+
+
+class AsyncLogOverlays:
+    """Work on overlays."""
+
+    def __init__(self, desk: AsyncDesk) -> None:
+        self._desk = desk
+
+    async def add(
+        self, owner: str, session: str, new: NewOverlay, id: str, tokens: int, fence: Fence | None
+    ) -> Overlay:
+        """Put an overlay over a range."""
+
+        async def decide(state: State) -> Decision:
+            _check_fence(state, fence)
+            view = await self._desk.view(state)
+            leaf = state.tip
+            if new.leaf is not None:
+                leaf = (await get_spot(self._desk, state, new.leaf)).place
+            pieces = view.resolve(leaf)
+            begin = await self._end(view, pieces, new.first)
+            end = await self._end(view, pieces, new.last)
+            if begin.first.depth > end.last.depth:
+                raise UsageError(
+                    "the first entry comes after the last one: swap them", path="first"
+                )
+            if new.id is not None:
+                await self._refuse_taken(view, id)
+            _check_snapshot(view, begin.first, end.last, new.snapshot)
+            return Decision(await self._cover(view, pieces, begin, end, new, id, tokens))
+
+        state, _ = await self._desk.change(owner, session, decide)
+        return await overlay_of(self._desk, state, state.overlays[-1])
+
+    async def _cover(
+        self,
+        view: View,
+        pieces: Sequence[Piece],
+        begin: _End,
+        end: _End,
+        new: NewOverlay,
+        id: str,
+        tokens: int,
+    ) -> Cover:
+        first, last = to_wire(begin.first, view.own.log), to_wire(end.last, view.own.log)
+        assert first is not None
+        assert last is not None
+        return Cover(
+            id=id,
+            first=first,
+            last=last,
+            above=begin.above,
+            base=end.base,
+            tokens=tokens,
+            covered=_covered(view, pieces, begin, end),
+            stamp=await self._desk.stamp(),
+            created_by=view.own.session,
+            created_us=await self._desk.now(),
+            metadata=encode_json(new.metadata, "metadata"),
+            summary=new.summary,
+        )
+
+    async def in_force(self, owner: str, session: str) -> list[Overlay]:
+        """List the overlays in force."""
+        state = await self._desk.current(owner, session)
+        return await overlays_of(self._desk, state, state.overlays)
+
+    async def undo(self, owner: str, session: str, overlay: str) -> Overlay:
+        """Take an overlay out of force."""
+
+        async def decide(state: State) -> Decision:
+            laid = _get_laid(state, overlay)
+            told = await overlay_of(self._desk, state, laid)
+            return Decision(Uncover(laid.stamp), told)
+
+        _, told = await self._desk.change(owner, session, decide)
+        assert isinstance(told, Overlay)
+        return told
+
+    async def _end(self, view: View, pieces: Sequence[Piece], ref: EntryRef) -> _End:
+        """Find a visible entry that a range begins or ends with."""
+        if ref.kind == "overlay":
+            laid = _get_laid(view.own, ref.id)
+            if laid in pieces:
+                return _End(laid.first, laid.last, laid.above, laid.base)
+        else:
+            spotted = await get_spot(self._desk, view.own, ref.id)
+            rows = await rows_at(self._desk, view, [spotted])
+            row = rows[spotted.place]
+            if row.body is not None and _is_visible(pieces, row.place):
+                return _End(row.place, row.place, row.base - row.original, row.base)
+        raise ConflictError(
+            f"{ref.kind} {ref.id!r} is not visible at the leaf: read the history again, then decide"
+        )
+
+    async def _refuse_taken(self, view: View, id: str) -> None:
+        """Refuse an id that is in force in any session of the tree."""
+        # A tree is named after the log that it began with.
+        root = await self._desk.load(view.own.tree, view.own.tree) or view.own
+        for state in (view.own, root, *await descendants(self._desk, root)):
+            if any(laid.id == id for laid in state.overlays):
+                raise AlreadyExistsError(f"overlay {id!r} exists already: choose another id")
+
+
+def _get_laid(state: State, id: str) -> Laid:
+    for laid in state.overlays:
+        if laid.id == id:
+            return laid
+    raise no_overlay(state.session, id)
+
+
+def _check_fence(state: State, fence: Fence | None) -> None:
+    if fence is None:
+        return
+    kept = state.documents.get(fence.key)
+    if kept is None or kept.version != fence.version:
+        raise LeaseLostError(
+            f"the lease {fence.key!r} was taken over, released or cleared: "
+            "nothing was written; begin again"
+        )
+
+
+def _is_visible(pieces: Sequence[Piece], place: Place) -> bool:
+    return any(isinstance(piece, Span) and is_inside(place, piece) for piece in pieces)
+
+
+def _check_snapshot(view: View, first: Place, last: Place, snapshot: str | None) -> None:
+    """Refuse a range of which a message was edited since it was read, hidden ones included."""
+    if snapshot is None:
+        return
+    read = _read_snapshot(view, snapshot)
+    for whole in spans_up(last, view.lineage_of):
+        span = clip(whole, first.depth - 1, None)
+        if span is None:
+            break
+        for depth, edited in view.edits_in(span):
+            log = log_of(span.segment)
+            if edited.n > read[log] or Place(span.segment, depth) in view.own.foreign:
+                raise ConflictError(
+                    "a message of the range was edited or deleted since the snapshot: "
+                    "read the history again and make a new summary"
+                )
+
+
+def _read_snapshot(view: View, snapshot: str) -> dict[str, int]:
+    parts = snapshot.split(".")
+    logs = [view.own.log, *(log for log, _ in view.own.homes)]
+    is_ours = all(part.isascii() and part.isdigit() and len(part) <= 18 for part in parts)
+    if not is_ours or len(parts) != len(logs):
+        raise UsageError(f"{snapshot!r} is not a history's snapshot", path="snapshot")
+    return dict(zip(logs, map(int, parts), strict=True))
+
+
+def _covered(view: View, pieces: Sequence[Piece], begin: _End, end: _End) -> int:
+    """Sum what was visible in a range, without pins. Both ends are ends of visible entries."""
+    total = end.base - begin.above
+    for piece in pieces:
+        if isinstance(piece, Span):
+            span = clip(piece, begin.first.depth - 1, end.last.depth + 1)
+            if span is not None:
+                total += sum(edited.delta for _, edited in view.edits_in(span))
+        elif begin.first.depth <= piece.last.depth <= end.last.depth:
+            total += piece.tokens - (piece.base - piece.above)
+    return total

@@ -1,0 +1,81 @@
+"""Carrying out units of work on a record log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+from ....calling import AsyncAnswer
+from ....errors import ClosedError
+from ...embedded._async.runner import AsyncRunner
+from ...embedded.unit import Unit
+from .desk import AsyncDesk
+from .log import AsyncLog
+from .settling import settle
+from .unit import AsyncLogUnit
+
+T = TypeVar("T")
+
+
+class AsyncLogRunner(AsyncRunner):
+    """Units of work, each of which commits itself by the one record that it creates."""
+
+    def __init__(
+        self,
+        log: AsyncLog,
+        *,
+        new_id: Callable[[], str],
+        clock: Callable[[], int] | None,
+        auto_migrate: bool,
+    ) -> None:
+        self.desk = AsyncDesk(log, new_id, clock)
+        self.unit = AsyncLogUnit(self.desk)
+        self._log = log
+        self._auto_migrate = auto_migrate
+        self._is_ready = False
+        self._is_closed = False
+
+    async def read(self, work: Callable[[Unit], T]) -> T:
+        """Run work that only reads."""
+        await self._make_ready()
+        # The subjects' methods are coroutines here, which the shared facade does not know.
+        result: T = await cast("Any", work(cast("Unit", self.unit)))
+        return result
+
+    async def write(self, work: Callable[[Unit], T]) -> T:
+        """Run work whose outcome is told after its record was created."""
+        await self._make_ready()
+
+        def begin() -> AsyncAnswer[T]:
+            begun: AsyncAnswer[T] = cast("Any", work(cast("Unit", self.unit)))
+            return begun
+
+        return await self.desk.turns.to_the_end(begin)
+
+    async def settle(self) -> None:
+        """Finish what units of work left to be done."""
+        await self._make_ready()
+        await settle(self.desk)
+
+    async def migrate(self) -> int:
+        """Set up what is missing; give the schema's version."""
+        self._refuse_closed()
+        await self._log.make_ready(may_migrate=True)
+        self._is_ready = True
+        return await self._log.schema_version()
+
+    async def _make_ready(self) -> None:
+        self._refuse_closed()
+        if not self._is_ready:
+            await self._log.make_ready(may_migrate=self._auto_migrate)
+            self._is_ready = True
+
+    def _refuse_closed(self) -> None:
+        if self._is_closed:
+            raise ClosedError("the store is closed: open a new one")
+
+    async def aclose(self) -> None:
+        """Let go of connections; closing again does nothing."""
+        if not self._is_closed:
+            self._is_closed = True
+            await self._log.aclose()

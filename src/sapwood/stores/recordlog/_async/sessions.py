@@ -1,0 +1,153 @@
+"""Work on sessions: make, find, change, move, retire."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from ....errors import NotFoundError, StaleVersionError, StoreError
+from ....model import (
+    NewSession,
+    Root,
+    SessionPage,
+    SessionPatch,
+    SessionQuery,
+    SessionRecord,
+    Statistics,
+)
+from ..entry import entry_of
+from ..listing import page_of
+from ..place import to_wire
+from ..profile import patched, record_of
+from ..state import State
+from ..stored import owner_log
+from ..view import View
+from ..work import Change, Clear, Move, Retire, Wipe
+from .creating import create
+from .desk import AsyncDesk, Decision
+from .documents import DOCUMENTS, is_expired, owner_state
+from .feed import FEED
+from .rows import get_spot, rows_at
+from .showing import context_at
+from .sweep import end_entry, forget_owner, sweep
+
+
+class AsyncLogSessions:
+    """Work on sessions."""
+
+    def __init__(self, desk: AsyncDesk) -> None:
+        self._desk = desk
+
+    async def create(self, owner: str, new: NewSession) -> SessionRecord:
+        """Create a session."""
+        return await self._record(await create(self._desk, owner, new))
+
+    async def find(self, owner: str, session: str) -> SessionRecord | None:
+        """Find a session's record."""
+        try:
+            return await self._desk.look(owner, session, self._told)
+        except NotFoundError:
+            return None
+
+    async def _record(self, state: State) -> SessionRecord:
+        return await self._told(await self._desk.view(state))
+
+    async def _told(self, view: View) -> SessionRecord:
+        own = view.own
+        return record_of(own, await context_at(self._desk, view, own.tip, own.tip_base))
+
+    async def update(
+        self, owner: str, session: str, patch: SessionPatch, expected_version: int | None
+    ) -> SessionRecord:
+        """Change a session's record."""
+
+        async def decide(state: State) -> Decision:
+            if expected_version is not None and state.version != expected_version:
+                raise StaleVersionError(
+                    f"session {session!r} is at version {state.version}, not {expected_version}: "
+                    "read it again, then decide"
+                )
+            return Decision(Change(patched(state.profile, patch)))
+
+        return await self._record((await self._desk.change(owner, session, decide)).state)
+
+    async def checkout(self, owner: str, session: str, message: str | Root) -> SessionRecord:
+        """Move the tip."""
+
+        async def decide(state: State) -> Decision:
+            if not isinstance(message, str):
+                return Decision(Move(None, None, 0))
+            spotted = await get_spot(self._desk, state, message)
+            view = await self._desk.view(state)
+            rows = await rows_at(self._desk, view, [spotted])
+            base = rows[spotted.place].base
+            return Decision(Move(to_wire(spotted.place, state.log), message, base))
+
+        return await self._record((await self._desk.change(owner, session, decide)).state)
+
+    async def list_page(self, owner: str, query: SessionQuery) -> SessionPage:
+        """List sessions."""
+        states, cursor = page_of(await alive(self._desk, owner), query)
+        return SessionPage(sessions=[await self._record(it) for it in states], cursor=cursor)
+
+    async def delete(self, owner: str, session: str) -> None:
+        """Delete a session; its records are emptied after that."""
+
+        async def decide(state: State) -> Decision:
+            return Decision(Retire(await self._desk.now()), state)
+
+        state, before = await self._desk.change(owner, session, decide)
+        assert isinstance(before, State)
+        with suppress(StoreError):
+            await sweep(self._desk, state)
+            await end_entry(self._desk, before)
+
+    async def clear(self, owner: str, session: str) -> SessionRecord:
+        """Retire a session's messages and go on."""
+
+        async def decide(state: State) -> Decision:
+            return Decision(Clear(await self._desk.now()))
+
+        state, _ = await self._desk.change(owner, session, decide)
+        with suppress(StoreError):
+            state = await sweep(self._desk, state)
+        return await self._record(state)
+
+    async def erase_owner(self, owner: str) -> None:
+        """Delete all that an owner has."""
+        while states := await alive(self._desk, owner):
+            for state in states:
+                await self.delete(owner, state.session)
+        for what in (DOCUMENTS, FEED):
+            await self._wipe(owner_log(owner, what))
+        await forget_owner(self._desk, owner)
+
+    async def _wipe(self, log: str) -> None:
+        async def decide(state: State) -> Decision:
+            return Decision(Wipe() if state.n else None)
+
+        state, _ = await self._desk.change_log(log, log, decide)
+        if state.n:
+            await sweep(self._desk, state)
+
+    async def statistics(self, owner: str) -> Statistics:
+        """Count what an owner has."""
+        states = await alive(self._desk, owner)
+        now = await self._desk.now()
+        shelves = [await owner_state(self._desk, owner, DOCUMENTS), *states]
+        return Statistics(
+            sessions=len(states),
+            messages=sum(state.messages for state in states),
+            overlays=len({laid.stamp for state in states for laid in state.overlays}),
+            documents=sum(
+                not is_expired(kept, now) for it in shelves for kept in it.documents.values()
+            ),
+        )
+
+
+async def alive(desk: AsyncDesk, owner: str) -> list[State]:
+    """Give the sessions of an owner, up to date, in the order in which they were created."""
+    entries = [entry_of(stored) for stored in await desk.log.entries(owner)]
+    named = [it for it in entries if it is not None and it.session and not it.ended]
+    states = [await desk.load_entry(entry) for entry in named if entry.owner == owner]
+    current = await desk.catch_up(states) if states else []
+    return sorted((it for it in current if it.is_alive), key=lambda it: it.log)

@@ -1,0 +1,118 @@
+"""What a deletion leaves to be done: records are emptied, unless somebody still stands on them.
+
+Their names stay taken, so that a writer who decided by an old state is refused for ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+from ....errors import StoreCorruptError
+from ..cutting import Needed, swept
+from ..entry import Entry, entry_of, stored_entry
+from ..place import log_of, number_of
+from ..state import State
+from ..stored import Key, Stored, id_key, key_of, record_key, value_key
+from ..work import Append, Swept, decode_record
+from .desk import AsyncDesk, Decision
+from .family import descendants, refuse_unborn
+
+AT_ONCE = 200
+
+
+async def sweep(desk: AsyncDesk, state: State) -> State:
+    """Empty what is retired in a log, and in those that only it stood on."""
+    state = await _sweep_log(desk, state)
+    for log, _ in state.homes:
+        home = await desk.load(state.tree, log)
+        if home is not None:
+            [home] = await desk.catch_up([home])
+            if home.marks:
+                await _sweep_log(desk, home)
+    return state
+
+
+async def _sweep_log(desk: AsyncDesk, state: State) -> State:
+    await refuse_unborn(desk, state.pins)
+    needed = await _needed(desk, state)
+    for start in range(0, state.page, AT_ONCE):
+        numbers = range(start, min(start + AT_ONCE, state.page))
+        keys = [record_key(state.tree, state.log, n) for n in numbers]
+        found = [it for it in await desk.log.get(keys) if it is not None and it.data]
+        await _sweep_some(desk, state, found, needed)
+    if not state.is_alive and state.copies:
+        copies = [value_key(state.tree, state.log, key, n) for key, n in state.copies]
+        await desk.log.delete(copies)
+    if not state.is_unswept:
+        return state
+    return (await desk.change_log(state.tree, state.log, _has_been_swept)).state
+
+
+async def _has_been_swept(state: State) -> Decision:
+    return Decision(Swept() if state.is_unswept else None)
+
+
+async def _needed(desk: AsyncDesk, state: State) -> Needed:
+    """Give what sessions that are alive stand on in a log, or have in force of it."""
+    needed = Needed({}, set())
+    for other in await descendants(desk, state):
+        view = await desk.view(other)
+        for span in view.spans(other.fork):
+            if log_of(span.segment) == state.log:
+                number = number_of(span.segment)
+                needed.depths[number] = max(needed.depths.get(number, 0), span.last)
+        needed.records |= {it.n for it in other.overlays if it.log == state.log}
+    return needed
+
+
+async def _sweep_some(
+    desk: AsyncDesk, state: State, records: Sequence[Stored], needed: Needed
+) -> None:
+    empty: list[Stored] = []
+    cut: list[Stored] = []
+    for stored in records:
+        fate = swept(stored, state, needed)
+        if fate is False:
+            empty.append(stored)
+        elif isinstance(fate, Stored):
+            cut.append(fate)
+    lookups = [key for it in (*empty, *cut) for key in _lookups(it, state, needed)]
+    if lookups:
+        await desk.log.delete(lookups)
+    if cut:
+        await desk.log.put(cut)
+    if empty:
+        await desk.log.blank([key_of(it) for it in empty])
+
+
+def _lookups(stored: Stored, state: State, needed: Needed) -> list[Key]:
+    """Give the look-ups of messages that nobody stands on."""
+    with suppress(StoreCorruptError):
+        work = decode_record(stored.data, stored.id).work
+        if isinstance(work, Append):
+            epoch, last = state.epoch_of(work.number), needed.depths.get(work.number, 0)
+            return [
+                id_key(state.tree, state.log, epoch, said.id)
+                for depth, said in enumerate(work.said, work.first)
+                if depth > last
+            ]
+    return []
+
+
+async def end_entry(desk: AsyncDesk, state: State) -> None:
+    """Note in its entry that a session is gone, so that nobody has to look at its log."""
+    entry = Entry(state.owner, state.session, state.k, state.tree, state.log, state.n + 1)
+    await desk.log.put([stored_entry(entry)])
+
+
+async def forget_owner(desk: AsyncDesk, owner: str) -> None:
+    """Empty the entries of an owner of whom nothing is left."""
+    entries = [(it, entry_of(it)) for it in await desk.log.entries(owner)]
+    for _, entry in entries:
+        if entry is not None and entry.session and not entry.ended:
+            await sweep(desk, await desk.load_entry(entry))
+    gone = [key_of(it) for it, entry in entries if entry is not None and entry.session]
+    if gone:
+        await desk.log.blank(gone)
+    await desk.log.delete([Entry(owner).key])

@@ -1,0 +1,105 @@
+"""What model calls cost, counted once each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ....errors import ConflictError, StoreCorruptError
+from ....model import Usage, UsageTotal
+from ..lookup import counted_by
+from ..state import State
+from ..stored import record_key, usage_key
+from ..told import BehindError
+from ..work import AddUsage, decode_record
+from .desk import AsyncDesk, Decision
+
+AT_ONCE = 500
+
+
+class AsyncLogUsage:
+    """Work on usage."""
+
+    def __init__(self, desk: AsyncDesk) -> None:
+        self._desk = desk
+
+    async def add(self, owner: str, session: str, usage: Usage) -> bool:
+        """Record a call; tell whether it was new."""
+
+        async def decide(state: State) -> Decision:
+            work = _work(usage)
+            n = await self._find(state, usage.id)
+            if n is None:
+                return Decision(work, True)
+            if (await self._read(state, [n]))[0] != work:
+                raise ConflictError(
+                    f"usage {usage.id!r} is stored with other figures: "
+                    "use a new id for another call"
+                )
+            return Decision(None, False)
+
+        return bool((await self._desk.change(owner, session, decide)).told)
+
+    async def _find(self, state: State, id: str) -> int | None:
+        if id in state.recent_usage:
+            return state.recent_usage[id]
+        [stored] = await self._desk.log.get([usage_key(state.tree, state.log, id)])
+        if stored is None:
+            return None
+        n = counted_by(stored)
+        if n > state.n:
+            raise BehindError
+        return n
+
+    async def _read(self, state: State, numbers: Sequence[int]) -> list[AddUsage]:
+        found: list[AddUsage] = []
+        for start in range(0, len(numbers), AT_ONCE):
+            some = numbers[start : start + AT_ONCE]
+            keys = [record_key(state.tree, state.log, n) for n in some]
+            for stored in await self._desk.log.get(keys):
+                work = (
+                    decode_record(stored.data, stored.id).work if stored and stored.data else None
+                )
+                if not isinstance(work, AddUsage):
+                    raise StoreCorruptError(f"a usage of session {state.session!r} is missing")
+                found.append(work)
+        return found
+
+    async def totals_by_model(self, owner: str, session: str) -> list[UsageTotal]:
+        """Sum by model."""
+        state = await self._desk.current(owner, session)
+        return [_total(None, model, state.totals[model]) for model in sorted(state.totals)]
+
+    async def totals_by_message(self, owner: str, session: str) -> list[UsageTotal]:
+        """Sum by message and model, in the order in which the first of each was recorded."""
+        state = await self._desk.current(owner, session)
+        sums: dict[tuple[str | None, str], tuple[int, ...]] = {}
+        for work in await self._read(state, state.usages):
+            held = sums.get((work.message, work.model), (0,) * 6)
+            added = tuple(a + b for a, b in zip(held, (1, *work.figures), strict=True))
+            sums[work.message, work.model] = added
+        return [_total(message, model, figures) for (message, model), figures in sums.items()]
+
+
+def _work(usage: Usage) -> AddUsage:
+    figures = (
+        usage.input_tokens,
+        usage.output_tokens,
+        usage.cached_tokens,
+        usage.reasoning_tokens,
+        usage.cost_micros,
+    )
+    return AddUsage(usage.id, usage.model, usage.message, figures)
+
+
+def _total(message: str | None, model: str, figures: Sequence[int]) -> UsageTotal:
+    calls, input, output, cached, reasoning, cost = figures
+    return UsageTotal(
+        message=message,
+        model=model,
+        calls=calls,
+        input_tokens=input,
+        output_tokens=output,
+        cached_tokens=cached,
+        reasoning_tokens=reasoning,
+        cost_micros=cost,
+    )

@@ -1,0 +1,60 @@
+"""What a process remembers of logs, so that it need not read them for each append.
+
+What is remembered may be old: a record is only created after the last one of its log, so that
+whoever decided by an old state is told, and reads on.
+"""
+
+from __future__ import annotations
+
+import threading
+
+from .state import State
+
+MOST_STATES = 2000
+
+
+class Cache:
+    """The states of logs that were used lately, and which logs sessions' names stand for."""
+
+    def __init__(self, most: int = MOST_STATES) -> None:
+        self._most = most
+        self._lock = threading.Lock()
+        self._states: dict[str, State] = {}
+        self._names: dict[tuple[str, str], str] = {}
+        self._stamp = 0
+
+    def find(self, log: str) -> State | None:
+        """Find what is remembered of a log."""
+        return self._states.get(log)
+
+    def find_session(self, owner: str, session: str) -> State | None:
+        """Find what is remembered of a session."""
+        log = self._names.get((owner, session))
+        return None if log is None else self._states.get(log)
+
+    def keep(self, state: State) -> None:
+        """Remember a state, unless a newer one is."""
+        with self._lock:
+            known = self._states.pop(state.log, None)
+            self._states[state.log] = state if known is None or known.n <= state.n else known
+            if state.session and state.is_alive:
+                self._names[state.owner, state.session] = state.log
+            while len(self._states) > self._most:
+                self._drop(self._states.pop(next(iter(self._states))))
+
+    def forget(self, log: str) -> None:
+        """Forget a log."""
+        with self._lock:
+            gone = self._states.pop(log, None)
+            if gone is not None:
+                self._drop(gone)
+
+    def _drop(self, gone: State) -> None:
+        if self._names.get((gone.owner, gone.session)) == gone.log:
+            del self._names[gone.owner, gone.session]
+
+    def stamp(self, now_us: int) -> int:
+        """Give a number that is larger than all that this process was given, and than the time."""
+        with self._lock:
+            self._stamp = max(self._stamp + 1, now_us)
+            return self._stamp

@@ -1,0 +1,44 @@
+"""Where a reader of the change feed is."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ...errors import NotFoundError, UsageError
+
+
+class Cursor(NamedTuple):
+    """The last record of the feed that was read whole, and how far the next one was read.
+
+    That is: parts read whole, the record of the next part's log, and the changes read of that.
+    """
+
+    n: int = 0
+    part: int = 0
+    record: int = 0
+    done: int = 0
+
+    @classmethod
+    def read(cls, text: str, trimmed: int) -> Cursor:
+        """Read a cursor that was given out; the empty one is the beginning."""
+        if not text:
+            return cls(trimmed)
+        parts = text.split(".")
+        if not (len(parts) == 4 and all(_is_number(part) for part in parts)):
+            raise UsageError(f"{text!r} is not a cursor of this feed", path="after")
+        cursor = cls(*map(int, parts))
+        if cursor.n < trimmed:
+            raise NotFoundError(
+                f"the feed was trimmed behind the cursor {text!r}: "
+                "read everything, then go on from the feed's beginning",
+                kind="cursor",
+                id=text,
+            )
+        return cursor
+
+    def __str__(self) -> str:
+        return f"{self.n}.{self.part}.{self.record}.{self.done}"
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= 18

@@ -1,0 +1,56 @@
+"""Positions: as the rules count with them, as they are stored, and as users see them.
+
+A segment is named by the log that it was made in and its number there, so that no counter is
+shared by the sessions of a tree. The rules want one number for both.
+"""
+
+from __future__ import annotations
+
+from ...model import Position
+from ...rules.tree import Place
+
+NUMBER_BITS = 32
+_MASK = (1 << NUMBER_BITS) - 1
+
+Wire = tuple[str, int, int]
+"""A position as it is stored: its log (empty for the log that it is stored in), segment, depth."""
+
+
+def segment_of(log: str, number: int) -> int:
+    """Give a segment as the rules know it."""
+    return int(log, 16) << NUMBER_BITS | number
+
+
+def log_of(segment: int) -> str:
+    """Give the log that a segment was made in."""
+    return f"{segment >> NUMBER_BITS:030x}"
+
+
+def number_of(segment: int) -> int:
+    """Give a segment's number in its log."""
+    return segment & _MASK
+
+
+def segment_name(segment: int) -> str:
+    """Give a segment's name in the database and for users."""
+    return f"{log_of(segment)}.{number_of(segment)}"
+
+
+def public(place: Place) -> Position:
+    """Give a position as users see it."""
+    return Position(segment_name(place.segment), place.depth)
+
+
+def to_wire(place: Place | None, log: str) -> Wire | None:
+    """Give a position as it is stored in a log."""
+    if place is None:
+        return None
+    own = log_of(place.segment)
+    return "" if own == log else own, number_of(place.segment), place.depth
+
+
+def from_wire(wire: Wire | None, log: str) -> Place | None:
+    """Give a stored position as the rules know it."""
+    if wire is None:
+        return None
+    return Place(segment_of(wire[0] or log, wire[1]), wire[2])

@@ -1,0 +1,107 @@
+"""Messages as they stand: read from the records that appended and edited them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ...errors import StoreCorruptError
+from ...model import Message
+from ...rules.codec import decode_body, digest
+from ...rules.tree import Place, Span
+from .place import segment_name
+from .state import Edited
+from .stored import Stored
+from .view import View
+from .work import Append, Edit, decode_record
+
+
+class Row(NamedTuple):
+    """A message. `base` are the tokens down to it as appended; without a body it was erased."""
+
+    place: Place
+    n: int
+    id: str
+    role: str
+    tokens: int
+    original: int
+    version: int
+    created_us: int
+    base: int
+    body: bytes | None
+    digest: bytes | None = None
+    """That of what was first appended, once it was edited."""
+
+
+def rows_of(stored: Stored, segment: int) -> list[Row]:
+    """Give the messages of a record as they were appended, by depth."""
+    work = decode_record(stored.data, stored.id).work if stored.data else None
+    if not isinstance(work, Append):
+        raise StoreCorruptError(f"record {stored.id} appends nothing, and is read for that")
+    rows, base = [], work.base
+    for depth, said in enumerate(work.said, work.first):
+        base += said.tokens
+        rows.append(
+            Row(
+                place=Place(segment, depth),
+                n=stored.n,
+                id=said.id,
+                role=said.role or "",
+                tokens=said.tokens,
+                original=said.tokens,
+                version=said.version,
+                created_us=said.created_us,
+                base=base,
+                body=said.body,
+                digest=said.digest,
+            )
+        )
+    return rows
+
+
+def erased(row: Row) -> Row:
+    """Give a message that was erased."""
+    return row._replace(role="", tokens=0, body=None, digest=None)
+
+
+def edited_by(row: Row, stored: Stored | None, edited: Edited) -> Row | None:
+    """Give a message as a record edited it; None when it was edited again since."""
+    work = decode_record(stored.data, stored.id).work if stored and stored.data else None
+    if not isinstance(work, Edit) or work.body is None:
+        return None
+    return row._replace(
+        role=work.role or "",
+        tokens=work.tokens,
+        version=work.version,
+        body=work.body,
+        digest=work.digest,
+    )
+
+
+def first_digest(row: Row) -> bytes | None:
+    """Give what a repeated append is compared by; None when the message was erased."""
+    if row.body is None or row.digest is not None:
+        return row.digest
+    return digest(row.role, decode_body(row.body, row.id))
+
+
+def message_of(row: Row, view: View) -> Message:
+    """Give a live message as users see it."""
+    assert row.body is not None
+    body = decode_body(row.body, row.id)
+    return Message(
+        id=row.id,
+        role=row.role,
+        parts=body.parts,
+        metadata=body.metadata,
+        segment=segment_name(row.place.segment),
+        depth=row.place.depth,
+        home=view.home_of(row.place.segment),
+        tokens=row.tokens,
+        version=row.version,
+        created_us=row.created_us,
+    )
+
+
+def is_inside(place: Place, span: Span) -> bool:
+    """Tell whether a position lies in a span."""
+    return place.segment == span.segment and span.first <= place.depth <= span.last

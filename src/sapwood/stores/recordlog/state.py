@@ -1,0 +1,252 @@
+"""What a log adds up to: all that has to be known of a session, without what was said in it.
+
+It grows with branches, edits, overlays and documents, and not with messages.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import NamedTuple
+
+import msgspec
+
+from ...errors import StoreCorruptError
+from ...rules.tree import Place
+from .place import Wire, from_wire, segment_of, to_wire
+from .work import Profile
+
+
+class Segment(NamedTuple):
+    """What it follows, and the last depth that was given in it."""
+
+    parent: Place | None
+    last: int
+
+
+class Edited(NamedTuple):
+    """A message that is not as it was appended: by which record, and how many tokens more it has.
+
+    `appended` is the record that it was appended by.
+    """
+
+    n: int
+    delta: int
+    is_erased: bool
+    appended: int
+
+
+class Spotted(NamedTuple):
+    """Where a message stands, and the record that it was appended by."""
+
+    place: Place
+    n: int
+
+
+class Laid(NamedTuple):
+    """An overlay in force; its words are in the record `n` of the log that it was made in."""
+
+    stamp: int
+    log: str
+    n: int
+    id: str
+    first: Place
+    last: Place
+    above: int
+    base: int
+    tokens: int
+
+
+class Kept(NamedTuple):
+    """A document. Its value is in the record `n` of this log; a copy's number is below 0."""
+
+    version: int
+    n: int
+    updated_us: int
+    expires_us: int | None
+
+
+class Pinned(NamedTuple):
+    """A fork that was begun here: it is there if its entry names this log."""
+
+    shard: str
+    entry: str
+    log: str
+    at: Place | None
+
+
+NO_PROFILE = Profile(None, "active", [], b"{}", None)
+
+
+class State(msgspec.Struct, frozen=True, kw_only=True):
+    """A log up to its record `n`."""
+
+    tree: str
+    log: str
+    owner: str = ""
+    session: str = ""
+    k: int = 1
+    """How many sessions of this name there were, with this one."""
+    n: int = 0
+    page: int = 0
+    page_bytes: int = 0
+    is_alive: bool = True
+    ended_us: int = 0
+    profile: Profile = NO_PROFILE
+    parent: tuple[str, str] | None = None
+    version: int = 1
+    created_us: int = 0
+    active_us: int = 0
+    tip: Place | None = None
+    tip_id: str | None = None
+    tip_base: int = 0
+    fork: Place | None = None
+    fork_id: str | None = None
+    homes: list[tuple[str, int]] = []
+    """The homes on the path to the fork point: the log, and how often it had been cleared."""
+    marks: list[int] = []
+    """How many segments there were each time that it was cleared, or deleted."""
+    messages: int = 0
+    segments: list[Segment] = []
+    edits: dict[int, dict[int, Edited]] = {}
+    """By segment number and depth."""
+    foreign: dict[Place, tuple[int, int, str]] = {}
+    """Messages of other logs that were erased through this session: tokens, record and id."""
+    overlays: list[Laid] = []
+    documents: dict[str, Kept] = {}
+    totals: dict[str, tuple[int, ...]] = {}
+    """Calls and figures by model."""
+    usages: list[int] = []
+    """The records that count usage."""
+    copies: list[tuple[str, int]] = []
+    """The copies of documents that it began with, by key and number."""
+    pins: list[Pinned] = []
+    recent: dict[str, Spotted] = {}
+    """Messages since the page, whose ids are not looked up elsewhere yet."""
+    recent_usage: dict[str, int] = {}
+    litter: list[tuple[int, int]] = []
+    """What was said and is no longer: a record, and a depth in it or 0 for all of it."""
+    seen: dict[str, int] = {}
+    """How far the change feed has come in each log."""
+    readers: dict[str, int] = {}
+    trimmed: int = 0
+    is_unswept: bool = False
+    """Whether records of it are left that nobody stands on any more."""
+
+    @property
+    def epoch(self) -> int:
+        """How often it was cleared."""
+        return len(self.marks)
+
+    @property
+    def retired(self) -> int:
+        """Segments up to this number are nobody's."""
+        return self.marks[-1] if self.marks else 0
+
+    def epoch_of(self, number: int) -> int:
+        """Tell how often it had been cleared when a segment was made."""
+        return bisect_left(self.marks, number)
+
+    def own(self, number: int) -> int:
+        """Give one of its segments as the rules know it."""
+        return segment_of(self.log, number)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is left to be done beside its records."""
+        return not (self.recent or self.recent_usage or self.litter or self.foreign)
+
+
+class _Wired(msgspec.Struct, array_like=True):
+    """The state as it is stored; fields are only ever added at the end."""
+
+    tree: str
+    log: str
+    owner: str
+    session: str
+    k: int
+    n: int
+    page: int
+    is_alive: bool
+    ended_us: int
+    profile: Profile
+    parent: tuple[str, str] | None
+    version: int
+    created_us: int
+    active_us: int
+    tip: Wire | None
+    tip_id: str | None
+    tip_base: int
+    fork: Wire | None
+    fork_id: str | None
+    homes: list[tuple[str, int]]
+    marks: list[int]
+    messages: int
+    segments: list[tuple[Wire | None, int]]
+    edits: dict[int, dict[int, Edited]]
+    foreign: list[tuple[Wire, tuple[int, int, str]]]
+    overlays: list[tuple[int, str, int, str, Wire, Wire, int, int, int]]
+    documents: dict[str, Kept]
+    totals: dict[str, tuple[int, ...]]
+    usages: list[int]
+    pins: list[tuple[str, str, str, Wire | None]]
+    recent: dict[str, tuple[Wire, int]]
+    recent_usage: dict[str, int]
+    litter: list[tuple[int, int]]
+    seen: dict[str, int]
+    readers: dict[str, int]
+    trimmed: int
+    is_unswept: bool
+    copies: list[tuple[str, int]]
+
+
+_SAME = [
+    name
+    for name in _Wired.__struct_fields__
+    if name not in ("tip", "fork", "segments", "foreign", "overlays", "pins", "recent")
+]
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(_Wired).decode
+
+
+def encode_state(state: State) -> bytes:
+    """Encode a state."""
+
+    def wire(place: Place) -> Wire:
+        made = to_wire(place, state.log)
+        assert made is not None
+        return made
+
+    wired = _Wired(
+        **{name: getattr(state, name) for name in _SAME},
+        tip=to_wire(state.tip, state.log),
+        fork=to_wire(state.fork, state.log),
+        segments=[(to_wire(it.parent, state.log), it.last) for it in state.segments],
+        foreign=[(wire(place), what) for place, what in state.foreign.items()],
+        overlays=[(*it[:4], wire(it.first), wire(it.last), *it[6:]) for it in state.overlays],
+        pins=[(it.shard, it.entry, it.log, to_wire(it.at, state.log)) for it in state.pins],
+        recent={id: (wire(it.place), it.n) for id, it in state.recent.items()},
+    )
+    return _encode(wired)
+
+
+def decode_state(data: bytes, where: str) -> State:
+    """Decode a state; one that cannot be decoded is an error that says where."""
+    try:
+        wired = _decode(data)
+    except (msgspec.MsgspecError, ValueError, TypeError) as error:
+        raise StoreCorruptError(f"the state at {where} cannot be decoded: {error}") from error
+
+    def place(wire: Wire) -> Place:
+        return Place(segment_of(wire[0] or wired.log, wire[1]), wire[2])
+
+    return State(
+        **{name: getattr(wired, name) for name in _SAME},
+        page_bytes=len(data),
+        tip=from_wire(wired.tip, wired.log),
+        fork=from_wire(wired.fork, wired.log),
+        segments=[Segment(from_wire(parent, wired.log), last) for parent, last in wired.segments],
+        foreign={place(wire): what for wire, what in wired.foreign},
+        overlays=[Laid(*it[:4], place(it[4]), place(it[5]), *it[6:]) for it in wired.overlays],
+        pins=[Pinned(*it[:3], from_wire(it[3], wired.log)) for it in wired.pins],
+        recent={id: Spotted(place(wire), n) for id, (wire, n) in wired.recent.items()},
+    )

@@ -1,0 +1,122 @@
+"""What a session sees, put together from its own state and those of the homes that it inherited."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+
+from ...errors import StoreCorruptError
+from ...rules.overlay import Cover, resolve_up
+from ...rules.tree import LINEAGE_CAP, Place, Span, is_on_path, place_before, spans_up
+from .place import log_of, number_of
+from .state import Edited, Laid, Segment, State
+
+Piece = Span | Laid
+
+_DEEPEST = 1 << 62
+
+
+class View:
+    """A session as it is at one moment; `states` has those of all logs that its paths touch."""
+
+    def __init__(self, own: State, states: Mapping[str, State]) -> None:
+        self.own = own
+        self.states = {**states, own.log: own}
+        self._by_stamp = {it.stamp: it for it in own.overlays}
+        self._ends: dict[int, list[Laid]] = {}
+        for laid in sorted(own.overlays, key=_rank):
+            self._ends.setdefault(laid.last.segment, []).append(laid)
+
+    def segment(self, segment: int) -> Segment:
+        """Give a segment's row."""
+        state = self.states.get(log_of(segment))
+        if state is None or not 0 < number_of(segment) <= len(state.segments):
+            raise StoreCorruptError(f"session {self.own.session!r} stands on a missing segment")
+        return state.segments[number_of(segment) - 1]
+
+    def lineage_of(self, segment: int) -> list[Place]:
+        """Give the nearest positions on the way to the root."""
+        lineage: list[Place] = []
+        while len(lineage) < LINEAGE_CAP:
+            parent = self.segment(segment).parent
+            if parent is None:
+                break
+            lineage.append(parent)
+            segment = parent.segment
+        return lineage
+
+    def home_of(self, segment: int) -> str | None:
+        """Give the session that wrote a segment; None when that is gone."""
+        state = self.states[log_of(segment)]
+        is_there = state.is_alive and number_of(segment) > state.retired
+        return state.session if is_there else None
+
+    def is_own(self, segment: int) -> bool:
+        """Tell whether a segment is this session's."""
+        return log_of(segment) == self.own.log and number_of(segment) > self.own.retired
+
+    def on_path(self, place: Place, leaf: Place | None) -> bool:
+        """Tell whether a position lies on the path to a leaf."""
+        return is_on_path(place, leaf, self.lineage_of)
+
+    def sees(self, place: Place) -> bool:
+        """Tell whether the session sees a position."""
+        return self.is_own(place.segment) or self.on_path(place, self.own.fork)
+
+    def before(self, place: Place) -> Place | None:
+        """Give the position that a position follows."""
+        return place_before(place, self.lineage_of)
+
+    def spans(self, leaf: Place | None) -> Iterator[Span]:
+        """Give the path to a leaf, from the leaf up."""
+        return spans_up(leaf, self.lineage_of)
+
+    def edited(self, place: Place) -> Edited | None:
+        """Tell whether a message is not as it was appended."""
+        if place in self.own.foreign:
+            return Edited(0, -self.own.foreign[place][0], True, 0)
+        state = self.states[log_of(place.segment)]
+        return state.edits.get(number_of(place.segment), {}).get(place.depth)
+
+    def edits_in(self, span: Span) -> Iterator[tuple[int, Edited]]:
+        """Give the edits of a span by depth, in no order."""
+        state = self.states[log_of(span.segment)]
+        of_segment = state.edits.get(number_of(span.segment), {})
+        for depth, edited in of_segment.items():
+            if span.first <= depth <= span.last and (Place(span.segment, depth)) not in (
+                self.own.foreign
+            ):
+                yield depth, edited
+        for place, (tokens, _, _) in self.own.foreign.items():
+            if place.segment == span.segment and span.first <= place.depth <= span.last:
+                yield place.depth, Edited(0, -tokens, True, 0)
+
+    def resolve(self, leaf: Place | None) -> list[Piece]:
+        """Give what is shown at a leaf, from the leaf up."""
+        pieces = resolve_up(leaf, self.lineage_of, self._deepest)
+        return [p if isinstance(p, Span) else self._by_stamp[p.number] for p in pieces]
+
+    def _deepest(self, span: Span) -> Cover | None:
+        ends = self._ends.get(span.segment)
+        if not ends:
+            return None
+        # It sorts before every rank of the next depth.
+        index = bisect_right(ends, (span.last + 1, -_DEEPEST, 0), key=_rank)
+        if not index or ends[index - 1].last.depth < span.first:
+            return None
+        laid = ends[index - 1]
+        return Cover(laid.stamp, laid.first, laid.last)
+
+    def tokens(self, pieces: Sequence[Piece], leaf_base: int) -> int:
+        """Sum what is shown at a leaf, whose running sum is `leaf_base`, without pins."""
+        total = leaf_base
+        for piece in pieces:
+            if isinstance(piece, Span):
+                total += sum(edited.delta for _, edited in self.edits_in(piece))
+            else:
+                total += piece.tokens - (piece.base - piece.above)
+        return total
+
+
+def _rank(laid: Laid) -> tuple[int, int, int]:
+    return laid.last.depth, -laid.first.depth, laid.stamp

@@ -1,0 +1,247 @@
+"""Units of work as they are recorded: each holds its whole effect, and is all there is of it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ...errors import StoreCorruptError
+from .place import Wire
+
+
+class Said(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A message where it was appended. One without a body was edited or erased since.
+
+    A copy has the version and the first digest of what it is a copy of, or 0 when that was erased.
+    """
+
+    id: str
+    role: str | None
+    tokens: int
+    created_us: int
+    body: bytes | None
+    version: int = 1
+    digest: bytes | None = None
+
+
+class Append(msgspec.Struct, frozen=True, array_like=True, tag="append"):
+    """Messages at the end of a segment, which becomes the tip; `base` are the tokens above them."""
+
+    at_us: int
+    number: int
+    first: int
+    is_new: bool
+    parent: Wire | None
+    base: int
+    said: list[Said]
+
+
+class Edit(msgspec.Struct, frozen=True, array_like=True, tag="edit"):
+    """Other content for a message of this log; `appended` is the record that it was appended by.
+
+    Without a body it was edited or erased again since.
+    """
+
+    at_us: int
+    number: int
+    depth: int
+    appended: int
+    id: str
+    version: int
+    original: int
+    """The tokens that it had when it was appended."""
+    tokens: int
+    created_us: int
+    role: str | None
+    digest: bytes | None
+    body: bytes | None
+
+
+class Spot(msgspec.Struct, frozen=True, array_like=True):
+    """A message to be erased: where it stands, by which record, and what it counted there."""
+
+    place: Wire
+    appended: int
+    tokens: int
+    id: str
+    told: bool = True
+    """Whether the change feed is told of it here; another log's was told where it was decided."""
+
+
+class Erase(msgspec.Struct, frozen=True, array_like=True, tag="erase"):
+    """Messages are erased; those of other logs are erased there, too, after this."""
+
+    at_us: int
+    spots: list[Spot]
+
+
+class Profile(msgspec.Struct, frozen=True, array_like=True):
+    """What a user may change of a session."""
+
+    title: str | None
+    state: str
+    tags: list[str]
+    data: bytes
+    budget: int | None
+
+
+class Change(msgspec.Struct, frozen=True, array_like=True, tag="change"):
+    """The session's record is changed."""
+
+    profile: Profile
+
+
+class Move(msgspec.Struct, frozen=True, array_like=True, tag="move"):
+    """The tip is moved."""
+
+    tip: Wire | None
+    id: str | None
+    base: int
+
+
+class Cover(msgspec.Struct, frozen=True, array_like=True, tag="cover"):
+    """An overlay is put in force. `above` are the tokens above it, `base` those to its end."""
+
+    id: str
+    first: Wire
+    last: Wire
+    above: int
+    base: int
+    tokens: int
+    covered: int
+    stamp: int
+    created_by: str
+    created_us: int
+    metadata: bytes
+    summary: str
+
+
+class Uncover(msgspec.Struct, frozen=True, array_like=True, tag="uncover"):
+    """An overlay is taken out of force, by its stamp."""
+
+    stamp: int
+
+
+class PutDocument(msgspec.Struct, frozen=True, array_like=True, tag="put"):
+    """A document is put; without a value it was replaced or deleted since."""
+
+    key: str
+    updated_us: int
+    expires_us: int | None
+    value: bytes | None
+
+
+class DropDocument(msgspec.Struct, frozen=True, array_like=True, tag="drop"):
+    """A document is deleted."""
+
+    key: str
+
+
+class AddUsage(msgspec.Struct, frozen=True, array_like=True, tag="usage"):
+    """A model call is counted."""
+
+    id: str
+    model: str
+    message: str | None
+    figures: tuple[int, int, int, int, int]
+
+
+class Pin(msgspec.Struct, frozen=True, array_like=True, tag="pin"):
+    """A fork is about to be made here: its entry, its log, and the position that it stands on."""
+
+    shard: str
+    entry: str
+    log: str
+    at: Wire | None
+
+
+class Clear(msgspec.Struct, frozen=True, array_like=True, tag="clear"):
+    """All messages are retired, and the session goes on."""
+
+    at_us: int
+
+
+class Retire(msgspec.Struct, frozen=True, array_like=True, tag="retire"):
+    """The session is deleted. Only erasures of what forks stand on may follow."""
+
+    at_us: int
+
+
+class Swept(msgspec.Struct, frozen=True, array_like=True, tag="swept"):
+    """What was retired before this record, and nobody stands on, is gone."""
+
+
+class Page(msgspec.Struct, frozen=True, array_like=True, tag="page"):
+    """Nothing happened; the state is written down."""
+
+
+class Advance(msgspec.Struct, frozen=True, array_like=True, tag="advance"):
+    """The change feed of an owner goes on with the records of these logs, up to these numbers."""
+
+    at_us: int
+    parts: list[tuple[str, str, str, int, int]]
+    """The session's id, its tree and log, and the first and last record."""
+
+
+class Register(msgspec.Struct, frozen=True, array_like=True, tag="register"):
+    """A reader of the change feed has read up to a record of it."""
+
+    reader: str
+    n: int
+
+
+class Trim(msgspec.Struct, frozen=True, array_like=True, tag="trim"):
+    """The change feed is forgotten up to a record of it."""
+
+    n: int
+
+
+class Wipe(msgspec.Struct, frozen=True, array_like=True, tag="wipe"):
+    """All that an owner's log has is gone."""
+
+
+Work = (
+    Append
+    | Edit
+    | Erase
+    | Change
+    | Move
+    | Cover
+    | Uncover
+    | PutDocument
+    | DropDocument
+    | AddUsage
+    | Pin
+    | Clear
+    | Retire
+    | Swept
+    | Page
+    | Advance
+    | Register
+    | Trim
+    | Wipe
+)
+
+
+class Record(msgspec.Struct, frozen=True, array_like=True):
+    """What `Stored.data` of a record holds: who wrote it, what was done, maybe the state after."""
+
+    mark: str
+    work: Work
+    state: bytes | None = None
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(Record).decode
+
+
+def encode_record(record: Record) -> bytes:
+    """Encode a record."""
+    return _encode(record)
+
+
+def decode_record(data: bytes, where: str) -> Record:
+    """Decode a record; one that cannot be decoded is an error that says where."""
+    try:
+        return _decode(data)
+    except (msgspec.MsgspecError, ValueError, TypeError) as error:
+        raise StoreCorruptError(f"record {where} cannot be decoded: {error}") from error

@@ -1,0 +1,168 @@
+"""Following the store's change feed, so that the index says what the store says.
+
+Any number of processes may do this at once. What they put is the same, or the later of two
+versions stays; a mark is moved by the one who saw the mark before it. One that was overtaken looks
+again at what it put: in between it may have gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import suppress
+
+from ....errors import NotFoundError
+from ....model import Change, Message, SessionRecord
+from ....store._async.contract import AsyncStore
+from ..entry import Entry, Mark, Summarised, Which, digest_of
+from .index import AsyncSearchIndex
+from .lookup import find_sound, overlays_of
+from .standing import AsyncStanding
+from .walking import AsyncWalk
+
+PAGE = 500
+SKIMMED = 10_000
+READER = "search index"
+MOST_REMEMBERED = 100_000
+
+
+class AsyncFeeder:
+    """Brings an index up to date with a store."""
+
+    def __init__(self, store: AsyncStore, index: AsyncSearchIndex) -> None:
+        self._store = store
+        self._index = index
+        # Of forks: the homes that are alive of what they stand on.
+        self._stands_on: dict[tuple[str, str, int], set[str]] = {}
+
+    async def catch_up(self, owner: str) -> None:
+        """Follow an owner's feed to its end; read everything where it cannot be followed."""
+        is_done = False
+        while not is_done:
+            mark = await self._index.find_mark(owner)
+            if mark is None:
+                is_done = not await self.build(owner, None)
+                continue
+            try:
+                is_done = await self._follow(owner, mark)
+            except NotFoundError:
+                # The feed was trimmed since then, or the owner erased.
+                await self.build(owner, mark)
+
+    async def build(self, owner: str, known: Mark | None) -> bool:
+        """Read all that an owner has, and remove what is gone; tell whether there is anything."""
+        cursor = await self._end_of_feed(owner)
+        was_empty = not await self._index.list_page(owner, Which(), None)
+        sessions = await AsyncStanding(self._store, owner).sessions()
+        for session in sessions:
+            await self._put_all(owner, AsyncWalk(self._store, owner, session.id).own())
+            await self._adopt(owner, session)
+        named = [session.id for session in sessions]
+        await self.summarise(owner, [*named, *await self._index.list_summarised(owner)])
+        if not was_empty:
+            await self._recheck(owner, Which())
+        if not sessions and known is None:
+            return False
+        if await self._index.put_mark(owner, cursor, known):
+            await self._register(owner, cursor)
+        return True
+
+    async def summarise(self, owner: str, sessions: Sequence[str]) -> None:
+        """Index the summaries of sessions as they are now."""
+        named = list(dict.fromkeys(sessions))
+        for start in range(0, len(named), PAGE):
+            some = named[start : start + PAGE]
+            known = await self._index.find_summaries(owner, some)
+            for session in some:
+                await self._summarise(owner, session, known)
+
+    async def _summarise(self, owner: str, session: str, known: Mapping[str, Summarised]) -> None:
+        while True:
+            overlays = await overlays_of(self._store, owner, session)
+            have = known.get(session)
+            if digest_of(overlays) == (have.digest if have else digest_of([])):
+                return
+            if await self._index.put_summaries(owner, session, overlays, have):
+                return
+            known = await self._index.find_summaries(owner, [session])
+
+    async def _end_of_feed(self, owner: str) -> str:
+        cursor, more = "", True
+        while more:
+            page = await self._store.changes(owner, after=cursor, limit=SKIMMED)
+            cursor, more = page.cursor, page.more
+        return cursor
+
+    async def _register(self, owner: str, cursor: str) -> None:
+        """Keep the feed from being trimmed before it was followed."""
+        with suppress(NotFoundError):
+            await self._store.changes(owner, after=cursor, limit=1, reader=READER)
+
+    async def _put_all(self, owner: str, pages: AsyncIterator[list[Message]]) -> None:
+        async for page in pages:
+            await self._index.put(owner, [Entry.of(owner, message) for message in page])
+
+    async def _follow(self, owner: str, mark: Mark) -> bool:
+        """Follow the feed for a page; tell whether that was its end."""
+        page = await self._store.changes(owner, after=mark.cursor, limit=PAGE)
+        if page.cursor == mark.cursor:
+            return True
+        put = await self._take(owner, page.changes)
+        is_first = await self._index.put_mark(owner, page.cursor, mark)
+        if is_first and page.changes:
+            # That may be a change of the feed itself: without any other, it is not noted again.
+            await self._register(owner, page.cursor)
+        if not is_first and put:
+            await self._recheck(owner, Which(ids=put))
+        return not page.more
+
+    async def _take(self, owner: str, changes: Sequence[Change]) -> list[str]:
+        """Index what changes name, as it is now; give the ids of what was put."""
+        named: dict[str, dict[str, None]] = {}
+        for change in changes:
+            ids = named.setdefault(change.session, {})
+            if change.message is not None:
+                ids[change.message] = None
+        put: list[Entry] = []
+        gone: list[str] = []
+        for session, ids in named.items():
+            found = await find_sound(self._store, owner, session, list(ids))
+            put += [Entry.of(owner, message) for message in found.values()]
+            gone += [id for id in ids if id not in found]
+        await self._index.put(owner, put)
+        if gone:
+            await self._recheck(owner, Which(ids=gone))
+        retired = {change.session for change in changes if change.message is None}
+        if retired:
+            await self._retire(owner, retired)
+        await self.summarise(owner, list(named))
+        return [entry.id for entry in put]
+
+    async def _retire(self, owner: str, retired: set[str]) -> None:
+        """Keep of sessions that went what others stand on, and nothing else.
+
+        The feed may have left out what they wrote, so it is read through those who stand on it.
+        """
+        for session in await AsyncStanding(self._store, owner).sessions():
+            homes = self._stands_on.get((owner, session.id, session.created_us))
+            if homes is None or homes & retired:
+                await self._adopt(owner, session)
+        await self._recheck(owner, Which(sessions=list(retired)))
+
+    async def _adopt(self, owner: str, session: SessionRecord) -> None:
+        """Index what a fork stands on and whose home is gone."""
+        if session.forked_at is None:
+            return
+        walk = AsyncWalk(self._store, owner, session.id)
+        await self._put_all(owner, walk.orphans(session.forked_at.depth))
+        if len(self._stands_on) >= MOST_REMEMBERED:
+            self._stands_on.clear()
+        self._stands_on[(owner, session.id, session.created_us)] = walk.ended_at
+
+    async def _recheck(self, owner: str, which: Which) -> None:
+        """Remove those entries whose messages are gone."""
+        standing = AsyncStanding(self._store, owner)
+        after = None
+        while page := await self._index.list_page(owner, which, after):
+            live = await standing.live(page)
+            await self._index.remove(owner, [c.key for c in page if c.key not in live])
+            after = page[-1]

@@ -1,0 +1,176 @@
+"""A store whose searches are answered from an index of its own."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import suppress
+from pathlib import Path
+
+from ....errors import ClosedError, StoreError, StoreUnavailableError
+from ....model import (
+    Fence,
+    Health,
+    Hits,
+    NewOverlay,
+    NewSession,
+    Overlay,
+    Problem,
+    Search,
+    SessionRecord,
+)
+from ....store._async.contract import AsyncStore, AsyncStoreAdmin, Progress
+from ..entry import IndexGoneError
+from .checking import AsyncChecker
+from .delegating import AsyncDelegatingStore
+from .feeding import AsyncFeeder
+from .index import AsyncSearchIndex
+from .searching import AsyncSearcher
+
+logger = logging.getLogger(__name__)
+
+TRIES = 3
+
+
+class AsyncSearchedStore(AsyncDelegatingStore):
+    """Any store, with a search index attached to it; closing it closes both.
+
+    Writes go to the store alone, and go on when the index is gone. A search first brings the index
+    up to date, and looks at every hit in the store. With `fallback`, the store itself searches
+    while the index cannot be reached; without it, such a search is a `StoreUnavailableError`.
+    """
+
+    def __init__(
+        self, store: AsyncStore, index: AsyncSearchIndex, *, fallback: bool = False
+    ) -> None:
+        super().__init__(store)
+        self._index = index
+        self._searcher = AsyncSearcher(store, index)
+        self._fallback = fallback
+        # Whose summaries changed while the index could not be reached.
+        self._unsummarised: set[tuple[str, str]] = set()
+        self._is_closed = False
+
+    @property
+    def admin(self) -> AsyncStoreAdmin:
+        """The calls about the store and its index as a whole."""
+        return AsyncSearchedAdmin(self._store, self._index, self._searcher)
+
+    async def create_session(self, owner: str, session: NewSession) -> SessionRecord:
+        record = await self._store.create_session(owner, session)
+        if session.fork is not None and await self._store.list_overlays(owner, session.id):
+            await self._summarise(owner, session.id)
+        return record
+
+    async def add_overlay(
+        self, owner: str, session: str, overlay: NewOverlay, *, fence: Fence | None = None
+    ) -> Overlay:
+        added = await self._store.add_overlay(owner, session, overlay, fence=fence)
+        await self._summarise(owner, session)
+        return added
+
+    async def undo_overlay(self, owner: str, session: str, overlay: str) -> Overlay:
+        undone = await self._store.undo_overlay(owner, session, overlay)
+        await self._summarise(owner, session)
+        return undone
+
+    async def search(self, owner: str, search: Search) -> Hits:
+        if self._is_closed:
+            raise ClosedError("the store is closed")
+        try:
+            if self._unsummarised:
+                await self._summarise_rest()
+            return await self._searcher.search(owner, search)
+        except StoreError as error:
+            if not self._fallback:
+                raise
+            logger.warning("the store searches without its index: %s", error)
+            return await self._store.search(owner, search)
+
+    async def settle(self) -> None:
+        await self._store.settle()
+        await self._summarise_rest()
+        await refresh(self._store, self._index, self._searcher.feeder, is_anew=False)
+
+    async def erase_owner(self, owner: str) -> None:
+        await self._store.erase_owner(owner)
+        with suppress(IndexGoneError):
+            await self._index.erase(owner)
+
+    async def aclose(self) -> None:
+        self._is_closed = True
+        try:
+            await self._store.aclose()
+        finally:
+            await self._index.aclose()
+
+    async def _summarise(self, owner: str, session: str) -> None:
+        """Index a session's summaries, which no feed tells of; at the latest with a search."""
+        self._unsummarised.add((owner, session))
+        try:
+            await self._summarise_rest()
+        except StoreError as error:
+            logger.warning("a summary is not in the search index yet: %s", error)
+
+    async def _summarise_rest(self) -> None:
+        for owner, session in list(self._unsummarised):
+            # An index that is gone is filled with all there is when it is made anew.
+            with suppress(IndexGoneError):
+                await self._searcher.feeder.summarise(owner, [session])
+            self._unsummarised.discard((owner, session))
+
+
+async def refresh(
+    store: AsyncStore, index: AsyncSearchIndex, feeder: AsyncFeeder, *, is_anew: bool
+) -> None:
+    """Bring each owner's part of an index up to date, or anew, and remove those who are gone."""
+    for _ in range(TRIES):
+        try:
+            owners = await store.admin.list_owners()
+            for owner in owners:
+                if is_anew:
+                    await feeder.build(owner, await index.find_mark(owner))
+                await feeder.catch_up(owner)
+            for owner in await index.list_owners():
+                if owner not in owners:
+                    await index.erase(owner)
+        except IndexGoneError:
+            continue
+        return
+    raise StoreUnavailableError("the search index is removed again and again: try again")
+
+
+class AsyncSearchedAdmin(AsyncStoreAdmin):
+    """The calls about a store and its index as a whole."""
+
+    def __init__(self, store: AsyncStore, index: AsyncSearchIndex, searcher: AsyncSearcher) -> None:
+        self._store = store
+        self._index = index
+        self._searcher = searcher
+
+    async def health(self) -> Health:
+        return await self._store.admin.health()
+
+    async def schema_version(self) -> int:
+        return await self._store.admin.schema_version()
+
+    async def migrate(self) -> int:
+        return await self._store.admin.migrate()
+
+    async def check(self) -> list[Problem]:
+        return [
+            *await self._store.admin.check(),
+            *await AsyncChecker(self._store, self._index).check(),
+        ]
+
+    async def repair(self) -> list[Problem]:
+        left = await self._store.admin.repair()
+        await refresh(self._store, self._index, self._searcher.feeder, is_anew=True)
+        return [*left, *await AsyncChecker(self._store, self._index).check()]
+
+    async def backup(
+        self, path: str | Path, *, replace: bool = False, progress: Progress | None = None
+    ) -> None:
+        await self._store.admin.backup(path, replace=replace, progress=progress)
+
+    async def list_owners(self) -> list[str]:
+        return await self._store.admin.list_owners()

@@ -1,0 +1,116 @@
+"""What an index holds: messages and summaries, and how far it has followed the feed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from ...model import Message, Overlay, Position
+from ...rules.query import Query
+from ...rules.text import searchable
+
+
+class IndexGoneError(Exception):
+    """The index is not there: somebody removed it. It is made anew, and filled."""
+
+
+def hashed(*parts: Any) -> str:
+    """Give a short name to what may be long or hold any character."""
+    return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:40]
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """A message as it is indexed; `session` is its home, or nothing when that is gone."""
+
+    owner: str
+    session: str
+    id: str
+    position: Position
+    version: int
+    role: str
+    created_us: int
+    text: str
+
+    @classmethod
+    def of(cls, owner: str, message: Message) -> Entry:
+        """Give the entry of a message as it is now."""
+        return cls(
+            owner=owner,
+            session=message.home or "",
+            id=message.id,
+            position=message.position,
+            version=message.version,
+            role=message.role,
+            created_us=message.created_us,
+            text=searchable(message.parts),
+        )
+
+    @property
+    def key(self) -> str:
+        """What the entry is stored under, whoever stores it, however often."""
+        place = (self.position.segment, self.position.depth)
+        return hashed(self.owner, self.session, self.id, *place, self.created_us)
+
+
+class Candidate(msgspec.Struct, frozen=True, kw_only=True):
+    """What an index gives for a question: a message, or a session some of whose summaries match.
+
+    `order` is where the next page goes on.
+    """
+
+    key: str
+    kind: Literal["message", "summaries"]
+    session: str
+    id: str
+    segment: str
+    depth: int
+    version: int
+    created_us: int
+    order: list[Any]
+
+    def is_at(self, message: Message) -> bool:
+        """Tell whether a message is the one that was indexed."""
+        return (message.segment, message.depth) == (self.segment, self.depth)
+
+
+class Mark(msgspec.Struct, frozen=True, kw_only=True):
+    """How far an owner's feed was followed. `token` is what the index knows this mark by."""
+
+    cursor: str
+    token: Any
+
+
+class Summarised(msgspec.Struct, frozen=True, kw_only=True):
+    """The overlays of a session as they are indexed; `token` as in a mark."""
+
+    digest: str
+    token: Any
+
+
+class Scope(msgspec.Struct, frozen=True, kw_only=True):
+    """Where to look for what a session sees: what it wrote, and what stands in these segments."""
+
+    session: str
+    segments: list[str]
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """What an index is asked: a query, in all that the owner has or in a scope."""
+
+    query: Query
+    scope: Scope | None = None
+
+
+class Which(msgspec.Struct, frozen=True, kw_only=True):
+    """Which entries to list: those of sessions, those with ids, or all messages."""
+
+    sessions: Sequence[str] | None = None
+    ids: Sequence[str] | None = None
+
+
+def digest_of(overlays: Sequence[Overlay]) -> str:
+    """Tell overlays from others."""
+    return hashed(*[(it.id, it.created_us, it.summary) for it in overlays])

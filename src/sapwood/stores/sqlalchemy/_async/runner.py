@@ -1,0 +1,223 @@
+"""Carrying out units of work: connections, and what to do when they fail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar, cast
+
+from sqlalchemy import exc
+from sqlalchemy.engine import Connection
+
+from ....errors import ClosedError, SapwoodError, StoreError
+from ....model import Appended, Changes, History, Read, SessionRecord
+from ...embedded._async.runner import AsyncRunner
+from ...embedded.unit import Unit
+from ..appends import AsyncAppends, Request
+from ..bridge import AsyncBridge, AsyncEngine
+from ..extra import Extra
+from ..failure import is_lost, is_worth_a_try, translate
+from ..feed import trim_feed
+from ..glance import read_quickly
+from ..locks import Mode
+from ..sums import renew_one
+from ..sweep import CHUNKS_AT_ONCE, sweep_chunk
+from ..tables import Tables
+from ..tx import Statements, Tx
+from ..unit import SqlUnit
+from ..work import Worker
+
+T = TypeVar("T")
+
+TRIES = 8
+TRIES_TO_CONNECT = 3
+PAUSE_S = 0.002
+
+
+class AsyncSqlAlchemyRunner(AsyncRunner):
+    """Units of work on the connections of an engine, for any number of callers."""
+
+    def __init__(
+        self,
+        engine: AsyncEngine,
+        tables: Tables,
+        *,
+        owns_engine: bool,
+        owns_tables: bool,
+        clock: Callable[[], int] | None,
+        extra: Extra | None,
+        auto_migrate: bool,
+    ) -> None:
+        self._engine = engine
+        self._owns_engine = owns_engine
+        self._owns_tables = owns_tables
+        self._where = AsyncBridge.core_of(engine).dialect.name
+        self._worker = Worker(Statements(tables), clock, extra)
+        self._auto_migrate = auto_migrate
+        self._appends = AsyncAppends(self._append_all)
+        self._is_ready = False
+        self._is_closed = False
+
+    # units of work
+
+    async def read(self, work: Callable[[Unit], T]) -> T:
+        """Run work that only reads, on one snapshot."""
+        return await self._attempt(lambda conn: self._worker.look(conn, work, Mode.READ))
+
+    async def glance(self, work: Callable[[Unit], T]) -> T:
+        """Run work that reads with one statement, which is its own snapshot."""
+        return await self._attempt(lambda conn: self._worker.look(conn, work, Mode.GLANCE))
+
+    async def write(self, work: Callable[[Unit], T]) -> T:
+        """Run work and commit it; its outcome is told after the commit."""
+        return await self._transact(work, is_idempotent=False)
+
+    async def find_session(self, owner: str, session: str) -> SessionRecord | None:
+        """Find a record, with one statement where its context is known."""
+        is_enough, record = await self.glance(
+            lambda unit: cast("SqlUnit", unit).sessions.glance(owner, session)
+        )
+        if is_enough:
+            return record
+        return await self.read(lambda unit: unit.sessions.find(owner, session))
+
+    async def read_path(self, owner: str, session: str, query: Read) -> History:
+        """Read a path, with one statement where that is enough."""
+        history = await self.glance(
+            lambda unit: read_quickly(cast("SqlUnit", unit).tx, owner, session, query)
+        )
+        if history is not None:
+            return history
+        return await self.read(lambda unit: unit.messages.read(owner, session, query))
+
+    async def changes(self, owner: str, after: str, limit: int) -> Changes:
+        """Read the feed up to where all is committed."""
+        bound = await self.write(lambda unit: cast("SqlUnit", unit).feed.bound(owner))
+        return await self.read(
+            lambda unit: cast("SqlUnit", unit).feed.changes(owner, after, limit, bound)
+        )
+
+    async def append(self, request: Request) -> Appended:
+        """Append, in few statements where all is new; what is known or wrong takes some more.
+
+        When the connection is lost before the answer came, it is sent again: by their ids it is
+        seen whether the messages were written.
+        """
+        if request.is_plain:
+            appended = await self._appends.add(request)
+            if appended is not None:
+                return appended
+        owner, session, batch, parent, expected_tip = request
+        return await self._transact(
+            lambda unit: unit.messages.append(owner, session, batch, parent, expected_tip),
+            is_idempotent=True,
+        )
+
+    async def _append_all(self, requests: Sequence[Request]) -> Sequence[Appended | None]:
+        """Append for several callers in one transaction, or for each by itself if that fails."""
+        try:
+            return await self._attempt(lambda conn: self._worker.append(conn, requests))
+        except SapwoodError as error:
+            if len(requests) == 1 or getattr(error, "retryable", False):
+                raise
+        # What is wrong with one is not to be told to the others: these go the long way.
+        return [None] * len(requests)
+
+    async def _transact(self, work: Callable[[Unit], T], *, is_idempotent: bool) -> T:
+        """Run work in a transaction, again if need be: not when it may have been committed."""
+        is_committing = False
+        left_to_sweep = False
+
+        def go(conn: Connection) -> T:
+            nonlocal is_committing, left_to_sweep
+            is_committing = False
+            unit = SqlUnit(self._worker.begin(conn, Mode.WRITE))
+            result = work(cast("Unit", unit))
+            is_committing = not is_idempotent
+            conn.commit()
+            left_to_sweep = unit.tx.left_to_sweep
+            return result
+
+        result = await self._attempt(go, lambda: not is_committing)
+        if left_to_sweep:
+            await self._sweep_some()
+        return result
+
+    async def _sweep_some(self) -> None:
+        """Do a part of what a deletion left; what fails is for the next to come."""
+        try:
+            for _ in range(CHUNKS_AT_ONCE):
+                if not await self._write_tx(sweep_chunk):
+                    break
+        except StoreError:
+            return
+
+    async def _write_tx(self, work: Callable[[Tx], T]) -> T:
+        return await self.write(
+            cast("Callable[[Unit], T]", lambda unit: work(cast("SqlUnit", unit).tx))
+        )
+
+    async def settle(self) -> None:
+        """Finish sweeping, renew sums, trim the feed."""
+        while await self._write_tx(sweep_chunk):
+            continue
+        while await self._write_tx(renew_one):
+            continue
+        await self._write_tx(trim_feed)
+
+    # connections
+
+    async def _attempt(
+        self, go: Callable[[Connection], T], may_repeat: Callable[[], bool] = lambda: True
+    ) -> T:
+        """Use a connection; where that is safe, try again when it fails."""
+        tries = 0
+        while True:
+            tries += 1
+            try:
+                await self._make_ready()
+                return await AsyncBridge.run(self._engine, go)
+            except (exc.SQLAlchemyError, OSError) as error:
+                if not (may_repeat() and _may_help(error, tries)):
+                    raise translate(error, self._where) from error
+            await AsyncBridge.pause(PAUSE_S * 2**tries)
+
+    async def _make_ready(self) -> None:
+        if self._is_closed:
+            raise ClosedError("the store is closed")
+        if self._is_ready:
+            return
+        await AsyncBridge.run(
+            self._engine,
+            lambda conn: self._worker.make_ready(
+                conn, is_ours=self._owns_tables, may_migrate=self._auto_migrate
+            ),
+        )
+        self._is_ready = True
+
+    async def migrate(self) -> int:
+        """Bring the schema up to date; give its version."""
+        if self._is_closed:
+            raise ClosedError("the store is closed")
+        if not self._owns_tables:
+            raise StoreError("the tables are not ours to change: they were brought along")
+        try:
+            return await AsyncBridge.run(self._engine, self._worker.migrate)
+        except (exc.SQLAlchemyError, OSError) as error:
+            raise translate(error, self._where) from error
+
+    async def aclose(self) -> None:
+        """Close the connections, unless they are somebody else's; closing again does nothing."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        if self._owns_engine:
+            await AsyncBridge.dispose(self._engine)
+
+
+def _may_help(error: BaseException, tries: int) -> bool:
+    """Tell whether another try may go better."""
+    if isinstance(error, exc.TimeoutError):
+        return False
+    if is_lost(error):
+        return tries < TRIES_TO_CONNECT
+    return tries < TRIES and is_worth_a_try(error)

@@ -1,0 +1,134 @@
+"""The store on SQLAlchemy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Self
+
+from ....model import Appended, Changes, History, NewMessage, Read, Root, SessionRecord
+from ....rules import check
+from ....rules.codec import MAX_MESSAGE_BYTES, pack_all
+from ....store import Capability
+from ...embedded._async.store import AsyncEmbeddedStore
+from ...url import take_parameters
+from ..appends import Request
+from ..bridge import AsyncBridge, AsyncEngine
+from ..engines import check_kind, options_for, prepare, read_url, refuse_memory
+from ..extra import Extra
+from ..naming import check_prefix
+from ..tables import Columns, Tables
+from .runner import AsyncSqlAlchemyRunner
+
+PATIENCE_S = 30.0
+MOST_CONNECTIONS = 16
+PREFIX = "sapwood_"
+
+
+class AsyncSqlAlchemyStore(AsyncEmbeddedStore):
+    """Sessions in tables of a database that SQLAlchemy speaks to.
+
+    The engine stays its giver's to dispose of. `tables` renames our tables, and `columns` their
+    columns, by our names of them. With `own_tables` they are the user's: nothing is created, and
+    all of them must be there. `extra` gives the values of further columns of each new row. Time
+    is the server's, unless a clock is given.
+    """
+
+    capabilities = frozenset({Capability.DURABLE, Capability.SHARED})
+    _runner: AsyncSqlAlchemyRunner
+
+    def __init__(
+        self,
+        engine: AsyncEngine,
+        *,
+        new_id: Callable[[], str],
+        prefix: str = PREFIX,
+        schema: str | None = None,
+        tables: Mapping[str, str] | None = None,
+        columns: Columns | None = None,
+        extra: Extra | None = None,
+        own_tables: bool = False,
+        clock: Callable[[], int] | None = None,
+        auto_migrate: bool = True,
+        max_message_bytes: int = MAX_MESSAGE_BYTES,
+        owns_engine: bool = False,
+    ) -> None:
+        core = AsyncBridge.core_of(engine)
+        check_kind(core.dialect.name)
+        refuse_memory(core)
+        runner = AsyncSqlAlchemyRunner(
+            engine,
+            Tables(
+                core.dialect.name,
+                prefix=check_prefix(prefix),
+                schema=schema,
+                tables=tables,
+                columns=columns,
+            ),
+            owns_engine=owns_engine,
+            owns_tables=not own_tables,
+            clock=clock,
+            extra=extra,
+            auto_migrate=auto_migrate,
+        )
+        super().__init__(runner, new_id=new_id, max_message_bytes=max_message_bytes)
+
+    @classmethod
+    def from_url(
+        cls,
+        url: str,
+        *,
+        new_id: Callable[[], str],
+        patience_s: float = PATIENCE_S,
+        most_connections: int = MOST_CONNECTIONS,
+        clock: Callable[[], int] | None = None,
+        auto_migrate: bool = True,
+    ) -> Self:
+        """Make an engine for a URL, without our own parameter, `prefix`; the others are its."""
+        address, ours = take_parameters(url, {"prefix"})
+        read = read_url(address, AsyncBridge.drivers)
+        prefix = check_prefix(ours.get("prefix", PREFIX))
+        engine = AsyncBridge.create(read, **options_for(read, patience_s, most_connections))
+        prepare(AsyncBridge.core_of(engine))
+        return cls(
+            engine,
+            new_id=new_id,
+            prefix=prefix,
+            clock=clock,
+            auto_migrate=auto_migrate,
+            owns_engine=True,
+        )
+
+    async def find_session(self, owner: str, session: str) -> SessionRecord | None:
+        check.owner_and_session(owner, session)
+        return await self._runner.find_session(owner, session)
+
+    async def append(
+        self,
+        owner: str,
+        session: str,
+        messages: Sequence[NewMessage],
+        *,
+        parent: str | Root | None = None,
+        expected_tip: str | Root | None = None,
+    ) -> Appended:
+        check.owner_and_session(owner, session)
+        batch = pack_all(messages, self._new_id, self.max_message_bytes)
+        if parent is not None:
+            check.place(parent, "parent")
+        if expected_tip is not None:
+            check.place(expected_tip, "expected_tip")
+        return await self._runner.append(Request(owner, session, batch, parent, expected_tip))
+
+    async def read(self, owner: str, session: str, query: Read) -> History:
+        check.owner_and_session(owner, session)
+        check.read(query)
+        return await self._runner.read_path(owner, session, query)
+
+    async def changes(
+        self, owner: str, *, after: str = "", limit: int = 500, reader: str | None = None
+    ) -> Changes:
+        check.owner(owner)
+        check.feed(after, limit, reader)
+        if reader is not None:
+            await self._runner.write(lambda unit: unit.feed.register(owner, reader, after))
+        return await self._runner.changes(owner, after, limit)

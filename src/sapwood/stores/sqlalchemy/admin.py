@@ -1,0 +1,124 @@
+"""Work on the store as a whole: health, owners, and the search for damage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from sqlalchemy import exists, func, or_, select
+
+from ...errors import StoreCorruptError
+from ...model import Health, Problem
+from ...rules.codec import decode_body
+from ...rules.tree import extend_lineage
+from .figures import all_sessions, count_in_force, count_live, running_at
+from .lookup import id_at
+from .position import pack_lineage, unpack_place
+from .repair import force_faults, pages_of_messages, repair, segments, wrong_sums
+from .rows import SessionRow
+from .sums import context_at
+from .tables import Tables
+from .tx import Tx
+
+
+class SqlAdmin:
+    """Work on the store as a whole."""
+
+    def __init__(self, tx: Tx) -> None:
+        self._tx = tx
+
+    def health(self) -> Health:
+        """Tell which store this is."""
+        dialect: Any = self._tx.conn.dialect
+        version = ".".join(str(part) for part in dialect.server_version_info or ())
+        return Health(store=f"sqlalchemy+{dialect.name}", version=version, writable=True)
+
+    def schema_version(self) -> int:
+        """Tell the schema's version."""
+        return self._tx.value(_version) or 0
+
+    def owners(self) -> list[str]:
+        """List the owners."""
+        return sorted((name for (name,) in self._tx.rows(_owners)), key=str.encode)
+
+    def repair(self) -> None:
+        """Rebuild what is derived."""
+        repair(self._tx)
+
+    def check(self) -> list[Problem]:
+        """Look for damage, and for figures that do not add up."""
+        problems = [*self._messages(), *self._segments(), *self._sums(), *self._overlays()]
+        if problems:
+            # What follows adds up along segments that are known to be whole.
+            return problems
+        return list(self._sessions())
+
+    def _messages(self) -> Iterator[Problem]:
+        for rows in pages_of_messages(self._tx):
+            for _, _, id, body in rows:
+                try:
+                    decode_body(body, id)
+                except StoreCorruptError as error:
+                    yield Problem(kind="message", where=id, what=str(error))
+
+    def _segments(self) -> Iterator[Problem]:
+        for number, tree, parent, data in self._tx.rows(segments):
+            place = unpack_place(parent)
+            if place and id_at(self._tx, tree, parent) is None:
+                yield Problem(kind="segment", where=str(number), what="its parent is missing")
+                continue
+            try:
+                above = self._tx.lineage(place.segment) if place else []
+            except StoreCorruptError as error:
+                yield Problem(kind="segment", where=str(number), what=str(error))
+                continue
+            if data != pack_lineage(extend_lineage(place, above)):
+                yield Problem(kind="segment", where=str(number), what="its lineage is wrong")
+
+    def _sums(self) -> Iterator[Problem]:
+        for id in wrong_sums(self._tx):
+            yield Problem(kind="message", where=id, what="its running sum of tokens is wrong")
+
+    def _overlays(self) -> Iterator[Problem]:
+        what = "it is in force at a place that is not its own"
+        for _, number, _, _ in force_faults(self._tx):
+            yield Problem(kind="overlay", where=str(number), what=what)
+
+    def _sessions(self) -> Iterator[Problem]:
+        stale = {tree for (tree,) in self._tx.rows(_stale)}
+        for found in self._tx.rows(all_sessions):
+            row = SessionRow._make(found)
+            for what in self._session_faults(row, row.tree in stale):
+                yield Problem(kind="session", where=row.id, what=what)
+
+    def _session_faults(self, row: SessionRow, is_stale: bool) -> Iterator[str]:
+        if row.tip and id_at(self._tx, row.tree, row.tip) is None:
+            yield "its tip is missing"
+            return
+        if row.active_at // 1_000_000 != row.active_s:
+            yield "it is listed at another second than that of its last activity"
+        live = self._tx.value(count_live, tree=row.tree, home=row.home)
+        if live != row.messages:
+            yield f"it counts {row.messages} messages and has {live}"
+        in_force = self._tx.value(count_in_force, session=row.number)
+        if in_force != row.overlays:
+            yield f"it counts {row.overlays} overlays and has {in_force}"
+        context = context_at(self._tx, row, row.tip)
+        if row.context not in (None, context) and not is_stale:
+            yield f"it counts {row.context} tokens shown and shows {context}"
+        if row.ends and row.running != self._tx.value(running_at, tree=row.tree, pos=row.tip):
+            yield "its running sum is not that of its tip"
+
+
+def _version(t: Tables) -> Any:
+    return select(func.max(t.migration.c.version))
+
+
+def _owners(t: Tables) -> Any:
+    o, s, d = t.owner.c, t.session.c, t.document.c
+    sessions = exists().where(s.owner == o.number)
+    return select(o.name).where(or_(sessions, exists().where(d.owner == o.number)))
+
+
+def _stale(t: Tables) -> Any:
+    return select(t.stale.c.tree)

@@ -1,0 +1,109 @@
+"""Carrying work to an engine's connections. The work itself is written once, synchronously.
+
+`AsyncBridge` is for the async twin and `Bridge` for the sync one; they have the same methods. An
+async engine's connection runs synchronous work itself and awaits its driver underneath.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from sqlalchemy.engine import Connection, Engine
+
+from ...errors import UsageError
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncEngine
+else:
+    AsyncEngine = Any
+
+__all__ = ["AsyncBridge", "AsyncEngine", "Bridge", "Engine"]
+
+T = TypeVar("T")
+
+
+class AsyncBridge:
+    """Runs work on an async engine."""
+
+    drivers = {
+        "mariadb": "aiomysql",
+        "mysql": "aiomysql",
+        "postgresql": "psycopg",
+        "sqlite": "aiosqlite",
+    }
+
+    @staticmethod
+    def create(url: Any, **options: Any) -> AsyncEngine:
+        """Make an engine."""
+        from sqlalchemy.ext.asyncio import create_async_engine
+
+        return create_async_engine(url, **options)
+
+    @staticmethod
+    def core_of(engine: AsyncEngine) -> Engine:
+        """Give the engine under an async one; refuse one that is not async."""
+        found = getattr(engine, "sync_engine", None)
+        if not isinstance(found, Engine):
+            raise UsageError("give an AsyncEngine, of create_async_engine()", path="engine")
+        return found
+
+    @staticmethod
+    async def run(engine: AsyncEngine, work: Callable[[Connection], T]) -> T:
+        """Run work on a connection; what it did not commit is rolled back."""
+        async with engine.connect() as conn:
+            return await conn.run_sync(work)
+
+    @staticmethod
+    async def pause(seconds: float) -> None:
+        """Wait."""
+        import asyncio
+
+        await asyncio.sleep(seconds)
+
+    @staticmethod
+    async def dispose(engine: AsyncEngine) -> None:
+        """Close an engine's connections."""
+        await engine.dispose()
+
+
+class Bridge:
+    """Runs work on an engine."""
+
+    drivers = {
+        "mariadb": "pymysql",
+        "mysql": "pymysql",
+        "postgresql": "psycopg",
+        "sqlite": "pysqlite",
+    }
+
+    @staticmethod
+    def create(url: Any, **options: Any) -> Engine:
+        """Make an engine."""
+        from sqlalchemy import create_engine
+
+        return create_engine(url, **options)
+
+    @staticmethod
+    def core_of(engine: Engine) -> Engine:
+        """Give the engine; refuse what is none."""
+        if not isinstance(engine, Engine):
+            raise UsageError("give an Engine, of create_engine()", path="engine")
+        return engine
+
+    @staticmethod
+    def run(engine: Engine, work: Callable[[Connection], T]) -> T:
+        """Run work on a connection; what it did not commit is rolled back."""
+        with engine.connect() as conn:
+            return work(conn)
+
+    @staticmethod
+    def pause(seconds: float) -> None:
+        """Wait."""
+        time.sleep(seconds)
+
+    @staticmethod
+    def dispose(engine: Engine) -> None:
+        """Close an engine's connections."""
+        engine.dispose()

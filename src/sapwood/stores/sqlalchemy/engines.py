@@ -1,0 +1,94 @@
+"""Engines of our own: made from a URL, with the settings that the store is at its best with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import event, exc
+from sqlalchemy.engine import URL, Engine, make_url
+
+from ...errors import UsageError
+from .kinds import MYSQL
+
+CONNECT_TIMEOUT_S = 10
+KNOWN = ("mariadb", "mysql", "postgresql", "sqlite")
+_SQLITE = ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON")
+
+
+def read_url(url: str, drivers: Mapping[str, str]) -> URL:
+    """Read a URL; what is wrong is told without showing a password."""
+    scheme, _, rest = url.partition("://")
+    name = scheme.lower().removeprefix("sqlalchemy+")
+    try:
+        read = make_url(f"{name}://{rest}")
+    except (exc.ArgumentError, ValueError):
+        raise UsageError(
+            "the URL cannot be read: use mariadb://user:password@host:port/database, "
+            "sqlalchemy+postgresql://... or sqlalchemy+sqlite:///file.db",
+            path="url",
+        ) from None
+    kind = read.get_backend_name()
+    check_kind(kind)
+    if "+" not in name:
+        read = read.set(drivername=f"{kind}+{drivers[kind]}")
+    if kind == "sqlite" and read.database in (None, "", ":memory:"):
+        raise UsageError("for a store in memory use memory://", path="url")
+    return read
+
+
+def check_kind(kind: str) -> None:
+    """Refuse a database that the store was never tried on."""
+    if kind not in KNOWN:
+        raise UsageError(
+            f"{kind} is not known: the store speaks to MariaDB, MySQL, PostgreSQL and SQLite",
+            path="engine",
+        )
+
+
+def options_for(url: URL, patience_s: float, most_connections: int) -> dict[str, Any]:
+    """Give an engine's settings: its pool, its isolation, and how long it waits for what."""
+    kind, patience = url.get_backend_name(), max(1, int(patience_s))
+    options: dict[str, Any] = {
+        "pool_size": most_connections,
+        "max_overflow": 0,
+        "pool_timeout": patience_s,
+    }
+    connect: dict[str, Any] = {}
+    if kind in MYSQL:
+        options["isolation_level"] = "READ COMMITTED"
+        connect = {
+            "charset": "utf8mb4",
+            "connect_timeout": CONNECT_TIMEOUT_S,
+            "init_command": f"SET SESSION innodb_lock_wait_timeout = {patience}",
+        }
+    elif kind == "postgresql":
+        options["isolation_level"] = "READ COMMITTED"
+        if url.get_driver_name() == "psycopg":
+            connect = {
+                "connect_timeout": CONNECT_TIMEOUT_S,
+                "options": f"-c lock_timeout={patience}s",
+            }
+    else:
+        connect = {"timeout": patience_s}
+    given = {key: value for key, value in connect.items() if key not in url.query}
+    return options | {"connect_args": given}
+
+
+def prepare(engine: Engine) -> None:
+    """Set what SQLite has to be told for each connection."""
+    if engine.dialect.name == "sqlite":
+        event.listen(engine, "connect", _prepare_sqlite)
+
+
+def _prepare_sqlite(raw: Any, record: object) -> None:
+    cursor = raw.cursor()
+    for pragma in _SQLITE:
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def refuse_memory(engine: Engine) -> None:
+    """Refuse SQLite in memory: each connection would have a database of its own, or share one."""
+    if engine.dialect.name == "sqlite" and engine.url.database in (None, "", ":memory:"):
+        raise UsageError("SQLite has to be in a file: for memory use memory://", path="engine")

@@ -1,0 +1,191 @@
+"""Every database's errors in our words; no exception of SQLAlchemy or a driver leaves here."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from sqlalchemy import exc
+
+from ...errors import (
+    ClosedError,
+    MessageTooLargeError,
+    MigrationNeededError,
+    ReadOnlyError,
+    SapwoodError,
+    StoreBusyError,
+    StoreCorruptError,
+    StoreError,
+    StoreUnavailableError,
+)
+
+Meaning = tuple[type[StoreError], str]
+
+_IN_THE_WAY = "it was in the way of other writers, again and again: try again"
+_HELD = "other writers held a lock for too long: try again"
+_STOPPED = "the server stopped the statement, which took too long: try again"
+_FULL = "the server has no connection left: try again, or allow it more"
+_REFUSED = "the server refused the user or the password"
+_NO_DATABASE = "there is no such database"
+_LOST = "the connection was lost, or the server cannot be reached"
+_NO_TABLE = "a table or column is missing: call admin.migrate()"
+_TAKES_NO_WRITES = "the server takes no writes: connect to one that does"
+_RIGHTS = "the user may not do this: grant it the rights on the tables"
+_NO_ROOM = "the server has no room left"
+_DAMAGED = "the database is damaged"
+
+_MYSQL: dict[int, Meaning] = {
+    1020: (StoreBusyError, _IN_THE_WAY),
+    1213: (StoreBusyError, _IN_THE_WAY),
+    1205: (StoreBusyError, _HELD),
+    1969: (StoreBusyError, _STOPPED),
+    3024: (StoreBusyError, _STOPPED),
+    1040: (StoreBusyError, _FULL),
+    1203: (StoreBusyError, _FULL),
+    1044: (StoreUnavailableError, _REFUSED),
+    1045: (StoreUnavailableError, _REFUSED),
+    1698: (StoreUnavailableError, _REFUSED),
+    1049: (StoreUnavailableError, _NO_DATABASE),
+    1146: (MigrationNeededError, _NO_TABLE),
+    1054: (MigrationNeededError, _NO_TABLE),
+    1290: (ReadOnlyError, _TAKES_NO_WRITES),
+    1792: (ReadOnlyError, _TAKES_NO_WRITES),
+    1142: (ReadOnlyError, _RIGHTS),
+    1143: (ReadOnlyError, _RIGHTS),
+    1021: (StoreUnavailableError, _NO_ROOM),
+    1114: (StoreUnavailableError, _NO_ROOM),
+    1034: (StoreCorruptError, _DAMAGED),
+    1712: (StoreCorruptError, _DAMAGED),
+}
+_TOO_LARGE = (1153, 1105, 1406)
+_POSTGRES: dict[str, Meaning] = {
+    "40001": (StoreBusyError, _IN_THE_WAY),
+    "40P01": (StoreBusyError, _IN_THE_WAY),
+    "55P03": (StoreBusyError, _HELD),
+    "57014": (StoreBusyError, _STOPPED),
+    "53300": (StoreBusyError, _FULL),
+    "25006": (ReadOnlyError, _TAKES_NO_WRITES),
+    "42501": (ReadOnlyError, _RIGHTS),
+    "42P01": (MigrationNeededError, _NO_TABLE),
+    "42703": (MigrationNeededError, _NO_TABLE),
+    "08": (StoreUnavailableError, _LOST),
+    "28": (StoreUnavailableError, _REFUSED),
+    "3D": (StoreUnavailableError, _NO_DATABASE),
+    "53": (StoreUnavailableError, _NO_ROOM),
+    "57": (StoreUnavailableError, "the server is going down or starting"),
+    "58": (StoreUnavailableError, "the server's system failed"),
+    "XX": (StoreCorruptError, _DAMAGED),
+}
+_SQLITE: dict[int, Meaning] = {
+    5: (StoreBusyError, _HELD),
+    6: (StoreBusyError, _HELD),
+    8: (ReadOnlyError, "the file or its folder cannot be written to"),
+    10: (StoreUnavailableError, "the file cannot be read or written"),
+    11: (StoreCorruptError, _DAMAGED),
+    13: (StoreUnavailableError, "there is no room left on the disk"),
+    14: (StoreUnavailableError, "the file cannot be opened"),
+    26: (StoreCorruptError, "the file is no SQLite database"),
+}
+_RETRIED = (1020, 1213, "40001", "40P01")
+_GONE = (2002, 2003, 2006, 2013, 2014, 2055, 1053, 1927)
+
+
+def is_known_twice(error: BaseException) -> bool:
+    """Tell whether a row was refused because another has its key."""
+    return isinstance(error, exc.IntegrityError)
+
+
+def is_worth_a_try(error: BaseException) -> bool:
+    """Tell whether the same work may succeed at once: it met another writer."""
+    return is_known_twice(error) or _code(error) in _RETRIED
+
+
+def is_lost(error: BaseException) -> bool:
+    """Tell whether the connection is gone, or was never there."""
+    if isinstance(error, exc.DBAPIError) and error.connection_invalidated:
+        return True
+    code = _code(error)
+    if code is None:
+        return isinstance(_cause(error), OSError | EOFError) or _is_plain_failure(error)
+    if isinstance(code, str):
+        return code[:2] == "08" or code in ("57P01", "57P02", "57P03")
+    return code in _GONE and _module(error) != "sqlite3"
+
+
+def translate(error: BaseException, where: str) -> SapwoodError:
+    """Give the error to raise, with the driver's as its cause."""
+    if isinstance(error, exc.TimeoutError):
+        return StoreBusyError(f"{where}: no connection of the pool became free in time: try again")
+    if _is_too_large(error):
+        return MessageTooLargeError(
+            f"{where}: this is more than the server takes at once (max_allowed_packet): store "
+            "large content elsewhere and append a reference to it, or let the server take more",
+            path="message",
+        )
+    if isinstance(error, exc.ResourceClosedError | exc.InvalidRequestError):
+        return ClosedError(f"{where}: the engine cannot be used any more")
+    kind, advice = _meaning(error)
+    return kind(f"{where}: {advice} ({_told(error)})")
+
+
+def _is_too_large(error: BaseException) -> bool:
+    """Tell whether a statement was larger than MariaDB takes; some drivers only see it close."""
+    code = _code(error)
+    if code in _TOO_LARGE:
+        return code != 1105 or "max_allowed_packet" in str(_cause(error))
+    return "max_allowed_packet" in str(_cause(error))
+
+
+def _meaning(error: BaseException) -> Meaning:
+    code = _code(error)
+    if isinstance(code, str):
+        found = _POSTGRES.get(code) or _POSTGRES.get(code[:2])
+    elif isinstance(code, int):
+        found = _SQLITE.get(code & 255) if _module(error) == "sqlite3" else _MYSQL.get(code)
+    else:
+        found = None
+    if found is None and is_lost(error):
+        found = (StoreUnavailableError, _LOST)
+    if found is None and "no such table" in str(_cause(error)):
+        found = (MigrationNeededError, _NO_TABLE)
+    return found or (StoreError, "the database failed")
+
+
+def _cause(error: BaseException) -> BaseException:
+    found = error.orig if isinstance(error, exc.DBAPIError) else None
+    return found if isinstance(found, BaseException) else error
+
+
+def _module(error: BaseException) -> str:
+    return type(_cause(error)).__module__.partition(".")[0]
+
+
+def _code(error: BaseException) -> int | str | None:
+    """Give a driver's code: a number of MySQL's or SQLite's, or an SQLSTATE."""
+    cause: Any = _cause(error)
+    for name in ("sqlstate", "pgcode", "sqlite_errorcode"):
+        code = getattr(cause, name, None)
+        if isinstance(code, int | str) and code != "":
+            return code
+    if _module(error) in ("pymysql", "aiomysql", "asyncmy", "MySQLdb", "mysql", "mariadb"):
+        first = cause.args[0] if cause.args else None
+        return first if isinstance(first, int) else None
+    return None
+
+
+def _is_plain_failure(error: BaseException) -> bool:
+    return isinstance(error, exc.OperationalError | exc.InterfaceError) and _module(error) in (
+        "psycopg",
+        "pymysql",
+        "aiomysql",
+        "asyncmy",
+    )
+
+
+def _told(error: BaseException) -> str:
+    """Say what the driver says, in one line, without what was written or a password."""
+    cause = _cause(error)
+    if isinstance(error, exc.IntegrityError):
+        return type(cause).__name__
+    text = str(cause).strip().partition("\n")[0]
+    return f"{type(cause).__name__}: {re.sub(r'://[^@ ]*@', '://', text)[:300]}"

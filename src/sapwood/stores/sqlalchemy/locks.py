@@ -1,0 +1,112 @@
+"""How each kind of database begins a transaction, and how its writers wait for each other.
+
+Locks are taken in one order: owner, tree, session. An append holds its owner's shared lock from
+before its messages get their numbers in the change feed until it is committed. Whoever reads the
+feed, or adds another kind of change to it, takes that lock alone for a moment: so every number
+below the newest that it then sees is committed.
+"""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+from typing import Any
+
+from sqlalchemy import Select, bindparam, cast, extract, func, literal_column, select
+from sqlalchemy.engine import Connection
+from sqlalchemy.types import BigInteger, Text
+
+from ...errors import StoreError
+from .tables import Tables
+
+LEVEL = "sapwood_isolation"
+
+
+class Mode(enum.Enum):
+    """What a transaction is for."""
+
+    GLANCE = "glance"
+    """One statement, which is its own snapshot."""
+    READ = "read"
+    """Statements that have to see one snapshot."""
+    WRITE = "write"
+
+
+def begin(conn: Connection, kind: str, mode: Mode) -> None:
+    """Begin a transaction: at READ COMMITTED to write, on one snapshot to read."""
+    if kind == "sqlite":
+        _begin_sqlite(conn, mode)
+        return
+    level = conn.info.get(LEVEL)
+    if level is None:
+        level = conn.info[LEVEL] = _level_of(conn)
+    if mode is Mode.WRITE and level != "READ COMMITTED":
+        conn.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
+    if mode is Mode.READ and level != "REPEATABLE READ":
+        conn.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+
+
+def _level_of(conn: Connection) -> str:
+    level = str(conn.get_isolation_level())
+    conn.rollback()
+    if level == "AUTOCOMMIT":
+        raise StoreError("the engine commits each statement by itself: give one that does not")
+    return level
+
+
+def _begin_sqlite(conn: Connection, mode: Mode) -> None:
+    if mode is Mode.GLANCE:
+        return
+    raw: Any = conn.connection.dbapi_connection
+    if not getattr(raw, "driver_connection", raw).in_transaction:
+        conn.exec_driver_sql("BEGIN IMMEDIATE" if mode is Mode.WRITE else "BEGIN")
+
+
+def now_us(kind: str) -> Select[Any]:
+    """Give the server's time."""
+    if kind == "postgresql":
+        epoch = extract("epoch", func.clock_timestamp())
+        return select(cast(epoch * 1_000_000, BigInteger))
+    if kind == "mysql":
+        return select(
+            cast(func.unix_timestamp(func.sysdate(literal_column("6"))) * 1_000_000, BigInteger)
+        )
+    # SQLite's clock is that of the machine, in thousandths: days since noon in Greenwich.
+    days = func.julianday("now") - 2440587.5
+    return select(cast(func.round(days * 86_400_000), BigInteger) * 1000)
+
+
+def advisory_number(*words: str) -> int:
+    """Give the number of an advisory lock."""
+    found = hashlib.sha256("\0".join(words).encode()).digest()[:8]
+    return int.from_bytes(found, signed=True)
+
+
+def shared_owner(t: Tables) -> Any:
+    """Give a condition on sessions that takes their owner's shared lock, by `owner_name`.
+
+    It is worked out before any row is looked at, so that the owner is locked before the session.
+    """
+    if t.kind == "mysql":
+        asked = select(t.owner.c.number).where(t.owner.c.name == bindparam("owner_name"))
+        return t.session.c.owner == asked.with_for_update(read=True).scalar_subquery()
+    if t.kind == "postgresql":
+        lock = func.pg_advisory_xact_lock_shared(bindparam("owner_lock", type_=BigInteger))
+        return select(cast(lock, Text)).scalar_subquery() == ""
+    return None
+
+
+def lock_owner(t: Tables) -> Any:
+    """Give the statement that takes an owner's lock alone, by `owner_name` and `owner_lock`."""
+    if t.kind == "postgresql":
+        return select(func.pg_advisory_xact_lock(bindparam("owner_lock", type_=BigInteger)))
+    asked = select(t.owner.c.number).where(t.owner.c.name == bindparam("owner_name"))
+    return asked.with_for_update()
+
+
+def share_owner(t: Tables) -> Any:
+    """Give the statement that takes an owner's shared lock."""
+    if t.kind == "postgresql":
+        return select(func.pg_advisory_xact_lock_shared(bindparam("owner_lock", type_=BigInteger)))
+    asked = select(t.owner.c.number).where(t.owner.c.name == bindparam("owner_name"))
+    return asked.with_for_update(read=True)

@@ -1,0 +1,229 @@
+"""Which session is meant, and which messages it sees."""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from sqlalchemy import bindparam, select
+
+from ...model import ROOT, Message, Root
+from ...rules.tree import is_on_path
+from .position import place_of, unpack_place
+from .rows import (
+    Seen,
+    SessionRow,
+    message_columns,
+    message_of,
+    no_message,
+    no_session,
+    session_columns,
+)
+from .tables import Tables
+from .tx import ROWS_AT_ONCE, Row, Tx
+
+LOCKING_TRIES = 10
+
+
+class Touches(enum.Enum):
+    """What of the change feed a unit of work adds to; it decides how the owner is locked."""
+
+    NOTHING = "nothing"
+    APPENDS = "appends"
+    CHANGES = "changes"
+
+
+def key_of(owner: str, session: str) -> bytes:
+    """Give the key of a session: what it is found and locked by, in one short column."""
+    name = owner.encode()
+    return hashlib.sha256(len(name).to_bytes(2) + name + session.encode()).digest()
+
+
+# owners
+
+
+def find_owner(tx: Tx, name: str) -> int | None:
+    """Find an owner's number."""
+    tx.owner_name = name
+    found: int | None = tx.value(_owner, name=name)
+    return found
+
+
+def own_number(tx: Tx, name: str) -> int:
+    """Give an owner's number, a new one if there was none, with its shared lock."""
+    tx.lock_owner(name, shared=True)
+    found = find_owner(tx, name)
+    if found is None:
+        found = tx.add("owner", name=name, trimmed=0, trimmed_change=0)
+    return found
+
+
+def _owner(t: Tables) -> Any:
+    return select(t.owner.c.number).where(t.owner.c.name == bindparam("name"))
+
+
+# sessions
+
+
+def find_session(
+    tx: Tx, owner: str, session: str, touches: Touches = Touches.NOTHING
+) -> SessionRow | None:
+    """Find a session of an owner; in a write its owner, tree and row are locked, in this order."""
+    tx.owner_name, tx.session_name = owner, session
+    key = key_of(owner, session)
+    if tx.locks and touches is not Touches.NOTHING:
+        tx.lock_owner(owner, shared=touches is Touches.APPENDS)
+    found = tx.row(_session, key=key)
+    if found is not None and tx.locks and tx.kind != "sqlite":
+        found = _locked(tx, key, found)
+    if found is None:
+        return None
+    row = SessionRow._make(found)
+    tx.know_home(row.home, row.id)
+    return row
+
+
+def _locked(tx: Tx, key: bytes, found: Row) -> Row:
+    tree = SessionRow._make(found).tree
+    for _ in range(LOCKING_TRIES):
+        lock_tree(tx, tree)
+        found = tx.row(_lock_session, key=key)
+        # A clear may have moved it to another tree before the lock was had.
+        if found is None or SessionRow._make(found).tree == tree:
+            break
+        tree = SessionRow._make(found).tree
+    return found
+
+
+def lock_tree(tx: Tx, tree: int) -> None:
+    """Wait until nobody else changes a tree."""
+    if tx.kind != "sqlite":
+        tx.rows(_lock_tree, tree=tree)
+
+
+def lock_row(tx: Tx, number: int) -> SessionRow | None:
+    """Lock a session by its number; its tree is locked already."""
+    found = tx.row(_lock_number, number=number)
+    return None if found is None else SessionRow._make(found)
+
+
+def get_session(tx: Tx, owner: str, session: str, touches: Touches = Touches.NOTHING) -> SessionRow:
+    """Get a session of an owner, or raise."""
+    found = find_session(tx, owner, session, touches)
+    if found is None:
+        raise no_session(session)
+    return found
+
+
+def _session(t: Tables) -> Any:
+    return select(*session_columns(t)).where(t.session.c.key == bindparam("key"))
+
+
+def _lock_session(t: Tables) -> Any:
+    return _session(t).with_for_update()
+
+
+def _lock_number(t: Tables) -> Any:
+    found = select(*session_columns(t)).where(t.session.c.number == bindparam("number"))
+    return found.with_for_update()
+
+
+def _lock_tree(t: Tables) -> Any:
+    return select(t.home.c.number).where(t.home.c.number == bindparam("tree")).with_for_update()
+
+
+# messages
+
+
+def find_seen(tx: Tx, session: SessionRow, id: str) -> Seen | None:
+    """Find a message that a session sees: its own, or on the path to its fork point."""
+    return find_all_seen(tx, session, [id]).get(id)
+
+
+def find_all_seen(tx: Tx, session: SessionRow, ids: Sequence[str]) -> dict[str, Seen]:
+    """Find those of the messages that a session sees."""
+    found: dict[str, Seen] = {}
+    homes = [session.home]
+    if session.fork:
+        homes += [home for (home,) in tx.rows(_inherited, session=session.number)]
+    fork = unpack_place(session.fork)
+    for some in in_parts(list(dict.fromkeys(ids))):
+        for id, pos, home, is_live in tx.rows(_seen, tree=session.tree, homes=homes, ids=some):
+            own = home == session.home
+            if own or is_on_path(place_of(pos), fork, tx.lineage):
+                found[id] = Seen(pos, home, bool(is_live))
+    return found
+
+
+def in_parts(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    """Give values in parts that fit into a statement."""
+    for start in range(0, len(values), ROWS_AT_ONCE):
+        yield values[start : start + ROWS_AT_ONCE]
+
+
+def get_pos(tx: Tx, session: SessionRow, message: str | Root) -> int:
+    """Get the position of a message that a session sees, deleted or not, or raise."""
+    if message is ROOT:
+        return 0
+    assert isinstance(message, str)
+    seen = find_seen(tx, session, message)
+    if seen is None:
+        raise no_message(session.id, message)
+    return seen.pos
+
+
+def id_at(tx: Tx, tree: int, pos: int) -> str | Root:
+    """Give the id of the message at a position."""
+    if not pos:
+        return ROOT
+    found: str = tx.value(_id_at, tree=tree, pos=pos)
+    return found
+
+
+def is_seen(tx: Tx, session: SessionRow, pos: int, home: int) -> bool:
+    """Tell whether a session sees the message at a position."""
+    if home == session.home:
+        return True
+    return is_on_path(place_of(pos), unpack_place(session.fork), tx.lineage)
+
+
+def rows_at(tx: Tx, tree: int, positions: Iterable[int]) -> dict[int, Row]:
+    """Give the rows of the messages at positions."""
+    return {
+        row[0]: row
+        for some in in_parts(list(positions))
+        for row in tx.rows(_at, tree=tree, positions=some)
+    }
+
+
+def messages_at(tx: Tx, tree: int, positions: Sequence[int]) -> list[Message]:
+    """Give the live messages at positions, in that order."""
+    rows = rows_at(tx, tree, positions)
+    return [message_of(tx, rows[pos]) for pos in positions if rows[pos][-1] is not None]
+
+
+def _inherited(t: Tables) -> Any:
+    return select(t.inherited.c.home).where(t.inherited.c.session == bindparam("session"))
+
+
+def _seen(t: Tables) -> Any:
+    m = t.message.c
+    return select(m.id, m.pos, m.home, m.body.is_not(None)).where(
+        m.tree == bindparam("tree"),
+        m.home.in_(bindparam("homes", expanding=True)),
+        m.id.in_(bindparam("ids", expanding=True)),
+    )
+
+
+def _id_at(t: Tables) -> Any:
+    m = t.message.c
+    return select(m.id).where(m.tree == bindparam("tree"), m.pos == bindparam("pos"))
+
+
+def _at(t: Tables) -> Any:
+    m = t.message
+    return select(*message_columns(m)).where(
+        m.c.tree == bindparam("tree"), m.c.pos.in_(bindparam("positions", expanding=True))
+    )

@@ -1,0 +1,206 @@
+"""Rebuilding what is derived: lineages, running sums, and the figures of sessions.
+
+What was said is never touched, nor is where it stands: messages, parents, tips.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from sqlalchemy import and_, bindparam, delete, func, or_, select, update
+
+from ...rules.tree import extend_lineage
+from .appending import put_session
+from .figures import all_sessions, count_in_force, count_live, running_at
+from .overlays import put_in_force
+from .position import DEPTH_BITS, MAX_DEPTH, pack_lineage, unpack_lineage, unpack_place
+from .rows import SessionRow
+from .sums import context_at
+from .tables import Tables
+from .tx import Row, Tx
+
+PAGE = 500
+
+
+def pages_of_messages(tx: Tx) -> Iterator[Any]:
+    """Read all live messages, a page at a time."""
+    tree = pos = 0
+    while rows := tx.rows(_live_after, in_tree=tree, after=pos):
+        yield rows
+        tree, pos = rows[-1][:2]
+
+
+def wrong_sums(tx: Tx) -> Iterator[str]:
+    """Give the ids of messages whose running sum is not that before it and its own tokens."""
+    for number, tree, parent, _ in tx.rows(segments):
+        running = tx.value(_running, tree=tree, pos=parent) or 0
+        for row in _segment_rows(tx, tree, number):
+            _, id, kept, own = row
+            if kept - running != own:
+                yield id
+            running = kept
+
+
+def _segment_rows(tx: Tx, tree: int, segment: int) -> Iterator[Row]:
+    """Give position, id, running sum and tokens as first appended of a segment's messages."""
+    low, high = segment << DEPTH_BITS, segment << DEPTH_BITS | MAX_DEPTH
+    while rows := tx.rows(_sums_between, tree=tree, low=low, high=high):
+        for pos, id, kept, tokens, delta in rows:
+            yield pos, id, kept, tokens - (delta or 0)
+        low = rows[-1][0] + 1
+
+
+def force_faults(tx: Tx) -> list[Row]:
+    """Give the session, overlay and true ends of what is in force at a wrong place."""
+    return [
+        (session, number, first, last)
+        for session, number, at, width, first, last in tx.rows(_in_force)
+        if first is None or at != last or -width != first & MAX_DEPTH
+    ]
+
+
+def repair(tx: Tx) -> None:
+    """Rebuild all of it, in the order in which one rests on the other."""
+    _rebuild_lineages(tx)
+    _rebuild_sums(tx)
+    _rebuild_force(tx)
+    counted_up(tx)
+    _rebuild_sessions(tx)
+
+
+def _rebuild_lineages(tx: Tx) -> None:
+    # A segment follows one that was there before it, so that its number is lower.
+    lineages: dict[int, Any] = {}
+    for number, _, parent, data in tx.rows(segments):
+        place = unpack_place(parent)
+        if place and place.segment not in lineages:
+            lineages[number] = unpack_lineage(data)
+            continue
+        lineage = extend_lineage(place, lineages[place.segment] if place else [])
+        lineages[number] = lineage
+        if pack_lineage(lineage) != data:
+            tx.run(_put_lineage, of_number=number, lineage=pack_lineage(lineage))
+
+
+def _rebuild_sums(tx: Tx) -> None:
+    for number, tree, parent, _ in tx.rows(segments):
+        running = tx.value(_running, tree=tree, pos=parent) or 0
+        wrong = []
+        for pos, _, kept, own in _segment_rows(tx, tree, number):
+            running += own
+            if kept != running:
+                wrong.append({"of_tree": tree, "of_pos": pos, "path_tokens": running})
+        tx.run_many(_put_sum, wrong)
+
+
+def _rebuild_force(tx: Tx) -> None:
+    for session, number, first, last in force_faults(tx):
+        tx.run(_forget, session=session, overlay=number)
+        if first is not None:
+            put_in_force(tx, session, first, last, number)
+
+
+def counted_up(tx: Tx) -> None:
+    """Let SQLite's counter go on above all numbers that are in use."""
+    if tx.kind != "sqlite":
+        return
+    used = tx.value(_last_seq) or 0
+    kept = tx.value(_counted)
+    if kept is None:
+        tx.add("counter", name="message", value=used)
+    elif kept < used:
+        tx.run(_put_counter, of_name="message", value=used)
+
+
+def _rebuild_sessions(tx: Tx) -> None:
+    for found in tx.rows(all_sessions):
+        row = SessionRow._make(found)
+        overlays = tx.value(count_in_force, session=row.number)
+        row = row._replace(overlays=overlays, active_s=row.active_at // 1_000_000)
+        running = tx.value(running_at, tree=row.tree, pos=row.tip) if row.tip else 0
+        if running is None:
+            continue
+        tx.run(
+            put_session,
+            of_number=row.number,
+            overlays=overlays,
+            active_s=row.active_s,
+            running=running,
+            messages=tx.value(count_live, tree=row.tree, home=row.home),
+            context=context_at(tx, row, row.tip),
+        )
+    tx.run(_nothing_stale)
+
+
+def segments(t: Tables) -> Any:
+    """Give the query of all segments, those that stand on others after them."""
+    g = t.segment.c
+    return select(g.number, g.tree, g.parent, g.lineage).order_by(g.number)
+
+
+def _live_after(t: Tables) -> Any:
+    m = t.message.c
+    tree = bindparam("in_tree", type_=m.tree.type)
+    later = or_(m.tree > tree, and_(m.tree == tree, m.pos > bindparam("after")))
+    return (
+        select(m.tree, m.pos, m.id, m.body)
+        .where(later, m.body.is_not(None))
+        .order_by(m.tree, m.pos)
+        .limit(PAGE)
+    )
+
+
+def _running(t: Tables) -> Any:
+    m = t.message.c
+    return select(m.path_tokens).where(m.tree == bindparam("tree"), m.pos == bindparam("pos"))
+
+
+def _sums_between(t: Tables) -> Any:
+    m, e = t.message.c, t.edit.c
+    joined = t.message.outerjoin(t.edit, and_(e.tree == m.tree, e.pos == m.pos))
+    return (
+        select(m.pos, m.id, m.path_tokens, m.tokens, e.delta)
+        .select_from(joined)
+        .where(m.tree == bindparam("tree"), m.pos.between(bindparam("low"), bindparam("high")))
+        .order_by(m.pos)
+        .limit(PAGE)
+    )
+
+
+def _in_force(t: Tables) -> Any:
+    f, o = t.in_force.c, t.overlay.c
+    joined = t.in_force.outerjoin(t.overlay, o.number == f.overlay)
+    return select(f.session, f.overlay, f.last, f.width, o.first, o.last).select_from(joined)
+
+
+def _put_lineage(t: Tables) -> Any:
+    return update(t.segment).where(t.segment.c.number == bindparam("of_number"))
+
+
+def _put_sum(t: Tables) -> Any:
+    m = t.message.c
+    return update(t.message).where(m.tree == bindparam("of_tree"), m.pos == bindparam("of_pos"))
+
+
+def _forget(t: Tables) -> Any:
+    f = t.in_force.c
+    return delete(t.in_force).where(
+        f.session == bindparam("session"), f.overlay == bindparam("overlay")
+    )
+
+
+def _last_seq(t: Tables) -> Any:
+    return select(func.max(t.message.c.seq))
+
+
+def _counted(t: Tables) -> Any:
+    return select(t.counter.c.value).where(t.counter.c.name == "message")
+
+
+def _put_counter(t: Tables) -> Any:
+    return update(t.counter).where(t.counter.c.name == bindparam("of_name"))
+
+
+def _nothing_stale(t: Tables) -> Any:
+    return delete(t.stale)

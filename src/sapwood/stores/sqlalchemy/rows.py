@@ -1,0 +1,180 @@
+"""Rows to records."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from sqlalchemy import select
+
+from ...errors import NotFoundError, StoreCorruptError
+from ...model import ROOT, Edge, EdgeKind, Message, Overlay, SessionRecord
+from ...rules.codec import decode_body, decode_json
+from .position import DEPTH_BITS, MAX_DEPTH, public
+from .tables import Tables
+from .tx import Row, Tx
+
+TOKENS_IN_OVERLAY = 4
+CONTEXT_IN_RECORD = 4
+
+
+class SessionRow(NamedTuple):
+    """The part of a session that every unit of work reads."""
+
+    number: int
+    owner: int
+    id: str
+    home: int
+    tree: int
+    tip: int
+    ends: int
+    running: int
+    fork: int
+    context: int | None
+    messages: int
+    overlays: int
+    version: int
+    created_at: int
+    active_at: int
+    active_s: int
+
+
+class Seen(NamedTuple):
+    """A message as far as it matters where it stands."""
+
+    pos: int
+    home: int
+    is_live: bool
+
+
+def session_columns(t: Tables) -> list[Any]:
+    """Give the columns of a `SessionRow`."""
+    return [t.session.c[key] for key in SessionRow._fields]
+
+
+def message_columns(m: Any) -> list[Any]:
+    """Give the columns of which a message is made."""
+    keys = ("pos", "home", "id", "role", "tokens", "version", "created_at", "body")
+    return [m.c[key] for key in keys]
+
+
+def overlay_columns(t: Tables) -> list[Any]:
+    """Give the columns of which an overlay is made."""
+    keys = ("number", "id", "first", "last", "tokens", "covered_tokens", "created_by")
+    return [t.overlay.c[key] for key in (*keys, "created_at", "metadata", "summary")]
+
+
+def records(t: Tables, *more: Any) -> Any:
+    """Give the query of sessions' records, after some columns more."""
+    s, p = t.session, t.profile
+    tip = t.message.alias("tip")
+    keys = ("fork", "context", "messages", "version", "created_at", "active_at")
+    of_profile = ("title", "state", "tags", "budget", "parent_kind", "parent", "data")
+    columns = [
+        s.c.id,
+        s.c.tip,
+        tip.c.id.label("tip_id"),
+        *(s.c[key] for key in keys),
+        *(p.c[key] for key in of_profile),
+    ]
+    joined = s.join(p, p.c.session == s.c.number).outerjoin(
+        tip, (tip.c.tree == s.c.tree) & (tip.c.pos == s.c.tip)
+    )
+    return select(*more, *columns).select_from(joined)
+
+
+def message_of(tx: Tx, row: Row) -> Message:
+    """Make a message of its row."""
+    pos, home, id, role, tokens, version, created_at, data = row
+    body = decode_body(data, id)
+    return Message(
+        id=id,
+        role=role,
+        parts=body.parts,
+        metadata=body.metadata,
+        segment=str(pos >> DEPTH_BITS),
+        depth=pos & MAX_DEPTH,
+        home=tx.home_name(home),
+        tokens=tokens,
+        version=version,
+        created_us=created_at,
+    )
+
+
+def overlay_of(row: Row) -> Overlay:
+    """Make an overlay of its row."""
+    _, id, first, last, tokens, covered, created_by, created_at, metadata, summary = row
+    return Overlay(
+        id=id,
+        first=public(first),
+        last=public(last),
+        summary=summary_text(summary, id),
+        tokens=tokens,
+        covered_tokens=covered,
+        metadata={} if metadata == b"{}" else decode_json(metadata, f"overlay {id!r}"),
+        created_by=created_by,
+        created_us=created_at,
+    )
+
+
+def summary_text(summary: bytes, id: str) -> str:
+    """Decode a summary."""
+    try:
+        return summary.decode()
+    except UnicodeDecodeError as error:
+        raise StoreCorruptError(f"overlay {id!r} cannot be decoded: {error}") from error
+
+
+def pack_tags(tags: list[str]) -> bytes:
+    """Pack tags so that each can be looked for: a tag has no line end in it."""
+    return "".join(f"\n{tag}\n" for tag in tags).encode()
+
+
+def unpack_tags(data: bytes) -> list[str]:
+    """Unpack tags."""
+    return data.decode().strip("\n").split("\n\n") if data else []
+
+
+def record_of(row: Row, context: int) -> SessionRecord:
+    """Make a session's record of its row; `context` is what the row has, or was worked out."""
+    id, tip, tip_id, fork, _, messages, version, created_at, active_at, *profile = row
+    title, state, tags, budget, parent_kind, parent, data = profile
+    if tip and tip_id is None:
+        raise StoreCorruptError(f"the tip of session {id!r} is missing")
+    return SessionRecord(
+        id=id,
+        tip=tip_id or ROOT,
+        tip_position=public(tip) if tip else None,
+        title=None if title is None else title.decode(),
+        state=state,
+        tags=unpack_tags(tags),
+        data={} if data == b"{}" else decode_json(data, f"session {id!r}"),
+        budget=budget,
+        parent=Edge(kind=EdgeKind(parent_kind), session=parent) if parent else None,
+        forked_at=public(fork) if fork else None,
+        messages=messages,
+        context_tokens=context,
+        version=version,
+        created_us=created_at,
+        active_us=active_at,
+    )
+
+
+def no_session(session: str) -> NotFoundError:
+    """Say that a session is not there."""
+    return NotFoundError(
+        f"there is no session {session!r}: create it first", kind="session", id=session
+    )
+
+
+def no_message(session: str, id: str) -> NotFoundError:
+    """Say that a session does not see a message."""
+    return NotFoundError(
+        f"session {session!r} has no message {id!r} on its branches", kind="message", id=id
+    )
+
+
+def no_overlay(session: str, id: str) -> NotFoundError:
+    """Say that an overlay is not in force."""
+    return NotFoundError(
+        f"no overlay {id!r} is in force for session {session!r}", kind="overlay", id=id
+    )

@@ -1,0 +1,182 @@
+"""Bringing the tables up to date: one process at a time, each step recorded.
+
+MariaDB commits each statement that makes a table by itself: so a step is made of statements that
+do nothing when they were done before, and is recorded when all of them are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, NamedTuple
+
+from sqlalchemy import func, insert, inspect, select, text
+from sqlalchemy.engine import Connection
+
+from ...errors import (
+    MigrationNeededError,
+    SchemaError,
+    SchemaTooNewError,
+    StoreBusyError,
+)
+from .kinds import Name
+from .locks import Mode, advisory_number, begin, now_us
+from .repair import counted_up
+from .tables import NAMES, THEIRS, Tables
+from .tx import Statements, Tx
+
+VERSION = 1
+LOCK_S = 60
+
+
+class Step(NamedTuple):
+    """One step of the schema."""
+
+    version: int
+    name: str
+    checksum: str
+
+
+def steps_of(t: Tables) -> list[Step]:
+    """Give the steps that this version of sapwood knows; tables may have any names."""
+    keys = ";".join(f"{name}:{','.join(_our_keys(t, name))}" for name in NAMES)
+    return [Step(1, "0001_initial", hashlib.sha256(keys.encode()).hexdigest())]
+
+
+def _our_keys(t: Tables, name: str) -> list[str]:
+    return [it.key for it in t.of(name).c if not it.key.startswith(THEIRS)]
+
+
+class Migrator:
+    """Looks at the tables of a database, and brings them up to date."""
+
+    def __init__(self, conn: Connection, tables: Tables) -> None:
+        self._conn = conn
+        self._tables = tables
+
+    def make_ready(self, *, may_migrate: bool) -> None:
+        """Refuse tables that cannot be used, and bring those that can up to date."""
+        if not self._steps_left():
+            return
+        if not may_migrate:
+            raise MigrationNeededError(
+                "the tables are not there or are older than this sapwood: call admin.migrate()"
+            )
+        self.migrate()
+
+    def migrate(self) -> int:
+        """Take the steps that are left; give the version that was reached."""
+        if self._steps_left():
+            self._conn.rollback()
+            self._lock()
+            try:
+                # Another process may have been first while this one waited for the lock.
+                for step in self._steps_left():
+                    self._take(step)
+                self._conn.commit()
+            finally:
+                self._unlock()
+        return VERSION
+
+    def _lock(self) -> None:
+        kind = self._tables.kind
+        begin(self._conn, kind, Mode.WRITE)
+        if kind == "postgresql":
+            self._conn.execute(select(func.pg_advisory_xact_lock(self._number())))
+        elif kind == "mysql":
+            got = self._conn.execute(select(func.get_lock(self._name(), LOCK_S))).scalar()
+            if got != 1:
+                raise StoreBusyError("another process has been making tables for long: try again")
+
+    def _unlock(self) -> None:
+        if self._tables.kind == "mysql" and not self._conn.invalidated:
+            self._conn.execute(select(func.release_lock(self._name())))
+
+    def _number(self) -> int:
+        return advisory_number("sapwood migration", self._name())
+
+    def _name(self) -> str:
+        table = self._tables.migration
+        words = f"{self._conn.engine.url.database} {table.schema} {table.name}"
+        return f"sapwood {hashlib.sha256(words.encode()).hexdigest()[:40]}"
+
+    def _take(self, step: Step) -> None:
+        t = self._tables
+        if t.metadata.schema and t.kind == "postgresql":
+            quoted = self._conn.dialect.identifier_preparer.quote(t.metadata.schema)
+            self._conn.execute(text(f"CREATE SCHEMA IF NOT EXISTS {quoted}"))
+        t.metadata.create_all(self._conn, tables=t.all, checkfirst=True)
+        if t.kind == "mysql":
+            # A process that ended on the way may have left tables without their indexes.
+            for index in [index for table in t.all for index in table.indexes]:
+                index.create(self._conn, checkfirst=True)
+        if t.kind == "sqlite" and not self._conn.execute(select(t.counter.c.value)).all():
+            self._conn.execute(insert(t.counter).values(name="message", value=0))
+        now = self._conn.execute(now_us(t.kind)).scalar()
+        done = {"version": step.version, "name": step.name, "checksum": step.checksum}
+        self._conn.execute(insert(t.migration).values(applied_at=now, **done))
+
+    def _steps_left(self) -> list[Step]:
+        m = self._tables.migration
+        recorded: dict[int, str] = {}
+        if inspect(self._conn).has_table(m.name, schema=m.schema):
+            rows = self._conn.execute(select(m.c.version, m.c.checksum)).all()
+            recorded = dict(tuple(row) for row in rows)
+        return self._after(recorded)
+
+    def _after(self, recorded: dict[int, str]) -> list[Step]:
+        newest = max(recorded, default=0)
+        if newest > VERSION:
+            raise SchemaTooNewError(
+                f"the tables have version {newest} and this sapwood knows up to {VERSION}: "
+                "upgrade it"
+            )
+        steps = steps_of(self._tables)
+        for step in steps:
+            if recorded.get(step.version, step.checksum) != step.checksum:
+                raise SchemaError(
+                    f"the tables were made with another text of step {step.name}: "
+                    "they come from a version of sapwood that was never released"
+                )
+        return [step for step in steps if step.version not in recorded]
+
+
+def check_theirs(conn: Connection, tables: Tables) -> None:
+    """Refuse tables that a user brings along when any table or column of ours is missing."""
+    looked = inspect(conn)
+    missing = []
+    for table in tables.all:
+        if table.name == tables.migration.name:
+            continue
+        if not looked.has_table(table.name, schema=table.schema):
+            missing.append(f"table {table.name}")
+            continue
+        there = {it["name"]: it for it in looked.get_columns(table.name, schema=table.schema)}
+        missing += [f"column {table.name}.{it.name}" for it in table.c if it.name not in there]
+        missing += _wrong_types(tables.kind, table, there)
+    if missing:
+        raise SchemaError(f"the database lacks {', '.join(missing)}: create them, or map them")
+    _begin_counting(conn, tables)
+
+
+def _wrong_types(kind: str, table: Any, there: dict[str, Any]) -> list[str]:
+    """Tell which names would be compared by a collation that takes different ones for equal."""
+    if kind != "mysql":
+        return []
+    return [
+        f"bytes (VARBINARY) in {table.name}.{it.name}"
+        for it in table.c
+        if isinstance(it.type, Name)
+        and it.name in there
+        and not _is_bytewise(there[it.name]["type"])
+    ]
+
+
+def _is_bytewise(found: Any) -> bool:
+    collation = getattr(found, "collation", None) or ""
+    is_bytes = "BINARY" in type(found).__name__.upper() or "BLOB" in type(found).__name__.upper()
+    return is_bytes or collation.endswith(("nopad_bin", "0900_bin"))
+
+
+def _begin_counting(conn: Connection, tables: Tables) -> None:
+    if tables.kind == "sqlite":
+        counted_up(Tx(conn, Statements(tables), None))

@@ -1,0 +1,161 @@
+"""How full the context is, without reading the history.
+
+The tokens on a path are the `path_tokens` of its end plus the edits on it. What a session shows
+is that, less what lies under overlays, plus the summaries and the pins shown with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import islice
+from typing import Any
+
+from sqlalchemy import bindparam, cast, delete, func, select, update
+from sqlalchemy.types import BigInteger
+
+from ...errors import StoreCorruptError
+from ...rules.overlay import Cover
+from ...rules.tree import Span
+from .lookup import lock_row, lock_tree, rows_at
+from .position import bounds, pack_place
+from .rows import TOKENS_IN_OVERLAY, SessionRow
+from .tables import Tables
+from .tx import Tx
+from .view import View
+
+TOKENS_IN_MESSAGE = 4
+
+
+def context_at(tx: Tx, session: SessionRow, leaf: int, most_steps: int | None = None) -> int | None:
+    """Sum the tokens shown at a leaf; None when that takes more than `most_steps`."""
+    view = View(tx, session)
+    items = view.visible(leaf)
+    if most_steps is None:
+        return sum_of(view, items)
+    few = list(islice(items, most_steps + 1))
+    return None if len(few) > most_steps else sum_of(view, few)
+
+
+def sum_of(view: View, items: Iterable[Span | Cover]) -> int:
+    """Sum the tokens of visible items, given from the leaf upwards to the root."""
+    tx, tree, total, open_end = view.tx, view.session.tree, 0, 0
+    edited = is_edited(tx, tree)
+    for item in items:
+        if isinstance(item, Cover):
+            if open_end:
+                total += path_tokens(tx, tree, open_end)
+                total -= path_tokens(tx, tree, pack_place(item.last))
+            open_end = 0
+            total += view.overlay(item)[TOKENS_IN_OVERLAY] + _pinned_tokens(view, item)
+            continue
+        first, last = bounds(item)
+        open_end = open_end or last
+        if edited:
+            total += deltas_between(tx, tree, first, last)
+    return total + path_tokens(tx, tree, open_end)
+
+
+def is_edited(tx: Tx, tree: int) -> bool:
+    """Tell whether any message of a tree was changed after it was appended."""
+    return tx.row(_any_edit, tree=tree) is not None
+
+
+def path_tokens(tx: Tx, tree: int, pos: int) -> int:
+    """Give a message's running sum; 0 at the root."""
+    if not pos:
+        return 0
+    found: int | None = tx.value(_path_tokens, tree=tree, pos=pos)
+    if found is None:
+        raise StoreCorruptError(f"the message at position {pos} is missing")
+    return found
+
+
+def deltas_between(tx: Tx, tree: int, first: int, last: int) -> int:
+    """Sum the edits between two positions of a segment."""
+    return int(tx.value(_deltas, tree=tree, low=first, high=last) or 0)
+
+
+def _pinned_tokens(view: View, cover: Cover) -> int:
+    try:
+        pinned = view.pinned_under(cover)
+    except StoreCorruptError:
+        # Reading says what is wrong; a sum must not stop a write.
+        return 0
+    rows = rows_at(view.tx, view.session.tree, pinned)
+    return sum(rows[pos][TOKENS_IN_MESSAGE] for pos in pinned)
+
+
+def is_stale(tx: Tx, session: SessionRow) -> bool:
+    """Tell whether a message that the session shares was changed through another one."""
+    return tx.row(_is_stale, tree=session.tree) is not None
+
+
+def mark_stale(tx: Tx, tree: int) -> None:
+    """Leave the sums of a tree's sessions to be renewed."""
+    if tx.row(_is_stale, tree=tree) is None:
+        tx.add("stale", tree=tree)
+
+
+def renew_context(tx: Tx, session: SessionRow) -> int:
+    """Work out a session's context at its tip, and keep it."""
+    context = context_at(tx, session, session.tip)
+    assert context is not None
+    tx.run(_put_context, of_number=session.number, context=context)
+    return context
+
+
+def renew_one(tx: Tx) -> bool:
+    """Renew the sums of one tree that was left to be; tell whether there was one."""
+    tree = tx.value(_some_stale)
+    if tree is None:
+        tree = tx.value(_some_unknown)
+    if tree is None:
+        return False
+    lock_tree(tx, tree)
+    for (number,) in tx.rows(_sessions_of, tree=tree):
+        row = lock_row(tx, number)
+        if row is not None and row.tree == tree:
+            renew_context(tx, row)
+    tx.run(_fresh, tree=tree)
+    return True
+
+
+def _any_edit(t: Tables) -> Any:
+    return select(t.edit.c.seq).where(t.edit.c.tree == bindparam("tree")).limit(1)
+
+
+def _path_tokens(t: Tables) -> Any:
+    m = t.message.c
+    return select(m.path_tokens).where(m.tree == bindparam("tree"), m.pos == bindparam("pos"))
+
+
+def _deltas(t: Tables) -> Any:
+    e = t.edit.c
+    return select(cast(func.coalesce(func.sum(e.delta), 0), BigInteger)).where(
+        e.tree == bindparam("tree"), e.pos.between(bindparam("low"), bindparam("high"))
+    )
+
+
+def _is_stale(t: Tables) -> Any:
+    return select(t.stale.c.tree).where(t.stale.c.tree == bindparam("tree"))
+
+
+def _put_context(t: Tables) -> Any:
+    return update(t.session).where(t.session.c.number == bindparam("of_number"))
+
+
+def _some_stale(t: Tables) -> Any:
+    return select(t.stale.c.tree).limit(1)
+
+
+def _some_unknown(t: Tables) -> Any:
+    return select(t.session.c.tree).where(t.session.c.context.is_(None)).limit(1)
+
+
+def _sessions_of(t: Tables) -> Any:
+    s = t.session.c
+    return select(s.number).where(s.tree == bindparam("tree")).order_by(s.number)
+
+
+def _fresh(t: Tables) -> Any:
+    return delete(t.stale).where(t.stale.c.tree == bindparam("tree"))

@@ -1,0 +1,319 @@
+"""Our tables, under whatever names. Code speaks of columns by our keys; the names are the user's.
+
+Positions are packed into one integer, segment << 24 | depth; 0 stands for the root. Times are
+microseconds since 1970. What is not a number, a name or a digest is bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from sqlalchemy import Column, Index, Integer, MetaData, Table, Text, UniqueConstraint
+from sqlalchemy.types import NullType
+
+from ...errors import UsageError
+from .kinds import MYSQL, Big, Blob, Digest, Name, Rising
+
+THEIRS = "their_"
+"""What the keys of the user's own columns begin with."""
+Columns = Mapping[str, Mapping[str, str]]
+
+NAMES = (
+    "owner",
+    "home",
+    "session",
+    "profile",
+    "inherited",
+    "segment",
+    "message",
+    "edit",
+    "overlay",
+    "in_force",
+    "document",
+    "usage",
+    "change",
+    "reader",
+    "sweep",
+    "stale",
+    "counter",
+    "migration",
+)
+
+
+class Tables:
+    """The tables of one store; each is an attribute by our name of it."""
+
+    owner: Table
+    home: Table
+    session: Table
+    profile: Table
+    inherited: Table
+    segment: Table
+    message: Table
+    edit: Table
+    overlay: Table
+    in_force: Table
+    document: Table
+    usage: Table
+    change: Table
+    reader: Table
+    sweep: Table
+    stale: Table
+    counter: Table
+    migration: Table
+
+    def __init__(
+        self,
+        kind: str,
+        *,
+        prefix: str = "",
+        schema: str | None = None,
+        tables: Mapping[str, str] | None = None,
+        columns: Columns | None = None,
+    ) -> None:
+        self.kind = "mysql" if kind in MYSQL else kind
+        self.metadata = MetaData(schema=schema)
+        self._prefix = prefix
+        self._tables = dict(tables or {})
+        self._columns = {name: dict(given) for name, given in (columns or {}).items()}
+        _refuse_unknown(self._tables, NAMES, "tables")
+        _refuse_unknown(self._columns, NAMES, "columns")
+        self._make()
+
+    @property
+    def all(self) -> list[Table]:
+        """All tables that this kind of database needs."""
+        return [self.of(name) for name in NAMES if name != "counter" or self.kind == "sqlite"]
+
+    def of(self, name: str) -> Table:
+        """Give a table by our name of it."""
+        found: Table = getattr(self, name)
+        return found
+
+    def know_theirs(self, table: str, names: Iterable[str]) -> None:
+        """Let rows be added with columns of the user's own."""
+        found = self.of(table)
+        for name in names:
+            key = THEIRS + name
+            if key in found.c:
+                continue
+            if any(column.name == name for column in found.c):
+                raise UsageError(
+                    f"extra gives {name!r} for a row of {table}, which is ours to fill",
+                    path="extra",
+                )
+            found.append_column(Column(name, NullType(), key=key))
+
+    def _table(self, name: str, *parts: Any) -> None:
+        renamed = self._columns.get(name, {})
+        made = [self._column(it, renamed) if isinstance(it, Column) else it for it in parts]
+        _refuse_unknown(renamed, [it.key for it in made if isinstance(it, Column)], name)
+        real = self._tables.get(name, self._prefix + name)
+        table = Table(real, self.metadata, *made, sqlite_autoincrement=True, mysql_engine="InnoDB")
+        setattr(self, name, table)
+
+    def _column(self, column: Column[Any], renamed: Mapping[str, str]) -> Column[Any]:
+        if column.key in renamed:
+            column.name = renamed[column.key]
+        return column
+
+    def _index(self, table: str, name: str, *keys: str) -> None:
+        """Name indexes after their tables: on SQLite and PostgreSQL no two may have one name."""
+        found = self.of(table)
+        Index(f"{found.name}_{name}", *(found.c[key] for key in keys))
+
+    def _make(self) -> None:
+        self._make_sessions()
+        self._make_messages()
+        self._make_overlays()
+        self._make_others()
+
+    def _make_sessions(self) -> None:
+        self._table(
+            "owner",
+            _number("number"),
+            Column("name", Name, nullable=False, unique=True),
+            _figure("trimmed"),
+            _figure("trimmed_change"),
+        )
+        # Numbers for homes, and for trees, which are named by their first home; a tree's row is
+        # what its writers lock.
+        self._table("home", _number("number"))
+        self._table(
+            "session",
+            _number("number"),
+            _figure("owner"),
+            Column("key", Digest, nullable=False, unique=True),
+            Column("id", Name, nullable=False),
+            Column("home", Big, nullable=False, unique=True),
+            _figure("tree"),
+            _figure("tip"),
+            Column("ends", Integer, nullable=False),  # 1: the tip ends a segment of its own,
+            _figure("running"),  # and this is its path_tokens
+            _figure("fork"),
+            Column("context", Big),  # tokens shown at the tip; NULL: to be worked out
+            _figure("messages"),
+            _figure("overlays"),
+            _figure("version"),
+            _figure("created_at"),
+            _figure("active_at"),
+            _figure("active_s"),  # the second of active_at, so that its index rests
+        )
+        self._index("session", "by_activity", "owner", "active_s", "number")
+        self._index("session", "by_age", "owner", "number")
+        self._index("session", "by_tree", "tree", "fork")
+        self._table(
+            "profile",
+            Column("session", Big, primary_key=True, autoincrement=False),
+            Column("title", Blob),
+            Column("state", Name, nullable=False),
+            Column("tags", Blob, nullable=False),  # each between two line ends
+            Column("budget", Big),
+            Column("parent_kind", Name),
+            Column("parent", Name),
+            Column("data", Blob, nullable=False),
+        )
+        self._index("profile", "by_parent", "parent")
+        self._table("inherited", _key("session"), _key("home"))
+        self._index("inherited", "by_home", "home")
+
+    def _make_messages(self) -> None:
+        self._table(
+            "segment",
+            _number("number"),
+            _figure("tree"),
+            _figure("home"),
+            _figure("parent"),
+            Column("lineage", Blob, nullable=False),
+        )
+        self._index("segment", "by_parent", "tree", "parent")
+        self._index("segment", "by_home", "tree", "home")
+        # A message without a body was deleted. The digest of what was first appended is only kept
+        # where the body was changed since: else the body tells.
+        self._table(
+            "message",
+            _key("tree"),
+            _key("pos"),
+            _figure("owner"),
+            Column("seq", Rising(self.kind), nullable=self.kind == "mysql"),
+            _figure("home"),
+            Column("id", Name, nullable=False),
+            Column("role", Name, nullable=False),
+            _figure("tokens"),
+            _figure("path_tokens"),
+            _figure("version"),
+            _figure("created_at"),
+            Column("digest", Digest),
+            Column("body", Blob),
+        )
+        found = self.message
+        found.append_constraint(UniqueConstraint(found.c.tree, found.c.home, found.c.id))
+        self._index("message", "by_change", "owner", "seq")
+        self._index("message", "by_time", "owner", "created_at")
+        if self.kind == "mysql":
+            # What counts up has to be a key there.
+            found.append_constraint(UniqueConstraint(found.c.seq))
+        self._table("edit", _number("seq"), _figure("tree"), _figure("pos"), _figure("delta"))
+        self.edit.append_constraint(UniqueConstraint(self.edit.c.tree, self.edit.c.pos))
+
+    def _make_overlays(self) -> None:
+        self._table(
+            "overlay",
+            _number("number"),
+            _figure("tree"),
+            Column("id", Name, nullable=False),
+            _figure("first"),
+            _figure("last"),
+            _figure("tokens"),
+            _figure("covered_tokens"),
+            Column("created_by", Name, nullable=False),
+            _figure("created_at"),
+            Column("metadata", Blob, nullable=False),
+            Column("summary", Blob, nullable=False),
+        )
+        self.overlay.append_constraint(UniqueConstraint(self.overlay.c.tree, self.overlay.c.id))
+        # Read backwards, the first row at or before a position is the overlay to show.
+        self._table("in_force", _key("session"), _key("last"), _key("width"), _key("overlay"))
+        self._index("in_force", "by_overlay", "overlay")
+
+    def _make_others(self) -> None:
+        # The key is the version, which is never given twice. Session 0 is the owner itself.
+        self._table(
+            "document",
+            _number("version"),
+            _figure("owner"),
+            _figure("session"),
+            Column("key", Name, nullable=False),
+            _figure("updated_at"),
+            Column("expires_at", Big),
+            Column("value", Blob, nullable=False),
+        )
+        doc = self.document.c
+        self.document.append_constraint(UniqueConstraint(doc.owner, doc.session, doc.key))
+        self._table(
+            "usage",
+            _number("number"),
+            _figure("session"),
+            Column("id", Name, nullable=False),
+            Column("model", Name, nullable=False),
+            Column("message", Name),
+            _figure("input_tokens"),
+            _figure("output_tokens"),
+            _figure("cached_tokens"),
+            _figure("reasoning_tokens"),
+            _figure("cost_micros"),
+        )
+        self.usage.append_constraint(UniqueConstraint(self.usage.c.session, self.usage.c.id))
+        # Edits, deletions and retired sessions; `after` is the message of the feed they follow.
+        self._table(
+            "change",
+            _number("number"),
+            _figure("owner"),
+            _figure("after"),
+            _figure("session"),
+            _figure("tree"),
+            _figure("kind"),
+            _figure("pos"),
+            _figure("at"),
+            Column("name", Name),
+        )
+        self._index("change", "by_order", "owner", "after", "number")
+        self._table(
+            "reader",
+            _key("owner"),
+            Column("name", Name, primary_key=True),
+            _figure("seq"),
+            _figure("change"),
+        )
+        # Work that is left to be done: segments to cut or delete, trees whose sums to renew.
+        self._table("sweep", _key("tree"), _key("segment"))
+        self._table("stale", _key("tree"))
+        self._table("counter", Column("name", Name, primary_key=True), _figure("value"))
+        self._table(
+            "migration",
+            Column("version", Integer, primary_key=True, autoincrement=False),
+            Column("name", Text, nullable=False),
+            Column("checksum", Text, nullable=False),
+            _figure("applied_at"),
+        )
+
+
+def _number(key: str) -> Column[Any]:
+    return Column(key, Big, primary_key=True, autoincrement=True)
+
+
+def _key(key: str) -> Column[Any]:
+    return Column(key, Big, primary_key=True, autoincrement=False)
+
+
+def _figure(key: str) -> Column[Any]:
+    return Column(key, Big, nullable=False)
+
+
+def _refuse_unknown(given: Mapping[str, Any], known: Any, where: str) -> None:
+    for name in given:
+        if name not in known:
+            raise UsageError(
+                f"{where} has no {name!r}: it can rename {', '.join(known)}", path=where
+            )

@@ -1,0 +1,202 @@
+"""A connection for the time of one unit of work: the few ways in which statements are run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy.engine import Connection
+from sqlalchemy.sql.base import Executable
+
+from ...errors import StoreCorruptError
+from ...rules.tree import Place
+from .extra import Extra, NewRow
+from .locks import advisory_number, lock_owner, now_us, share_owner
+from .position import unpack_lineage
+from .tables import THEIRS, Tables
+
+Statement = Callable[[Tables], Any]
+Row = Any
+
+ROWS_AT_ONCE = 200
+"""How many rows or keys go into one statement."""
+
+
+class Statements:
+    """The statements of a store, each made once, so that SQLAlchemy compiles it once."""
+
+    def __init__(self, tables: Tables) -> None:
+        self.tables = tables
+        self._made: dict[Any, Executable] = {}
+
+    def of(self, statement: Callable[..., Any], *args: Any) -> Any:
+        """Give a statement; some depend on more than the tables."""
+        key = (statement, *args) if args else statement
+        made = self._made.get(key)
+        if made is None:
+            made = self._made[key] = statement(self.tables, *args)
+        return made
+
+
+class Tx:
+    """A connection in use by one caller."""
+
+    def __init__(
+        self,
+        conn: Connection,
+        statements: Statements,
+        clock: Callable[[Tx], int] | None,
+        extra: Extra | None = None,
+        *,
+        locks: bool = False,
+    ) -> None:
+        self.conn = conn
+        self.tables = statements.tables
+        self.kind = statements.tables.kind
+        self.locks = locks
+        self.clock = clock
+        self.owner_name: str | None = None
+        self.session_name: str | None = None
+        self.left_to_sweep = False
+        self._statements = statements
+        self._extra = extra
+        self._now: int | None = None
+        self._lineages: dict[int, list[Place]] = {}
+        self._names: dict[int, str | None] = {}
+
+    # statements
+
+    def rows(self, statement: Statement, **params: Any) -> Sequence[Row]:
+        """Run a statement and give all its rows."""
+        return self.conn.execute(self._statements.of(statement), params).all()
+
+    def row(self, statement: Statement, **params: Any) -> Row:
+        """Run a statement and give its first row, or None."""
+        return self.conn.execute(self._statements.of(statement), params).first()
+
+    def value(self, statement: Statement, **params: Any) -> Any:
+        """Run a statement and give the first column of its first row, or None."""
+        found = self.row(statement, **params)
+        return None if found is None else found[0]
+
+    def run(self, statement: Statement, **params: Any) -> int:
+        """Run a statement; give how many rows it touched."""
+        return self.conn.execute(self._statements.of(statement), params).rowcount
+
+    def run_many(self, statement: Statement, params: Sequence[Mapping[str, Any]]) -> None:
+        """Run a statement for each of some parameters."""
+        if params:
+            self.conn.execute(self._statements.of(statement), list(params))
+
+    def made(self, statement: Callable[..., Any], *args: Any) -> Any:
+        """Give a statement that depends on more than the tables, made once for each."""
+        return self._statements.of(statement, *args)
+
+    # adding rows
+
+    def add(self, table: str, **values: Any) -> int:
+        """Add a row; give its number, where the database numbers them."""
+        values |= self.extra_of(table, values.get("id"))
+        made = self._statements.of(_insert, table)
+        key = self.conn.execute(made, values).inserted_primary_key
+        return int(key[0]) if key and isinstance(key[0], int) else 0
+
+    def add_all(self, table: str, rows: Iterable[dict[str, Any]]) -> None:
+        """Add rows, some at a time; all have the same keys."""
+        self.add_given(table, [row | self.extra_of(table, row.get("id")) for row in rows])
+
+    def add_given(self, table: str, listed: list[dict[str, Any]]) -> None:
+        """Add rows that have the user's columns already."""
+        for start in range(0, len(listed), ROWS_AT_ONCE):
+            some = listed[start : start + ROWS_AT_ONCE]
+            self.conn.execute(self._statements.of(_insert, table), some)
+
+    def extra_of(self, table: str, id: Any) -> dict[str, Any]:
+        """Give the user's own columns of a new row."""
+        if self._extra is None:
+            return {}
+        name = id if isinstance(id, str) else None
+        new = NewRow(table=table, owner=self.owner_name, session=self.session_name, id=name)
+        given = self._extra(new)
+        self.tables.know_theirs(table, given)
+        return {THEIRS + column: value for column, value in given.items()}
+
+    def next_seqs(self, count: int) -> list[dict[str, int]]:
+        """Give new messages their numbers in the feed, where the database does not by itself."""
+        if self.kind != "sqlite":
+            return [{}] * count
+        last = self.value(_count_up, count=count)
+        if last is None:
+            raise StoreCorruptError("the counter of messages is missing: call admin.repair()")
+        return [{"seq": seq} for seq in range(last - count + 1, last + 1)]
+
+    # what is asked for again and again
+
+    def now(self) -> int:
+        """Tell the time of this unit of work: the server's, or that of a clock that was given."""
+        if self._now is None:
+            self._now = self.server_now() if self.clock is None else self.clock(self)
+        return self._now
+
+    def server_now(self) -> int:
+        """Ask the server for the time."""
+        return int(self.value(_now))
+
+    def lineage(self, segment: int) -> list[Place]:
+        """Give a segment's lineage, which never changes."""
+        found = self._lineages.get(segment)
+        if found is None:
+            data = self.value(_lineage, segment=segment)
+            if data is None:
+                raise StoreCorruptError(f"segment {segment} is missing")
+            found = self._lineages[segment] = unpack_lineage(data)
+        return found
+
+    def home_name(self, home: int) -> str | None:
+        """Give the id of the session behind a home's number; None when it is gone."""
+        if home not in self._names:
+            self._names[home] = self.value(_home_name, home=home)
+        return self._names[home]
+
+    def know_home(self, home: int, session: str) -> None:
+        """Keep the id of the session behind a home's number."""
+        self._names[home] = session
+
+    # an owner's lock
+
+    def lock_owner(self, name: str, *, shared: bool) -> None:
+        """Take an owner's lock; SQLite has one writer anyway."""
+        self.owner_name = name
+        if self.kind == "sqlite":
+            return
+        self.rows(share_owner if shared else lock_owner, **self.owner_lock(name))
+
+    def owner_lock(self, name: str) -> dict[str, Any]:
+        """Give the parameters by which an owner is locked."""
+        if self.kind == "mysql":
+            return {"owner_name": name}
+        table = self.tables.owner
+        return {"owner_lock": advisory_number(table.schema or "", table.name, name)}
+
+
+def _now(t: Tables) -> Any:
+    return now_us(t.kind)
+
+
+def _insert(t: Tables, table: str) -> Any:
+    return insert(t.of(table))
+
+
+def _count_up(t: Tables) -> Any:
+    c = t.counter.c
+    made = update(t.counter).where(c.name == "message").values(value=c.value + bindparam("count"))
+    return made.returning(c.value)
+
+
+def _lineage(t: Tables) -> Any:
+    return select(t.segment.c.lineage).where(t.segment.c.number == bindparam("segment"))
+
+
+def _home_name(t: Tables) -> Any:
+    return select(t.session.c.id).where(t.session.c.home == bindparam("home"))

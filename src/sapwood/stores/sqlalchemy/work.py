@@ -1,0 +1,77 @@
+"""Units of work on a connection: begun, done, and committed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar, cast
+
+from sqlalchemy import exc
+from sqlalchemy.engine import Connection
+
+from ...model import Appended
+from ..embedded.unit import Unit
+from .appends import Request
+from .clock import ServerClock
+from .extra import Extra
+from .locks import Mode, begin
+from .quick import append_each, append_one
+from .schema import Migrator, check_theirs
+from .tx import Statements, Tx
+from .unit import SqlUnit
+
+T = TypeVar("T")
+
+
+class Worker:
+    """Does units of work, each on a connection that it is given."""
+
+    def __init__(
+        self, statements: Statements, clock: Callable[[], int] | None, extra: Extra | None
+    ) -> None:
+        self._statements = statements
+        self._tables = statements.tables
+        self._given_clock = clock
+        self._server_clock = ServerClock()
+        self._extra = extra
+
+    def begin(self, conn: Connection, mode: Mode) -> Tx:
+        """Begin a transaction."""
+        begin(conn, self._tables.kind, mode)
+        locks = mode is Mode.WRITE
+        return Tx(conn, self._statements, self._now, self._extra, locks=locks)
+
+    def _now(self, tx: Tx) -> int:
+        if self._given_clock is not None:
+            return self._given_clock()
+        return self._server_clock.read(tx.server_now)
+
+    def look(self, conn: Connection, work: Callable[[Unit], T], mode: Mode) -> T:
+        """Run work that only reads."""
+        return work(cast("Unit", SqlUnit(self.begin(conn, mode))))
+
+    def append(self, conn: Connection, requests: Sequence[Request]) -> list[Appended | None]:
+        """Append what can be appended quickly, and commit it."""
+        tx = self.begin(conn, Mode.WRITE)
+        try:
+            if len(requests) == 1:
+                answers = [append_one(tx, requests[0])]
+            else:
+                answers = append_each(tx, requests)
+        except exc.IntegrityError:
+            # An id is known already: it is for each to find out what that means.
+            conn.rollback()
+            return [None] * len(requests)
+        conn.commit()
+        return answers
+
+    def make_ready(self, conn: Connection, *, is_ours: bool, may_migrate: bool) -> None:
+        """Look at the tables before they are used."""
+        if is_ours:
+            Migrator(conn, self._tables).make_ready(may_migrate=may_migrate)
+            return
+        check_theirs(conn, self._tables)
+        conn.commit()
+
+    def migrate(self, conn: Connection) -> int:
+        """Bring the tables up to date."""
+        return Migrator(conn, self._tables).migrate()

@@ -1,0 +1,174 @@
+"""Comparing a session on both sides by reading both. Nothing is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from ...model import Leaf, SessionRecord
+from ..covering import Ends
+from ..export import live_tip
+from ..lines import MessageLine, OverlayLine, SessionLine
+from ..origin import find_origin
+from ..stored import Found, Stored
+from .covers import compare_overlays
+from .differences import Differences, Kind, is_same
+from .edges import is_edge_lost
+from .extras import is_cut_out, iter_extras
+from .marks import Fingerprint
+from .sides import Sides
+from .source import SessionSource
+from .usage import compare_usage
+
+Tick = Callable[[int], None]
+
+
+class Comparison:
+    """Goes over a session once: what differs, and the fingerprint of what the target has."""
+
+    def __init__(
+        self, sides: Sides, source: SessionSource, record: SessionRecord, left_out: Collection[str]
+    ) -> None:
+        self._sides = sides
+        self._source = source
+        self._record = record
+        self._left_out = left_out
+        self._stored = Stored(sides.target, sides.owner, record.id)
+        self._own = 0
+        self._print = Fingerprint()
+        self.differences = Differences()
+
+    @property
+    def fingerprint(self) -> str:
+        """Stands for what the target has."""
+        return str(self._print)
+
+    def run(self, tick: Tick, *, is_ours: bool, is_fresh: bool) -> None:
+        """Compare everything.
+
+        In what is ours nobody has deleted anything, so that is not looked for. Only in what is
+        fresh must branches come in the same order: later, a branch may have to begin anew.
+        """
+        name, target, owner = self._record.id, self._sides.target, self._sides.owner
+        self._compare_record(self._source.line)
+        self._compare_documents()
+        overlays = target.list_overlays(owner, name)
+        ends = Ends(target, owner, name, overlays)
+        for chunk in self._source.chunks():
+            self._compare_messages(chunk, ends, looks_for_deleted=not is_ours)
+            tick(len(chunk))
+        self._find_extras()
+        leaves = target.list_leaves(owner, name)
+        self._compare_branches(leaves, is_fresh=is_fresh)
+        self._compare_overlays(ends, leaves)
+        usage = target.total_usage(owner, name, by="message")
+        compare_usage(self._source.usage, usage, self.differences)
+        self._print.add_rest(self._record, self._versions, overlays, usage)
+
+    def _compare_record(self, line: SessionLine) -> None:
+        record = self._record
+        for field in ("title", "state", "tags", "data", "budget"):
+            if not is_same(getattr(line, field), getattr(record, field)):
+                self.differences.add(Kind.CHANGED, f"its {field} is another")
+        if line.created_us != record.created_us:
+            self.differences.add(Kind.APART, "it was created at another time")
+        if line.parent != record.parent and not is_edge_lost(self._sides, line):
+            self.differences.add(Kind.APART, "it came out of another session")
+        if line.tip != live_tip(self._sides.target, self._sides.owner, record):
+            self.differences.add(Kind.MISSING, f"its tip is not {line.tip!r}")
+
+    def _compare_documents(self) -> None:
+        wanted = self._source.documents
+        there = {
+            it.key: it
+            for it in self._sides.target.list_documents(self._sides.owner, session=self._record.id)
+            if it.expires_us is None
+        }
+        self._versions = {key: it.version for key, it in there.items()}
+        for key, value in wanted.items():
+            if key not in there:
+                self.differences.add(Kind.MISSING, f"document {key!r} is missing")
+            elif there[key].value != value:
+                self.differences.add(Kind.CHANGED, f"document {key!r} is another")
+        for key in there.keys() - wanted.keys():
+            self.differences.add(Kind.CHANGED, f"document {key!r} is not in the source")
+
+    def _compare_messages(
+        self, chunk: list[MessageLine], ends: Ends, *, looks_for_deleted: bool
+    ) -> None:
+        found = self._stored.find_with_parents(chunk)
+        for line in chunk:
+            message = found.get(line.id)
+            if message is not None:
+                ends.meet(message)
+                if message.home == self._record.id:
+                    self._own += 1
+                    self._print.add_message(message)
+            kind, what = self._difference(line, found, looks_for_deleted)
+            if kind is not None:
+                self.differences.add(kind, f"message {line.id!r} {what}")
+
+    def _difference(
+        self, line: MessageLine, found: Found, looks_for_deleted: bool
+    ) -> tuple[Kind | None, str]:
+        message = found.get(line.id)
+        if message is None:
+            if looks_for_deleted and self._stored.is_deleted(line.id):
+                return Kind.APART, "was deleted there"
+            return Kind.MISSING, "is missing"
+        follows = self._stored.follows(message, line, found)
+        if not follows and not is_cut_out(self._sides, message, line.parent):
+            return Kind.APART, "follows another message"
+        if message.created_us != line.created_us:
+            return Kind.APART, "has another time"
+        fields = ("role", "parts", "metadata", "tokens")
+        other = [
+            name for name in fields if not is_same(getattr(message, name), getattr(line, name))
+        ]
+        return (Kind.CHANGED, f"has other {' and '.join(other)}") if other else (None, "")
+
+    def _find_extras(self) -> None:
+        record, own = self._record, self._own
+        # A fork whose source is gone by now still inherits there what must be in its own lines.
+        is_alone = self._source.line.fork is None and record.forked_at is not None
+        if record.messages == own and not is_alone:
+            return
+        for extra in iter_extras(self._sides, record.id, with_inherited=is_alone):
+            is_own = extra.message.home == record.id
+            if is_own:
+                own += 1
+                self._print.add_message(extra.message)
+            kind = Kind.CHANGED if extra.was_deleted and is_own else Kind.APART
+            what = "was deleted from" if extra.was_deleted else "is not in"
+            self.differences.add(kind, f"message {extra.message.id!r} {what} the source")
+        if own != record.messages:
+            what = f"it counts {record.messages} messages, and {own} were found"
+            self.differences.add(Kind.APART, what)
+
+    def _compare_branches(self, leaves: list[Leaf], *, is_fresh: bool) -> None:
+        fork, record = self._source.line.fork, self._record
+        if fork is not None and self._origin_there(leaves) != fork:
+            what = f"it is no fork of {fork.session!r} at {fork.message!r}"
+            self.differences.add(Kind.APART, what)
+        if not is_fresh or self.differences.count():
+            return
+        ends = [_own_ends(side, record.id) for side in (self._source.leaves, leaves)]
+        both = set(ends[0]) & set(ends[1])
+        if len({tuple(id for id in side if id in both) for side in ends}) > 1:
+            self.differences.add(Kind.APART, "its branches come in another order")
+
+    def _origin_there(self, leaves: list[Leaf]) -> object:
+        fork = self._source.line.fork
+        assert fork is not None
+        sides = self._sides
+        return find_origin(sides.target, sides.owner, self._record, leaves, {fork.session})
+
+    def _compare_overlays(self, ends: Ends, leaves: list[Leaf]) -> None:
+        lost: list[str] = []
+        there: list[OverlayLine] = list(ends.lines(leaves, lost))
+        for id in lost:
+            self.differences.add(Kind.CHANGED, f"overlay {id!r} covers nothing there")
+        compare_overlays(self._source.overlays, there, self._left_out, self.differences)
+
+
+def _own_ends(leaves: list[Leaf], session: str) -> list[str]:
+    return [it.id for it in leaves if it.message is not None and it.message.home == session]

@@ -1,0 +1,65 @@
+"""Overlays of both sides, matched by their ids or by what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from ..lines import OverlayLine
+from .differences import Differences, Kind, is_same
+
+
+class Matched(NamedTuple):
+    """What is left when the overlays that both sides have are put together."""
+
+    missing: list[OverlayLine]
+    changed: list[OverlayLine]
+    """Those of the source that are on the target with other content."""
+    extra: list[OverlayLine]
+    renamed: dict[str, OverlayLine]
+    """Those of the source that have another id on the target, by that id."""
+
+
+def match_overlays(wanted: Sequence[OverlayLine], there: Sequence[OverlayLine]) -> Matched:
+    """Match overlays. Two forks may share one that their source has undone: it has another id."""
+    left = {line.id: line for line in there}
+    matched = Matched([], [], [], {})
+    for line in wanted:
+        stored = left.pop(line.id, None)
+        if stored is None:
+            matched.missing.append(line)
+        elif not _is_equal(line, stored):
+            matched.changed.append(line)
+    for line in list(matched.missing):
+        twin = next((it for it in left.values() if _is_equal(line, it)), None)
+        if twin is not None:
+            del left[twin.id]
+            matched.missing.remove(line)
+            matched.renamed[twin.id] = line
+    matched.extra.extend(left.values())
+    return matched
+
+
+def compare_overlays(
+    wanted: Sequence[OverlayLine],
+    there: Sequence[OverlayLine],
+    left_out: Iterable[str],
+    differences: Differences,
+) -> None:
+    """Compare overlays, but for those that could not be added."""
+    known = set(left_out)
+    matched = match_overlays([it for it in wanted if it.id not in known], there)
+    for line in matched.missing:
+        differences.add(Kind.MISSING, f"overlay {line.id!r} is missing")
+    for line in matched.changed:
+        differences.add(Kind.CHANGED, f"overlay {line.id!r} is another")
+    for line in matched.extra:
+        differences.add(Kind.CHANGED, f"overlay {line.id!r} is not in force in the source")
+
+
+def _is_equal(one: OverlayLine, other: OverlayLine) -> bool:
+    return is_same(_content(one), _content(other))
+
+
+def _content(line: OverlayLine) -> tuple[object, ...]:
+    return line.first, line.last, line.summary, line.tokens, line.metadata

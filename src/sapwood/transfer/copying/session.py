@@ -1,0 +1,151 @@
+"""Copying one session: compare, refuse or write, and compare again until both sides are equal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...errors import ConflictError, NotFoundError, StoreCorruptError
+from ...model import Root, SessionRecord
+from ..lines import SessionLine
+from ..marking import Mark, drop_mark, find_mark, put_mark
+from .comparing import Comparison
+from .differences import Differences, Kind
+from .events import Status
+from .following import Follower
+from .marks import find_fingerprint, put_fingerprint
+from .sides import Sides
+from .source import SessionSource
+
+MOST_ROUNDS = 5
+Ticks = Callable[[int, int], None]
+"""Takes how many messages were gone over to be written, and how many were verified."""
+
+
+class SessionCopy:
+    """One session on its way to the target."""
+
+    def __init__(self, sides: Sides, name: str, names: set[str], failed: set[str]) -> None:
+        self._sides = sides
+        self._name = name
+        self._names = names
+        self._failed = failed
+        self._left_out: set[str] = set()
+        self._mark: Mark | None = None
+        self._is_new = False
+        self.messages = 0
+        self.written = 0
+        self.notes: list[str] = []
+
+    def run(self, ticks: Ticks) -> Status:
+        """Copy it; give what became of it.
+
+        Raises `ConflictError` when others wrote to it on the target, before anything of it is
+        written, or when its source changes faster than it is copied, and `StoreCorruptError` when
+        the target has something else than what was written to it.
+        """
+        before = ""
+        for number in range(MOST_ROUNDS):
+            try:
+                digest = self._round(before, ticks, is_first=number == 0)
+            except NotFoundError:
+                if self._sides.source.find_session(self._sides.owner, self._name) is None:
+                    self.forget()
+                    return "gone"
+                # A branch went while it was read.
+                continue
+            if digest is None:
+                return "copied" if self._is_new else "equal" if number == 0 else "updated"
+            before = digest
+        raise ConflictError("its source changes faster than it is copied: copy it again later")
+
+    def _round(self, before: str, ticks: Ticks, *, is_first: bool) -> str | None:
+        """Compare and write; give the digest of what was written, or None if nothing had to be."""
+        record = self._find()
+        if record is not None:
+            source = self._read()
+            is_ours = self._is_ours(record)
+            found = Comparison(self._sides, source, record, self._left_out)
+            found.run(
+                lambda count: ticks(count if is_first else 0, count),
+                is_ours=is_ours,
+                is_fresh=self._is_new,
+            )
+            self.messages = source.messages
+            if not found.differences.count():
+                self._finish(source, found.fingerprint)
+                return None
+            if source.digest == before:
+                raise _different(found.differences)
+            self._refuse(found, is_ours=is_ours)
+            ticks(-source.messages if is_first else 0, -source.messages)
+        return self._write(record, ticks)
+
+    def _find(self) -> SessionRecord | None:
+        return self._sides.target.find_session(self._sides.owner, self._name)
+
+    def _read(self) -> SessionSource:
+        return SessionSource(self._sides, self._name, self._names)
+
+    def _is_ours(self, record: SessionRecord) -> bool:
+        """Tell whether a copy that did not end has left it so."""
+        if self._mark is None:
+            self._mark = find_mark(self._sides.target, self._sides.owner, record)
+        return self._mark is not None
+
+    def _refuse(self, found: Comparison, *, is_ours: bool) -> None:
+        kinds = [Kind.APART]
+        if found.differences.count(Kind.CHANGED) and not is_ours:
+            left = find_fingerprint(self._sides.target, self._sides.owner, self._name)
+            if left != found.fingerprint:
+                kinds.append(Kind.CHANGED)
+        if found.differences.count(*kinds):
+            written = "" if self.written else "nothing of it was written, "
+            raise ConflictError(f"{written}the target differs: {found.differences.tell(kinds)}")
+
+    def _write(self, record: SessionRecord | None, ticks: Ticks) -> str:
+        sides, source = self._sides, self._read()
+        fork = source.line.fork
+        if fork is not None and fork.session in self._failed:
+            raise ConflictError(f"it is a fork of {fork.session!r}, which was not copied")
+        if self._mark is None:
+            self._mark = _mark_of(source.line, record)
+            put_mark(sides.target, sides.owner, self._mark)
+        follower = Follower(sides, source, is_begun=self._mark.is_new)
+        try:
+            if record is None:
+                record, self._is_new = follower.create(), True
+            follower.run(record, lambda count: ticks(count, 0))
+        finally:
+            self.written += follower.written
+            self.notes += [it for it in follower.notes if it not in self.notes]
+            self._left_out |= follower.left_out
+        return source.digest
+
+    def _finish(self, source: SessionSource, fingerprint: str) -> None:
+        """Say that both sides are equal, and let the next copy know what is here."""
+        sides = self._sides
+        self.notes += [it for it in source.notes if it not in self.notes]
+        if find_fingerprint(sides.target, sides.owner, self._name) != fingerprint:
+            put_fingerprint(sides.target, sides.owner, self._name, fingerprint)
+        if self._mark is not None:
+            drop_mark(sides.target, sides.owner, self._name)
+
+    def forget(self) -> None:
+        """Delete a session that this copy created and cannot finish."""
+        if self._is_new and self._find() is not None:
+            self._sides.target.delete_session(self._sides.owner, self._name)
+        if self._is_new and self._mark is not None:
+            drop_mark(self._sides.target, self._sides.owner, self._name)
+        self.written = 0 if self._is_new else self.written
+
+
+def _mark_of(line: SessionLine, record: SessionRecord | None) -> Mark:
+    """Make the mark that stays until the session is complete, whatever happens to this run."""
+    if record is None:
+        return Mark(session=line.id, created_us=line.created_us, is_new=True, tip=None)
+    tip = None if isinstance(record.tip, Root) else record.tip
+    return Mark(session=line.id, created_us=record.created_us, is_new=False, tip=tip)
+
+
+def _different(differences: Differences) -> StoreCorruptError:
+    return StoreCorruptError(f"the copy is not equal to its source: {differences.tell()}")

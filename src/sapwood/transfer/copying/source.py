@@ -1,0 +1,87 @@
+"""One pass over a session where it comes from: the lines of an export, a few hundred at a time."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+
+import msgspec
+
+from ...model import Leaf, UsageTotal
+from ..export import Exported, SessionExport
+from ..lines import DocumentLine, Line, MessageLine, OverlayLine, SessionLine, encode_line
+from ..plan import CHUNK, CHUNK_BYTES
+from .sides import Sides
+
+
+class SessionSource:
+    """A session as it is read now. Two passes with the same digest have read the same.
+
+    `names` are the sessions that it may be a fork of. Raises `NotFoundError` when the session is
+    gone, also in the middle.
+    """
+
+    def __init__(self, sides: Sides, name: str, names: set[str]) -> None:
+        self._sides = sides
+        done = Exported()
+        done.names = names
+        self._export = SessionExport(sides.source, sides.owner, name, done)
+        self._lines = self._export.lines(is_optional=False)
+        self._hash = hashlib.blake2b(digest_size=16)
+        first = self._next()
+        assert isinstance(first, SessionLine)
+        self.line = first
+        self.documents: dict[str, bytes] = {}
+        self.overlays: list[OverlayLine] = []
+        self.usage: list[UsageTotal] = []
+        """These two are known when all messages were read."""
+        self.messages = 0
+        self.notes = done.notes
+        self._ahead = self._next()
+        while isinstance(self._ahead, DocumentLine):
+            self.documents[self._ahead.key] = self._ahead.value
+            self._ahead = self._next()
+
+    @property
+    def leaves(self) -> list[Leaf]:
+        """The ends of its branches."""
+        return self._export.leaves
+
+    @property
+    def digest(self) -> str:
+        """Stands for all that was read so far."""
+        return self._hash.hexdigest()
+
+    def chunks(self) -> Iterator[list[MessageLine]]:
+        """Read the messages, and after the last of them the rest."""
+        chunk: list[MessageLine] = []
+        size = 0
+        line = self._ahead
+        while isinstance(line, MessageLine):
+            chunk.append(line)
+            size += self._size
+            self.messages += 1
+            if len(chunk) >= CHUNK or size >= CHUNK_BYTES:
+                yield chunk
+                chunk, size = [], 0
+            line = self._next()
+        if chunk:
+            yield chunk
+        self._read_rest(line)
+
+    def _read_rest(self, line: Line | None) -> None:
+        while line is not None:
+            if isinstance(line, OverlayLine):
+                self.overlays.append(line)
+            line = self._next()
+        name = self.line.id
+        self.usage = self._sides.source.total_usage(self._sides.owner, name, by="message")
+        self._hash.update(msgspec.json.encode(self.usage))
+
+    def _next(self) -> Line | None:
+        line = next(self._lines, None)
+        if line is not None:
+            data = encode_line(line)
+            self._size = len(data)
+            self._hash.update(data)
+        return line

@@ -1,0 +1,192 @@
+"""Copying a store: all that its owners have, a session at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...errors import ConflictError, NotFoundError, SapwoodError, StoreCorruptError, UsageError
+from ...store import Store
+from ..export import all_names, in_order
+from .documents import copy_documents
+from .events import (
+    CopyBegun,
+    CopyDone,
+    CopyFailed,
+    CopyProgress,
+    OnEvent,
+    SessionCopied,
+    Status,
+)
+from .session import SessionCopy
+from .sides import Sides
+
+PROBE = "copying:probe"
+PROBE_S = 60.0
+MOST_TOLD = 5
+
+
+def copy_store(
+    source: Store,
+    target: Store,
+    *,
+    owners: Sequence[str] | None = None,
+    on_event: OnEvent = lambda event: None,
+) -> CopyDone:
+    """Copy the sessions and documents of these owners, or of all, from one store to another.
+
+    Idempotent and resumable: what is on the target and equal is skipped, and a copy that was
+    killed goes on when it is run again. After each session both sides are read and compared. A
+    session that cannot be copied keeps the others from nothing; it is told at the end, by
+    `ConflictError` when others wrote something else on the target (nothing of that session is
+    written), and by `StoreCorruptError` when the target does not have what was written to it.
+    Raises `UsageError` when both are the same store, and `NotFoundError` for an owner that has
+    nothing. What `on_event` raises ends the copy between two writes.
+    """
+    wanted = check_owners(source, owners)
+    copy = _Copy(source, target, on_event)
+    if wanted:
+        _refuse_same(source, target, wanted[0])
+    copy.begin(wanted)
+    for owner in wanted:
+        copy.copy_owner(owner)
+    return copy.end()
+
+
+def check_owners(source: Store, owners: Sequence[str] | None) -> list[str]:
+    """Give these owners, each once, or all; one that has nothing is `NotFoundError`."""
+    names = source.admin.list_owners()
+    for owner in owners or ():
+        if owner not in names:
+            raise NotFoundError(f"there is no owner {owner!r} to copy", kind="owner", id=owner)
+    return names if owners is None else list(dict.fromkeys(owners))
+
+
+class _Copy:
+    """Counts what was done, and tells it."""
+
+    def __init__(self, source: Store, target: Store, on_event: OnEvent) -> None:
+        self._source = source
+        self._target = target
+        self._on_event = on_event
+        self._gone_over = self._verified = self._total = self._written = 0
+        self._counts: dict[Status, int] = {"copied": 0, "updated": 0, "equal": 0, "gone": 0}
+        self._failures: list[tuple[str, SapwoodError]] = []
+
+    def begin(self, owners: Sequence[str]) -> None:
+        """Tell how much there is."""
+        self._total = sum(self._source.statistics(owner).messages for owner in owners)
+        self._on_event(CopyBegun(owners=len(owners), messages=self._total))
+
+    def copy_owner(self, owner: str) -> None:
+        """Copy an owner's documents and sessions, sources of forks first."""
+        sides = Sides(self._source, self._target, owner)
+        self._copy_documents(sides)
+        names: set[str] = set()
+        failed: set[str] = set()
+        for name in in_order(sides.source, owner, all_names(sides.source, owner)):
+            self._copy_session(sides, name, names, failed)
+            names.add(name)
+
+    def _copy_documents(self, sides: Sides) -> None:
+        try:
+            status = copy_documents(sides)
+        except (ConflictError, UsageError, StoreCorruptError) as error:
+            self._fail(sides.owner, None, error)
+            return
+        self._tell(sides.owner, None, status, messages=0, written=0, notes=[])
+
+    def _copy_session(self, sides: Sides, name: str, names: set[str], failed: set[str]) -> None:
+        copy = SessionCopy(sides, name, names, failed)
+        try:
+            status = copy.run(self._tick)
+        except (ConflictError, UsageError, StoreCorruptError) as error:
+            if isinstance(error, UsageError):
+                copy.forget()
+            failed.add(name)
+            self._fail(sides.owner, name, error)
+            return
+        self._counts[status] += 1
+        self._written += copy.written
+        self._tell(
+            sides.owner,
+            name,
+            status,
+            messages=copy.messages,
+            written=copy.written,
+            notes=copy.notes,
+        )
+
+    def _tick(self, gone_over: int, verified: int) -> None:
+        self._gone_over = _within(self._gone_over + gone_over, self._total)
+        self._verified = _within(self._verified + verified, self._total)
+        self._on_event(
+            CopyProgress(gone_over=self._gone_over, verified=self._verified, messages=self._total)
+        )
+
+    def _tell(
+        self,
+        owner: str,
+        session: str | None,
+        status: Status,
+        *,
+        messages: int,
+        written: int,
+        notes: list[str],
+    ) -> None:
+        self._on_event(
+            SessionCopied(
+                owner=owner,
+                session=session,
+                status=status,
+                messages=messages,
+                written=written,
+                notes=notes,
+            )
+        )
+
+    def _fail(self, owner: str, session: str | None, error: SapwoodError) -> None:
+        what = "documents" if session is None else f"session {session!r}"
+        self._failures.append((f"owner {owner!r}, {what}: {error}", error))
+        self._on_event(
+            CopyFailed(owner=owner, session=session, error=error.code, message=str(error))
+        )
+
+    def end(self) -> CopyDone:
+        """Bring the target up to date, and tell what was done, or what was not."""
+        self._target.settle()
+        done = CopyDone(
+            copied=self._counts["copied"],
+            updated=self._counts["updated"],
+            equal=self._counts["equal"],
+            failed=len(self._failures),
+            written=self._written,
+        )
+        self._on_event(done)
+        if self._failures:
+            raise self._error()
+        return done
+
+    def _error(self) -> SapwoodError:
+        told = "; ".join(text for text, _ in self._failures[:MOST_TOLD])
+        more = len(self._failures) - MOST_TOLD
+        text = f"not everything was copied: {told}" + (f"; and {more} more" if more > 0 else "")
+        kinds: tuple[type[SapwoodError], ...] = (StoreCorruptError, ConflictError)
+        for kind in kinds:
+            if any(isinstance(error, kind) for _, error in self._failures):
+                return kind(text)
+        return UsageError(text)
+
+
+def _within(count: int, total: int) -> int:
+    """Keep a figure in its range: others may write while it is counted."""
+    return max(0, min(count, total))
+
+
+def _refuse_same(source: Store, target: Store, owner: str) -> None:
+    """Refuse a copy of a store onto itself, whatever its names are: write there, and look here."""
+    before = source.find_document(owner, PROBE)
+    put = target.put_document(owner, PROBE, b"", expires_in_s=PROBE_S)
+    seen = source.find_document(owner, PROBE)
+    target.delete_document(owner, PROBE)
+    if seen is not None and seen != before and seen.version == put.version:
+        raise UsageError("both are the same store: copy to another one", path="target")

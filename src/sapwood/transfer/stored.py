@@ -1,0 +1,60 @@
+"""The messages of a session as a store has them, beside what a line says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..errors import NotFoundError
+from ..model import Message, Read
+from ..store import Store
+from .lines import MessageLine
+
+Found = dict[str, Message]
+
+
+class Stored:
+    """Looks for the messages of one session."""
+
+    def __init__(self, store: Store, owner: str, session: str) -> None:
+        self._store = store
+        self._owner = owner
+        self._session = session
+
+    def find(self, ids: Sequence[str]) -> Found:
+        """Find messages by their ids."""
+        if not ids:
+            return {}
+        found = self._store.find_messages(self._owner, self._session, ids)
+        return {message.id: message for message in found if message is not None}
+
+    def find_with_parents(self, lines: Sequence[MessageLine]) -> Found:
+        """Find the messages of some lines, and of those that are there the parents."""
+        found = self.find([line.id for line in lines])
+        parents = {line.parent for line in lines if line.parent and line.id in found}
+        return found | self.find([id for id in parents if id not in found])
+
+    def is_deleted(self, id: str) -> bool:
+        """Tell of a message that is not found whether it was deleted, or was never there."""
+        # A deleted message is not found, and still may be a leaf.
+        query = Read(leaf=id, overlays=False, limit=1, backwards=True)
+        try:
+            self._store.read(self._owner, self._session, query)
+        except NotFoundError:
+            return False
+        return True
+
+    def follows(self, message: Message, line: MessageLine, found: Found) -> bool:
+        """Tell whether a message stands right after its line's parent, but for deleted ones."""
+        above = found.get(line.parent) if line.parent else None
+        if line.parent is None and message.depth == 1:
+            return True
+        if above and (above.segment, above.depth + 1) == (message.segment, message.depth):
+            return True
+        parent = self.above(message, message.depth)
+        return (parent.id if parent else None) == line.parent
+
+    def above(self, message: Message, depth: int) -> Message | None:
+        """Find the nearest live message above a depth, on the path to a message."""
+        query = Read(leaf=message.id, overlays=False, before=depth, limit=1, backwards=True)
+        messages = self._store.read(self._owner, self._session, query).messages
+        return messages[0] if messages else None

@@ -1,0 +1,91 @@
+"""A store with a search index attached finds what the contract says, in both twins."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+from hypothesis import settings
+from servers import opensearch
+
+from sapwood.rules.ids import IdMaker
+from sapwood.store import AsyncStore, Store
+from sapwood.stores.memory import AsyncMemoryStore, MemoryStore
+from sapwood.stores.opensearch import AsyncOpenSearchIndex, OpenSearchIndex
+from sapwood.stores.searched import AsyncSearchedStore, SearchedStore
+from sapwood.testing import ManualClock, machine_for
+from sapwood.testing._async import admin as async_admin
+from sapwood.testing._async import search as async_search
+from sapwood.testing._async import search_query as async_query
+from sapwood.testing._async import search_scope as async_scope
+from sapwood.testing._sync import admin, search, search_query, search_scope
+
+pytestmark = pytest.mark.usefixtures("opensearch_url")
+
+
+def attached(clock: ManualClock) -> Store:
+    store = MemoryStore(clock=clock, new_id=IdMaker(clock, os.urandom))
+    return SearchedStore(
+        store, OpenSearchIndex(opensearch.shared_url(), prefix=opensearch.prefix())
+    )
+
+
+def attached_async(clock: ManualClock) -> AsyncStore:
+    store = AsyncMemoryStore(clock=clock, new_id=IdMaker(clock, os.urandom))
+    index = AsyncOpenSearchIndex(opensearch.shared_url(), prefix=opensearch.prefix())
+    return AsyncSearchedStore(store, index)
+
+
+class TestAttachedIndex(
+    search.SearchContract,
+    search.SummarySearchContract,
+    search_scope.SearchScopeContract,
+    search_scope.ForkSearchContract,
+    search_scope.GoneSearchContract,
+    search_scope.OwnerSearchContract,
+    search_query.QueryContract,
+    search_query.FilterContract,
+    search_query.HitContract,
+    admin.AdminContract,
+):
+    @pytest.fixture
+    def store(self, clock: ManualClock) -> Iterator[Store]:
+        opensearch.empty()
+        with attached(clock) as store:
+            yield store
+
+
+class TestAsyncAttachedIndex(
+    async_search.AsyncSearchContract,
+    async_search.AsyncSummarySearchContract,
+    async_scope.AsyncSearchScopeContract,
+    async_scope.AsyncForkSearchContract,
+    async_scope.AsyncGoneSearchContract,
+    async_scope.AsyncOwnerSearchContract,
+    async_query.AsyncQueryContract,
+    async_query.AsyncFilterContract,
+    async_query.AsyncHitContract,
+    async_admin.AsyncAdminContract,
+):
+    @pytest.fixture
+    async def store(self, clock: ManualClock) -> AsyncIterator[AsyncStore]:
+        opensearch.empty()
+        async with attached_async(clock) as store:
+            yield store
+
+
+class WithAnIndex:
+    def __init__(self, clock: ManualClock) -> None:
+        opensearch.empty()
+        self._clock = clock
+
+    def open(self) -> Store | AsyncStore:
+        return attached(self._clock)
+
+    def discard(self) -> None:
+        """Leave it to the next one, which begins by emptying it."""
+
+
+TestMachine = machine_for("memory with an index attached", WithAnIndex).TestCase
+TestMachine.settings = settings(max_examples=6, stateful_step_count=25)

@@ -1,0 +1,99 @@
+"""The MongoDB store keeps the contract, in both twins."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from functools import partial
+
+import pytest
+from hypothesis import settings
+from servers import mongodb
+
+from sapwood.rules.ids import IdMaker
+from sapwood.store import AsyncStore, Store
+from sapwood.stores.mongodb import AsyncMongoStore, MongoStore
+from sapwood.testing import (
+    AsyncDurableStoreContract,
+    DurableStoreContract,
+    ManualClock,
+    machine_for,
+)
+
+pytestmark = pytest.mark.usefixtures("mongodb_url")
+
+
+def open_store(kind: Callable[..., Store | AsyncStore], clock: ManualClock) -> Store | AsyncStore:
+    return kind(
+        mongodb.shared_url(),
+        database=mongodb.database(),
+        clock=clock,
+        new_id=IdMaker(clock, os.urandom),
+    )
+
+
+class TestMongoStore(DurableStoreContract):
+    @pytest.fixture
+    def opened(self, mongodb_url: str) -> Iterator[list[Store]]:
+        mongodb.empty()
+        stores: list[Store] = []
+        yield stores
+        for store in stores:
+            store.close()
+
+    @pytest.fixture
+    def store(self, clock: ManualClock, opened: list[Store]) -> Store:
+        opened.append(open_store(MongoStore, clock))
+        return opened[-1]
+
+    @pytest.fixture
+    def reopen(self, clock: ManualClock, opened: list[Store]) -> Callable[[], Store]:
+        def reopen() -> Store:
+            opened[-1].close()
+            opened.append(open_store(MongoStore, clock))
+            return opened[-1]
+
+        return reopen
+
+
+class TestAsyncMongoStore(AsyncDurableStoreContract):
+    @pytest.fixture
+    async def opened(self, mongodb_url: str) -> AsyncIterator[list[AsyncStore]]:
+        mongodb.empty()
+        stores: list[AsyncStore] = []
+        yield stores
+        for store in stores:
+            await store.aclose()
+
+    @pytest.fixture
+    async def store(self, clock: ManualClock, opened: list[AsyncStore]) -> AsyncStore:
+        opened.append(open_store(AsyncMongoStore, clock))
+        return opened[-1]
+
+    @pytest.fixture
+    def reopen(
+        self, clock: ManualClock, opened: list[AsyncStore]
+    ) -> Callable[[], Awaitable[AsyncStore]]:
+        async def reopen() -> AsyncStore:
+            await opened[-1].aclose()
+            opened.append(open_store(AsyncMongoStore, clock))
+            return opened[-1]
+
+        return reopen
+
+
+class InADatabase:
+    def __init__(self, kind: Callable[..., Store | AsyncStore], clock: ManualClock) -> None:
+        mongodb.empty()
+        self.open = partial(open_store, kind, clock)
+
+    def discard(self) -> None:
+        """Leave it to the next one, which begins by emptying it."""
+
+
+TestMachine = machine_for("MongoDB, sync", partial(InADatabase, MongoStore)).TestCase
+TestAsyncMachine = machine_for("MongoDB, async", partial(InADatabase, AsyncMongoStore)).TestCase
+
+# Each step compares all that there is, over a connection: fewer of them are enough here.
+FEW = settings(max_examples=settings.default.max_examples // 2)
+TestMachine.settings = TestAsyncMachine.settings = FEW

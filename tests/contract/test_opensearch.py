@@ -1,0 +1,101 @@
+"""The OpenSearch store keeps the contract, in both twins."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from functools import partial
+
+import pytest
+from hypothesis import settings
+from servers import opensearch
+
+from sapwood.rules.ids import IdMaker
+from sapwood.store import AsyncStore, Store
+from sapwood.stores.opensearch import AsyncOpenSearchStore, OpenSearchStore
+from sapwood.testing import (
+    AsyncDurableStoreContract,
+    DurableStoreContract,
+    ManualClock,
+    machine_for,
+)
+
+pytestmark = pytest.mark.usefixtures("opensearch_url")
+
+
+def open_store(kind: Callable[..., Store | AsyncStore], clock: ManualClock) -> Store | AsyncStore:
+    return kind(
+        opensearch.shared_url(),
+        prefix=opensearch.prefix(),
+        clock=clock,
+        new_id=IdMaker(clock, os.urandom),
+    )
+
+
+class TestOpenSearchStore(DurableStoreContract):
+    @pytest.fixture
+    def opened(self, opensearch_url: str) -> Iterator[list[Store]]:
+        opensearch.empty()
+        stores: list[Store] = []
+        yield stores
+        for store in stores:
+            store.close()
+
+    @pytest.fixture
+    def store(self, clock: ManualClock, opened: list[Store]) -> Store:
+        opened.append(open_store(OpenSearchStore, clock))
+        return opened[-1]
+
+    @pytest.fixture
+    def reopen(self, clock: ManualClock, opened: list[Store]) -> Callable[[], Store]:
+        def reopen() -> Store:
+            opened[-1].close()
+            opened.append(open_store(OpenSearchStore, clock))
+            return opened[-1]
+
+        return reopen
+
+
+class TestAsyncOpenSearchStore(AsyncDurableStoreContract):
+    @pytest.fixture
+    async def opened(self, opensearch_url: str) -> AsyncIterator[list[AsyncStore]]:
+        opensearch.empty()
+        stores: list[AsyncStore] = []
+        yield stores
+        for store in stores:
+            await store.aclose()
+
+    @pytest.fixture
+    async def store(self, clock: ManualClock, opened: list[AsyncStore]) -> AsyncStore:
+        opened.append(open_store(AsyncOpenSearchStore, clock))
+        return opened[-1]
+
+    @pytest.fixture
+    def reopen(
+        self, clock: ManualClock, opened: list[AsyncStore]
+    ) -> Callable[[], Awaitable[AsyncStore]]:
+        async def reopen() -> AsyncStore:
+            await opened[-1].aclose()
+            opened.append(open_store(AsyncOpenSearchStore, clock))
+            return opened[-1]
+
+        return reopen
+
+
+class InIndices:
+    def __init__(self, kind: Callable[..., Store | AsyncStore], clock: ManualClock) -> None:
+        opensearch.empty()
+        self.open = partial(open_store, kind, clock)
+
+    def discard(self) -> None:
+        """Leave it to the next one, which begins by emptying it."""
+
+
+TestMachine = machine_for("OpenSearch, sync", partial(InIndices, OpenSearchStore)).TestCase
+TestAsyncMachine = machine_for(
+    "OpenSearch, async", partial(InIndices, AsyncOpenSearchStore)
+).TestCase
+
+# Each step compares all that there is, and every write is a request: few of them are affordable.
+FEW = settings(max_examples=3, stateful_step_count=20)
+TestMachine.settings = TestAsyncMachine.settings = FEW

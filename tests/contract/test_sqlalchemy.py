@@ -1,0 +1,169 @@
+"""The SQLAlchemy store keeps the contract, in both twins, on MariaDB, PostgreSQL and SQLite."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from functools import partial
+from typing import ClassVar
+
+import pytest
+from hypothesis import settings
+from servers.sql import Database, MariaDb, Postgres, Sqlite
+
+from sapwood.rules.ids import IdMaker
+from sapwood.store import AsyncStore, Store
+from sapwood.stores.sqlalchemy import AsyncSqlAlchemyStore, SqlAlchemyStore
+from sapwood.testing import (
+    AsyncDurableStoreContract,
+    DurableStoreContract,
+    ManualClock,
+    machine_for,
+)
+
+
+def options(clock: ManualClock) -> dict[str, object]:
+    return {"clock": clock, "new_id": IdMaker(clock, os.urandom), "most_connections": 8}
+
+
+class OnADatabase(DurableStoreContract):
+    __test__ = False
+    kind: ClassVar[type[Database]]
+
+    @pytest.fixture
+    def opened(self) -> Iterator[tuple[Database, list[Store]]]:
+        database = self.kind()
+        stores: list[Store] = []
+        yield database, stores
+        for store in stores:
+            store.close()
+        database.discard()
+
+    @pytest.fixture
+    def store(self, clock: ManualClock, opened: tuple[Database, list[Store]]) -> Store:
+        database, stores = opened
+        stores.append(database.open(SqlAlchemyStore, **options(clock)))
+        return stores[-1]
+
+    @pytest.fixture
+    def reopen(
+        self, clock: ManualClock, opened: tuple[Database, list[Store]]
+    ) -> Callable[[], Store]:
+        database, stores = opened
+
+        def reopen() -> Store:
+            stores[-1].close()
+            stores.append(database.open(SqlAlchemyStore, **options(clock)))
+            return stores[-1]
+
+        return reopen
+
+
+class AsyncOnADatabase(AsyncDurableStoreContract):
+    __test__ = False
+    kind: ClassVar[type[Database]]
+
+    @pytest.fixture
+    async def opened(self) -> AsyncIterator[tuple[Database, list[AsyncStore]]]:
+        database = self.kind()
+        stores: list[AsyncStore] = []
+        yield database, stores
+        for store in stores:
+            await store.aclose()
+        database.discard()
+
+    @pytest.fixture
+    async def store(
+        self, clock: ManualClock, opened: tuple[Database, list[AsyncStore]]
+    ) -> AsyncStore:
+        database, stores = opened
+        stores.append(database.open(AsyncSqlAlchemyStore, **options(clock)))
+        return stores[-1]
+
+    @pytest.fixture
+    def reopen(
+        self, clock: ManualClock, opened: tuple[Database, list[AsyncStore]]
+    ) -> Callable[[], Awaitable[AsyncStore]]:
+        database, stores = opened
+
+        async def reopen() -> AsyncStore:
+            await stores[-1].aclose()
+            stores.append(database.open(AsyncSqlAlchemyStore, **options(clock)))
+            return stores[-1]
+
+        return reopen
+
+
+@pytest.mark.usefixtures("mariadb_url")
+class TestMariaDb(OnADatabase):
+    __test__ = True
+    kind = MariaDb
+
+
+@pytest.mark.usefixtures("mariadb_url")
+class TestAsyncMariaDb(AsyncOnADatabase):
+    __test__ = True
+    kind = MariaDb
+
+
+@pytest.mark.usefixtures("postgres_url")
+class TestPostgres(OnADatabase):
+    __test__ = True
+    kind = Postgres
+
+
+@pytest.mark.usefixtures("postgres_url")
+class TestAsyncPostgres(AsyncOnADatabase):
+    __test__ = True
+    kind = Postgres
+
+
+class TestSqlite(OnADatabase):
+    __test__ = True
+    kind = Sqlite
+
+
+class TestAsyncSqlite(AsyncOnADatabase):
+    __test__ = True
+    kind = Sqlite
+
+
+class Place:
+    """Where the state machine opens a store."""
+
+    def __init__(
+        self, kind: type[Database], twin: Callable[..., Store | AsyncStore], clock: ManualClock
+    ) -> None:
+        self._database = kind()
+        self._twin = twin
+        self._clock = clock
+
+    def open(self) -> Store | AsyncStore:
+        found: Store | AsyncStore = self._database.open(self._twin, **options(self._clock))
+        return found
+
+    def discard(self) -> None:
+        self._database.discard()
+
+
+def machine(name: str, kind: type[Database], twin: Callable[..., Store | AsyncStore]) -> type:
+    made = machine_for(f"SQLAlchemy on {name}", partial(Place, kind, twin)).TestCase
+    # Each step compares all that there is, over a connection: fewer of them are enough here.
+    made.settings = settings(max_examples=settings.default.max_examples // 5)
+    return made
+
+
+TestMachineOnSqlite = machine("SQLite, sync", Sqlite, SqlAlchemyStore)
+TestAsyncMachineOnSqlite = machine("SQLite, async", Sqlite, AsyncSqlAlchemyStore)
+TestMachineOnMariaDb = pytest.mark.usefixtures("mariadb_url")(
+    machine("MariaDB, sync", MariaDb, SqlAlchemyStore)
+)
+TestAsyncMachineOnMariaDb = pytest.mark.usefixtures("mariadb_url")(
+    machine("MariaDB, async", MariaDb, AsyncSqlAlchemyStore)
+)
+TestMachineOnPostgres = pytest.mark.usefixtures("postgres_url")(
+    machine("PostgreSQL, sync", Postgres, SqlAlchemyStore)
+)
+TestAsyncMachineOnPostgres = pytest.mark.usefixtures("postgres_url")(
+    machine("PostgreSQL, async", Postgres, AsyncSqlAlchemyStore)
+)

@@ -1,0 +1,184 @@
+"""OpenSearch for tests: one that is given by its URL, or one of our own.
+
+Our own is started from the jars that `make servers` gathers, once in each process that runs tests,
+and is stopped at the end. It does not wait for the disk unless that is asked for.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import time
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from opensearchpy import OpenSearch
+from opensearchpy.exceptions import OpenSearchException
+
+from .process import Folder, free_port
+
+VARIABLE = "SAPWOOD_TEST_OPENSEARCH_URL"
+MISSING = f"there is no OpenSearch: run `make servers`, or set {VARIABLE}"
+JARS = Path(__file__).resolve().parents[2] / ".servers" / "opensearch"
+# The runner looks for a free port from the given one on, and not above 9299.
+PORTS = range(9200, 9290)
+HTTP_PORT = re.compile(r"HTTP Port:\s+(\d+)")
+START_S = 90
+
+
+def is_there() -> bool:
+    return JARS.is_dir() and shutil.which("java") is not None
+
+
+class OpenSearchNode:
+    """A node, alone or one of a cluster, that can be stopped, killed and started again."""
+
+    def __init__(self, name: str = "node-1", peers: dict[str, int] | None = None) -> None:
+        if not is_there():
+            raise FileNotFoundError(MISSING)
+        self._folder = Folder("os", "")
+        self._folder.user = None  # it runs as whoever runs the tests
+        self.name = name
+        self._process: subprocess.Popen[bytes] | None = None
+        self.port = 0
+        config = self._folder.path / "node_1" / "config"
+        config.mkdir(parents=True)
+        (config / "opensearch.yml").write_text(_settings(name, peers))
+
+    def begin(self) -> None:
+        """Start it, and do not wait."""
+        log = self._folder.path / "log"
+        log.unlink(missing_ok=True)
+        self._process = self._folder.start(
+            [
+                *("java", "-Xms512m", "-Xmx512m", "-cp", f"{JARS}/*"),
+                "org.codelibs.opensearch.runner.OpenSearchRunner",
+                *("-basePath", self._folder.path, "-numOfNode", "1"),
+                *("-baseHttpPort", str(random.choice(PORTS) if not self.port else self.port - 1)),
+            ]
+        )
+
+    def wait(self) -> None:
+        """Wait until it answers and has what it needs to work."""
+        assert self._process is not None
+        deadline = time.monotonic() + START_S
+        log = self._folder.path / "log"
+        while time.monotonic() < deadline:
+            if self._process.poll() is not None:
+                raise RuntimeError(f"the server ended: {log.read_text()[-2000:]}")
+            found = HTTP_PORT.search(log.read_text())
+            if found:
+                self.port = int(found[1])
+                if self._answers():
+                    return
+            time.sleep(0.1)
+        raise RuntimeError(f"the server does not answer: {log.read_text()[-2000:]}")
+
+    def start(self) -> None:
+        self.begin()
+        self.wait()
+
+    def _answers(self) -> bool:
+        try:
+            with connect(self.url()) as client:
+                client.cluster.health(params={"wait_for_status": "yellow"})
+        except OpenSearchException:
+            return False
+        return True
+
+    def url(self) -> str:
+        return f"opensearch://127.0.0.1:{self.port}"
+
+    def kill(self) -> None:
+        """Kill it, as the kernel would."""
+        assert self._process is not None
+        os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+
+    def stop(self) -> None:
+        """Let it end what it does and go."""
+        if self._process is not None and self._process.poll() is None:
+            self._process.send_signal(signal.SIGTERM)
+            try:
+                self._process.wait(30)
+            except subprocess.TimeoutExpired:
+                self.kill()
+
+    def remove(self) -> None:
+        if self._process is not None and self._process.poll() is None:
+            self.kill()
+        self._folder.remove()
+
+
+def _settings(name: str, peers: dict[str, int] | None) -> str:
+    given: dict[str, Any] = {"network.host": "127.0.0.1", "node.name": name}
+    given["cluster.routing.allocation.disk.threshold_enabled"] = "false"
+    if peers is None:
+        given |= {"transport.port": free_port(), "discovery.type": "single-node"}
+    else:
+        seeds = ", ".join(f'"127.0.0.1:{port}"' for port in peers.values())
+        given |= {
+            "transport.port": peers[name],
+            "discovery.seed_hosts": f"[{seeds}]",
+            "cluster.initial_cluster_manager_nodes": f"[{', '.join(peers)}]",
+        }
+    return "".join(f"{key}: {value}\n" for key, value in given.items())
+
+
+def connect(url: str) -> OpenSearch:
+    return OpenSearch(hosts=[url.replace("opensearch://", "http://")], max_retries=0, timeout=60)
+
+
+@cache
+def shared_url() -> str | None:
+    """Give the server of this process of tests; None when none can be had."""
+    given = os.environ.get(VARIABLE)
+    if given:
+        return given
+    if not is_there():
+        return None
+    server = OpenSearchNode()
+    atexit.register(server.remove)
+    server.start()
+    # It is thrown away at the end: what a test writes need not reach the disk.
+    hurried = {"index.translog.durability": "async", "index.number_of_replicas": 0}
+    body = {"index_patterns": ["*"], "template": {"settings": hurried}}
+    with connect(server.url()) as client:
+        client.indices.put_index_template(name="hurried", body=body)
+    return server.url()
+
+
+@cache
+def admin() -> OpenSearch:
+    """Give a client that looks at the server beside the store."""
+    client = connect(shared_url() or "")
+    atexit.register(client.close)
+    return client
+
+
+def version() -> str:
+    """Tell which server this is."""
+    return f"OpenSearch {admin().info()['version']['number']}"
+
+
+def prefix() -> str:
+    """Give a prefix that is this process's own."""
+    return f"test-{os.environ.get('PYTEST_XDIST_WORKER', 'main')}"
+
+
+def empty() -> None:
+    """Empty the indices of this process; they stay, so that each test begins at once."""
+    client = admin()
+    names = f"{prefix()}-*"
+    client.indices.refresh(index=names)
+    client.delete_by_query(
+        index=names,
+        body={"query": {"match_all": {}}},
+        params={"conflicts": "proceed", "refresh": "true"},
+    )
