@@ -58,11 +58,11 @@ class RedisServer:
             while True:
                 try:
                     client.ping()
-                except (BusyLoadingError, ConnectionError):
-                    time.sleep(0.02)
                 except AuthenticationError:
                     # That is an answer, too.
                     return
+                except (BusyLoadingError, ConnectionError):
+                    time.sleep(0.02)
                 else:
                     return
 

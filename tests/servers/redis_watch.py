@@ -40,6 +40,11 @@ class Watch:
             seen.append(command)
         return seen
 
+    def connections(self) -> int:
+        """Tell how many connections were made since the server began."""
+        info: dict[str, Any] = self._marker.info("stats")
+        return int(info["total_connections_received"])
+
     def calls(self, work: Callable[[], Any]) -> list[str]:
         """Give the names of the commands that clients sent meanwhile."""
         names = [

@@ -18,9 +18,10 @@ from redis.asyncio.connection import BlockingConnectionPool as AsyncPool
 from redis.asyncio.retry import Retry as AsyncRetry
 from redis.backoff import NoBackoff
 from redis.connection import BlockingConnectionPool as Pool
+from redis.exceptions import MaxConnectionsError
 from redis.retry import Retry
 
-__all__ = ["AsyncDriver", "AsyncGate", "AsyncRedis", "AsyncRedisCluster", "Driver", "Gate"]
+__all__ = ["AsyncDriver", "AsyncGate", "AsyncSlots", "Driver", "Gate", "Slots"]
 
 
 class AsyncGate(asyncio.Lock):
@@ -43,6 +44,39 @@ class Gate:
         trace: TracebackType | None,
     ) -> None:
         self._lock.release()
+
+
+class AsyncSlots:
+    """Lets so many tasks at a time through; who waits too long is told."""
+
+    def __init__(self, most: int, patience_s: float) -> None:
+        self._free = asyncio.Semaphore(most)
+        self._patience_s = patience_s
+
+    async def __aenter__(self) -> None:
+        try:
+            async with asyncio.timeout(self._patience_s):
+                await self._free.acquire()
+        except TimeoutError:
+            raise MaxConnectionsError("No connection available") from None
+
+    async def __aexit__(self, *details: object) -> None:
+        self._free.release()
+
+
+class Slots:
+    """Lets so many threads at a time through; who waits too long is told."""
+
+    def __init__(self, most: int, patience_s: float) -> None:
+        self._free = threading.BoundedSemaphore(most)
+        self._patience_s = patience_s
+
+    def __enter__(self) -> None:
+        if not self._free.acquire(timeout=self._patience_s):
+            raise MaxConnectionsError("No connection available")
+
+    def __exit__(self, *details: object) -> None:
+        self._free.release()
 
 
 class AsyncDriver:

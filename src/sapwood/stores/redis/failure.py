@@ -35,6 +35,7 @@ _BY_TEXT: tuple[tuple[str, _Kind], ...] = (
     ("WRONGPASS", (StoreUnavailableError, "the server refused the user or the password")),
     ("NOAUTH", (StoreUnavailableError, "the server wants a password")),
     ("NOPERM", (ReadOnlyError, "the user may not do this: grant it the rights")),
+    ("can't run this command", (ReadOnlyError, "the user may not do this: grant it the rights")),
     ("MISCONF", (StoreUnavailableError, "the server cannot write to its disk")),
     ("OOM", (StoreUnavailableError, "the server has no memory left")),
     ("BUSY", (StoreBusyError, "a script of somebody's takes too long: try again")),

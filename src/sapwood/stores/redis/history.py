@@ -7,7 +7,7 @@ from typing import Any
 
 from ...errors import StoreCorruptError
 from ...model import Entry, History, Message, Read, Root, Summary
-from .rows import id_or_root, message_of, name_of, overlay_of
+from .rows import id_or_root, message_of, name_of, overlay_of, take_messages
 
 _DEEPEST = 9_999_999_999
 
@@ -57,13 +57,7 @@ def _take(piece: Sequence[Any], entries: list[Entry]) -> int:
     if piece[0]:
         return _take_summary(piece, entries)
     _, segment, first, home, stored = piece
-    name, session, size = str(segment), name_of(home), 0
-    for depth, entry in enumerate(stored, first):
-        message = message_of(entry, name, depth, session)
-        if message is not None:
-            entries.append(message)
-            size += _body_size(entry)
-    return size
+    return take_messages(stored, str(segment), first, name_of(home), entries)
 
 
 def _take_summary(piece: Sequence[Any], entries: list[Entry]) -> int:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple, cast
 
 import msgspec
 
@@ -12,6 +13,7 @@ from ...model import (
     Document,
     Edge,
     EdgeKind,
+    Entry,
     Message,
     Overlay,
     Position,
@@ -75,26 +77,41 @@ def split_entry(entry: bytes) -> tuple[Head, bytes]:
 
 def message_of(entry: bytes, segment: str, depth: int, home: str | None) -> Message | None:
     """Make a message of its entry; None when it was deleted."""
-    head, _, data = entry.partition(b"\n")
-    if not data:
-        return None
-    try:
-        tokens, version, created, _, role, id = head.decode().split(SEP)
-    except ValueError as error:
-        raise StoreCorruptError(f"the entry at {segment}.{depth} cannot be read") from error
-    body = decode_body(data, id)
-    return Message(
-        id=id,
-        role=role,
-        parts=body.parts,
-        metadata=body.metadata,
-        segment=segment,
-        depth=depth,
-        home=home,
-        tokens=int(tokens),
-        version=int(version),
-        created_us=int(created),
-    )
+    found: list[Entry] = []
+    take_messages([entry], segment, depth, home, found)
+    return cast("Message", found[0]) if found else None
+
+
+def take_messages(
+    stored: Sequence[bytes], segment: str, first: int, home: str | None, into: list[Entry]
+) -> int:
+    """Add the live messages of a run of entries; give the size of their bodies."""
+    size = 0
+    for depth, entry in enumerate(stored, first):
+        head, _, data = entry.partition(b"\n")
+        if not data:
+            continue
+        size += len(data)
+        try:
+            tokens, version, created, _, role, id = head.decode().split(SEP)
+        except ValueError as error:
+            raise StoreCorruptError(f"the entry at {segment}.{depth} cannot be read") from error
+        body = decode_body(data, id)
+        into.append(
+            Message(
+                id=id,
+                role=role,
+                parts=body.parts,
+                metadata=body.metadata,
+                segment=segment,
+                depth=depth,
+                home=home,
+                tokens=int(tokens),
+                version=int(version),
+                created_us=int(created),
+            )
+        )
+    return size
 
 
 def name_of(home: bytes | None) -> str | None:

@@ -78,8 +78,7 @@ class AsyncRedisAdmin:
         found: list[Finding] = []
         wanted: dict[bytes, bytes] = {}
         for name, value in directory.items():
-            _, number, _ = value.split(b" ")
-            wanted[b"%016d" % int(number) + name] = name
+            wanted[b"%016d" % int(value.split(b" ")[1]) + name] = name
         for part, listed in (("la", active), ("lc", created)):
             key = keys.owner(owner, part)
             for member in wanted.keys() - set(listed):

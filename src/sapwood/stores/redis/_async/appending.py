@@ -9,7 +9,7 @@ from ....model import ROOT, Appended, Message, Root
 from ....rules.append import AppendPlan, Known, plan_append
 from ....rules.codec import Packed, decode_body, digest
 from ...postgres.appends import Request
-from ..rows import message_of, no_message, split_entry
+from ..rows import SEP, message_of, no_message, split_entry
 from .context import AsyncContext
 from .link import Asked
 from .tree import MARKED_US, Look, MovedError, Placed
@@ -28,10 +28,16 @@ async def append_each(context: AsyncContext, requests: Sequence[Request]) -> lis
     done: list[Appended | None] = [None] * len(requests)
     known = [context.directory.known(it.owner, it.session) for it in requests]
     here = [(n, tree) for n, tree in enumerate(known) if tree is not None]
-    answers = await context.link.ask_all([_asked(context, requests[n], tree) for n, tree in here])
-    for (n, tree), answer in zip(here, answers, strict=True):
-        if not isinstance(answer, Exception):
-            done[n] = _appended(context, requests[n], tree, answer)
+    for _ in range(2):
+        asked = [_asked(context, requests[n], tree) for n, tree in here]
+        answers = await context.link.ask_all(asked)
+        unmarked: list[tuple[int, str]] = []
+        for (n, tree), answer in zip(here, answers, strict=True):
+            if not isinstance(answer, Exception):
+                done[n] = _appended(context, requests[n], tree, answer.split(b"\x1f"))
+                unmarked += [(n, tree)] if answer == b"mark" else []
+        here = unmarked
+        await context.trees.mark_all([(requests[n].owner, tree) for n, tree in here])
     return done
 
 
@@ -47,20 +53,22 @@ def _asked(
     if not context.link.is_cluster:
         # One server holds all keys: the mark is made by the script itself.
         keys.append(context.keys.owner(request.owner, "h"))
-    args: list[Any] = [
+    asked = (
         request.session,
         context.directory.time(),
-        "" if context.ttl_us is None else context.ttl_us,
-        MARKED_US,
+        "" if context.ttl_us is None else str(context.ttl_us),
+        str(MARKED_US),
         context.marks.get(tree, "0"),
         state,
         *(parent or _named(request.parent)),
         *_named(request.expected_tip),
-        len(request.batch),
-    ]
+    )
+    # The driver is slow with many arguments.
+    args: list[Any] = [SEP.join(asked)]
     for it in request.batch:
         created = "" if it.created_us is None else it.created_us
-        args += (it.id, "" if it.is_ours else "1", it.role, it.tokens, created, it.body)
+        head = (it.id, "" if it.is_ours else "1", it.role, str(it.tokens), str(created))
+        args += (SEP.join(head), it.body)
     return Asked("append", keys, args)
 
 
@@ -76,18 +84,18 @@ async def _ask(
     tree: str,
     state: str = "",
     parent: tuple[str, str] | None = None,
-) -> Sequence[Any]:
+) -> Sequence[bytes]:
     asked = _asked(context, request, tree, state, parent)
-    answer: Sequence[Any] = await context.link.ask(asked.name, asked.keys, *asked.args)
-    if answer[0] == b"mark":
+    answer: bytes = await context.link.ask(asked.name, asked.keys, *asked.args)
+    if answer == b"mark":
         await context.trees.mark(request.owner, tree)
         asked = _asked(context, request, tree, state, parent)
         answer = await context.link.ask(asked.name, asked.keys, *asked.args)
-    return answer
+    return answer.split(b"\x1f")
 
 
 def _appended(
-    context: AsyncContext, request: Request, tree: str, answer: Sequence[Any]
+    context: AsyncContext, request: Request, tree: str, answer: Sequence[bytes]
 ) -> Appended | None:
     if answer[0] != b"ok":
         return None
@@ -95,7 +103,7 @@ def _appended(
     context.marks[tree] = deadline.decode()
     batch = request.batch
     return Appended(
-        messages=_written(batch, request.session, segment, first, int(now)),
+        messages=_written(batch, request.session, segment.decode(), int(first), int(now)),
         written=len(batch),
         tip=batch[-1].id,
         context_tokens=int(known) if known else None,
@@ -103,7 +111,7 @@ def _appended(
 
 
 def _written(
-    batch: Sequence[Packed], session: str, segment: int, first: int, now: int
+    batch: Sequence[Packed], session: str, segment: str, first: int, now: int
 ) -> list[Message]:
     return [
         Message(
@@ -111,7 +119,7 @@ def _written(
             role=it.role,
             parts=it.parts,
             metadata=it.metadata,
-            segment=str(segment),
+            segment=segment,
             depth=depth,
             home=session,
             tokens=it.tokens,

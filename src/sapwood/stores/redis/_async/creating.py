@@ -24,7 +24,7 @@ async def create_session(context: AsyncContext, owner: str, new: NewSession) -> 
 async def _begin(context: AsyncContext, owner: str, new: NewSession) -> Row:
     tree = context.new_id()
     fields = await fields_of(context, new, None)
-    claim, clock = await context.directory.claim(owner, new.id, tree, new.created_us)
+    claim, clock = await context.claim(owner, new.id, tree, new.created_us)
     fields = claimed(claim, fields, 1)
     commands = [
         begin_tree(context, tree, owner, clock),

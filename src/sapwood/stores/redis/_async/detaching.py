@@ -65,7 +65,7 @@ async def detach(
     if again.version != look.version:
         await context.link.ask("drop", [context.keys.tree(tree)])
         raise MovedError
-    claim, clock = await context.directory.claim(owner, new.id, tree, new.created_us)
+    claim, clock = await context.claim(owner, new.id, tree, new.created_us)
     fields = claimed(claim, {**fields, **_standing(copy, overlays)}, HOME)
     commands = [
         begin_tree(context, tree, owner, clock),

@@ -101,7 +101,7 @@ class AsyncDirectory:
         return look_of(tree, session, answer)
 
     async def claim(
-        self, owner: str, session: str, tree: str, created_us: int | None
+        self, owner: str, session: str, tree: str, created_us: int | None, token: str
     ) -> tuple[bytes, int]:
         """Claim a name for a session that will be in a tree; give the claim and the time."""
         # The owner is listed before it has anything, so that it is listed once it has.
@@ -110,7 +110,7 @@ class AsyncDirectory:
         stands, created = b"", "" if created_us is None else created_us
         for _ in range(3 * int(CLAIM_US / 1_000_000 / CLAIM_PAUSE_S)):
             answer = await self._link.ask(
-                "claim", [key], session, tree, stands, CLAIM_US, created, self.time()
+                "claim", [key], session, tree, stands, CLAIM_US, created, self.time(), token
             )
             if answer[0] == b"ok":
                 return answer[1], int(answer[2])

@@ -38,7 +38,7 @@ async def branch_off(
         homes, overlays, _ = await context.link.ask("inherit", [key], *args)
         fields = {**fields, **_standing(look, at, homes, overlays)}
     documents = await documents_of(context, look)
-    claim, _ = await context.directory.claim(owner, new.id, look.tree, new.created_us)
+    claim, _ = await context.claim(owner, new.id, look.tree, new.created_us)
     fields = claimed(claim, fields, look.homes + 1)
     commands = [
         ("HSET", context.key(look.tree, "t"), "h", look.homes + 1),

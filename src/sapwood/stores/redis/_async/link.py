@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from redis.exceptions import NoScriptError, RedisError
 
 from ....errors import ClosedError
-from ..driver import AsyncDriver, AsyncGate
+from ..driver import AsyncDriver, AsyncGate, AsyncSlots
 from ..failure import may_help, translate
 from ..scripts import script
 
@@ -45,7 +45,9 @@ class AsyncLink:
         *,
         is_cluster: bool,
         owns_client: bool,
+        slots: AsyncSlots,
     ) -> None:
+        self._slots = slots
         self._connect = connect
         self.is_cluster = is_cluster
         self._owns_client = owns_client
@@ -70,7 +72,8 @@ class AsyncLink:
             tries -= 1
             try:
                 client = await self.client()
-                return await client.execute_command(*command, **options)
+                async with self._slots:
+                    return await client.execute_command(*command, **options)
             except NoScriptError:
                 raise
             except (RedisError, OSError) as error:
@@ -114,7 +117,8 @@ class AsyncLink:
                 pipe = client.pipeline(transaction=False)
                 for command in commands:
                     pipe.execute_command(*command)
-                answers: list[Any] = await pipe.execute(raise_on_error=False)
+                async with self._slots:
+                    answers: list[Any] = await pipe.execute(raise_on_error=False)
             except (RedisError, OSError) as error:
                 if not (tries and may_help(error)):
                     raise translate(error) from error

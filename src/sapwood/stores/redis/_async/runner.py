@@ -40,8 +40,10 @@ class AsyncRedisRunner(AsyncRunner):
         new_id: Callable[[], str],
         auto_migrate: bool,
         ttl_us: int | None,
+        max_message_bytes: int,
     ) -> None:
         self._link = link
+        self._max_message_bytes = max_message_bytes
         self._context = AsyncContext(link, keys, clock=clock, new_id=new_id, ttl_us=ttl_us)
         self._unit = AsyncRedisUnit(self._context)
         self._migrator = AsyncMigrator(link, keys)
@@ -110,6 +112,7 @@ class AsyncRedisRunner(AsyncRunner):
         return await self._migrator.migrate()
 
     async def _make_ready(self) -> None:
+        await self._migrator.refuse_sizes(self._max_message_bytes)
         await self._migrator.make_ready(may_migrate=self._auto_migrate)
         self._is_ready = True
 

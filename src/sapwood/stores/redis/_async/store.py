@@ -12,7 +12,7 @@ from ....rules.codec import MAX_MESSAGE_BYTES, pack_all
 from ....store import Capability
 from ...embedded._async.store import AsyncEmbeddedStore
 from ...url import take_parameters
-from ..driver import AsyncDriver
+from ..driver import AsyncDriver, AsyncSlots
 from ..keys import PREFIX, Keys, check_prefix
 from ..options import check_client, check_ttl, check_url, read_ttl
 from .link import AsyncLink
@@ -51,7 +51,8 @@ class AsyncRedisStore(AsyncEmbeddedStore):
             raise UsageError("give a URL or a client", path="url")
         if url is None:
             is_cluster = check_client(client, AsyncDriver.is_cluster)
-            link = AsyncLink(lambda: client, is_cluster=is_cluster, owns_client=False)
+            slots = AsyncSlots(most_connections, patience_s)
+            link = AsyncLink(lambda: client, is_cluster=is_cluster, owns_client=False, slots=slots)
         else:
             address, is_cluster = check_url(url)
             link = AsyncLink(
@@ -62,6 +63,7 @@ class AsyncRedisStore(AsyncEmbeddedStore):
                 ),
                 is_cluster=is_cluster,
                 owns_client=True,
+                slots=AsyncSlots(most_connections, patience_s),
             )
         runner = AsyncRedisRunner(
             link,
@@ -70,6 +72,7 @@ class AsyncRedisStore(AsyncEmbeddedStore):
             new_id=new_id,
             auto_migrate=auto_migrate,
             ttl_us=check_ttl(session_ttl_s),
+            max_message_bytes=max_message_bytes,
         )
         super().__init__(runner, new_id=new_id, max_message_bytes=max_message_bytes)
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ....errors import StoreUnavailableError
 from ..keys import Keys
 from ..rows import Row, name_of
-from .link import AsyncLink, Command
+from .link import Asked, AsyncLink, Command
 
 MARKED_US = 60_000_000
 """For how long a mark says that a tree may be written to."""
@@ -101,6 +101,13 @@ class AsyncTrees:
         deadline: bytes = await self._link.ask("mark", [key], tree, MARKED_US)
         self._marks[tree] = deadline.decode()
         return self._marks[tree]
+
+    async def mark_all(self, trees: Sequence[tuple[str, str]]) -> None:
+        """Note with their owners that trees are about to be written to."""
+        asked = [Asked("mark", [self._keys.owner(owner)], [it, MARKED_US]) for owner, it in trees]
+        for (_, tree), answer in zip(trees, await self._link.ask_all(asked), strict=True):
+            if isinstance(answer, bytes):
+                self._marks[tree] = answer.decode()
 
     async def apply(
         self,

@@ -80,8 +80,7 @@ class RedisAdmin:
         found: list[Finding] = []
         wanted: dict[bytes, bytes] = {}
         for name, value in directory.items():
-            _, number, _ = value.split(b" ")
-            wanted[b"%016d" % int(number) + name] = name
+            wanted[b"%016d" % int(value.split(b" ")[1]) + name] = name
         for part, listed in (("la", active), ("lc", created)):
             key = keys.owner(owner, part)
             for member in wanted.keys() - set(listed):

@@ -63,6 +63,12 @@ class Context:
             only_frees=only_frees,
         )
 
+    def claim(
+        self, owner: str, session: str, tree: str, created_us: int | None
+    ) -> tuple[bytes, int]:
+        """Claim a session's name; give the claim and the server's time."""
+        return self.directory.claim(owner, session, tree, created_us, self.new_id())
+
     def key(self, tree: str, part: str) -> str:
         """Name a key of a tree."""
         return self.keys.tree(tree, part)

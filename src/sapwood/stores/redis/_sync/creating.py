@@ -26,7 +26,7 @@ def create_session(context: Context, owner: str, new: NewSession) -> Row:
 def _begin(context: Context, owner: str, new: NewSession) -> Row:
     tree = context.new_id()
     fields = fields_of(context, new, None)
-    claim, clock = context.directory.claim(owner, new.id, tree, new.created_us)
+    claim, clock = context.claim(owner, new.id, tree, new.created_us)
     fields = claimed(claim, fields, 1)
     commands = [
         begin_tree(context, tree, owner, clock),

@@ -67,7 +67,7 @@ def detach(
     if again.version != look.version:
         context.link.ask("drop", [context.keys.tree(tree)])
         raise MovedError
-    claim, clock = context.directory.claim(owner, new.id, tree, new.created_us)
+    claim, clock = context.claim(owner, new.id, tree, new.created_us)
     fields = claimed(claim, {**fields, **_standing(copy, overlays)}, HOME)
     commands = [
         begin_tree(context, tree, owner, clock),

@@ -40,7 +40,7 @@ def branch_off(
         homes, overlays, _ = context.link.ask("inherit", [key], *args)
         fields = {**fields, **_standing(look, at, homes, overlays)}
     documents = documents_of(context, look)
-    claim, _ = context.directory.claim(owner, new.id, look.tree, new.created_us)
+    claim, _ = context.claim(owner, new.id, look.tree, new.created_us)
     fields = claimed(claim, fields, look.homes + 1)
     commands = [
         ("HSET", context.key(look.tree, "t"), "h", look.homes + 1),

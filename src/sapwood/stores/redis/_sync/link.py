@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from redis.exceptions import NoScriptError, RedisError
 
 from ....errors import ClosedError
-from ..driver import Driver, Gate
+from ..driver import Driver, Gate, Slots
 from ..failure import may_help, translate
 from ..scripts import script
 
@@ -47,7 +47,9 @@ class Link:
         *,
         is_cluster: bool,
         owns_client: bool,
+        slots: Slots,
     ) -> None:
+        self._slots = slots
         self._connect = connect
         self.is_cluster = is_cluster
         self._owns_client = owns_client
@@ -72,7 +74,8 @@ class Link:
             tries -= 1
             try:
                 client = self.client()
-                return client.execute_command(*command, **options)
+                with self._slots:
+                    return client.execute_command(*command, **options)
             except NoScriptError:
                 raise
             except (RedisError, OSError) as error:
@@ -116,7 +119,8 @@ class Link:
                 pipe = client.pipeline(transaction=False)
                 for command in commands:
                     pipe.execute_command(*command)
-                answers: list[Any] = pipe.execute(raise_on_error=False)
+                with self._slots:
+                    answers: list[Any] = pipe.execute(raise_on_error=False)
             except (RedisError, OSError) as error:
                 if not (tries and may_help(error)):
                     raise translate(error) from error

@@ -21,6 +21,22 @@ class Migrator:
         self._link = link
         self._keys = keys
 
+    def refuse_sizes(self, most_bytes: int) -> None:
+        """Refuse servers that take less than a message may have, where they say what they take."""
+        name = "proto-max-bulk-len"
+        try:
+            answers = self._link.on_each_server("CONFIG GET", name)
+        except StoreError as error:
+            if error.retryable:
+                raise
+            return  # Many do not let clients look at their settings.
+        for limit in (int(it.get(name, most_bytes * 2)) for it in answers):
+            if limit < most_bytes:
+                raise StoreError(
+                    f"the server's {name} is {limit}, and a message may have {most_bytes} bytes: "
+                    "raise it, or open the store with a lower max_message_bytes"
+                )
+
     def make_ready(self, *, may_migrate: bool) -> None:
         """Refuse servers that cannot be used; bring what is stored up to date."""
         for info in self._link.on_each_server("INFO", "everything"):

@@ -42,8 +42,10 @@ class RedisRunner(Runner):
         new_id: Callable[[], str],
         auto_migrate: bool,
         ttl_us: int | None,
+        max_message_bytes: int,
     ) -> None:
         self._link = link
+        self._max_message_bytes = max_message_bytes
         self._context = Context(link, keys, clock=clock, new_id=new_id, ttl_us=ttl_us)
         self._unit = RedisUnit(self._context)
         self._migrator = Migrator(link, keys)
@@ -112,6 +114,7 @@ class RedisRunner(Runner):
         return self._migrator.migrate()
 
     def _make_ready(self) -> None:
+        self._migrator.refuse_sizes(self._max_message_bytes)
         self._migrator.make_ready(may_migrate=self._auto_migrate)
         self._is_ready = True
 

@@ -14,7 +14,7 @@ from ....rules.codec import MAX_MESSAGE_BYTES, pack_all
 from ....store import Capability
 from ...embedded._sync.store import EmbeddedStore
 from ...url import take_parameters
-from ..driver import Driver
+from ..driver import Driver, Slots
 from ..keys import PREFIX, Keys, check_prefix
 from ..options import check_client, check_ttl, check_url, read_ttl
 from .link import Link
@@ -53,7 +53,8 @@ class RedisStore(EmbeddedStore):
             raise UsageError("give a URL or a client", path="url")
         if url is None:
             is_cluster = check_client(client, Driver.is_cluster)
-            link = Link(lambda: client, is_cluster=is_cluster, owns_client=False)
+            slots = Slots(most_connections, patience_s)
+            link = Link(lambda: client, is_cluster=is_cluster, owns_client=False, slots=slots)
         else:
             address, is_cluster = check_url(url)
             link = Link(
@@ -64,6 +65,7 @@ class RedisStore(EmbeddedStore):
                 ),
                 is_cluster=is_cluster,
                 owns_client=True,
+                slots=Slots(most_connections, patience_s),
             )
         runner = RedisRunner(
             link,
@@ -72,6 +74,7 @@ class RedisStore(EmbeddedStore):
             new_id=new_id,
             auto_migrate=auto_migrate,
             ttl_us=check_ttl(session_ttl_s),
+            max_message_bytes=max_message_bytes,
         )
         super().__init__(runner, new_id=new_id, max_message_bytes=max_message_bytes)
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ....errors import StoreUnavailableError
 from ..keys import Keys
 from ..rows import Row, name_of
-from .link import Command, Link
+from .link import Asked, Command, Link
 
 MARKED_US = 60_000_000
 """For how long a mark says that a tree may be written to."""
@@ -103,6 +103,13 @@ class Trees:
         deadline: bytes = self._link.ask("mark", [key], tree, MARKED_US)
         self._marks[tree] = deadline.decode()
         return self._marks[tree]
+
+    def mark_all(self, trees: Sequence[tuple[str, str]]) -> None:
+        """Note with their owners that trees are about to be written to."""
+        asked = [Asked("mark", [self._keys.owner(owner)], [it, MARKED_US]) for owner, it in trees]
+        for (_, tree), answer in zip(trees, self._link.ask_all(asked), strict=True):
+            if isinstance(answer, bytes):
+                self._marks[tree] = answer.decode()
 
     def apply(
         self,

@@ -1,10 +1,12 @@
 -- Claim a session's name for a tree. ARGV: session, tree, what stands there now or '', patience,
--- time created or '', time. Gives what stands there, or the number, the deadline and the time.
+-- time created or '', time, token. Gives what stands there, or the number, the deadline and the time.
 local clock = server_time()
 local stands = call('HGET', B .. 'd', ARGV[1])
+-- The answer to a claim may have been lost.
+if stands and string.match(stands, ' (%S+)$') == ARGV[7] then return {'ok', stands, clock} end
 if (stands or '') ~= ARGV[3] then return {'taken', stands or '', clock} end
 if stands then
-  local number, deadline = string.match(stands, '^%S+ (%d+) (%d+)$')
+  local number, deadline = string.match(stands, '^%S+ (%d+) (%d+)')
   -- Whoever claimed it may still be about to create the session.
   if tonumber(clock) <= tonumber(deadline) + tonumber(ARGV[4]) then return {'wait', stands, clock} end
   local member = string.format('%016d', number) .. ARGV[1]
@@ -13,7 +15,7 @@ if stands then
 end
 local number = call('HINCRBY', KEYS[1], 's', 1)
 local deadline = text(tonumber(clock) + tonumber(ARGV[4]))
-local value = ARGV[2] .. ' ' .. number .. ' ' .. deadline
+local value = ARGV[2] .. ' ' .. number .. ' ' .. deadline .. ' ' .. ARGV[7]
 call('HSET', B .. 'd', ARGV[1], value)
 local member = string.format('%016d', number) .. ARGV[1]
 local active = tonumber(ARGV[5] ~= '' and ARGV[5] or ARGV[6] ~= '' and ARGV[6] or clock)

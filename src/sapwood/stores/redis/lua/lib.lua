@@ -14,6 +14,12 @@ local function numbers(of)
   return out
 end
 
+local function words(of)
+  local out = {}
+  for word in string.gmatch(of .. '\31', '([^\31]*)\31') do out[#out + 1] = word end
+  return out
+end
+
 local function server_time()
   local t = call('TIME')
   return t[1] .. string.format('%06d', t[2])

@@ -1,0 +1,40 @@
+"""Short ways to open a store on a server, and to write to it."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any
+
+from sapwood.model import NewMessage, NewSession, Read, TextPart
+from sapwood.rules.ids import IdMaker
+from sapwood.stores.redis import AsyncRedisStore, RedisStore
+
+ADA = "ada"
+
+
+def _clock() -> int:
+    return time.time_ns() // 1000
+
+
+new_id = IdMaker(_clock, os.urandom)
+
+
+def open_store(url: str, prefix: str, **options: Any) -> RedisStore:
+    return RedisStore(url, prefix=prefix, new_id=new_id, **options)
+
+
+def open_async_store(url: str, prefix: str, **options: Any) -> AsyncRedisStore:
+    return AsyncRedisStore(url, prefix=prefix, new_id=new_id, **options)
+
+
+def say(id: str | None, text: str | None = None) -> NewMessage:
+    return NewMessage(id=id, role="user", parts=[TextPart(text=text or id or "hello")])
+
+
+def make_session(store: RedisStore, session: str = "s") -> None:
+    store.create_session(ADA, NewSession(id=session))
+
+
+def ids_in(store: RedisStore, session: str = "s") -> list[str]:
+    return [it.id for it in store.read(ADA, session, Read()).messages]

@@ -1,0 +1,273 @@
+"""Connections that are cut, answers that are lost, servers that hang, users that are refused."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from redis import Redis
+from servers.proxy import Proxy
+from servers.redis import FAST, RedisServer
+
+from sapwood.errors import (
+    MessageTooLargeError,
+    NotFoundError,
+    ReadOnlyError,
+    StoreBusyError,
+    StoreError,
+    StoreUnavailableError,
+)
+from sapwood.model import Read, SessionPatch, SessionQuery
+from sapwood.stores.redis import RedisStore
+from sapwood.testing import COUNTS, ManualClock
+
+from .support import ADA, ids_in, make_session, open_async_store, open_store, say
+
+
+def test_a_cut_connection_is_replaced_within_the_call(
+    proxy: Proxy, proxied: str, prefix: str
+) -> None:
+    with open_store(proxied, prefix) as store:
+        make_session(store)
+        for n in range(3):
+            proxy.cut()
+            store.append(ADA, "s", [say(f"m{n}")])
+            proxy.cut()
+            assert ids_in(store) == [f"m{k}" for k in range(n + 1)]
+            proxy.cut()
+            store.put_document(ADA, "k", b"", session="s")
+            COUNTS["connections to Redis cut"] += 3
+
+
+def test_rule_02_an_append_whose_answer_was_lost_is_written_once(
+    proxy: Proxy, proxied: str, prefix: str
+) -> None:
+    with open_store(proxied, prefix) as store:
+        make_session(store)
+        store.append(ADA, "s", [say("m0")])
+        for id in ("m1", None):
+            proxy.swallow_next_answer()
+            done = store.append(ADA, "s", [say(id), say(None)])
+            assert len(done.messages) == 2
+        assert proxy.swallowed == 2
+        assert len(ids_in(store)) == 5
+        COUNTS["answers of Redis lost"] += proxy.swallowed
+
+
+def test_a_unit_of_work_whose_answer_was_lost_is_done_once(
+    proxy: Proxy, proxied: str, prefix: str
+) -> None:
+    with open_store(proxied, prefix) as store:
+        make_session(store)
+        link = store._runner._link
+        ask = link.ask
+        lost: list[str] = []
+
+        def lose(name, keys, *args):  # type: ignore[no-untyped-def]
+            if name == "apply":
+                lost.append(name)
+                proxy.swallow_next_answer()
+            return ask(name, keys, *args)
+
+        link.ask = lose  # type: ignore[method-assign]
+        document = store.put_document(ADA, "k", b"v", session="s", expected_version=0)
+        record = store.update_session(ADA, "s", SessionPatch(title="t"), expected_version=1)
+        own = store.put_document(ADA, "k", b"v", expected_version=0)
+        link.ask = ask  # type: ignore[method-assign]
+        assert len(lost) == proxy.swallowed == 3
+        assert store.find_document(ADA, "k", session="s") == document
+        assert (record.title, record.version) == ("t", 2)
+        assert store.find_session(ADA, "s") == record
+        assert store.find_document(ADA, "k") == own
+        COUNTS["answers of Redis lost"] += proxy.swallowed
+
+
+def test_a_claim_whose_answer_was_lost_holds_nobody_up_for_long(
+    proxy: Proxy, proxied: str, prefix: str
+) -> None:
+    with open_store(proxied, prefix) as store:
+        store.settle()
+        link = store._runner._link
+        ask = link.ask
+
+        def lose(name, keys, *args):  # type: ignore[no-untyped-def]
+            if name == "claim" and not proxy.swallowed:
+                proxy.swallow_next_answer()
+            return ask(name, keys, *args)
+
+        link.ask = lose  # type: ignore[method-assign]
+        make_session(store)
+        assert proxy.swallowed == 1
+        assert store.append(ADA, "s", [say("m1")]).written == 1
+        assert [it.id for it in store.list_sessions(ADA, SessionQuery()).sessions] == ["s"]
+
+
+def test_a_server_that_does_not_answer_in_time_is_told(server: RedisServer, prefix: str) -> None:
+    url = server.url(parameters="?socket_timeout=0.3")
+    with open_store(url, prefix) as store:
+        make_session(store)
+        store.append(ADA, "s", [say("m1")])
+        server.pause()
+        try:
+            with pytest.raises(StoreUnavailableError) as caught:
+                store.append(ADA, "s", [say("m2")])
+            assert caught.value.retryable
+        finally:
+            server.go_on()
+        # It may have been written before the time was over: by its id, it is there once.
+        store.append(ADA, "s", [say("m2")])
+        assert ids_in(store) == ["m1", "m2"]
+
+
+def test_wrong_credentials_do_not_show_the_password(prefix: str, server: RedisServer) -> None:
+    guarded = RedisServer(*FAST, "--requirepass", "right")
+    try:
+        for user in (":s3cret", "ada:s3cret", ""):
+            with (
+                open_store(guarded.url(user=user), prefix) as store,
+                pytest.raises(StoreUnavailableError) as caught,
+            ):
+                store.find_session(ADA, "s")
+            told = "".join(map(str, (caught.value, caught.value.__cause__, repr(caught.value))))
+            assert "s3cret" not in told
+            COUNTS["wrong credentials for Redis"] += 1
+        with open_store(guarded.url(user=":right"), prefix) as store:
+            assert store.find_session(ADA, "s") is None
+    finally:
+        guarded.remove()
+
+
+def test_a_user_who_may_only_read_is_told_so(server: RedisServer, prefix: str) -> None:
+    with open_store(server.url(), prefix) as store:
+        make_session(store)
+        store.append(ADA, "s", [say("m1")])
+    with Redis(port=server.port) as raw:
+        raw.execute_command(
+            *("ACL", "SETUSER", "reader", "on", ">pw", "~*", "+@read", "+evalsha", "+eval"),
+            *("+info", "+hello", "+client", "+time", "+ping"),
+        )
+    with open_store(server.url(user="reader:pw"), prefix) as store:
+        assert ids_in(store) == ["m1"]
+        with pytest.raises(ReadOnlyError) as caught:
+            store.append(ADA, "s", [say("m2")])
+        assert not caught.value.retryable
+        assert ids_in(store) == ["m1"]
+
+
+def test_a_replica_can_be_read_and_says_that_it_takes_no_writes(
+    server: RedisServer, prefix: str
+) -> None:
+    with open_store(server.url(), prefix) as store:
+        make_session(store)
+        store.append(ADA, "s", [say("m1")])
+        assert store.admin.health().writable
+    replica = RedisServer(*FAST, "--replicaof", "127.0.0.1", str(server.port))
+    try:
+        with Redis(port=server.port) as raw:
+            while not raw.wait(1, 1_000):
+                continue
+        with open_store(replica.url(), prefix) as store:
+            assert ids_in(store) == ["m1"]
+            assert not store.admin.health().writable
+            with pytest.raises(ReadOnlyError):
+                store.append(ADA, "s", [say("m2")])
+    finally:
+        replica.remove()
+
+
+async def test_a_pool_run_dry_is_busy_and_works_again(server: RedisServer, prefix: str) -> None:
+    options = {"most_connections": 1, "patience_s": 0.2}
+    async with open_async_store(server.url(), prefix, **options) as store:
+        with open_store(server.url(), prefix) as other:
+            make_session(other)
+        await store.find_session(ADA, "s")
+        pool = (await store._runner._link.client()).connection_pool
+        held = await pool.get_connection()
+        with pytest.raises(StoreBusyError) as caught:
+            await store.append(ADA, "s", [say("m1")])
+        assert caught.value.retryable
+        await pool.release(held)
+        assert (await store.append(ADA, "s", [say("m1")])).written == 1
+
+
+def test_a_payload_over_the_limit_is_refused_before_anything_is_sent(
+    server: RedisServer, prefix: str
+) -> None:
+    with open_store(server.url(), prefix) as store:
+        make_session(store)
+        with pytest.raises(MessageTooLargeError):
+            store.append(ADA, "s", [say("m1", "x" * (9 * 1024 * 1024))])
+        assert store.append(ADA, "s", [say("m1", "x" * (7 * 1024 * 1024))]).written == 1
+        assert len(store.read(ADA, "s", Read()).messages[0].text) == 7 * 1024 * 1024
+
+
+def test_a_server_that_takes_less_than_a_message_may_have_is_refused(prefix: str) -> None:
+    small = RedisServer(*FAST, "--proto-max-bulk-len", "1mb")
+    try:
+        with (
+            open_store(small.url(), prefix) as store,
+            pytest.raises(StoreError, match="proto-max-bulk-len"),
+        ):
+            make_session(store)
+        with open_store(small.url(), prefix, max_message_bytes=500_000) as store:
+            make_session(store)
+            with pytest.raises(MessageTooLargeError):
+                store.append(ADA, "s", [say("m1", "x" * 600_000)])
+    finally:
+        small.remove()
+
+
+def append_once_there_is_room(store: RedisStore, session: str) -> int:
+    """Append; for a while the server also counts what it was sent and refused."""
+    deadline = time.monotonic() + 20
+    while True:
+        try:
+            return store.append(ADA, session, [say("last")]).written
+        except StoreUnavailableError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)
+
+
+def test_a_server_without_memory_loses_nothing_and_deleting_makes_room(prefix: str) -> None:
+    full = RedisServer(*FAST, "--maxmemory", "12mb")
+    try:
+        with open_store(full.url(), prefix) as store:
+            make_session(store)
+            make_session(store, "other")
+            told: list[str] = []
+            with pytest.raises(StoreUnavailableError) as caught:  # noqa: PT012
+                while True:
+                    store.append(ADA, "s", [say(f"m{len(told)}", "x" * 100_000)])
+                    told.append(f"m{len(told)}")
+            assert caught.value.retryable
+            assert len(told) > 20
+            assert ids_in(store) == told
+            with pytest.raises(StoreUnavailableError):
+                store.put_document(ADA, "k", b"v" * 5_000_000, session="s")
+            assert store.admin.check() == []
+            store.delete_messages(ADA, "s", told[:10])
+            assert append_once_there_is_room(store, "s") == 1
+            store.delete_session(ADA, "s")
+            with pytest.raises(NotFoundError):
+                ids_in(store)
+            assert append_once_there_is_room(store, "other") == 1
+    finally:
+        full.remove()
+
+
+def test_rule_05_a_clock_that_goes_backwards_changes_no_order(
+    server: RedisServer, prefix: str
+) -> None:
+    clock = ManualClock()
+    with open_store(server.url(), prefix, clock=clock) as store:
+        make_session(store)
+        for n in range(5):
+            store.append(ADA, "s", [say(f"m{n}")])
+            clock.advance(-3_600)
+        assert ids_in(store) == [f"m{n}" for n in range(5)]
+        lease = store.put_document(ADA, "k", b"", session="s", expires_in_s=10)
+        clock.advance(-3_600)
+        assert store.put_document(ADA, "k", b"", session="s").version > lease.version
+        assert [it.message for it in store.changes(ADA).changes] == ids_in(store)
+        assert store.admin.check() == []

@@ -1,0 +1,83 @@
+"""Rule 1: what was acknowledged is there after the server was killed and started again."""
+
+from __future__ import annotations
+
+import pytest
+from servers.redis import FAST, RedisServer
+
+from sapwood.errors import NotFoundError, StoreUnavailableError
+from sapwood.testing import COUNTS
+
+from .support import ADA, ids_in, make_session, open_async_store, open_store, say
+from .writers import Writers
+
+ROUNDS = 3
+
+
+@pytest.mark.fault
+def test_rule_01_acknowledged_messages_survive_kills_in_the_middle_of_writes(
+    server: RedisServer, prefix: str
+) -> None:
+    with open_store(server.url(), prefix) as store:
+        writers = Writers(store)
+        try:
+            for _ in range(ROUNDS):
+                writers.wait_for_more()
+                server.kill()
+                server.start()
+                COUNTS["kills of a Redis server in the middle of writes"] += 1
+            writers.wait_for_more()
+        finally:
+            writers.stop()
+        writers.check()
+        assert store.admin.check() == []
+
+
+def test_a_server_that_is_gone_is_told_at_once_and_one_that_came_back_is_used(
+    server: RedisServer, prefix: str
+) -> None:
+    with open_store(server.url(), prefix) as store:
+        make_session(store)
+        store.append(ADA, "s", [say("m1")])
+        server.stop()
+        try:
+            with pytest.raises(StoreUnavailableError) as caught:
+                store.append(ADA, "s", [say("m2")])
+            assert caught.value.retryable
+            with pytest.raises(StoreUnavailableError):
+                ids_in(store)
+        finally:
+            server.start()
+        assert ids_in(store) == ["m1"]
+        store.append(ADA, "s", [say("m2")])
+        assert ids_in(store) == ["m1", "m2"]
+
+
+async def test_the_async_twin_goes_on_after_a_restart(server: RedisServer, prefix: str) -> None:
+    with open_store(server.url(), prefix) as other:
+        make_session(other)
+    async with open_async_store(server.url(), prefix) as store:
+        await store.append(ADA, "s", [say("m1")])
+        server.kill()
+        server.start()
+        done = await store.append(ADA, "s", [say("m2")])
+        assert (done.written, done.messages[0].depth) == (1, 2)
+
+
+def test_without_its_log_a_server_that_was_killed_is_empty_and_can_be_used(
+    server: RedisServer, prefix: str
+) -> None:
+    forgetful = RedisServer(*FAST)
+    try:
+        with open_store(forgetful.url(), prefix) as store:
+            make_session(store)
+            store.append(ADA, "s", [say("m1")])
+            forgetful.kill()
+            forgetful.start()
+            with pytest.raises(NotFoundError):
+                store.append(ADA, "s", [say("m2")])
+            make_session(store)
+            assert store.append(ADA, "s", [say("m1")]).written == 1
+            assert ids_in(store) == ["m1"]
+    finally:
+        forgetful.remove()
