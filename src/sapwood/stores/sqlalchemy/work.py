@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
-from sqlalchemy import exc, literal_column, select
+from sqlalchemy import Select, exc, literal_column, select
 from sqlalchemy.engine import Connection
 
 from ...model import Appended
@@ -70,7 +70,7 @@ class Worker:
     def make_ready(self, conn: Connection, *, is_ours: bool, may_migrate: bool) -> None:
         """Look at the tables before they are used."""
         if self._tables.kind == "mysql":
-            asked = select(literal_column("@@max_allowed_packet"))
+            asked: Select[Any] = select(literal_column("@@max_allowed_packet"))
             self._most_bytes = conn.execute(asked).scalar()
             conn.rollback()
         if is_ours:
