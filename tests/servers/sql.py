@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import shutil
+import sqlite3
 import tempfile
 from collections.abc import Callable
+from contextlib import closing
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +28,6 @@ class Database:
 
     def empty(self) -> None:
         """Empty the tables; they stay, so that each test begins at once."""
-
-    def discard(self) -> None:
-        """Leave it to the next one, which begins by emptying it."""
 
     def open(self, kind: Callable[..., Any], **options: Any) -> Any:
         return kind.from_url(self.url(), **options)  # type: ignore[attr-defined]
@@ -56,12 +57,22 @@ class Postgres(Database):
             raw.execute("; ".join(f"DELETE FROM {table}" for (table,) in tables).encode())
 
 
+@cache
+def _file() -> Path:
+    folder = tempfile.mkdtemp(prefix="sapwood-sql-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder) / "s.db"
+
+
 class Sqlite(Database):
-    def __init__(self) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="sapwood-sql-"))
-
     def url(self) -> str:
-        return f"sqlalchemy+sqlite:///{self.folder}/s.db?prefix=sw_"
+        return f"sqlalchemy+sqlite:///{_file()}?prefix=sw_"
 
-    def discard(self) -> None:
-        shutil.rmtree(self.folder)
+    def empty(self) -> None:
+        with closing(sqlite3.connect(_file())) as raw, raw:
+            tables = raw.execute(
+                "SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'sw_%'"
+                " AND name NOT IN ('sw_migration', 'sw_counter')"
+            ).fetchall()
+            for (table,) in tables:
+                raw.execute(f"DELETE FROM {table}")

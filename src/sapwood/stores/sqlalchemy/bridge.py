@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from sqlalchemy.engine import Connection, Engine
 
 from ...errors import UsageError
+from .drivers import help_driver
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
@@ -47,6 +48,7 @@ class AsyncBridge:
         found = getattr(engine, "sync_engine", None)
         if not isinstance(found, Engine):
             raise UsageError("give an AsyncEngine, of create_async_engine()", path="engine")
+        help_driver(found)
         return found
 
     @staticmethod

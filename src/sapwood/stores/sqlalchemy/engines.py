@@ -53,6 +53,8 @@ def options_for(url: URL, patience_s: float, most_connections: int) -> dict[str,
         "pool_size": most_connections,
         "max_overflow": 0,
         "pool_timeout": patience_s,
+        # What was said is nobody's business who reads a log.
+        "hide_parameters": True,
     }
     connect: dict[str, Any] = {}
     if kind in MYSQL:

@@ -57,7 +57,8 @@ _MYSQL: dict[int, Meaning] = {
     1034: (StoreCorruptError, _DAMAGED),
     1712: (StoreCorruptError, _DAMAGED),
 }
-_TOO_LARGE = (1153, 1105, 1406)
+_MYSQL_DRIVERS = ("pymysql", "aiomysql", "asyncmy", "MySQLdb", "mysql", "mariadb")
+_TOO_LARGE = (1153, 1105)
 _POSTGRES: dict[str, Meaning] = {
     "40001": (StoreBusyError, _IN_THE_WAY),
     "40P01": (StoreBusyError, _IN_THE_WAY),
@@ -163,13 +164,13 @@ def _module(error: BaseException) -> str:
 def _code(error: BaseException) -> int | str | None:
     """Give a driver's code: a number of MySQL's or SQLite's, or an SQLSTATE."""
     cause: Any = _cause(error)
+    if _module(error) in _MYSQL_DRIVERS:
+        first = cause.args[0] if cause.args else None
+        return first if isinstance(first, int) else None
     for name in ("sqlstate", "pgcode", "sqlite_errorcode"):
         code = getattr(cause, name, None)
         if isinstance(code, int | str) and code != "":
             return code
-    if _module(error) in ("pymysql", "aiomysql", "asyncmy", "MySQLdb", "mysql", "mariadb"):
-        first = cause.args[0] if cause.args else None
-        return first if isinstance(first, int) else None
     return None
 
 

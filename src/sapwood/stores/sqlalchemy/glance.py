@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import and_, bindparam, func, literal, null, select, union_all
+from sqlalchemy import and_, bindparam, func, literal, literal_column, null, select, union_all
 
 from ...errors import StoreCorruptError
 from ...model import ROOT, History, Message, Read
@@ -120,7 +120,11 @@ def _head(t: Tables) -> Any:
     tip = t.message.alias("tip")
     snapshot = select(func.max(e.seq)).where(e.tree == s.tree).scalar_subquery()
     is_stale = select(func.count()).where(t.stale.c.tree == s.tree).scalar_subquery()
-    parent = select(g.parent).where(g.number == s.tip.bitwise_rshift(24)).scalar_subquery()
+    parent = (
+        select(g.parent)
+        .where(g.number == s.tip.bitwise_rshift(literal_column("24")))
+        .scalar_subquery()
+    )
     return (
         select(
             literal(_HEAD),

@@ -64,6 +64,7 @@ def _add_selected(tx: Tx, request: Request, it: Packed, now: int) -> None:
         "created_at": said_at(it, now),
         "body": it.body,
     } | extra
+    tx.refuse_large(values)
     params = {f"new_{key}": value for key, value in values.items()}
     params["of_key"] = key_of(request.owner, request.session)
     tx.conn.execute(tx.made(_insert_selected, tuple(values)), params)

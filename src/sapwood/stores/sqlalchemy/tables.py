@@ -103,7 +103,7 @@ class Tables:
                     f"extra gives {name!r} for a row of {table}, which is ours to fill",
                     path="extra",
                 )
-            found.append_column(Column(name, NullType(), key=key))
+            found.append_column(Column(name, NullType(), key=key), replace_existing=True)
 
     def _table(self, name: str, *parts: Any) -> None:
         renamed = self._columns.get(name, {})

@@ -9,7 +9,7 @@ from sqlalchemy import bindparam, insert, select, update
 from sqlalchemy.engine import Connection
 from sqlalchemy.sql.base import Executable
 
-from ...errors import StoreCorruptError
+from ...errors import MessageTooLargeError, StoreCorruptError
 from ...rules.tree import Place
 from .extra import Extra, NewRow
 from .locks import advisory_number, lock_owner, now_us, share_owner
@@ -21,6 +21,8 @@ Row = Any
 
 ROWS_AT_ONCE = 200
 """How many rows or keys go into one statement."""
+SPARE_BYTES = 8192
+"""What a statement takes besides its values."""
 
 
 class Statements:
@@ -59,6 +61,7 @@ class Tx:
         self.owner_name: str | None = None
         self.session_name: str | None = None
         self.left_to_sweep = False
+        self.most_bytes: int | None = None
         self._statements = statements
         self._extra = extra
         self._now: int | None = None
@@ -98,6 +101,7 @@ class Tx:
     def add(self, table: str, **values: Any) -> int:
         """Add a row; give its number, where the database numbers them."""
         values |= self.extra_of(table, values.get("id"))
+        self.refuse_large(values)
         made = self._statements.of(_insert, table)
         key = self.conn.execute(made, values).inserted_primary_key
         return int(key[0]) if key and isinstance(key[0], int) else 0
@@ -108,9 +112,24 @@ class Tx:
 
     def add_given(self, table: str, listed: list[dict[str, Any]]) -> None:
         """Add rows that have the user's columns already."""
+        for row in listed:
+            self.refuse_large(row)
         for start in range(0, len(listed), ROWS_AT_ONCE):
             some = listed[start : start + ROWS_AT_ONCE]
             self.conn.execute(self._statements.of(_insert, table), some)
+
+    def refuse_large(self, values: Mapping[str, Any]) -> None:
+        """Refuse what MariaDB would cut the connection for; drivers write a byte as two."""
+        if self.most_bytes is None:
+            return
+        size = sum(len(value) for value in values.values() if isinstance(value, bytes | str))
+        if 2 * size + SPARE_BYTES > self.most_bytes:
+            raise MessageTooLargeError(
+                f"this takes {2 * size} bytes and the server's max_allowed_packet is "
+                f"{self.most_bytes}: store large content elsewhere and append a reference to it, "
+                "or let the server take more",
+                path="message",
+            )
 
     def extra_of(self, table: str, id: Any) -> dict[str, Any]:
         """Give the user's own columns of a new row."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
-from sqlalchemy import exc
+from sqlalchemy import Select, exc, literal_column, select
 from sqlalchemy.engine import Connection
 
 from ...model import Appended
@@ -33,12 +33,15 @@ class Worker:
         self._given_clock = clock
         self._server_clock = ServerClock()
         self._extra = extra
+        self._most_bytes: int | None = None
 
     def begin(self, conn: Connection, mode: Mode) -> Tx:
         """Begin a transaction."""
         begin(conn, self._tables.kind, mode)
         locks = mode is Mode.WRITE
-        return Tx(conn, self._statements, self._now, self._extra, locks=locks)
+        tx = Tx(conn, self._statements, self._now, self._extra, locks=locks)
+        tx.most_bytes = self._most_bytes
+        return tx
 
     def _now(self, tx: Tx) -> int:
         if self._given_clock is not None:
@@ -66,6 +69,10 @@ class Worker:
 
     def make_ready(self, conn: Connection, *, is_ours: bool, may_migrate: bool) -> None:
         """Look at the tables before they are used."""
+        if self._tables.kind == "mysql":
+            asked: Select[Any] = select(literal_column("@@max_allowed_packet"))
+            self._most_bytes = conn.execute(asked).scalar()
+            conn.rollback()
         if is_ours:
             Migrator(conn, self._tables).make_ready(may_migrate=may_migrate)
             return

@@ -1,0 +1,186 @@
+"""Connections that are cut, answers that are lost, users that are refused, and what is too much."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from servers.mariadb import MariaDbServer
+from servers.proxy import Proxy
+from sqlalchemy import event
+
+from sapwood.errors import (
+    MessageTooLargeError,
+    ReadOnlyError,
+    StoreBusyError,
+    StoreUnavailableError,
+)
+from sapwood.testing import COUNTS
+
+from .support import ADA, ids_in, make_session, open_async_store, open_store, say
+
+
+def test_a_cut_connection_is_replaced_within_the_call(
+    proxy: Proxy, proxied: str, prefix: str
+) -> None:
+    with open_store(proxied, prefix) as store:
+        make_session(store)
+        for n in range(3):
+            proxy.cut()
+            store.append(ADA, "s", [say(f"m{n}")])
+            proxy.cut()
+            assert ids_in(store) == [f"m{k}" for k in range(n + 1)]
+            proxy.cut()
+            store.put_document(ADA, "k", b"", session="s")
+            COUNTS["connections to MariaDB cut"] += 3
+
+
+async def test_the_async_twin_replaces_a_cut_connection(
+    proxy: Proxy, proxied: str, prefix: str
+) -> None:
+    with open_store(proxied, prefix) as other:
+        make_session(other)
+    async with open_async_store(proxied, prefix) as store:
+        for n in range(3):
+            proxy.cut()
+            done = await store.append(ADA, "s", [say(f"m{n}")])
+            assert done.messages[0].depth == n + 1
+            COUNTS["connections to MariaDB cut"] += 1
+
+
+def lose_commits(store: Any, proxy: Proxy) -> list[object]:
+    """Lose the answer to the next commit."""
+    lost: list[object] = []
+
+    def lose(conn: object) -> None:
+        if not lost:
+            proxy.swallow_next_answer()
+            lost.append(conn)
+
+    event.listen(store._runner._engine, "commit", lose)
+    return lost
+
+
+@pytest.mark.parametrize("id", ["m1", None])
+@pytest.mark.parametrize("count", [1, 2])
+def test_rule_02_an_append_whose_answer_was_lost_is_written_once(
+    proxy: Proxy, proxied: str, prefix: str, id: str | None, count: int
+) -> None:
+    with open_store(proxied, prefix) as store:
+        make_session(store)
+        store.append(ADA, "s", [say("m0")])
+        lost = lose_commits(store, proxy)
+        done = store.append(ADA, "s", [say(id), say(None)][:count])
+        assert len(done.messages) == count
+        assert lost
+        assert proxy.swallowed == 1
+        assert len(ids_in(store)) == 1 + count
+        assert store.admin.check() == []
+        COUNTS["answers of MariaDB to a commit lost"] += 1
+
+
+def test_a_commit_whose_answer_was_lost_is_told_and_not_repeated(
+    proxy: Proxy, proxied: str, prefix: str
+) -> None:
+    with open_store(proxied, prefix) as store:
+        make_session(store)
+        lose_commits(store, proxy)
+        with pytest.raises(StoreUnavailableError) as caught:
+            store.put_document(ADA, "k", b"v", session="s")
+        assert caught.value.retryable
+        found = store.find_document(ADA, "k", session="s")
+        assert found is not None
+        assert found.value == b"v"
+
+
+def test_wrong_credentials_do_not_show_the_password(server: MariaDbServer, prefix: str) -> None:
+    url = server.url(user="needs_password:s3cret")
+    with open_store(url, prefix) as store, pytest.raises(StoreUnavailableError) as caught:
+        store.find_session(ADA, "s")
+    shown = "".join(map(str, (caught.value, caught.value.__cause__, repr(caught.value))))
+    assert "s3cret" not in shown
+    with open_store(server.url(user="needs_password:right"), prefix) as store:
+        make_session(store)
+
+
+def test_a_database_that_is_not_there_is_told(server: MariaDbServer, prefix: str) -> None:
+    store = open_store(server.url(database="nope"), prefix)
+    with store, pytest.raises(StoreUnavailableError, match="nope"):
+        store.find_session(ADA, "s")
+
+
+async def test_a_pool_run_dry_is_busy_and_works_again(server: MariaDbServer, prefix: str) -> None:
+    with open_store(server.url(), prefix) as other:
+        make_session(other)
+    options = {"most_connections": 1, "patience_s": 0.2}
+    async with open_async_store(server.url(), prefix, **options) as store:
+        await store.find_session(ADA, "s")
+        async with store._runner._engine.connect():
+            with pytest.raises(StoreBusyError) as caught:
+                await store.append(ADA, "s", [say("m1")])
+            assert caught.value.retryable
+        assert (await store.append(ADA, "s", [say("m1")])).written == 1
+
+
+def test_a_lock_that_is_held_for_too_long_is_busy(server: MariaDbServer, prefix: str) -> None:
+    with open_store(server.url(), prefix, patience_s=1) as store:
+        make_session(store)
+        store.append(ADA, "s", [say("m1")])
+        with server.connect() as raw, raw.cursor() as cursor:
+            cursor.execute("BEGIN")
+            cursor.execute(f"SELECT * FROM {prefix}session FOR UPDATE")
+            with pytest.raises(StoreBusyError) as caught:
+                store.append(ADA, "s", [say("m2")])
+            cursor.execute("ROLLBACK")
+        assert caught.value.retryable
+        store.append(ADA, "s", [say("m2")])
+        assert ids_in(store) == ["m1", "m2"]
+
+
+def test_a_statement_that_the_server_stops_is_busy(server: MariaDbServer, prefix: str) -> None:
+    with open_store(server.url(), prefix) as store:
+        make_session(store)
+        store.append(ADA, "s", [say("m1")])
+
+        def hurry(conn: Any, *details: object) -> None:
+            conn.connection.cursor().execute("SET SESSION max_statement_time = 0.3")
+
+        event.listen(store._runner._engine, "begin", hurry)
+        with server.connect() as raw, raw.cursor() as cursor:
+            cursor.execute("BEGIN")
+            cursor.execute(f"SELECT * FROM {prefix}session FOR UPDATE")
+            with pytest.raises(StoreBusyError) as caught:
+                store.append(ADA, "s", [say("m2")])
+            cursor.execute("ROLLBACK")
+        assert caught.value.retryable
+
+
+def test_a_message_over_the_servers_limit_is_told_and_nothing_is_written(
+    server: MariaDbServer, prefix: str
+) -> None:
+    with server.connect() as raw, raw.cursor() as cursor:
+        cursor.execute("SET GLOBAL max_allowed_packet = 1048576")
+    try:
+        with open_store(server.url(), prefix) as store:
+            make_session(store)
+            store.append(ADA, "s", [say("m1")])
+            with pytest.raises(MessageTooLargeError, match="max_allowed_packet"):
+                store.append(ADA, "s", [say("big", "x" * 2_000_000)])
+            store.append(ADA, "s", [say("m2")])
+            assert ids_in(store) == ["m1", "m2"]
+    finally:
+        with server.connect() as raw, raw.cursor() as cursor:
+            cursor.execute("SET GLOBAL max_allowed_packet = 16777216")
+
+
+def test_a_user_who_may_only_read_is_told_so(server: MariaDbServer, prefix: str) -> None:
+    with open_store(server.url(), prefix) as store:
+        make_session(store)
+        store.append(ADA, "s", [say("m1")])
+    with server.connect() as raw, raw.cursor() as cursor:
+        cursor.execute(f"CREATE USER '{prefix}'@'%'")
+        cursor.execute(f"GRANT SELECT ON sapwood.* TO '{prefix}'@'%'")
+    with open_store(server.url(user=prefix), prefix) as store:
+        assert ids_in(store) == ["m1"]
+        with pytest.raises(ReadOnlyError):
+            store.append(ADA, "s", [say("m2")])

@@ -1,0 +1,534 @@
+"""What the SQLAlchemy store has of its own: engines, names, tables and columns of the user's."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from servers import mariadb
+from servers.sql import Database, MariaDb, Postgres, Sqlite
+from sqlalchemy import Column, Engine, String, create_engine, event, inspect, text
+from sqlalchemy.ext.asyncio import create_async_engine
+
+import sapwood
+from sapwood.errors import (
+    MigrationNeededError,
+    SchemaError,
+    SchemaTooNewError,
+    StaleVersionError,
+    StoreCorruptError,
+    StoreError,
+    UsageError,
+)
+from sapwood.model import NewMessage, NewSession, Read, Search, SessionQuery, TextPart
+from sapwood.rules.ids import IdMaker
+from sapwood.stores.sqlalchemy import AsyncSqlAlchemyStore, NewRow, SqlAlchemyStore
+from sapwood.stores.sqlalchemy.tables import Tables
+from sapwood.testing.makers import ADA, cover, fork_of, say, shown
+
+new_id = IdMaker(lambda: time.time_ns() // 1000, os.urandom)
+
+
+@pytest.fixture(params=["mariadb", "postgres", "sqlite"])
+def database(request: pytest.FixtureRequest) -> Database:
+    if request.param == "sqlite":
+        return Sqlite()
+    request.getfixturevalue(f"{request.param}_url")
+    return MariaDb() if request.param == "mariadb" else Postgres()
+
+
+@pytest.fixture
+def store(database: Database) -> Iterator[SqlAlchemyStore]:
+    with SqlAlchemyStore.from_url(database.url(), new_id=new_id) as store:
+        store.admin.migrate()
+        yield store
+
+
+def engine_of(store: SqlAlchemyStore) -> Engine:
+    return store._runner._engine
+
+
+def names_in(engine: Engine, prefix: str) -> set[str]:
+    return {name for name in inspect(engine).get_table_names() if name.startswith(prefix)}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Iterator[Engine]:
+    engine = create_engine(f"sqlite:///{tmp_path}/own.db")
+    yield engine
+    engine.dispose()
+
+
+def furnish(store: SqlAlchemyStore) -> None:
+    store.create_session(ADA, NewSession(id="s"))
+    for id in ("m1", "m2", "m3", "m4"):
+        store.append(ADA, "s", [say(id, tokens=2)])
+    store.append(ADA, "s", [say("x1"), say("x2")], parent="m2")
+    store.create_session(ADA, fork_of("s", "m3"))
+    store.append(ADA, "fork", [say("f1")])
+    store.update_message(ADA, "s", say("m1", "changed", tokens=50))
+    store.checkout(ADA, "s", "m4")
+    store.add_overlay(ADA, "s", cover("m2", "m3", id="o"))
+    store.settle()
+
+
+# what is compared and kept
+
+
+ALIKE = [
+    "id",
+    "ID",
+    "íd",
+    "id ",
+    "id  ",
+    " id",
+    "i\u0301d",
+    "\u0131d",
+    "\U0001d48ad",
+    "ss",
+    "ß",
+    "SS",
+]
+
+
+def test_ids_are_compared_byte_by_byte(store: SqlAlchemyStore) -> None:
+    for owner in ALIKE:
+        store.create_session(owner, NewSession(id="s", title=owner))
+    for id in ALIKE:
+        store.create_session(ADA, NewSession(id=id, title=id, tags=[id], state=id))
+        store.append(ADA, id, [say(other, text=f"{id}/{other}") for other in ALIKE])
+        store.put_document(ADA, id, id.encode())
+    for id in ALIKE:
+        assert store.find_session(ADA, id).title == id  # type: ignore[union-attr]
+        assert store.find_session(id, "s").title == id  # type: ignore[union-attr]
+        found = store.find_messages(ADA, id, ALIKE)
+        assert [it and it.text for it in found] == [f"{id}/{other}" for other in ALIKE]
+        document = store.find_document(ADA, id)
+        assert document is not None
+        assert document.value == id.encode()
+        for query in ({"tags": [id]}, {"state": id}):
+            page = store.list_sessions(ADA, SessionQuery(**query))  # type: ignore[arg-type]
+            assert [it.id for it in page.sessions] == [id]
+    assert store.admin.list_owners() == sorted([ADA, *ALIKE], key=str.encode)
+
+
+def test_every_character_and_byte_comes_back(store: SqlAlchemyStore) -> None:
+    odd = "".join(map(chr, [0, 1, 10, 34, 37, 39, 58, 92, 0x85, 0x2028, 0xFFFF, 0x1F600, 0x10FFFF]))
+    store.create_session(ADA, NewSession(id="s", title=odd, data={odd: odd}))
+    store.append(ADA, "s", [NewMessage(role="user", parts=[TextPart(text=odd)])])
+    every_byte = bytes(range(256)) * 40
+    store.put_document(ADA, "k", every_byte)
+    record = store.find_session(ADA, "s")
+    assert record is not None
+    assert (record.title, record.data) == (odd, {odd: odd})
+    assert store.read(ADA, "s", Read()).messages[0].text == odd
+    document = store.find_document(ADA, "k")
+    assert document is not None
+    assert document.value == every_byte
+
+
+def test_the_longest_names_can_be_kept_and_found(store: SqlAlchemyStore) -> None:
+    long = "é" * 128
+    store.create_session(long, NewSession(id=long, state=long, tags=[long]))
+    store.append(long, long, [say(long)])
+    store.put_document(long, long, b"v", session=long)
+    assert store.find_messages(long, long, [long])[0] is not None
+    assert [it.key for it in store.list_documents(long, "éé", session=long)] == [long]
+
+
+# engines and URLs
+
+
+def test_an_engine_that_is_given_stays_open(database: Database) -> None:
+    with SqlAlchemyStore.from_url(database.url(), new_id=new_id) as made:
+        engine = create_engine(engine_of(made).url)
+        prefix = made._runner._worker._tables.session.name.removesuffix("session")
+    with SqlAlchemyStore(engine, new_id=new_id, prefix=prefix) as store:
+        store.create_session(ADA, NewSession(id="s"))
+        store.append(ADA, "s", [say("m1")])
+    with engine.connect() as conn:
+        assert conn.execute(text("SELECT 1")).scalar() == 1
+    engine.dispose()
+
+
+async def test_an_async_engine_that_is_given_stays_open(tmp_path: Path) -> None:
+    engine = create_async_engine(f"sqlite+aiosqlite:///{tmp_path}/a.db")
+    async with AsyncSqlAlchemyStore(engine, new_id=new_id) as store:
+        await store.create_session(ADA, NewSession(id="s"))
+        await store.append(ADA, "s", [say("m1")])
+    async with engine.connect() as conn:
+        assert (await conn.execute(text("SELECT 1"))).scalar() == 1
+    await engine.dispose()
+
+
+def test_an_engine_of_the_other_twin_is_refused(tmp_path: Path, file: Engine) -> None:
+    with pytest.raises(UsageError, match="create_async_engine"):
+        AsyncSqlAlchemyStore(file, new_id=new_id)  # type: ignore[arg-type]
+    engine = create_async_engine(f"sqlite+aiosqlite:///{tmp_path}/a.db")
+    with pytest.raises(UsageError, match="create_engine"):
+        SqlAlchemyStore(engine, new_id=new_id)  # type: ignore[arg-type]
+
+
+def test_sessions_open_by_url(database: Database) -> None:
+    with sapwood.open(database.url(), owner="ada") as sessions:
+        chat = sessions.session("chat")
+        message = chat.append("user", "Where is my order?")
+        assert [it.text for it in chat.history().messages] == ["Where is my order?"]
+        assert abs(message.created_us - time.time_ns() // 1000) < 60_000_000
+
+
+async def test_the_async_twin_opens_by_url(database: Database) -> None:
+    async with sapwood.open_async(database.url(), owner="ada") as sessions:
+        chat = await sessions.session("chat")
+        await chat.append("user", "hello")
+        assert [it.text for it in (await chat.history()).messages] == ["hello"]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "sqlalchemy+sqlite://",
+        "sqlalchemy+sqlite:///:memory:",
+        "sqlalchemy+oracle://a:s3cret@b/c",
+        "mariadb://a:s3cret@host:port/c",
+        "mariadb://a:s3cret@host/c?prefix=a.b",
+        "mariadb://a:s3cret@host/c?prefix=1x",
+    ],
+)
+def test_rule_15_a_url_that_is_none_is_refused_without_its_password(url: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        sapwood.open(url)
+    assert "s3cret" not in repr(caught.value)
+
+
+def test_an_engine_at_another_isolation_is_used_at_ours(mariadb_url: str) -> None:
+    MariaDb()
+    url = mariadb_url.replace("mariadb://", "mariadb+pymysql://")
+    engine = create_engine(url, isolation_level="SERIALIZABLE")
+    seen: list[str] = []
+    event.listen(engine, "before_cursor_execute", lambda *args: seen.append(args[2]))
+    with SqlAlchemyStore(engine, new_id=new_id, prefix=mariadb.prefix()) as store:
+        store.create_session(ADA, NewSession(id="s"))
+        store.append(ADA, "s", [say("m1")])
+        store.list_leaves(ADA, "s")
+    assert "SET TRANSACTION ISOLATION LEVEL READ COMMITTED" in seen
+    assert "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ" in seen
+    engine.dispose()
+
+
+# what a call costs
+
+
+def statements_of(store: SqlAlchemyStore, call: Any) -> list[str]:
+    seen: list[str] = []
+    engine = engine_of(store)
+
+    def note(*args: Any) -> None:
+        seen.append(args[2].partition(" ")[0])
+
+    call()
+    event.listen(engine, "before_cursor_execute", note)
+    call()
+    event.remove(engine, "before_cursor_execute", note)
+    return [word for word in seen if word != "BEGIN"]
+
+
+def test_rule_03_an_append_is_two_statements_however_long_the_history(
+    store: SqlAlchemyStore,
+) -> None:
+    store.create_session(ADA, NewSession(id="s"))
+    store.append(ADA, "s", [say(f"m{n}") for n in range(300)])
+    ours = NewMessage(role="user", parts=[TextPart(text="x")])
+    counted = iter(range(100))
+    is_sqlite = engine_of(store).dialect.name == "sqlite"
+    # SQLite's rows are numbered by a counter.
+    wanted = ["UPDATE", "UPDATE", "INSERT"] if is_sqlite else ["UPDATE", "INSERT"]
+    assert statements_of(store, lambda: store.append(ADA, "s", [ours])) == wanted
+    named = statements_of(store, lambda: store.append(ADA, "s", [say(f"n{next(counted)}")]))
+    assert named == wanted
+
+
+def test_rule_04_a_read_up_to_the_tip_is_one_statement(store: SqlAlchemyStore) -> None:
+    store.create_session(ADA, NewSession(id="s"))
+    store.append(ADA, "s", [say(f"m{n}") for n in range(30)])
+    for query in (Read(), Read(limit=5, backwards=True), Read(after=3, before=9)):
+        assert statements_of(store, lambda query=query: store.read(ADA, "s", query)) == ["SELECT"]
+    assert statements_of(store, lambda: store.find_session(ADA, "s")) == ["SELECT"]
+
+
+async def test_appends_that_arrive_together_go_out_together(database: Database) -> None:
+    import asyncio
+
+    async with AsyncSqlAlchemyStore.from_url(database.url(), new_id=new_id) as store:
+        for n in range(20):
+            await store.create_session(ADA, NewSession(id=f"s{n}"))
+            await store.append(ADA, f"s{n}", [say("m0")])
+        commits: list[object] = []
+        core = store._runner._engine.sync_engine
+        event.listen(core, "commit", note := lambda conn: commits.append(conn))
+        await asyncio.gather(*(store.append(ADA, f"s{n}", [say("m1")]) for n in range(20)))
+        await asyncio.gather(*(store.append(ADA, "s0", [say(None)]) for n in range(5)))
+        event.remove(core, "commit", note)
+        assert len(commits) < 16
+        for n in range(1, 20):
+            assert shown(await store.read(ADA, f"s{n}", Read())) == ["m0", "m1"]
+        assert len((await store.read(ADA, "s0", Read())).messages) == 7
+        assert await store.admin.check() == []
+
+
+# names and tables of the user's
+
+
+RENAMED = {
+    "tables": {"message": "chat_lines", "session": "chats"},
+    "columns": {"message": {"body": "content", "id": "line_id"}, "session": {"id": "chat_id"}},
+}
+
+
+def test_tables_and_columns_have_the_names_that_are_asked_for(database: Database) -> None:
+    with SqlAlchemyStore.from_url(database.url(), new_id=new_id) as made:
+        engine = create_engine(engine_of(made).url)
+    with engine.begin() as conn:
+        for name in names_in(engine, "rn_") | (names_in(engine, "chat")):
+            conn.execute(text(f"DROP TABLE {name}"))
+    with SqlAlchemyStore(engine, new_id=new_id, prefix="rn_", **RENAMED) as store:  # type: ignore[arg-type]
+        furnish(store)
+        assert shown(store.read(ADA, "s", Read())) == ["m1", "<o>", "m4"]
+        assert shown(store.read(ADA, "fork", Read())) == ["m1", "m2", "m3", "f1"]
+        assert [it.entry.id for it in store.search(ADA, Search(text="f1")).hits] == ["f1"]
+        store.delete_session(ADA, "s")
+        store.settle()
+        assert store.admin.check() == []
+    assert {"chat_lines", "chats"} <= names_in(engine, "chat")
+    assert {"content", "line_id"} <= {
+        it["name"] for it in inspect(engine).get_columns("chat_lines")
+    }
+    assert "rn_message" not in names_in(engine, "rn_")
+    with engine.begin() as conn:
+        for name in names_in(engine, "rn_") | names_in(engine, "chat"):
+            conn.execute(text(f"DROP TABLE {name}"))
+    engine.dispose()
+
+
+def test_rule_15_a_name_for_what_we_do_not_have_is_refused(file: Engine) -> None:
+    with pytest.raises(UsageError, match="messages"):
+        SqlAlchemyStore(file, new_id=new_id, tables={"messages": "x"})
+    with pytest.raises(UsageError, match="content"):
+        SqlAlchemyStore(file, new_id=new_id, columns={"message": {"content": "x"}})
+
+
+def of_the_users(engine: Engine, **options: Any) -> Tables:
+    """Make tables as a user would: ours under other names, and some columns more."""
+    tables = Tables(engine.dialect.name, prefix="my_", **options)
+    for name in ("session", "message"):
+        tables.of(name).append_column(Column("tenant", String(20), nullable=False))
+    return tables
+
+
+def tenant(row: NewRow) -> dict[str, Any]:
+    if row.table not in ("session", "message"):
+        return {}
+    return {"tenant": f"{row.owner}:{row.session}:{row.id}"[:20]}
+
+
+def test_the_users_own_tables_are_filled_with_their_extra_columns(database: Database) -> None:
+    with SqlAlchemyStore.from_url(database.url(), new_id=new_id) as made:
+        engine = create_engine(engine_of(made).url)
+    tables = of_the_users(engine, **RENAMED)
+    tables.metadata.drop_all(engine)
+    tables.metadata.create_all(engine)
+    options: dict[str, Any] = {"prefix": "my_", "own_tables": True, "extra": tenant, **RENAMED}
+    with SqlAlchemyStore(engine, new_id=new_id, **options) as store:
+        furnish(store)
+        store.create_session(ADA, fork_of("s", "m2", id="copy", detach=True))
+        assert shown(store.read(ADA, "copy", Read())) == ["m1", "m2"]
+        assert store.admin.check() == []
+        with pytest.raises(StoreError, match="brought along"):
+            store.admin.migrate()
+    with engine.connect() as conn:
+        lines = conn.execute(text("SELECT tenant FROM chat_lines ORDER BY 1")).scalars().all()
+        chats = conn.execute(text("SELECT tenant FROM chats ORDER BY 1")).scalars().all()
+    assert {"ada:s:m1", "ada:s:x2", "ada:fork:f1", "ada:copy:m2"} <= set(lines)
+    assert chats == ["ada:copy:copy", "ada:fork:fork", "ada:s:s"]
+    tables.metadata.drop_all(engine)
+    engine.dispose()
+
+
+def test_what_the_users_tables_lack_is_named(file: Engine) -> None:
+    tables = Tables("sqlite", prefix="my_")
+    tables.metadata.create_all(file)
+    with file.begin() as conn:
+        conn.execute(text("DROP TABLE my_usage"))
+        conn.execute(text("DROP INDEX my_message_by_time"))
+        conn.execute(text("ALTER TABLE my_message RENAME COLUMN created_at TO at"))
+    store = SqlAlchemyStore(file, new_id=new_id, prefix="my_", own_tables=True)
+    with store, pytest.raises(SchemaError) as caught:
+        store.find_session(ADA, "s")
+    assert "table my_usage" in str(caught.value)
+    assert "column my_message.created_at" in str(caught.value)
+    assert "my_session" not in str(caught.value)
+
+
+def test_a_users_table_that_would_mix_up_ids_is_refused(mariadb_url: str) -> None:
+    engine = create_engine(mariadb_url.replace("mariadb://", "mariadb+pymysql://"))
+    tables = Tables("mariadb", prefix="ci_")
+    tables.metadata.drop_all(engine)
+    tables.metadata.create_all(engine)
+    with engine.begin() as conn:
+        conn.execute(text("ALTER TABLE ci_message MODIFY id VARCHAR(200) NOT NULL"))
+    store = SqlAlchemyStore(engine, new_id=new_id, prefix="ci_", own_tables=True)
+    with store, pytest.raises(SchemaError, match=r"ci_message\.id"):
+        store.find_session(ADA, "s")
+    tables.metadata.drop_all(engine)
+    engine.dispose()
+
+
+def too_much(row: NewRow) -> dict[str, Any]:
+    return {"tree": 1} if row.table == "session" else {}
+
+
+def test_rule_15_extra_may_not_fill_what_is_ours(file: Engine) -> None:
+    store = SqlAlchemyStore(file, new_id=new_id, extra=too_much)
+    with store, pytest.raises(UsageError, match="tree"):
+        store.create_session(ADA, NewSession(id="s"))
+
+
+# set-up
+
+
+def test_without_auto_migrate_nothing_is_made_until_it_is_asked_for(file: Engine) -> None:
+    with SqlAlchemyStore(file, new_id=new_id, auto_migrate=False) as store:
+        with pytest.raises(MigrationNeededError):
+            store.find_session(ADA, "s")
+        assert names_in(file, "") == set()
+        assert store.admin.migrate() == 1
+        furnish(store)
+        assert store.admin.schema_version() == 1
+
+
+def test_a_newer_schema_is_refused_and_not_touched(store: SqlAlchemyStore) -> None:
+    migration = store._runner._worker._tables.migration
+    engine = engine_of(store)
+    later = {"version": 99, "name": "later", "checksum": "x", "applied_at": 0}
+    with engine.begin() as conn:
+        conn.execute(migration.insert().values(**later))
+    try:
+        with SqlAlchemyStore(
+            engine, new_id=new_id, prefix=migration.name.removesuffix("migration")
+        ) as other:
+            with pytest.raises(SchemaTooNewError, match="99"):
+                other.find_session(ADA, "s")
+            with pytest.raises(SchemaTooNewError):
+                other.admin.migrate()
+    finally:
+        with engine.begin() as conn:
+            conn.execute(migration.delete().where(migration.c.version == 99))
+
+
+def test_a_migration_that_was_broken_off_is_finished(mariadb_url: str) -> None:
+    engine = create_engine(mariadb_url.replace("mariadb://", "mariadb+pymysql://"))
+    tables = Tables("mariadb", prefix="half_")
+    tables.metadata.drop_all(engine)
+    with SqlAlchemyStore(engine, new_id=new_id, prefix="half_") as store:
+        furnish(store)
+    with engine.begin() as conn:
+        for text_of in (
+            "DROP TABLE half_stale",
+            "DROP INDEX half_message_by_time ON half_message",
+            "DELETE FROM half_migration",
+        ):
+            conn.execute(text(text_of))
+    with SqlAlchemyStore(engine, new_id=new_id, prefix="half_") as store:
+        assert shown(store.read(ADA, "s", Read())) == ["m1", "<o>", "m4"]
+    indexes = {it["name"] for it in inspect(engine).get_indexes("half_message")}
+    assert "half_message_by_time" in indexes
+    tables.metadata.drop_all(engine)
+    engine.dispose()
+
+
+# derived figures
+
+
+@pytest.mark.parametrize(
+    ("damage", "kind"),
+    [
+        ("UPDATE {p}segment SET lineage = ''", "segment"),
+        ("UPDATE {p}message SET path_tokens = path_tokens + 1 WHERE id = 'm2'", "message"),
+        ("UPDATE {p}in_force SET last = last - 1", "overlay"),
+        ("UPDATE {p}session SET context = context + 1", "session"),
+        ("UPDATE {p}session SET messages = 0, overlays = 7, active_s = 0", "session"),
+        ("UPDATE {p}session SET running = running + 1", "session"),
+    ],
+)
+def test_damage_to_what_is_derived_is_found_and_repaired(
+    store: SqlAlchemyStore, damage: str, kind: str
+) -> None:
+    furnish(store)
+    before = [store.read(ADA, session, Read()) for session in ("s", "fork")]
+    records = [store.find_session(ADA, session) for session in ("s", "fork")]
+    prefix = store._runner._worker._tables.session.name.removesuffix("session")
+    empty = "x''" if engine_of(store).dialect.name == "sqlite" else "''"
+    with engine_of(store).begin() as conn:
+        conn.execute(text(damage.replace("{p}", prefix).replace("''", empty)))
+    assert kind in {problem.kind for problem in store.admin.check()}
+    assert store.admin.repair() == []
+    assert [store.read(ADA, session, Read()) for session in ("s", "fork")] == before
+    assert [store.find_session(ADA, session) for session in ("s", "fork")] == records
+
+
+def test_rule_08_a_body_that_cannot_be_decoded_is_told_and_not_repaired(
+    store: SqlAlchemyStore,
+) -> None:
+    furnish(store)
+    m = store._runner._worker._tables.message
+    with engine_of(store).begin() as conn:
+        conn.execute(m.update().where(m.c.id == "m4").values(body=b"x"))
+    with pytest.raises(StoreCorruptError, match="m4"):
+        store.read(ADA, "s", Read())
+    assert [(it.kind, it.where) for it in store.admin.repair()] == [("message", "m4")]
+
+
+def test_a_deleted_tree_leaves_no_rows(store: SqlAlchemyStore) -> None:
+    furnish(store)
+    store.erase_owner(ADA)
+    store.settle()
+    with engine_of(store).connect() as conn:
+        for table in store._runner._worker._tables.all:
+            left = conn.execute(table.select()).all()
+            assert table.name.endswith(("migration", "counter")) or not left, table.name
+
+
+def test_the_clock_is_the_servers_where_none_is_given(store: SqlAlchemyStore) -> None:
+    store.create_session(ADA, NewSession(id="s"))
+    words = NewMessage(role="user", parts=[TextPart(text="x")])
+    first, second = (store.append(ADA, "s", [words]).messages[0] for _ in range(2))
+    assert 0 < second.created_us - first.created_us < 60_000_000
+    document = store.put_document(ADA, "k", b"", expires_in_s=0.01)
+    assert document.expires_us == document.updated_us + 10_000
+    time.sleep(0.02)
+    assert store.find_document(ADA, "k") is None
+
+
+def test_rule_09_of_many_that_take_an_owners_lease_one_succeeds(store: SqlAlchemyStore) -> None:
+    def count(_: int) -> int:
+        done = 0
+        while done < 5:
+            found = store.find_document(ADA, "k")
+            value = b"%d" % (int(found.value) + 1 if found else 1)
+            version = found.version if found else 0
+            with contextlib.suppress(StaleVersionError):
+                store.put_document(ADA, "k", value, expected_version=version)
+                done += 1
+        return done
+
+    with ThreadPoolExecutor(4) as threads:
+        assert sum(threads.map(count, range(4))) == 20
+    found = store.find_document(ADA, "k")
+    assert found is not None
+    assert found.value == b"20"
