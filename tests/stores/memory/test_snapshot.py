@@ -26,7 +26,7 @@ from sapwood.stores.memory import AsyncMemoryStore, MemorySnapshot, MemoryStore
 from sapwood.testing import ManualClock
 from sapwood.testing.makers import ADA, say
 
-from .acts import OWNER, Clock, append, cover, fork, new, shown
+from .acts import OWNER, Clock, append, context, cover, fork, new, shown
 
 
 def all_of(store: Store) -> Any:
@@ -200,6 +200,26 @@ def test_an_overlay_of_what_was_taken_back_is_refused(store: MemoryStore) -> Non
     cover(store, "m1", "m2", id="o", snapshot=before)
     store.undo_overlay(OWNER, "a", "o")
     cover(store, "m1", "m2", snapshot=store.read(OWNER, "a", Read()).snapshot)
+
+
+def test_what_is_read_right_after_a_restore_can_be_covered(store: MemoryStore) -> None:
+    append(store, "m1 m2")
+    snapshot = store.snapshot()
+    append(store, "m3")
+    store.restore(snapshot)
+    cover(store, "m1", "m2", id="o", snapshot=store.read(OWNER, "a", Read()).snapshot)
+    assert shown(store) == "[o]"
+
+
+def test_sums_that_were_not_settled_are_settled_after_a_restore(store: MemoryStore) -> None:
+    append(store, "m1 m2")
+    fork(store, "f", "m2")
+    store.update_message(OWNER, "a", new("m1", tokens=50))
+    snapshot = store.snapshot()
+    store.settle()
+    store.restore(snapshot)
+    store.settle()
+    assert (context(store), context(store, "f")) == (60, 60)
 
 
 def test_a_session_that_is_held_goes_on_from_the_snapshot() -> None:
