@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from servers import redis
 from servers.urls import SERVERS, emptied
 
 import sapwood
@@ -18,17 +17,11 @@ from .test_round_trip import lasting
 from .worlds import export, sqlite
 
 
-def on_redis(request: pytest.FixtureRequest) -> str:
-    address = request.getfixturevalue("redis_url")
-    redis.empty(redis.prefix())
-    return f"{address}{'&' if '?' in address else '?'}prefix={redis.prefix()}"
-
-
 @pytest.mark.parametrize("name", SERVERS)
 def test_from_sqlite_over_a_server_to_sqlite_nothing_is_lost(
     name: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    url = on_redis(request) if name == "redis" else emptied(name, request)
+    url = emptied(name, request)
     with (
         sqlite(tmp_path / "a.db") as a,
         sapwood.open(url, owner=ADA) as between,
