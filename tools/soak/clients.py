@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -32,6 +31,7 @@ class Clients:
         with (self._folder / "log").open("ab") as log:
             return subprocess.Popen(
                 [sys.executable, str(WRITER), *args],
+                stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
             )
@@ -46,7 +46,7 @@ class Clients:
     def end(self) -> list[Noted]:
         """Let all of them finish what they have begun, and give what they noted."""
         for process in self._running:
-            process.send_signal(signal.SIGTERM)
+            process.stdin.close()  # type: ignore[union-attr]
         noted = []
         for number, process in enumerate(self._running):
             try:

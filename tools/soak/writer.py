@@ -6,7 +6,6 @@ What it had sent before it was killed, and was not told about, it sends first, u
 from __future__ import annotations
 
 import asyncio
-import signal
 import sys
 import threading
 import time
@@ -104,8 +103,9 @@ def write(url: str, lanes: list[Lane]) -> None:
 
 
 def main() -> None:
-    """Write until a signal comes."""
-    signal.signal(signal.SIGTERM, lambda *_: is_over.set())
+    """Write until the input ends."""
+    # Not a signal, which might come before it can be taken.
+    threading.Thread(target=lambda: (sys.stdin.read(), is_over.set()), daemon=True).start()
     url, name, path, twin = sys.argv[1:]
     noted, ledger = Noted(Path(path)), Ledger(Path(path))
     lanes = [Lane(name, n, ledger, noted) for n in range(SESSIONS)]

@@ -142,9 +142,15 @@ async def test_rule_06_a_group_follows_what_is_not_its_sessions_own(
         await store.append(ADA, f"s{n}", [say("m1"), say("m2")])
     await store.checkout(ADA, "s1", "m1")
     await store.create_session(ADA, fork_of("s0", "m2"))
-    names = ["fork", *(f"s{n}" for n in range(SESSIONS))]
-    await asyncio.gather(*(store.append(ADA, name, [say("new")]) for name in names))
-    assert await ids_in(store, "fork") == ["m1", "m2", "new"]
+    done = await asyncio.gather(
+        store.append(ADA, "fork", [say(None, "new")]),
+        *(store.append(ADA, f"s{n}", [say("new")]) for n in range(1, SESSIONS)),
+    )
+    # The place after the fork point is its source's, free as it is.
+    [theirs] = await store.find_messages(ADA, "s0", ["m2"])
+    assert theirs is not None
+    assert done[0].messages[0].segment != theirs.segment
+    assert await ids_in(store, "fork") == ["m1", "m2", done[0].messages[0].id]
     assert await ids_in(store, "s1") == ["m1", "new"]
     assert await ids_in(store, "s2") == ["m1", "m2", "new"]
     assert await ids_in(store, "s9") == ["new"]
