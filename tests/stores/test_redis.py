@@ -367,8 +367,10 @@ class TestExpiry:
         clock.advance(60)
         store.create_session(ADA, fork_of("s", "m2"))
         store.append(ADA, "fork", [say("f1")])
+        store.create_session(ADA, fork_of("s", "m3", id="bare"))
         clock.advance(60)
         store.settle()
+        assert shown(store.read(ADA, "bare", Read())) == ["m1", "m2", "m3"]
         assert store.find_session(ADA, "s") is None
         history = store.read(ADA, "fork", Read())
         assert [(it.id, it.home) for it in history.messages] == [
@@ -402,12 +404,13 @@ class TestTogether:
             assert shown(one.read(ADA, "s", Read())) == [f"m{again}"]
 
     def test_another_store_lists_by_what_was_said_last(
-        self, open_store: Callable[..., RedisStore]
+        self, open_store: Callable[..., RedisStore], raw: Redis, prefix: str
     ) -> None:
         clock = ManualClock()
         one, other = open_store(clock=clock), open_store(clock=clock)
         for name in "abc":
             one.create_session(ADA, NewSession(id=name))
+        raw.delete(f"{prefix}:{{o:{ADA}}}:h")  # as if they had been created long ago
         for name in "cab":
             clock.advance(2)
             one.append(ADA, name, [say(None)])
