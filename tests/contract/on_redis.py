@@ -34,7 +34,7 @@ class OnServers:
 
     @pytest.fixture
     def opened(self) -> Iterator[list[Store]]:
-        self.server.empty(redis.prefix())
+        self.server.empty()
         stores: list[Store] = []
         yield stores
         for store in stores:
@@ -62,7 +62,7 @@ class AsyncOnServers:
 
     @pytest.fixture
     async def opened(self) -> AsyncIterator[list[AsyncStore]]:
-        self.server.empty(redis.prefix())
+        self.server.empty()
         stores: list[AsyncStore] = []
         yield stores
         for store in stores:
@@ -89,7 +89,7 @@ class UnderAPrefix:
     """Where the state machine opens its stores."""
 
     def __init__(self, server: ModuleType, kind: Kind, clock: ManualClock) -> None:
-        server.empty(redis.prefix())
+        server.empty()
         self.open = partial(open_store, server, kind, clock)
 
     def discard(self) -> None:

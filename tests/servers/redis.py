@@ -131,13 +131,13 @@ def prefix() -> str:
     return f"sapwood_test_{os.environ.get('PYTEST_XDIST_WORKER', 'main')}"
 
 
-def keys(prefix: str) -> list[bytes]:
-    """List the keys under a prefix."""
-    return sorted(_client().scan_iter(match=f"{prefix}:*", count=1_000))
+def own_keys() -> list[bytes]:
+    """List the keys of this process."""
+    return sorted(_client().scan_iter(match=f"{prefix()}:*", count=1_000))
 
 
-def empty(prefix: str) -> None:
-    """Remove the keys under a prefix."""
-    found = keys(prefix)
+def empty() -> None:
+    """Remove the keys of this process."""
+    found = own_keys()
     if found:
         _client().delete(*found)

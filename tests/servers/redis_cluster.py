@@ -11,7 +11,7 @@ from functools import cache
 from redis import Redis, RedisCluster
 
 from .process import free_port
-from .redis import FAST, RedisServer, program
+from .redis import FAST, RedisServer, prefix, program
 
 VARIABLE = "SAPWOOD_TEST_REDIS_CLUSTER_URL"
 MISSING = f"there is no Redis Cluster: run `make servers`, or set {VARIABLE}"
@@ -86,7 +86,7 @@ def client() -> RedisCluster:
     return client
 
 
-def empty(prefix: str) -> None:
-    """Remove the keys under a prefix."""
-    for key in list(client().scan_iter(match=f"{prefix}:*", count=1_000)):
+def empty() -> None:
+    """Remove the keys of this process."""
+    for key in list(client().scan_iter(match=f"{prefix()}:*", count=1_000)):
         client().delete(key)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import count
 from typing import Any, Self
 
@@ -39,6 +40,25 @@ class Watch:
         while end not in (command := self._monitor.next_command())["command"]:
             seen.append(command)
         return seen
+
+    @contextmanager
+    def trips(self, link: Any) -> Iterator[list[str]]:
+        """Count how often a link waits for an answer meanwhile."""
+        seen: list[str] = []
+        send, run = link.send, link.run
+
+        def counted(call: Callable[..., Any]) -> Callable[..., Any]:
+            def go(*args: Any, **options: Any) -> Any:
+                seen.append("at once")
+                return call(*args, **options)
+
+            return go
+
+        link.send, link.run = counted(send), counted(run)
+        try:
+            yield seen
+        finally:
+            link.send, link.run = send, run
 
     def connections(self) -> int:
         """Tell how many connections were made since the server began."""

@@ -37,7 +37,7 @@ new_id = IdMaker(lambda: time.time_ns() // 1000, os.urandom)
 
 @pytest.fixture
 def prefix(redis_url: str) -> str:
-    redis.empty(redis.prefix())
+    redis.empty()
     return redis.prefix()
 
 
@@ -191,7 +191,7 @@ class TestSetUp:
                 open_store(**options).create_session(ADA, NewSession(id="s"))
         with pytest.raises(SchemaTooNewError):
             open_store().admin.migrate()
-        assert redis.keys(prefix) == [f"{prefix}:schema".encode()]
+        assert redis.own_keys() == [f"{prefix}:schema".encode()]
 
     def test_many_may_start_at_once(self, open_store: Callable[..., RedisStore]) -> None:
         stores = [open_store() for _ in range(8)]
@@ -227,7 +227,7 @@ class TestKeys:
         furnish(store)
         store.put_document(ADA, "k", b"", session="s")
         store.put_document(ADA, "k", b"")
-        tags = {key.split(b"{")[1].split(b"}")[0] for key in redis.keys(prefix) if b"{" in key}
+        tags = {key.split(b"{")[1].split(b"}")[0] for key in redis.own_keys() if b"{" in key}
         tree = raw.hget(f"{prefix}:{{o:{ADA}}}:d", "s").split()[0]  # type: ignore[union-attr]
         assert tags == {tree, f"o:{ADA}".encode()}
 
@@ -241,7 +241,7 @@ class TestKeys:
         for owner in (name, ADA):
             [message] = store.read(owner, name, Read()).messages
             assert (message.id, message.text) == (name, owner)
-        slots = {k.split(b"{", 1)[1].split(b"}")[0] for k in redis.keys(prefix) if b"{" in k}
+        slots = {k.split(b"{", 1)[1].split(b"}")[0] for k in redis.own_keys() if b"{" in k}
         assert len(slots) == 4
 
     def test_deleting_leaves_no_key_behind(self, store: RedisStore, prefix: str) -> None:
@@ -251,17 +251,17 @@ class TestKeys:
         store.clear_session(ADA, "apart")
         for session in ("s", "fork", "apart"):
             store.delete_session(ADA, session)
-        left = {key.rpartition(b":")[2] for key in redis.keys(prefix)}
+        left = {key.rpartition(b":")[2] for key in redis.own_keys()}
         assert left == {b"schema", b"owners", b"t", b"f"}, "the feed tells that they went"
         store.erase_owner(ADA)
-        assert redis.keys(prefix) == [f"{prefix}:schema".encode()]
+        assert redis.own_keys() == [f"{prefix}:schema".encode()]
 
     def test_an_erased_owner_leaves_no_key_behind(self, store: RedisStore, prefix: str) -> None:
         furnish(store)
         store.put_document(ADA, "k", b"")
         store.changes(ADA, reader="r")
         store.erase_owner(ADA)
-        assert redis.keys(prefix) == [f"{prefix}:schema".encode()]
+        assert redis.own_keys() == [f"{prefix}:schema".encode()]
 
 
 class TestCosts:
@@ -281,8 +281,14 @@ class TestCosts:
 
     def test_a_path_is_read_with_one_call(self, store: RedisStore, watch: Watch) -> None:
         furnish(store)
-        store.read(ADA, "s", Read())  # the first time, the server is given the script
-        assert watch.calls(lambda: store.read(ADA, "s", Read())) == ["EVALSHA"]
+        for query, calls in (
+            (Read(overlays=False), ["EVALSHA", "LRANGE", "HGET"]),
+            (Read(limit=2), ["EVALSHA"]),
+        ):
+            store.read(ADA, "s", query)  # the first time, the server is given the script
+            with watch.trips(store._runner._link) as trips:
+                assert watch.calls(lambda it=query: store.read(ADA, "s", it)) == calls
+            assert trips == ["at once"]
         store.find_session(ADA, "fork")  # after an edit its sum is worked out, and kept
         assert watch.calls(lambda: store.find_session(ADA, "fork")) == ["HGETALL"]
 
@@ -340,7 +346,7 @@ class TestExpiry:
         store.settle()
         assert store.statistics(ADA).sessions == 0
         assert [it.kind for it in store.changes(ADA).changes][-2:] == [ChangeKind.RETIRE] * 2
-        left = {key.rpartition(b":")[2] for key in redis.keys(prefix)}
+        left = {key.rpartition(b":")[2] for key in redis.own_keys()}
         assert left == {b"schema", b"owners", b"t", b"f"}
 
     def test_each_append_gives_it_more_time(self, store: RedisStore, clock: ManualClock) -> None:
@@ -361,8 +367,10 @@ class TestExpiry:
         clock.advance(60)
         store.create_session(ADA, fork_of("s", "m2"))
         store.append(ADA, "fork", [say("f1")])
+        store.create_session(ADA, fork_of("s", "m3", id="bare"))
         clock.advance(60)
         store.settle()
+        assert shown(store.read(ADA, "bare", Read())) == ["m1", "m2", "m3"]
         assert store.find_session(ADA, "s") is None
         history = store.read(ADA, "fork", Read())
         assert [(it.id, it.home) for it in history.messages] == [
@@ -396,12 +404,13 @@ class TestTogether:
             assert shown(one.read(ADA, "s", Read())) == [f"m{again}"]
 
     def test_another_store_lists_by_what_was_said_last(
-        self, open_store: Callable[..., RedisStore]
+        self, open_store: Callable[..., RedisStore], raw: Redis, prefix: str
     ) -> None:
         clock = ManualClock()
         one, other = open_store(clock=clock), open_store(clock=clock)
         for name in "abc":
             one.create_session(ADA, NewSession(id=name))
+        raw.delete(f"{prefix}:{{o:{ADA}}}:h")  # as if they had been created long ago
         for name in "cab":
             clock.advance(2)
             one.append(ADA, name, [say(None)])

@@ -19,6 +19,7 @@ _NO_WRITES = frozenset(
         "look",
         "overlays",
         "owned",
+        "plan",
         "pull",
         "quoting",
         "range",

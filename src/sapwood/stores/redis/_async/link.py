@@ -92,7 +92,7 @@ class AsyncLink:
         """Run commands in one go, not as a transaction; the first that fails is raised."""
         if not commands:
             return []
-        answers = await self._send(commands)
+        answers = await self.send(commands)
         for answer in answers:
             if isinstance(answer, Exception):
                 raise translate(answer) from answer
@@ -100,7 +100,7 @@ class AsyncLink:
 
     async def ask_all(self, asked: Sequence[Asked]) -> list[Any]:
         """Run scripts in one go; where one fails, its error is its answer."""
-        answers = await self._send([it.command for it in asked]) if asked else []
+        answers = await self.send([it.command for it in asked]) if asked else []
         for n, answer in enumerate(answers):
             if isinstance(answer, NoScriptError):
                 answers[n] = await self.run(*asked[n].whole)
@@ -108,7 +108,8 @@ class AsyncLink:
                 answers[n] = translate(answer)
         return answers
 
-    async def _send(self, commands: Sequence[Command]) -> list[Any]:
+    async def send(self, commands: Sequence[Command]) -> list[Any]:
+        """Run commands in one go; where one fails, the driver's error is its answer."""
         tries = TRIES
         while True:
             tries -= 1

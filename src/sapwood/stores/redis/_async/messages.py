@@ -13,6 +13,7 @@ from ..rows import message_of, name_of, no_message, split_entry
 from .appending import append_planned
 from .context import AsyncContext
 from .editing import delete_messages, update_message
+from .reading import AsyncReading, is_whole
 
 
 class AsyncRedisMessages:
@@ -20,6 +21,7 @@ class AsyncRedisMessages:
 
     def __init__(self, context: AsyncContext) -> None:
         self._context = context
+        self._reading = AsyncReading(context)
 
     async def append(
         self,
@@ -52,7 +54,11 @@ class AsyncRedisMessages:
         ]
 
     async def read(self, owner: str, session: str, query: Read) -> History:
-        """Read a path as it is shown, with one call."""
+        """Read a path as it is shown, in one round trip where it was read before."""
+        if is_whole(query):
+            history = await self._reading.read(owner, session, query)
+            if history is not None:
+                return history
         directory = self._context.directory
         _, answer = await directory.ask_script(owner, session, "read", *window(query))
         if answer[0] == b"none":

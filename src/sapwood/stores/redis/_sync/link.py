@@ -94,7 +94,7 @@ class Link:
         """Run commands in one go, not as a transaction; the first that fails is raised."""
         if not commands:
             return []
-        answers = self._send(commands)
+        answers = self.send(commands)
         for answer in answers:
             if isinstance(answer, Exception):
                 raise translate(answer) from answer
@@ -102,7 +102,7 @@ class Link:
 
     def ask_all(self, asked: Sequence[Asked]) -> list[Any]:
         """Run scripts in one go; where one fails, its error is its answer."""
-        answers = self._send([it.command for it in asked]) if asked else []
+        answers = self.send([it.command for it in asked]) if asked else []
         for n, answer in enumerate(answers):
             if isinstance(answer, NoScriptError):
                 answers[n] = self.run(*asked[n].whole)
@@ -110,7 +110,8 @@ class Link:
                 answers[n] = translate(answer)
         return answers
 
-    def _send(self, commands: Sequence[Command]) -> list[Any]:
+    def send(self, commands: Sequence[Command]) -> list[Any]:
+        """Run commands in one go; where one fails, the driver's error is its answer."""
         tries = TRIES
         while True:
             tries -= 1

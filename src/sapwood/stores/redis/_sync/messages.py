@@ -15,6 +15,7 @@ from ..rows import message_of, name_of, no_message, split_entry
 from .appending import append_planned
 from .context import Context
 from .editing import delete_messages, update_message
+from .reading import Reading, is_whole
 
 
 class RedisMessages:
@@ -22,6 +23,7 @@ class RedisMessages:
 
     def __init__(self, context: Context) -> None:
         self._context = context
+        self._reading = Reading(context)
 
     def append(
         self,
@@ -54,7 +56,11 @@ class RedisMessages:
         ]
 
     def read(self, owner: str, session: str, query: Read) -> History:
-        """Read a path as it is shown, with one call."""
+        """Read a path as it is shown, in one round trip where it was read before."""
+        if is_whole(query):
+            history = self._reading.read(owner, session, query)
+            if history is not None:
+                return history
         directory = self._context.directory
         _, answer = directory.ask_script(owner, session, "read", *window(query))
         if answer[0] == b"none":

@@ -1,0 +1,111 @@
+"""Reading a whole path: its messages are read as lists, beside the script that says where they are.
+
+What a script reads is converted twice. So the lists are asked for in the same round trip, where
+they were the last time; the script says where they are now, and the tree's version at the end that
+nothing was changed in between. What was appended meanwhile is cut off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ....model import Entry, History, Read
+from ..rows import id_or_root, name_of, take_messages
+from .context import AsyncContext
+from .link import Asked, Command
+
+MOST_REMEMBERED = 10_000
+
+
+class Run(NamedTuple):
+    """A part of a path: a run of messages in one segment."""
+
+    segment: int
+    first: int
+    last: int
+    above: int
+    home: bytes | None
+
+
+Runs = Sequence[Run]
+
+
+def is_whole(query: Read) -> bool:
+    """Tell whether a path is read to the tip, without limits."""
+    return query == Read(overlays=query.overlays)
+
+
+class AsyncReading:
+    """Reads whole paths, and remembers where they were."""
+
+    def __init__(self, context: AsyncContext) -> None:
+        self._context = context
+        self._known: dict[tuple[str, str], Runs] = {}
+
+    async def read(self, owner: str, session: str, query: Read) -> History | None:
+        """Read a whole path; None when it has to be read by one script."""
+        tree = self._context.directory.known(owner, session)
+        if tree is None:
+            return None
+        guess = self._known.get((tree, session), ())
+        time = self._context.directory.time()
+        args = (session, time, "1" if query.overlays else "")
+        plan = Asked("plan", [self._context.keys.tree(tree)], args)
+        answers = await self._context.link.send([plan.command, *self._lists(tree, guess)])
+        if isinstance(answers[0], Exception):
+            # The server does not know the script yet, or something is wrong: it is told there.
+            answers[0] = await self._context.link.ask(plan.name, plan.keys, *plan.args)
+        if answers[0][0] != b"ok":
+            return None
+        runs = [Run(*it) for it in answers[0][4]]
+        self._remember(tree, session, runs)
+        if not _is_as(guess, runs):
+            answers[1:] = await self._context.link.send(self._lists(tree, runs))
+        return _history(answers, runs)
+
+    def _lists(self, tree: str, runs: Runs) -> list[Command]:
+        """Give the commands that read the lists, the last to its end, and then the version."""
+        commands: list[Command] = []
+        for n, run in enumerate(runs):
+            end = run.last - run.above - 1 if n else -1
+            key = self._context.key(tree, f"b:{run.segment}")
+            commands.append(("LRANGE", key, run.first - run.above - 1, end))
+        return [*commands, ("HGET", self._context.key(tree, "t"), "v")]
+
+    def _remember(self, tree: str, session: str, runs: Runs) -> None:
+        if len(self._known) >= MOST_REMEMBERED:
+            self._known.clear()
+        self._known[tree, session] = runs
+
+
+def _is_as(guess: Runs, runs: Runs) -> bool:
+    """Tell whether the right lists were read: the last may have grown."""
+    return (
+        len(guess) == len(runs) > 0
+        and guess[0][:2] == runs[0][:2]
+        and [it[:3] for it in guess[1:]] == [it[:3] for it in runs[1:]]
+    )
+
+
+def _history(answers: Sequence[Any], runs: Runs) -> History | None:
+    (_, version, tip, context, _), *lists, version_then = answers
+    if version_then != version or any(isinstance(it, Exception) for it in lists):
+        return None
+    entries: list[Entry] = []
+    size = 0
+    for run, stored in zip(reversed(runs), reversed(lists), strict=True):
+        count = run.last - run.first + 1
+        if len(stored) < count:
+            return None
+        shown = stored if len(stored) == count else stored[:count]
+        size += take_messages(shown, str(run.segment), run.first, name_of(run.home), entries)
+    return History(
+        entries=entries,
+        leaf=id_or_root(tip),
+        tip=id_or_root(tip),
+        context_tokens=int(context),
+        more=False,
+        bytes=size,
+        snapshot=version.decode(),
+    )
