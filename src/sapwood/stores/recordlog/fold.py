@@ -234,7 +234,7 @@ def _swept(state: State, work: Swept) -> State:
 
 
 def _page(state: State, work: Page) -> State:
-    return state
+    return state if work.active_us is None else replace(state, active_us=work.active_us)
 
 
 def _advance(state: State, work: Advance) -> State:
