@@ -88,11 +88,11 @@ class AsyncCopying:
         """Write a page, so that the log is read from there."""
         await settle_beside(self._desk, replace(self._state, litter=[]))
         work = Page(self._born.active_us)
-        state = turn_page(fold(self._state, work), 0)
+        state = turn_page(self._state, fold(self._state, work))
         data = encode_state(state)
         record = Record(self._desk.new_id(), await self._desk.stamp(), work, data)
         await self._desk.log.create(stored_record(state, work, record))
-        return turn_page(state, len(data))
+        return replace(state, page_bytes=len(data))
 
 
 def _copied(row: Row) -> Said:
