@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from servers import postgres
+from servers import mongodb, postgres
 
 from .blocks import PAGES, ROOT, Block, blocks_of, name_of
 
@@ -49,6 +49,10 @@ def test_the_examples_of_a_page_run(
         mark = "&" if "?" in url else "?"
         monkeypatch.setenv("DATABASE_URL", f"{url}{mark}schema={postgres.schema()}")
         postgres.empty()
+    if "MONGODB_URL" in page.read_text():
+        url = request.getfixturevalue("mongodb_url")
+        monkeypatch.setenv("MONGODB_URL", mongodb.url_of_database(url))
+        mongodb.empty()
     run_page(page, folder)
 
 

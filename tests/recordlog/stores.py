@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 from recordlog._async.dictionary import AsyncDictionaryLog
 from recordlog._sync.dictionary import DictionaryLog
-
 from sapwood.rules.ids import IdMaker
 from sapwood.store import Capability
 from sapwood.stores.embedded._async.store import AsyncEmbeddedStore

@@ -10,8 +10,8 @@ from functools import partial
 from typing import Any
 
 import pytest
-from recordlog.stores import AsyncDictionaryStore, DictionaryStore
 
+from recordlog.stores import AsyncDictionaryStore, DictionaryStore
 from sapwood.store import AsyncStore, Store
 from sapwood.stores.recordlog._async import desk as async_desk
 from sapwood.stores.recordlog._sync import desk

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from ...model import Change, ChangeKind
 from .work import Append, Clear, Edit, Erase, Retire, Work
 
-
 Part = tuple[str, str, str, int, int]
 """A run of a log's records: the session's id, tree, log, the first and the last."""
 

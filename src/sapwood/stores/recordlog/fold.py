@@ -201,6 +201,8 @@ def _retire(state: State, work: Retire) -> State:
     return replace(
         _without_messages(state),
         is_alive=False,
+        owner="",
+        session="",
         ended_us=work.at_us,
         profile=NO_PROFILE,
         parent=None,
