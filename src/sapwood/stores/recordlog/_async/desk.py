@@ -153,6 +153,8 @@ class AsyncDesk:
         state = await self.load(entry.tree, entry.log)
         if state is None:
             raise StoreCorruptError(f"session {entry.session!r} has an entry and no log")
+        if state.is_alive:
+            self.cache.name(state)
         return state
 
     async def remembered(self, owner: str, session: str) -> State:

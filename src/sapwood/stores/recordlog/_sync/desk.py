@@ -155,6 +155,8 @@ class Desk:
         state = self.load(entry.tree, entry.log)
         if state is None:
             raise StoreCorruptError(f"session {entry.session!r} has an entry and no log")
+        if state.is_alive:
+            self.cache.name(state)
         return state
 
     def remembered(self, owner: str, session: str) -> State:
