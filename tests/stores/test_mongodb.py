@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from datetime import UTC
 from typing import Any
 
@@ -210,3 +210,23 @@ def test_time_is_the_servers_wherever_the_client_is(
         time.tzset()
     server = mongodb.client().admin.command("hello")["localTime"].replace(tzinfo=UTC)
     assert abs((server - record.created_at).total_seconds()) < 60
+
+
+async def test_a_record_that_arrives_as_the_last_sender_ends_is_sent() -> None:
+    import asyncio
+
+    from sapwood.stores.mongodb import gather
+    from sapwood.stores.recordlog.stored import Kind, Stored
+
+    async def send(documents: Sequence[Stored]) -> Sequence[bool]:
+        return [True] * len(documents)
+
+    gathered = gather.AsyncGather(send)
+    document = Stored(kind=Kind.RECORD, id="t/l/1", shard="t", data=b"")
+
+    async def add_often() -> None:
+        for _ in range(50):
+            assert await gathered.add(document)
+
+    async with asyncio.timeout(20):
+        await asyncio.gather(*(add_often() for _ in range(8)))
