@@ -25,6 +25,7 @@ class AsyncGather:
         self._send = send
         self._waiting: list[tuple[Stored, asyncio.Future[bool]]] = []
         self._senders: set[asyncio.Task[None]] = set()
+        self._sending = 0
 
     async def add(self, document: Stored) -> bool:
         """Send a document, maybe with others."""
@@ -32,7 +33,8 @@ class AsyncGather:
 
         outcome: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._waiting.append((document, outcome))
-        if len(self._senders) < MOST_SENDERS:
+        if self._sending < MOST_SENDERS:
+            self._sending += 1
             sender = asyncio.create_task(self._send_waiting())
             self._senders.add(sender)
             sender.add_done_callback(self._senders.discard)
@@ -51,6 +53,8 @@ class AsyncGather:
                 for (_, outcome), answer in zip(group, answers, strict=True):
                     if not outcome.done():
                         outcome.set_result(answer)
+        # At once, and not when the task is cleared away: who comes between needs a sender.
+        self._sending -= 1
 
     def _next_group(self) -> list[tuple[Stored, asyncio.Future[bool]]]:
         count, size = 0, 0
