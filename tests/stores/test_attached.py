@@ -262,6 +262,25 @@ def test_what_others_stand_on_is_found_though_its_session_went_before_it_was_fed
     assert found(store, "lighthouse") == []
 
 
+def test_what_an_heir_erased_before_it_went_leaves_nothing_in_the_index(
+    store: SearchedStore, prefix: str
+) -> None:
+    """The feed may leave out what a session did that is gone."""
+    tell(store, m1="lighthouse", m2="lighthouse")
+    store.create_session(ADA, fork_of("s", "m2", id="a"))
+    store.create_session(ADA, fork_of("s", "m2", id="b"))
+    assert found(store, "lighthouse") == ["s/m1", "s/m2"]
+    store.clear_session(ADA, "s")
+    assert found(store, "lighthouse") == ["a/m1", "a/m2"]
+    assert {it["_source"]["session"] for it in documents(prefix)} == {""}
+    store.delete_messages(ADA, "a", ["m1"])
+    store.delete_session(ADA, "a")
+    store.settle()
+    assert [it["_source"]["id"] for it in documents(prefix)] == ["m2"]
+    assert found(store, "lighthouse") == ["b/m2"]
+    assert store.admin.check() == []
+
+
 def test_what_is_deleted_leaves_nothing_in_the_index(store: SearchedStore, prefix: str) -> None:
     tell(store, m1="lighthouse", m2="lighthouse")
     tell(store, "t", m1="lighthouse")
