@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from servers import opensearch, postgres
+from servers import mongodb, opensearch, postgres
 
 from .blocks import PAGES, ROOT, Block, blocks_of, name_of
 
@@ -52,6 +52,10 @@ def test_the_examples_of_a_page_run(
     if "OPENSEARCH_URL" in page.read_text():
         monkeypatch.setenv("OPENSEARCH_URL", request.getfixturevalue("opensearch_url"))
         opensearch.admin().indices.delete(index="docs*")
+    if "MONGODB_URL" in page.read_text():
+        url = request.getfixturevalue("mongodb_url")
+        monkeypatch.setenv("MONGODB_URL", mongodb.url_of_database(url))
+        mongodb.empty()
     run_page(page, folder)
 
 

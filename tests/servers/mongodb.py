@@ -83,13 +83,20 @@ def version() -> str:
     """Tell which server this is."""
     info = client().server_info()
     if "ferretdbVersion" in info:
-        return f"FerretDB {info['ferretdbVersion']}, which says it is MongoDB {info['version']}"
+        return f"FerretDB, which says it is MongoDB {info['version']}"
     return f"MongoDB {info['version']}"
 
 
 def database() -> str:
     """Give a database that is this process's own."""
     return f"sapwood_test_{os.environ.get('PYTEST_XDIST_WORKER', 'main')}"
+
+
+def url_of_database(url: str) -> str:
+    """Give a URL with this process's database in it."""
+    address, mark, options = url.partition("?")
+    scheme, slashes, rest = address.partition("://")
+    return f"{scheme}{slashes}{rest.partition('/')[0]}/{database()}{mark}{options}"
 
 
 @cache

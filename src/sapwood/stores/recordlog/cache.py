@@ -37,10 +37,13 @@ class Cache:
         with self._lock:
             known = self._states.pop(state.log, None)
             self._states[state.log] = state if known is None or known.n <= state.n else known
-            if state.session and state.is_alive:
-                self._names[state.owner, state.session] = state.log
             while len(self._states) > self._most:
                 self._drop(self._states.pop(next(iter(self._states))))
+
+    def name(self, state: State) -> None:
+        """Remember that an entry names this log; a log alone is not known to be a session."""
+        with self._lock:
+            self._names[state.owner, state.session] = state.log
 
     def forget(self, log: str) -> None:
         """Forget a log."""

@@ -11,10 +11,12 @@ from .state import State
 from .stored import Stored
 from .work import (
     Append,
+    Clear,
     Cover,
     Edit,
     PutDocument,
     Record,
+    Retire,
     Said,
     Work,
     decode_record,
@@ -100,7 +102,13 @@ def swept(stored: Stored, state: State, needed: Needed) -> Stored | bool:
     if isinstance(work, Cover):
         in_force = {it.n for it in state.overlays if it.log == state.log}
         return stored.n in needed.records or stored.n in in_force
-    if state.is_alive:
+    if isinstance(work, Clear | Retire):
+        # The change feed tells of it, whatever else became of the session.
+        if not stored.is_page:
+            return True
+        data = encode_record(replace(record, state=None))
+        return replace(stored, data=data, is_page=False)
+    if state.is_alive and state.session:
         # A page has nothing that a later one does not have.
         return not stored.is_page
     return False

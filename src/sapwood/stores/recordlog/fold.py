@@ -48,17 +48,16 @@ def version_at(state: State, n: int) -> int:
     return state.k << 32 | n
 
 
-def turn_page(state: State, page_bytes: int) -> State:
-    """Give the state of which all that came before its last record was done beside it, too."""
-    n = state.n
+def turn_page(before: State, after: State) -> State:
+    """Give the state after a page: what the state before it left to be done was done."""
+    n = after.n
     return replace(
-        state,
+        after,
         page=n,
-        page_bytes=page_bytes,
-        recent={id: it for id, it in state.recent.items() if it.n == n},
-        recent_usage={id: it for id, it in state.recent_usage.items() if it == n},
-        litter=[],
-        foreign={},
+        recent={id: it for id, it in after.recent.items() if it.n == n},
+        recent_usage={id: it for id, it in after.recent_usage.items() if it == n},
+        litter=after.litter[len(before.litter) :],
+        foreign={at: it for at, it in after.foreign.items() if at not in before.foreign},
     )
 
 
@@ -202,6 +201,8 @@ def _retire(state: State, work: Retire) -> State:
     return replace(
         _without_messages(state),
         is_alive=False,
+        owner="",
+        session="",
         ended_us=work.at_us,
         profile=NO_PROFILE,
         parent=None,
@@ -234,7 +235,7 @@ def _swept(state: State, work: Swept) -> State:
 
 
 def _page(state: State, work: Page) -> State:
-    return state
+    return state if work.active_us is None else replace(state, active_us=work.active_us)
 
 
 def _advance(state: State, work: Advance) -> State:

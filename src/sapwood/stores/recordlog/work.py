@@ -171,7 +171,9 @@ class Swept(msgspec.Struct, frozen=True, array_like=True, tag="swept"):
 
 
 class Page(msgspec.Struct, frozen=True, array_like=True, tag="page"):
-    """Nothing happened; the state is written down."""
+    """Nothing happened; the state is written down. A copy ends with when it was active last."""
+
+    active_us: int | None = None
 
 
 class Advance(msgspec.Struct, frozen=True, array_like=True, tag="advance"):

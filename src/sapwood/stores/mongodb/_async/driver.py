@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from datetime import UTC
 from typing import Any
 
 from pymongo import AsyncMongoClient, ReplaceOne
@@ -13,7 +14,7 @@ from pymongo.read_preferences import ReadPreference
 from pymongo.write_concern import WriteConcern
 
 from ....errors import MigrationNeededError, SchemaTooNewError, StoreUnavailableError
-from ....model import Health
+from ....model import Health, microseconds_of
 from ...recordlog._async.log import AsyncLog
 from ...recordlog.stored import Key, Kind, Stored
 from ..documents import BLANK, by_kind, from_mongo, range_filter, to_mongo
@@ -204,8 +205,9 @@ class AsyncMongoLog(AsyncLog):
         return self._clock_us + round(passed * 1_000_000)
 
     async def _look_at_clock(self) -> None:
-        hello = await self._hello()
-        self._clock_us = round(hello["localTime"].timestamp() * 1_000_000)
+        moment = (await self._hello())["localTime"]
+        # The answer to a command has no time zone, whatever the client was told: it is UTC.
+        self._clock_us = microseconds_of(moment.replace(tzinfo=UTC))
         self._clock_at = time.monotonic()
 
     async def _hello(self) -> dict[str, Any]:

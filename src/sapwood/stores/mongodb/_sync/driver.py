@@ -7,6 +7,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC
 from typing import Any
 
 from pymongo import MongoClient, ReplaceOne
@@ -15,7 +16,7 @@ from pymongo.read_preferences import ReadPreference
 from pymongo.write_concern import WriteConcern
 
 from ....errors import MigrationNeededError, SchemaTooNewError, StoreUnavailableError
-from ....model import Health
+from ....model import Health, microseconds_of
 from ...recordlog._sync.log import Log
 from ...recordlog.stored import Key, Kind, Stored
 from ..documents import BLANK, by_kind, from_mongo, range_filter, to_mongo
@@ -206,8 +207,9 @@ class MongoLog(Log):
         return self._clock_us + round(passed * 1_000_000)
 
     def _look_at_clock(self) -> None:
-        hello = self._hello()
-        self._clock_us = round(hello["localTime"].timestamp() * 1_000_000)
+        moment = (self._hello())["localTime"]
+        # The answer to a command has no time zone, whatever the client was told: it is UTC.
+        self._clock_us = microseconds_of(moment.replace(tzinfo=UTC))
         self._clock_at = time.monotonic()
 
     def _hello(self) -> dict[str, Any]:

@@ -52,14 +52,17 @@ class MongoStore(EmbeddedStore):
     ) -> None:
         if (url is None) == (client is None):
             raise UsageError("give a connection string or a client", path="url")
+        _check_name(prefix, "prefix")
+        if database is not None:
+            _check_name(database, "database")
         owns_client = client is None
         if client is None:
             client = _client(url or "", patience_s, most_connections)
         log = MongoLog(
             client,
             owns_client=owns_client,
-            database=_named(database or _default_database(client), "database"),
-            prefix=_named(prefix, "prefix"),
+            database=database or _default_database(client),
+            prefix=prefix,
         )
         runner = LogRunner(log, new_id=new_id, clock=clock, auto_migrate=auto_migrate)
         super().__init__(runner, new_id=new_id, max_message_bytes=max_message_bytes)
@@ -96,7 +99,7 @@ def _default_database(client: MongoClient[Any]) -> str:
         return DATABASE
 
 
-def _named(name: str, what: str) -> str:
+def _check_name(name: str, what: str) -> None:
+    """Refuse what cannot be a name, before there is a client that would have to be closed."""
     if not isinstance(name, str) or _NAME.fullmatch(name) is None:
         raise UsageError(f"{what} must be 1 to 60 letters, digits, _ or -, not {name!r}", path=what)
-    return name

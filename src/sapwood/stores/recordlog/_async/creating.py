@@ -44,6 +44,7 @@ async def create(desk: AsyncDesk, owner: str, new: NewSession) -> State:
             await desk.current(owner, new.fork.session)
         raise session_exists(new.id)
     desk.cache.keep(born)
+    desk.cache.name(born)
     return born
 
 

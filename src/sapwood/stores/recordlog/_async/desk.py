@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
+from msgspec.structs import replace
+
 from ....calling import AsyncAnswer
 from ....errors import SapwoodError, StoreBusyError, StoreCorruptError, StoreUnavailableError
 from ..cache import Cache
@@ -151,6 +153,8 @@ class AsyncDesk:
         state = await self.load(entry.tree, entry.log)
         if state is None:
             raise StoreCorruptError(f"session {entry.session!r} has an entry and no log")
+        if state.is_alive:
+            self.cache.name(state)
         return state
 
     async def remembered(self, owner: str, session: str) -> State:
@@ -255,9 +259,9 @@ class AsyncDesk:
         if _is_page_due(after, work):
             # A page says that all before it was done beside the records, too.
             await settle_beside(self, state)
-            after = turn_page(after, 0)
+            after = turn_page(state, after)
             data = encode_state(after)
-            after = turn_page(after, len(data))
+            after = replace(after, page_bytes=len(data))
         if isinstance(work, Append) and len(work.said) > MOST_IN_A_RECORD:
             raise too_many(len(work.said))
         mark = self.new_id()

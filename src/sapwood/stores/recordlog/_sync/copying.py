@@ -89,12 +89,12 @@ class Copying:
     def end(self) -> State:
         """Write a page, so that the log is read from there."""
         settle_beside(self._desk, replace(self._state, litter=[]))
-        state = replace(fold(self._state, Page()), active_us=self._born.active_us)
-        state = turn_page(state, 0)
+        work = Page(self._born.active_us)
+        state = turn_page(self._state, fold(self._state, work))
         data = encode_state(state)
-        record = Record(self._desk.new_id(), self._desk.stamp(), Page(), data)
-        self._desk.log.create(stored_record(state, Page(), record))
-        return turn_page(state, len(data))
+        record = Record(self._desk.new_id(), self._desk.stamp(), work, data)
+        self._desk.log.create(stored_record(state, work, record))
+        return replace(state, page_bytes=len(data))
 
 
 def _copied(row: Row) -> Said:

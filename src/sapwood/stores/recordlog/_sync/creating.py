@@ -46,6 +46,7 @@ def create(desk: Desk, owner: str, new: NewSession) -> State:
             desk.current(owner, new.fork.session)
         raise session_exists(new.id)
     desk.cache.keep(born)
+    desk.cache.name(born)
     return born
 
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
+from msgspec.structs import replace
+
 from ....calling import Answer
 from ....errors import SapwoodError, StoreBusyError, StoreCorruptError, StoreUnavailableError
 from ..cache import Cache
@@ -153,6 +155,8 @@ class Desk:
         state = self.load(entry.tree, entry.log)
         if state is None:
             raise StoreCorruptError(f"session {entry.session!r} has an entry and no log")
+        if state.is_alive:
+            self.cache.name(state)
         return state
 
     def remembered(self, owner: str, session: str) -> State:
@@ -257,9 +261,9 @@ class Desk:
         if _is_page_due(after, work):
             # A page says that all before it was done beside the records, too.
             settle_beside(self, state)
-            after = turn_page(after, 0)
+            after = turn_page(state, after)
             data = encode_state(after)
-            after = turn_page(after, len(data))
+            after = replace(after, page_bytes=len(data))
         if isinstance(work, Append) and len(work.said) > MOST_IN_A_RECORD:
             raise too_many(len(work.said))
         mark = self.new_id()

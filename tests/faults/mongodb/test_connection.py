@@ -1,0 +1,139 @@
+"""Connections that are cut, answers that are lost, and clients that are refused."""
+
+from __future__ import annotations
+
+import pytest
+from pymongo import MongoClient
+from servers.mongodb import FerretServer
+from servers.proxy import Proxy
+
+from sapwood.errors import (
+    ClosedError,
+    MessageTooLargeError,
+    MigrationNeededError,
+    SchemaTooNewError,
+    StaleVersionError,
+    StoreUnavailableError,
+    UsageError,
+)
+from sapwood.testing import COUNTS, ManualClock
+
+from .support import ADA, ids_in, make_session, open_store, say
+
+
+def test_a_cut_connection_is_replaced_within_the_call(
+    proxy: Proxy, proxied: str, database: str
+) -> None:
+    with open_store(proxied, database) as store:
+        make_session(store)
+        for n in range(3):
+            proxy.cut()
+            store.append(ADA, "s", [say(f"m{n}")])
+            proxy.cut()
+            assert ids_in(store) == [f"m{k}" for k in range(n + 1)]
+            proxy.cut()
+            store.put_document(ADA, "k", b"", session="s")
+            COUNTS["MongoDB: connection cut"] += 3
+
+
+def test_rule_02_an_append_whose_answer_was_lost_is_written_once(
+    proxy: Proxy, proxied: str, database: str
+) -> None:
+    with open_store(proxied, database) as store:
+        make_session(store)
+        store.append(ADA, "s", [say("m0")])
+        for n in range(2):
+            proxy.swallow_next_answer()
+            done = store.append(ADA, "s", [say(None, str(n)), say(None)])
+            assert (done.written, len(done.messages)) == (2, 2)
+            COUNTS["MongoDB: answer to a commit lost"] += 1
+        assert proxy.swallowed == 2
+        assert len(ids_in(store)) == 5
+
+
+def test_a_document_whose_answer_was_lost_is_put_once(
+    proxy: Proxy, proxied: str, database: str
+) -> None:
+    with open_store(proxied, database) as store:
+        make_session(store)
+        proxy.swallow_next_answer()
+        put = store.put_document(ADA, "k", b"v", session="s", expected_version=0)
+        assert proxy.swallowed == 1
+        COUNTS["MongoDB: answer to a commit lost"] += 1
+        assert store.find_document(ADA, "k", session="s") == put
+        with pytest.raises(StaleVersionError):
+            store.put_document(ADA, "k", b"w", session="s", expected_version=0)
+
+
+def test_wrong_credentials_do_not_show_the_password(server: FerretServer, database: str) -> None:
+    url = server.url().replace("mongodb://", "mongodb://ada:s3cret@")
+    with (
+        open_store(f"{url}?authMechanism=SCRAM-SHA-256", database, patience_s=1) as store,
+        pytest.raises(StoreUnavailableError) as caught,
+    ):
+        store.find_session(ADA, "s")
+    COUNTS["MongoDB: wrong credentials"] += 1
+    shown = "".join(map(str, (caught.value, caught.value.__cause__, repr(caught.value))))
+    assert "s3cret" not in shown
+    with pytest.raises(UsageError) as wrong:
+        open_store("mongodb://ada:s3cret@host:port:s3cret", database)
+    assert "s3cret" not in str(wrong.value)
+    assert wrong.value.__suppress_context__
+
+
+def test_what_is_over_the_servers_limit_is_refused_before_it_is_sent(
+    server: FerretServer, database: str
+) -> None:
+    with open_store(server.url(), database) as store:
+        make_session(store)
+        store.append(ADA, "s", [say("m1")])
+        big = "x" * (6 * 1024 * 1024)
+        with pytest.raises(MessageTooLargeError, match="smaller batches"):
+            store.append(ADA, "s", [say(f"b{n}", big) for n in range(3)])
+        with pytest.raises(MessageTooLargeError):
+            store.append(ADA, "s", [say("b", big + big)])
+        COUNTS["MongoDB: payload over the limit"] += 2
+        assert ids_in(store) == ["m1"]
+        assert store.append(ADA, "s", [say("b0", big)]).written == 1
+
+
+def test_a_clock_that_goes_backwards_changes_no_order(server: FerretServer, database: str) -> None:
+    clock = ManualClock()
+    with open_store(server.url(), database, clock=clock) as store:
+        make_session(store)
+        for n in range(5):
+            store.append(ADA, "s", [say(f"m{n}")])
+            clock.advance(-3600)
+            COUNTS["MongoDB: clock turned back"] += 1
+        assert ids_in(store) == [f"m{n}" for n in range(5)]
+        changes = store.changes(ADA).changes
+        assert [change.message for change in changes] == [f"m{n}" for n in range(5)]
+
+
+def test_a_newer_schema_is_refused_and_not_touched(server: FerretServer, database: str) -> None:
+    with open_store(server.url(), database) as store:
+        make_session(store)
+    with MongoClient[dict[str, object]](server.url()) as raw:
+        raw[database]["sapwood_schema"].insert_one({"_id": 99})
+        with open_store(server.url(), database) as store:
+            for call in (lambda: store.find_session(ADA, "s"), store.admin.migrate):
+                with pytest.raises(SchemaTooNewError, match="99"):
+                    call()
+        COUNTS["MongoDB: newer schema"] += 1
+        assert raw[database]["sapwood_entries"].count_documents({}) == 1
+
+
+def test_without_auto_migrate_nothing_is_made_until_it_is_asked_for(
+    server: FerretServer, database: str
+) -> None:
+    with (
+        open_store(server.url(), database, auto_migrate=False) as store,
+        MongoClient[dict[str, object]](server.url()) as raw,
+    ):
+        with pytest.raises(MigrationNeededError):
+            store.find_session(ADA, "s")
+        assert raw[database].list_collection_names() == []
+        assert store.admin.migrate() == 1
+        make_session(store)
+    with pytest.raises(ClosedError):
+        store.find_session(ADA, "s")

@@ -1,0 +1,212 @@
+"""What the MongoDB store has of its own: clients, names, round trips, what erasing leaves."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import AsyncIterator, Iterator
+from datetime import UTC
+from typing import Any
+
+import pytest
+from pymongo import AsyncMongoClient, MongoClient, monitoring
+from servers import mongodb
+
+import sapwood
+from sapwood.errors import StoreCorruptError, UsageError
+from sapwood.model import NewSession, Read, Usage
+from sapwood.rules.ids import IdMaker
+from sapwood.stores.mongodb import AsyncMongoStore, MongoStore
+from sapwood.testing.makers import ADA, cover, fork_of, say, shown
+
+new_id = IdMaker(lambda: time.time_ns() // 1000, os.urandom)
+
+
+class Commands(monitoring.CommandListener):
+    """The commands that a client sent."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def started(self, event: monitoring.CommandStartedEvent) -> None:
+        self.names.append(event.command_name)
+
+    def succeeded(self, event: monitoring.CommandSucceededEvent) -> None:
+        """Take no note."""
+
+    def failed(self, event: monitoring.CommandFailedEvent) -> None:
+        """Take no note."""
+
+
+@pytest.fixture
+def commands() -> Commands:
+    return Commands()
+
+
+@pytest.fixture
+def store(mongodb_url: str, commands: Commands) -> Iterator[MongoStore]:
+    mongodb.empty()
+    client: MongoClient[Any] = MongoClient(mongodb_url, event_listeners=[commands], tz_aware=True)
+    with client, MongoStore(client=client, database=mongodb.database(), new_id=new_id) as store:
+        yield store
+
+
+@pytest.fixture
+async def async_store(mongodb_url: str, commands: Commands) -> AsyncIterator[AsyncMongoStore]:
+    mongodb.empty()
+    client: AsyncMongoClient[Any] = AsyncMongoClient(
+        mongodb_url, event_listeners=[commands], tz_aware=True
+    )
+    async with (
+        client,
+        AsyncMongoStore(client=client, database=mongodb.database(), new_id=new_id) as store,
+    ):
+        yield store
+
+
+def stored(name: str = "records") -> list[dict[str, Any]]:
+    return list(mongodb.client()[mongodb.database()][f"sapwood_{name}"].find({}))
+
+
+def test_an_append_is_one_create_and_one_look_up_more_for_a_clients_id(
+    store: MongoStore, commands: Commands
+) -> None:
+    store.create_session(ADA, NewSession(id="s"))
+    store.append(ADA, "s", [say(None, "first")])
+    for message, sent in ((say(None, "x"), ["insert"]), (say("m1"), ["find", "insert"])):
+        commands.names.clear()
+        store.append(ADA, "s", [message])
+        assert commands.names == sent
+
+
+def test_rule_03_an_appends_commands_do_not_depend_on_the_length_of_the_history(
+    store: MongoStore, commands: Commands
+) -> None:
+    store.create_session(ADA, NewSession(id="s"))
+    sent = []
+    for batch in (1, 400):
+        store.append(ADA, "s", [say(None, "x") for _ in range(batch)])
+        commands.names.clear()
+        for _ in range(100):
+            store.append(ADA, "s", [say(None, "x")])
+        sent.append(len(commands.names))
+    # One for each, and two more for each page.
+    assert max(sent) <= 110
+
+
+async def test_appends_to_several_sessions_go_out_together(
+    async_store: AsyncMongoStore, commands: Commands
+) -> None:
+    import asyncio
+
+    for n in range(32):
+        await async_store.create_session(ADA, NewSession(id=f"s{n}"))
+    commands.names.clear()
+    done = await asyncio.gather(
+        *(async_store.append(ADA, f"s{n}", [say(None, "x")]) for n in range(32))
+    )
+    assert [it.written for it in done] == [1] * 32
+    assert len(commands.names) <= 16
+
+
+def test_a_client_that_was_given_is_left_open(mongodb_url: str) -> None:
+    with MongoClient[dict[str, Any]](mongodb_url, tz_aware=True) as client:
+        with MongoStore(client=client, database=mongodb.database(), new_id=new_id) as store:
+            assert store.admin.health().store == "mongodb"
+        assert client.admin.command("ping")["ok"] == 1
+
+
+def test_sessions_open_by_url_under_names_of_ones_own(mongodb_url: str) -> None:
+    mongodb.empty("of_ones_own_")
+    url = mongodb.url_of_database(mongodb_url)
+    url += f"{'&' if '?' in url else '?'}prefix=of_ones_own_"
+    with sapwood.open(url, owner="ada") as sessions:
+        chat = sessions.session("chat", title="with a \0 in it")
+        chat.append("user", "Where is my order?")
+        assert [it.text for it in chat.history().messages] == ["Where is my order?"]
+        sessions.store.settle()
+    names = mongodb.client()[mongodb.database()].list_collection_names()
+    assert {f"of_ones_own_{it}" for it in ("records", "entries", "lookups", "schema")} <= {*names}
+
+
+@pytest.mark.parametrize("name", ["", "a.b", "x$", "é", "x" * 61])
+def test_rule_15_names_that_are_none_are_refused(name: str) -> None:
+    for option in ({"prefix": name}, {"database": name or "a b"}):
+        with pytest.raises(UsageError):
+            MongoStore("mongodb://localhost", new_id=new_id, **option)
+    with pytest.raises(UsageError):
+        MongoStore(new_id=new_id)
+
+
+def test_every_document_has_its_tree_in_its_name_and_as_a_field(store: MongoStore) -> None:
+    store.create_session(ADA, NewSession(id="s"))
+    store.append(ADA, "s", [say("m1"), say("m2")])
+    store.create_session(ADA, fork_of("s", "m1"))
+    store.append(ADA, "fork", [say("f1")])
+    store.settle()
+    for name in ("records", "entries", "lookups"):
+        found = stored(name)
+        assert found
+        assert all(it["_id"].startswith(f"{it['tree']}/") for it in found)
+    assert len({it["tree"] for it in stored()}) == 1
+
+
+def test_what_was_erased_is_in_no_document_after_it(store: MongoStore) -> None:
+    store.create_session(ADA, NewSession(id="s"))
+    store.append(ADA, "s", [say("m1", "a secret"), say("m2", "kept")])
+    store.append(ADA, "s", [say("m3", "a secret too")])
+    store.put_document(ADA, "k", b"a secret", session="s")
+    store.update_message(ADA, "s", say("m3", "said otherwise"))
+    store.delete_messages(ADA, "s", ["m1"])
+    store.put_document(ADA, "k", b"plain", session="s")
+    store.settle()
+    assert not any(b"secret" in it["data"] for it in stored())
+    assert [it.text for it in store.read(ADA, "s", Read()).messages] == ["kept", "said otherwise"]
+    store.create_session(ADA, fork_of("s", "m2"))
+    store.delete_session(ADA, "s")
+    store.settle()
+    assert not any(b"said otherwise" in it["data"] for it in stored())
+    assert shown(store.read(ADA, "fork", Read())) == ["m2"]
+    store.delete_session(ADA, "fork")
+    store.settle()
+    assert not any(b"kept" in it["data"] or b"plain" in it["data"] for it in stored())
+    assert not any(b"plain" in it["data"] for it in stored("lookups"))
+    assert not any(ADA.encode() in it["data"] or b"fork" in it["data"] for it in stored())
+
+
+def test_damage_to_look_ups_is_found_and_repaired(store: MongoStore) -> None:
+    store.create_session(ADA, NewSession(id="s"))
+    store.append(ADA, "s", [say("m1"), say("m2")])
+    store.add_usage(ADA, "s", Usage(id="u"))
+    store.add_overlay(ADA, "s", cover("m1", "m1", id="o"))
+    store.settle()
+    assert store.admin.check() == []
+    mongodb.client()[mongodb.database()]["sapwood_lookups"].delete_many({})
+    assert {problem.kind for problem in store.admin.check()} == {"id"}
+    assert store.admin.repair() == []
+    assert [it and it.id for it in store.find_messages(ADA, "s", ["m1", "m2"])] == ["m1", "m2"]
+
+
+def test_rule_08_a_record_that_cannot_be_decoded_is_told(store: MongoStore) -> None:
+    store.create_session(ADA, NewSession(id="s"))
+    store.append(ADA, "s", [say("m1")])
+    records = mongodb.client()[mongodb.database()]["sapwood_records"]
+    records.update_one({"last": 1}, {"$set": {"data": b"x"}})
+    with pytest.raises(StoreCorruptError):
+        store.read(ADA, "s", Read())
+    assert [problem.kind for problem in store.admin.check()] == ["session"]
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo"])
+def test_time_is_the_servers_wherever_the_client_is(
+    store: MongoStore, zone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        record = store.create_session(ADA, NewSession(id="s"))
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    server = mongodb.client().admin.command("hello")["localTime"].replace(tzinfo=UTC)
+    assert abs((server - record.created_at).total_seconds()) < 60
