@@ -97,5 +97,5 @@ TestAsyncMachine = machine_for(
 ).TestCase
 
 # Each step compares all that there is, and every write is a request: few of them are affordable.
-FEW = settings(max_examples=3, stateful_step_count=20)
+FEW = settings(max_examples=6, stateful_step_count=25)
 TestMachine.settings = TestAsyncMachine.settings = FEW

@@ -139,7 +139,8 @@ def _settings(name: str, peers: dict[str, int] | None) -> str:
         given |= {
             "transport.port": peers[name],
             "discovery.seed_hosts": f"[{seeds}]",
-            "cluster.initial_cluster_manager_nodes": f"[{', '.join(peers)}]",
+            # By their places: the runner gives every node of a process the same name.
+            "cluster.initial_cluster_manager_nodes": f"[{seeds}]",
         }
     return "".join(f"{key}: {value}\n" for key, value in given.items())
 

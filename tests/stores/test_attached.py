@@ -262,6 +262,25 @@ def test_what_others_stand_on_is_found_though_its_session_went_before_it_was_fed
     assert found(store, "lighthouse") == []
 
 
+def test_what_an_heir_erased_before_it_went_leaves_nothing_in_the_index(
+    store: SearchedStore, prefix: str
+) -> None:
+    """The feed may leave out what a session did that is gone."""
+    tell(store, m1="lighthouse", m2="lighthouse")
+    store.create_session(ADA, fork_of("s", "m2", id="a"))
+    store.create_session(ADA, fork_of("s", "m2", id="b"))
+    assert found(store, "lighthouse") == ["s/m1", "s/m2"]
+    store.clear_session(ADA, "s")
+    assert found(store, "lighthouse") == ["a/m1", "a/m2"]
+    assert {it["_source"]["session"] for it in documents(prefix)} == {""}
+    store.delete_messages(ADA, "a", ["m1"])
+    store.delete_session(ADA, "a")
+    store.settle()
+    assert [it["_source"]["id"] for it in documents(prefix)] == ["m2"]
+    assert found(store, "lighthouse") == ["b/m2"]
+    assert store.admin.check() == []
+
+
 def test_what_is_deleted_leaves_nothing_in_the_index(store: SearchedStore, prefix: str) -> None:
     tell(store, m1="lighthouse", m2="lighthouse")
     tell(store, "t", m1="lighthouse")
@@ -343,6 +362,12 @@ def test_a_search_with_refresh_off_finds_what_was_written_in_the_end(
 # what is lost
 
 
+def test_what_was_never_searched_is_not_missing(store: SearchedStore) -> None:
+    tell(store, m1="lighthouse")
+    assert store.search("nobody", Search(text="lighthouse")).hits == []
+    assert store.admin.check() == []
+
+
 def furnish(store: SearchedStore) -> None:
     tell(store, m1="lighthouse", m2="lighthouse", m3="lighthouse")
     store.add_overlay(ADA, "s", cover("m1", "m2", id="o", summary="lighthouses"))
@@ -353,7 +378,7 @@ def furnish(store: SearchedStore) -> None:
 def test_a_lost_mark_is_told_and_read_anew(store: SearchedStore, prefix: str) -> None:
     furnish(store)
     remove(prefix, "mark")
-    assert whats(store) == ["none of its 3 messages is in the search index"]
+    assert whats(store) == ["its 3 messages have to be read into the search index"]
     store.delete_messages(ADA, "s", ["m3"])
     assert found(store, "lighthouse") == ["s/m1", "s/m2"]
     assert len(documents(prefix)) == 2
@@ -363,7 +388,7 @@ def test_a_lost_mark_is_told_and_read_anew(store: SearchedStore, prefix: str) ->
 def test_a_removed_index_is_told_and_made_anew(store: SearchedStore, prefix: str) -> None:
     furnish(store)
     opensearch.admin().indices.delete(index=f"{prefix}-search-1")
-    assert whats(store) == ["none of its 3 messages is in the search index"]
+    assert whats(store) == ["its 3 messages have to be read into the search index"]
     tell(store, m4="lighthouse")
     assert found(store, "lighthouse") == ["s/m1", "s/m2", "s/m3", "s/m4"]
     assert found(store, "lighthouses") == ["s/o"]

@@ -193,3 +193,16 @@ def test_what_is_erased_is_in_no_document(prefix: str) -> None:
         assert not any(b"zanzibar" in it for it in data)
         body = {"query": {"term": {"text": "zanzibar"}}}
         assert client.count(index=f"{prefix}-search", body=body)["count"] == 0
+
+
+def test_a_search_that_follows_nothing_new_writes_nothing(prefix: str) -> None:
+    """Registering as a reader of the feed is a record of the feed, and no reason to do it again."""
+    with open_store(prefix) as store:
+        store.create_session(ADA, NewSession(id="s"))
+        store.append(ADA, "s", [say("m1", "lighthouse")])
+        counts: list[int] = []
+        for _ in range(4):
+            assert len(store.search(ADA, Search(text="lighthouse")).hits) == 1
+            opensearch.admin().indices.refresh(index=f"{prefix}-*")
+            counts.append(opensearch.admin().count(index=f"{prefix}-*")["count"])
+        assert counts[1] == counts[2] == counts[3]

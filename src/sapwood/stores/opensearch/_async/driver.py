@@ -16,6 +16,7 @@ from ....model import Health
 from ...mongodb.gather import AsyncGather
 from ...recordlog._async.log import AsyncLog
 from ...recordlog.stored import Key, Kind, Stored, key_of, record_key
+from ...searched._async.index import AsyncSearchIndex
 from ..failure import WHERE, is_gone, refusal
 from ..mapping import copies
 from ..records import (
@@ -48,6 +49,7 @@ class AsyncOpenSearchLog(AsyncLog):
     def __init__(
         self,
         wire: AsyncWire,
+        index: AsyncSearchIndex,
         *,
         new_id: Callable[[], str],
         prefix: str,
@@ -56,6 +58,7 @@ class AsyncOpenSearchLog(AsyncLog):
         replicas: int | None,
     ) -> None:
         self._wire = wire
+        self._index = index
         self._new_id = new_id
         self._prefix = prefix
         self._refresh = "true" if refresh else "false"
@@ -287,6 +290,8 @@ class AsyncOpenSearchLog(AsyncLog):
                     self._of(kind), VERSION, self._settings, mapping_of(kind)
                 )
         await self._wire.wait_for([self._of(kind) for kind in Kind])
+        if may_migrate:
+            await self._index.make_ready()
 
     async def aclose(self) -> None:
         """Close the client, unless it is somebody else's."""

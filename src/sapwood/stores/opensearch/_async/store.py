@@ -55,12 +55,13 @@ class AsyncOpenSearchStore(AsyncSearchedStore):
         options = None if url is None else read_address(url, frozenset()).client
         wire = AsyncWire(options, client)
         layout: dict[str, Any] = {"shards": shards, "replicas": replicas}
+        index = AsyncOpenSearchIndex(wire=wire, prefix=prefix, **layout)
         log = AsyncOpenSearchLog(
-            wire, new_id=new_id, prefix=check_prefix(prefix), refresh=refresh, **layout
+            wire, index, new_id=new_id, prefix=check_prefix(prefix), refresh=refresh, **layout
         )
         runner = AsyncLogRunner(log, new_id=new_id, clock=clock, auto_migrate=auto_migrate)
         records = _AsyncRecords(runner, new_id=new_id, max_message_bytes=max_message_bytes)
-        super().__init__(records, AsyncOpenSearchIndex(wire=wire, prefix=prefix, **layout))
+        super().__init__(records, index)
 
     @classmethod
     def from_url(cls, url: str, *, new_id: Callable[[], str]) -> Self:

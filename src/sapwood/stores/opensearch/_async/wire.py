@@ -13,6 +13,7 @@ from ....errors import ClosedError
 from ...recordlog.turns import AsyncTurns
 from ..address import MOST_CONNECTIONS, TIMEOUT_S
 from ..failure import WHERE, refusal, translate
+from ..large import unwarned
 
 LOOKS = 100
 PAUSE_S = 0.05
@@ -45,9 +46,10 @@ class AsyncWire:
             body = msgspec.json.encode(body)
         params = {**parameters, "ignore": tuple(passing)}
         try:
-            return await self._client.transport.perform_request(
-                method, path, params=params, body=body
-            )
+            with unwarned(body):
+                return await self._client.transport.perform_request(
+                    method, path, params=params, body=body
+                )
         except OpenSearchException as error:
             raise translate(error) from error
 

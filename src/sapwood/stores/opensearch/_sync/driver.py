@@ -18,6 +18,7 @@ from ....model import Health
 from ...mongodb.gather import Gather
 from ...recordlog._sync.log import Log
 from ...recordlog.stored import Key, Kind, Stored, key_of, record_key
+from ...searched._sync.index import SearchIndex
 from ..failure import WHERE, is_gone, refusal
 from ..mapping import copies
 from ..records import (
@@ -50,6 +51,7 @@ class OpenSearchLog(Log):
     def __init__(
         self,
         wire: Wire,
+        index: SearchIndex,
         *,
         new_id: Callable[[], str],
         prefix: str,
@@ -58,6 +60,7 @@ class OpenSearchLog(Log):
         replicas: int | None,
     ) -> None:
         self._wire = wire
+        self._index = index
         self._new_id = new_id
         self._prefix = prefix
         self._refresh = "true" if refresh else "false"
@@ -287,6 +290,8 @@ class OpenSearchLog(Log):
             if version == 0:
                 self._wire.create_index(self._of(kind), VERSION, self._settings, mapping_of(kind))
         self._wire.wait_for([self._of(kind) for kind in Kind])
+        if may_migrate:
+            self._index.make_ready()
 
     def close(self) -> None:
         """Close the client, unless it is somebody else's."""

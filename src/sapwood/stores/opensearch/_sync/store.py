@@ -57,12 +57,13 @@ class OpenSearchStore(SearchedStore):
         options = None if url is None else read_address(url, frozenset()).client
         wire = Wire(options, client)
         layout: dict[str, Any] = {"shards": shards, "replicas": replicas}
+        index = OpenSearchIndex(wire=wire, prefix=prefix, **layout)
         log = OpenSearchLog(
-            wire, new_id=new_id, prefix=check_prefix(prefix), refresh=refresh, **layout
+            wire, index, new_id=new_id, prefix=check_prefix(prefix), refresh=refresh, **layout
         )
         runner = LogRunner(log, new_id=new_id, clock=clock, auto_migrate=auto_migrate)
         records = _AsyncRecords(runner, new_id=new_id, max_message_bytes=max_message_bytes)
-        super().__init__(records, OpenSearchIndex(wire=wire, prefix=prefix, **layout))
+        super().__init__(records, index)
 
     @classmethod
     def from_url(cls, url: str, *, new_id: Callable[[], str]) -> Self:

@@ -15,6 +15,7 @@ from ....errors import ClosedError
 from ...recordlog.turns import Turns
 from ..address import MOST_CONNECTIONS, TIMEOUT_S
 from ..failure import WHERE, refusal, translate
+from ..large import unwarned
 
 LOOKS = 100
 PAUSE_S = 0.05
@@ -47,7 +48,10 @@ class Wire:
             body = msgspec.json.encode(body)
         params = {**parameters, "ignore": tuple(passing)}
         try:
-            return self._client.transport.perform_request(method, path, params=params, body=body)
+            with unwarned(body):
+                return self._client.transport.perform_request(
+                    method, path, params=params, body=body
+                )
         except OpenSearchException as error:
             raise translate(error) from error
 

@@ -32,7 +32,10 @@ class AsyncChecker:
         self._index = index
 
     async def check(self) -> list[Problem]:
-        """Tell what is wrong, for each owner. That the index is behind is no problem."""
+        """Tell what is wrong, for each owner.
+
+        That the index is behind is no problem, nor that it was not searched yet.
+        """
         owners = await self._store.admin.list_owners()
         try:
             known = await self._index.list_owners()
@@ -46,7 +49,9 @@ class AsyncChecker:
     async def _faults(self, owner: str) -> list[str]:
         mark = await self._index.find_mark(owner)
         if mark is None:
-            return await self._unmarked(owner)
+            # Nothing of it was ever searched, or the index does not know any more how far it is.
+            is_new = not await self._index.list_page(owner, Which(), None)
+            return [] if is_new else await self._unmarked(owner)
         try:
             since = await self._since(owner, mark)
         except NotFoundError:
@@ -59,7 +64,7 @@ class AsyncChecker:
 
     async def _unmarked(self, owner: str) -> list[str]:
         count = (await self._store.statistics(owner)).messages
-        return [f"none of its {count} messages is in the search index"] if count else []
+        return [f"its {count} messages have to be read into the search index"] if count else []
 
     async def _since(self, owner: str, mark: Mark) -> _Since:
         since, cursor, more = _Since(set(), set(), set()), mark.cursor, True

@@ -146,7 +146,8 @@ class AsyncFeeder:
             homes = self._stands_on.get((owner, session.id, session.created_us))
             if homes is None or homes & retired:
                 await self._adopt(owner, session)
-        await self._recheck(owner, Which(sessions=list(retired)))
+        # What a session erased that is gone may be left out as well: of what had no home already.
+        await self._recheck(owner, Which(sessions=[*retired, ""]))
 
     async def _adopt(self, owner: str, session: SessionRecord) -> None:
         """Index what a fork stands on and whose home is gone."""
@@ -159,10 +160,15 @@ class AsyncFeeder:
         self._stands_on[(owner, session.id, session.created_us)] = walk.ended_at
 
     async def _recheck(self, owner: str, which: Which) -> None:
-        """Remove those entries whose messages are gone."""
+        """Remove those entries whose messages are gone; those whose home is gone say so then."""
         standing = AsyncStanding(self._store, owner)
         after = None
         while page := await self._index.list_page(owner, which, after):
-            live = await standing.live(page)
-            await self._index.remove(owner, [c.key for c in page if c.key not in live])
             after = page[-1]
+            live = await standing.live(page)
+            old = {it.key for it in page if it.key not in live}
+            for it in page:
+                if it.session and it.key in live and live[it.key].message.home is None:
+                    await self._index.put(owner, [Entry.of(owner, live[it.key].message)])
+                    old.add(it.key)
+            await self._index.remove(owner, list(old))

@@ -34,7 +34,10 @@ class Checker:
         self._index = index
 
     def check(self) -> list[Problem]:
-        """Tell what is wrong, for each owner. That the index is behind is no problem."""
+        """Tell what is wrong, for each owner.
+
+        That the index is behind is no problem, nor that it was not searched yet.
+        """
         owners = self._store.admin.list_owners()
         try:
             known = self._index.list_owners()
@@ -48,7 +51,9 @@ class Checker:
     def _faults(self, owner: str) -> list[str]:
         mark = self._index.find_mark(owner)
         if mark is None:
-            return self._unmarked(owner)
+            # Nothing of it was ever searched, or the index does not know any more how far it is.
+            is_new = not self._index.list_page(owner, Which(), None)
+            return [] if is_new else self._unmarked(owner)
         try:
             since = self._since(owner, mark)
         except NotFoundError:
@@ -61,7 +66,7 @@ class Checker:
 
     def _unmarked(self, owner: str) -> list[str]:
         count = (self._store.statistics(owner)).messages
-        return [f"none of its {count} messages is in the search index"] if count else []
+        return [f"its {count} messages have to be read into the search index"] if count else []
 
     def _since(self, owner: str, mark: Mark) -> _Since:
         since, cursor, more = _Since(set(), set(), set()), mark.cursor, True

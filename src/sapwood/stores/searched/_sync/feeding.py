@@ -148,7 +148,8 @@ class Feeder:
             homes = self._stands_on.get((owner, session.id, session.created_us))
             if homes is None or homes & retired:
                 self._adopt(owner, session)
-        self._recheck(owner, Which(sessions=list(retired)))
+        # What a session erased that is gone may be left out as well: of what had no home already.
+        self._recheck(owner, Which(sessions=[*retired, ""]))
 
     def _adopt(self, owner: str, session: SessionRecord) -> None:
         """Index what a fork stands on and whose home is gone."""
@@ -161,10 +162,15 @@ class Feeder:
         self._stands_on[(owner, session.id, session.created_us)] = walk.ended_at
 
     def _recheck(self, owner: str, which: Which) -> None:
-        """Remove those entries whose messages are gone."""
+        """Remove those entries whose messages are gone; those whose home is gone say so then."""
         standing = Standing(self._store, owner)
         after = None
         while page := self._index.list_page(owner, which, after):
-            live = standing.live(page)
-            self._index.remove(owner, [c.key for c in page if c.key not in live])
             after = page[-1]
+            live = standing.live(page)
+            old = {it.key for it in page if it.key not in live}
+            for it in page:
+                if it.session and it.key in live and live[it.key].message.home is None:
+                    self._index.put(owner, [Entry.of(owner, live[it.key].message)])
+                    old.add(it.key)
+            self._index.remove(owner, list(old))
