@@ -19,8 +19,8 @@ from servers.proxy import Proxy
 
 from sapwood.errors import MessageConflictError, NotFoundError, StoreError, StoreUnavailableError
 from sapwood.model import NewSession, Read
+from sapwood.stores.embedded.appends import MOST_SENDERS, Appends, Request
 from sapwood.stores.postgres import AsyncPostgresStore
-from sapwood.stores.postgres.appends import MOST_SENDERS, Appends, Request
 from sapwood.testing.makers import fork_of
 
 from .support import ADA, make_session, open_async_store, open_store, say

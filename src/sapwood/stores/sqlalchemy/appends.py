@@ -43,6 +43,7 @@ class AsyncAppends:
         self._send = send
         self._waiting: list[tuple[Request, asyncio.Future[Appended | None]]] = []
         self._senders: set[asyncio.Task[None]] = set()
+        self._sending = 0
 
     async def add(self, request: Request) -> Appended | None:
         """Send a request, maybe with others; a caller that is cancelled waits for its outcome."""
@@ -50,7 +51,8 @@ class AsyncAppends:
 
         outcome: asyncio.Future[Appended | None] = asyncio.get_running_loop().create_future()
         self._waiting.append((request, outcome))
-        if len(self._senders) < MOST_SENDERS:
+        if self._sending < MOST_SENDERS:
+            self._sending += 1
             sender = asyncio.create_task(self._send_waiting())
             self._senders.add(sender)
             sender.add_done_callback(self._senders.discard)
@@ -72,6 +74,8 @@ class AsyncAppends:
             else:
                 for (_, outcome), answer in zip(group, answers, strict=True):
                     outcome.set_result(answer)
+        # At once, and not when the task is cleared away: who comes between needs a sender.
+        self._sending -= 1
 
     def _next_group(self) -> list[tuple[Request, asyncio.Future[Appended | None]]]:
         """Take what fits together: of each session the first, the others wait for the next."""

@@ -16,10 +16,10 @@ from pymongo.write_concern import WriteConcern
 from ....errors import MigrationNeededError, SchemaTooNewError, StoreUnavailableError
 from ....model import Health, microseconds_of
 from ...recordlog._async.log import AsyncLog
+from ...recordlog.gather import AsyncGather
 from ...recordlog.stored import Key, Kind, Stored
 from ..documents import BLANK, by_kind, from_mongo, range_filter, to_mongo
 from ..failure import translate
-from ..gather import AsyncGather
 
 SCHEMA_VERSION = 1
 MAX_DATA_BYTES = 15 * 1024 * 1024

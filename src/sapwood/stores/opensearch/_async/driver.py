@@ -13,8 +13,8 @@ from ....errors import (
     StoreUnavailableError,
 )
 from ....model import Health
-from ...mongodb.gather import AsyncGather
 from ...recordlog._async.log import AsyncLog
+from ...recordlog.gather import AsyncGather
 from ...recordlog.stored import Key, Kind, Stored, key_of, record_key
 from ...searched._async.index import AsyncSearchIndex
 from ..failure import WHERE, is_gone, refusal

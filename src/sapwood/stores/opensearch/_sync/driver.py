@@ -15,8 +15,8 @@ from ....errors import (
     StoreUnavailableError,
 )
 from ....model import Health
-from ...mongodb.gather import Gather
 from ...recordlog._sync.log import Log
+from ...recordlog.gather import Gather
 from ...recordlog.stored import Key, Kind, Stored, key_of, record_key
 from ...searched._sync.index import SearchIndex
 from ..failure import WHERE, is_gone, refusal

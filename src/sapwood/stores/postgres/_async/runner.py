@@ -15,8 +15,8 @@ from ....errors import ClosedError, StoreError, UsageError
 from ....model import Appended, History, Read, Root, SessionRecord
 from ....rules.codec import Packed
 from ...embedded._async.runner import AsyncRunner
+from ...embedded.appends import AsyncAppends, Request
 from ...embedded.unit import Unit
-from ..appends import AsyncAppends, Request
 from ..deadline import NoAnswerError
 from ..failure import RETRIED, UNPREPARED, is_lost, translate
 from .appending import append_each, append_new

@@ -17,8 +17,8 @@ from ....errors import ClosedError, StoreError, UsageError
 from ....model import Appended, History, Read, Root, SessionRecord
 from ....rules.codec import Packed
 from ...embedded._sync.runner import Runner
+from ...embedded.appends import Appends, Request
 from ...embedded.unit import Unit
-from ..appends import Appends, Request
 from ..deadline import NoAnswerError
 from ..failure import RETRIED, UNPREPARED, is_lost, translate
 from .appending import append_each, append_new

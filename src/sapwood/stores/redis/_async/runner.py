@@ -9,8 +9,8 @@ from ....errors import StoreBusyError
 from ....model import Appended, Root
 from ....rules.codec import Packed
 from ...embedded._async.runner import AsyncRunner
+from ...embedded.appends import AsyncAppends, Request
 from ...embedded.unit import Unit
-from ...postgres.appends import AsyncAppends, Request
 from ..keys import Keys
 from .appending import append_each, append_new
 from .context import AsyncContext

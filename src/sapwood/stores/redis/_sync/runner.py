@@ -11,8 +11,8 @@ from ....errors import StoreBusyError
 from ....model import Appended, Root
 from ....rules.codec import Packed
 from ...embedded._sync.runner import Runner
+from ...embedded.appends import Appends, Request
 from ...embedded.unit import Unit
-from ...postgres.appends import Appends, Request
 from ..keys import Keys
 from .appending import append_each, append_new
 from .context import Context

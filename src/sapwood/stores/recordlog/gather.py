@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
-from ..recordlog.stored import Stored
+from .stored import Stored
 
 if TYPE_CHECKING:
     import asyncio

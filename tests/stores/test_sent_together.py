@@ -1,0 +1,47 @@
+"""What is sent together: whoever comes while the last sender ends is sent, too."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from sapwood.stores.embedded import appends as of_servers
+from sapwood.stores.recordlog import gather as of_records
+from sapwood.stores.sqlalchemy import appends as of_databases
+
+
+class Record:
+    """As much of a record as is looked at."""
+
+    data = b""
+
+
+def made(module: Any, number: int) -> Any:
+    if module is of_records:
+        return Record()
+    return module.Request("ada", f"chat {number}", [], None, None)
+
+
+@pytest.mark.parametrize("module", [of_servers, of_databases, of_records])
+async def test_what_comes_as_the_last_sender_ends_does_not_wait_for_ever(module: Any) -> None:
+    release = asyncio.Event()
+
+    async def send(group: Sequence[object]) -> list[object]:
+        await release.wait()
+        return list(group)
+
+    kind = module.AsyncGather if module is of_records else module.AsyncAppends
+    gathered = kind(send)
+    first = []
+    for number in range(module.MOST_SENDERS):
+        first.append(asyncio.create_task(gathered.add(made(module, number))))
+        for _ in range(3):
+            await asyncio.sleep(0)  # each has a sender of its own
+    # Woken in this order: all senders, which end, and then the one that comes late.
+    release.set()
+    late = asyncio.create_task(gathered.add(made(module, 99)))
+    async with asyncio.timeout(30):
+        await asyncio.gather(*first, late)
