@@ -46,8 +46,9 @@ def ids_in(store: Any, session: str = "s") -> list[str]:
 class Writers:
     """Threads that append, each to its own session, and note what they were told."""
 
-    def __init__(self, store: OpenSearchStore) -> None:
+    def __init__(self, store: OpenSearchStore, pause_s: float = 0.0) -> None:
         self._store = store
+        self._pause_s = pause_s
         self._stop = threading.Event()
         self.told: list[list[str]] = [[] for _ in range(WRITERS)]
         self.failed: list[StoreError] = []
@@ -71,6 +72,7 @@ class Writers:
                 return
             else:
                 told.append(id)
+                time.sleep(self._pause_s)
 
     def wait_for_more(self, count: int = 20) -> None:
         seen = sum(map(len, self.told))
