@@ -9,6 +9,7 @@ from sqlalchemy import event, exc
 from sqlalchemy.engine import URL, Engine, make_url
 
 from ...errors import UsageError
+from ...rules.codec import MAX_MESSAGE_BYTES
 from .kinds import MYSQL
 
 CONNECT_TIMEOUT_S = 10
@@ -44,6 +45,11 @@ def check_kind(kind: str) -> None:
             f"{kind} is not known: the store speaks to MariaDB, MySQL, PostgreSQL and SQLite",
             path="engine",
         )
+
+
+def most_bytes(kind: str) -> int:
+    """Give how large a message may be: MariaDB takes 16 MiB at once, and a byte is sent as two."""
+    return 7 * 1024 * 1024 if kind in MYSQL else MAX_MESSAGE_BYTES
 
 
 def options_for(url: URL, patience_s: float, most_connections: int) -> dict[str, Any]:

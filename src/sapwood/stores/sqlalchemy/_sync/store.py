@@ -9,13 +9,13 @@ from typing import Self
 
 from ....model import Appended, Changes, History, NewMessage, Read, Root, SessionRecord
 from ....rules import check
-from ....rules.codec import MAX_MESSAGE_BYTES, pack_all
+from ....rules.codec import pack_all
 from ....store import Capability
 from ...embedded._sync.store import EmbeddedStore
 from ...url import take_parameters
 from ..appends import Request
 from ..bridge import Bridge, Engine
-from ..engines import check_kind, options_for, prepare, read_url, refuse_memory
+from ..engines import check_kind, most_bytes, options_for, prepare, read_url, refuse_memory
 from ..extra import Extra
 from ..naming import check_prefix
 from ..tables import Columns, Tables
@@ -51,7 +51,7 @@ class SqlAlchemyStore(EmbeddedStore):
         own_tables: bool = False,
         clock: Callable[[], int] | None = None,
         auto_migrate: bool = True,
-        max_message_bytes: int = MAX_MESSAGE_BYTES,
+        max_message_bytes: int | None = None,
         owns_engine: bool = False,
     ) -> None:
         core = Bridge.core_of(engine)
@@ -72,7 +72,8 @@ class SqlAlchemyStore(EmbeddedStore):
             extra=extra,
             auto_migrate=auto_migrate,
         )
-        super().__init__(runner, new_id=new_id, max_message_bytes=max_message_bytes)
+        most = max_message_bytes or most_bytes(core.dialect.name)
+        super().__init__(runner, new_id=new_id, max_message_bytes=most)
 
     @classmethod
     def from_url(
