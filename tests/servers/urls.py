@@ -23,10 +23,7 @@ def emptied(name: str, request: pytest.FixtureRequest) -> str:
     """Empty what this process of tests has on a server, and give the URL to open it by."""
     address: str = request.getfixturevalue(f"{name}_url")
     server: Any = import_module(f"servers.{name}")
-    if name == "redis":
-        server.empty(server.prefix())
-    else:
-        server.empty()
+    server.empty()
     if name == "mongodb":
         return f"{address.rstrip('/')}/{server.database()}"
     own = f"schema={server.schema()}" if name == "postgres" else f"prefix={server.prefix()}"
