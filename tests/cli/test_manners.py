@@ -168,7 +168,7 @@ def test_a_missing_database_is_not_made_by_looking(empty: Command) -> None:
         (["nonsense"], 2, "usage"),
         (["ls", "--nonsense"], 2, "usage"),
         (["ls", "--store", "nonsense"], 2, "usage"),
-        (["ls", "--store", "redis://x"], 8, "unsupported"),
+        (["backup", "copy.db", "--store", "memory://"], 8, "unsupported"),
         (["ls", "--owner", ""], 2, "usage"),
         (["ls", "--created-from", "yesterday"], 2, "usage"),
         (["export", "-o", "/nowhere/x"], 1, "file"),

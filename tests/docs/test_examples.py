@@ -46,7 +46,7 @@ def test_the_examples_of_a_page_run(
 ) -> None:
     text = page.read_text()
     for variable, server in VARIABLES.items():
-        if variable in text:
+        if f'"{variable}"' in text:
             monkeypatch.setenv(variable, for_examples(server, request))
     run_page(page, folder)
 
