@@ -46,7 +46,7 @@ bench: $(READY)  ## Measure against the raw driver; writes bench/latest.json
 bench-peers: $(PEERS)/.installed  ## Measure against other packages; writes docs/peers.md
 	$(PEERS)/bin/python bench/peers/run.py $(ARGS)
 
-bench-servers: $(PEERS)/.installed  ## Measure the servers' stores against their drivers; writes bench/servers/latest.json
+bench-servers: $(PEERS)/.installed  ## Measure the servers' stores against their drivers; writes docs/server-speed.md
 	$(PEERS)/bin/python bench/servers/run.py $(ARGS)
 
 soak: $(READY)  ## Let clients write for ten minutes while a server fails: ARGS=postgres, redis ...

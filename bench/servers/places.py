@@ -92,6 +92,9 @@ PLACES = [
         raw=_raw("raw_mongodb", "RawMongo"),
         url=_in_database,
         append_bar=1.3,
+        # It reads without an index: a longer session would take minutes to be looked through.
+        deep=10_000,
+        pace=0.3,
     ),
     Place(
         name="OpenSearch",

@@ -42,6 +42,14 @@ class World:
         self.raw = place.raw(place.raw_url(url))
         self.said: list[Said] = ready(messages(DISTINCT), new_id)
         self._numbers = count(1)
+        self._deep: str | None = None
+
+    @property
+    def deep(self) -> str:
+        """The long session, which is built once."""
+        if self._deep is None:
+            self._deep = self.new_session(self.place.deep)
+        return self._deep
 
     def times(self, number: int) -> int:
         """Scale a number of repetitions."""
@@ -96,7 +104,7 @@ def append(world: World) -> Iterator[Row]:
 def append_deep(world: World) -> Iterator[Row]:
     """Append to a long session, against a short one."""
     deep = world.place.deep
-    long, short = (world.appender(world.new_session(length)) for length in (deep, SHALLOW))
+    long, short = world.appender(world.deep), world.appender(world.new_session(SHALLOW))
     for call in (long, short):
         time_of(call, 20)
     turns = take_turns(long, short, world.times(100))
@@ -116,8 +124,7 @@ def history(world: World) -> Iterator[Row]:
 
 def last(world: World) -> Iterator[Row]:
     """Read and decode the end of a long history."""
-    deep = world.place.deep
-    name = world.new_session(deep)
+    deep, name = world.place.deep, world.deep
     end = Read(backwards=True, limit=LAST)
     ours = lambda: world.store.read(OWNER, name, end)  # noqa: E731
     raw = lambda: world.raw.range(name, deep - LAST + 1, deep)  # noqa: E731
