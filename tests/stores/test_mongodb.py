@@ -215,7 +215,7 @@ def test_time_is_the_servers_wherever_the_client_is(
 async def test_a_record_that_arrives_as_the_last_sender_ends_is_sent() -> None:
     import asyncio
 
-    from sapwood.stores.mongodb import gather
+    from sapwood.stores.recordlog import gather
     from sapwood.stores.recordlog.stored import Kind, Stored
 
     async def send(documents: Sequence[Stored]) -> Sequence[bool]:
