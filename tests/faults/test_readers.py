@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sapwood.errors import NotFoundError
+from sapwood.errors import NotFoundError, StoreCorruptError
 from sapwood.model import Read
 from sapwood.stores.sqlite import SqliteStore, connection
 
@@ -188,6 +188,20 @@ def test_settle_gets_past_readers_without_a_gap(path: Path) -> None:
                 store.append(ADA, "s", [say(f"{n}.{k}") for k in range(20)])
                 store.settle()
                 assert log_size(path) == 0
+
+
+def test_a_read_that_failed_in_the_middle_holds_no_snapshot(path: Path) -> None:
+    with open_store(path) as store:
+        make_session(store, "s")
+        fill(store, "s", 20)
+        with raw(path) as beside:
+            beside.execute("UPDATE message SET body = x'00' WHERE pos & 255 = 5").fetchall()
+        with pytest.raises(StoreCorruptError) as kept:
+            store.read(ADA, "s", Read())
+        store.append(ADA, "s", [say("later")])
+        with raw(path) as beside:
+            [(busy, _, _)] = beside.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        assert (busy, kept.type) == (0, StoreCorruptError)
 
 
 def test_a_snapshot_held_open_stops_nobody_and_the_log_shrinks_after_it(
