@@ -38,6 +38,10 @@ class Request(NamedTuple):
         return len(self.batch) == 1 and self.parent is None and self.expected_tip is None
 
 
+if TYPE_CHECKING:
+    Pending = tuple[Request, asyncio.Future[Appended | None]]
+
+
 def _fitting(requests: Sequence[Request]) -> int:
     """Tell how many of the first requests go out together: a large one by itself."""
     count, size = 0, 0
@@ -52,11 +56,13 @@ def _fitting(requests: Sequence[Request]) -> int:
 class AsyncAppends:
     """Gathers what arrives while others are being sent, for an event loop."""
 
+    most_senders = MOST_SENDERS
+
     def __init__(
         self, send: Callable[[Sequence[Request]], Awaitable[Sequence[Appended | None]]]
     ) -> None:
         self._send = send
-        self._waiting: list[tuple[Request, asyncio.Future[Appended | None]]] = []
+        self._waiting: list[Pending] = []
         self._senders: set[asyncio.Task[None]] = set()
         self._sending = 0
 
@@ -66,7 +72,7 @@ class AsyncAppends:
 
         outcome: asyncio.Future[Appended | None] = asyncio.get_running_loop().create_future()
         self._waiting.append((request, outcome))
-        if self._sending < MOST_SENDERS:
+        if self._sending < self.most_senders:
             self._sending += 1
             sender = asyncio.create_task(self._send_waiting())
             self._senders.add(sender)
@@ -79,8 +85,7 @@ class AsyncAppends:
 
     async def _send_waiting(self) -> None:
         while self._waiting:
-            count = _fitting([request for request, _ in self._waiting[:MOST_AT_ONCE]])
-            group, self._waiting = self._waiting[:count], self._waiting[count:]
+            group = self._next_group()
             try:
                 answers = await self._send([request for request, _ in group])
             except BaseException as error:  # noqa: BLE001 - raised by those who wait for it
@@ -92,6 +97,12 @@ class AsyncAppends:
                     outcome.set_result(answer)
         # At once, and not when the task is cleared away: who comes between needs a sender.
         self._sending -= 1
+
+    def _next_group(self) -> list[Pending]:
+        """Take what goes out together next."""
+        count = _fitting([request for request, _ in self._waiting[:MOST_AT_ONCE]])
+        group, self._waiting = self._waiting[:count], self._waiting[count:]
+        return group
 
 
 class _Waiting:

@@ -13,7 +13,7 @@ from sqlalchemy import bindparam, case, func, insert, select, update
 
 from ...model import Appended
 from ...rules.codec import Packed
-from .appends import Request
+from ..embedded.appends import Request
 from .fresh import message_row, said_at, written
 from .locks import shared_owner
 from .lookup import key_of

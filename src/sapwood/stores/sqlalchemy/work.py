@@ -9,8 +9,8 @@ from sqlalchemy import Select, exc, literal_column, select
 from sqlalchemy.engine import Connection
 
 from ...model import Appended
+from ..embedded.appends import Request
 from ..embedded.unit import Unit
-from .appends import Request
 from .clock import ServerClock
 from .extra import Extra
 from .locks import Mode, begin

@@ -11,8 +11,9 @@ from sqlalchemy.engine import Connection
 from ....errors import ClosedError, SapwoodError, StoreError
 from ....model import Appended, Changes, History, Read, SessionRecord
 from ...embedded._async.runner import AsyncRunner
+from ...embedded.appends import Request
 from ...embedded.unit import Unit
-from ..appends import AsyncAppends, Request
+from ..appends import AsyncAppends
 from ..bridge import AsyncBridge, AsyncEngine
 from ..extra import Extra
 from ..failure import is_lost, is_worth_a_try, translate

@@ -13,8 +13,9 @@ from sqlalchemy.engine import Connection
 from ....errors import ClosedError, SapwoodError, StoreError
 from ....model import Appended, Changes, History, Read, SessionRecord
 from ...embedded._sync.runner import Runner
+from ...embedded.appends import Request
 from ...embedded.unit import Unit
-from ..appends import Appends, Request
+from ..appends import Appends
 from ..bridge import Bridge, Engine
 from ..extra import Extra
 from ..failure import is_lost, is_worth_a_try, translate

@@ -12,8 +12,8 @@ from ....rules import check
 from ....rules.codec import pack_all
 from ....store import Capability
 from ...embedded._sync.store import EmbeddedStore
+from ...embedded.appends import Request
 from ...url import take_parameters
-from ..appends import Request
 from ..bridge import Bridge, Engine
 from ..engines import check_kind, most_bytes, options_for, prepare, read_url, refuse_memory
 from ..extra import Extra
