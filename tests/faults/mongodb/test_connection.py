@@ -65,6 +65,47 @@ def test_a_document_whose_answer_was_lost_is_put_once(
             store.put_document(ADA, "k", b"w", session="s", expected_version=0)
 
 
+def test_a_server_that_does_not_answer_in_time_is_told(
+    proxy: Proxy, proxied: str, database: str
+) -> None:
+    with open_store(proxied, database, patience_s=1, answer_within_s=0.5) as store:
+        make_session(store)
+        store.append(ADA, "s", [say("m1")])
+        proxy.hold()
+        with pytest.raises(StoreUnavailableError) as caught:
+            store.append(ADA, "s", [say("m2")])
+        assert caught.value.retryable
+        COUNTS["MongoDB: silent server"] += 1
+        proxy.release()
+        # It may have been written before the time was over: by its id, it is there once.
+        store.append(ADA, "s", [say("m2")])
+        assert ids_in(store) == ["m1", "m2"]
+
+
+def test_what_the_url_says_counts_for_more_than_our_defaults(proxy: Proxy, database: str) -> None:
+    url = f"mongodb://127.0.0.1:{proxy.port}/?directConnection=true&socketTimeoutMS=500"
+    with open_store(url, database, patience_s=1) as store:
+        make_session(store)
+        proxy.hold()
+        with pytest.raises(StoreUnavailableError):
+            store.append(ADA, "s", [say("m1")])
+        proxy.release()
+
+
+@pytest.mark.parametrize("kept_bytes", [0, 3, 30])
+def test_rule_02_an_append_whose_answer_broke_off_is_written_once(
+    proxy: Proxy, proxied: str, database: str, kept_bytes: int
+) -> None:
+    with open_store(proxied, database) as store:
+        make_session(store)
+        store.append(ADA, "s", [say("m0")])
+        proxy.truncate_next_answer(kept_bytes)
+        store.append(ADA, "s", [say("m1")])
+        assert proxy.truncated + proxy.swallowed >= 1
+        COUNTS["MongoDB: answer truncated"] += 1
+        assert ids_in(store) == ["m0", "m1"]
+
+
 def test_wrong_credentials_do_not_show_the_password(server: FerretServer, database: str) -> None:
     url = server.url().replace("mongodb://", "mongodb://ada:s3cret@")
     with (

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from typing import Any, Self
+from urllib.parse import parse_qsl
 
 from pymongo import MongoClient
 from pymongo.errors import ConfigurationError, PyMongoError
@@ -22,6 +23,7 @@ from .driver import MongoLog
 DATABASE = "sapwood"
 PREFIX = "sapwood_"
 PATIENCE_S = 30.0
+ANSWER_WITHIN_S = 120.0
 MOST_CONNECTIONS = 16
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,60}", re.ASCII)
 
@@ -47,6 +49,7 @@ class MongoStore(EmbeddedStore):
         clock: Callable[[], int] | None = None,
         auto_migrate: bool = True,
         patience_s: float = PATIENCE_S,
+        answer_within_s: float = ANSWER_WITHIN_S,
         most_connections: int = MOST_CONNECTIONS,
         max_message_bytes: int = MAX_MESSAGE_BYTES,
     ) -> None:
@@ -57,7 +60,7 @@ class MongoStore(EmbeddedStore):
             _check_name(database, "database")
         owns_client = client is None
         if client is None:
-            client = _client(url or "", patience_s, most_connections)
+            client = _client(url or "", patience_s, answer_within_s, most_connections)
         log = MongoLog(
             client,
             owns_client=owns_client,
@@ -74,17 +77,22 @@ class MongoStore(EmbeddedStore):
         return cls(theirs, new_id=new_id, prefix=ours.get("prefix", PREFIX))
 
 
-def _client(url: str, patience_s: float, most_connections: int) -> MongoClient[Any]:
+def _client(
+    url: str, patience_s: float, answer_within_s: float, most_connections: int
+) -> MongoClient[Any]:
+    ours: dict[str, Any] = {
+        "maxPoolSize": most_connections,
+        "serverSelectionTimeoutMS": round(patience_s * 1000),
+        "waitQueueTimeoutMS": round(patience_s * 1000),
+        # Without it the driver waits for ever for a network that is gone.
+        "socketTimeoutMS": round(answer_within_s * 1000),
+        "appname": "sapwood",
+    }
+    # The driver would let ours count for more than what the user wrote into the URL.
+    written = {name.lower() for name, _ in parse_qsl(url.partition("?")[2])}
+    options = {name: value for name, value in ours.items() if name.lower() not in written}
     try:
-        return MongoClient(
-            url,
-            maxPoolSize=most_connections,
-            serverSelectionTimeoutMS=round(patience_s * 1000),
-            waitQueueTimeoutMS=round(patience_s * 1000),
-            appname="sapwood",
-            connect=False,
-            tz_aware=True,
-        )
+        return MongoClient(url, connect=False, tz_aware=True, **options)
     except (PyMongoError, ValueError):
         raise UsageError(
             "the connection string cannot be read: use mongodb://user:password@host:port/database",
