@@ -73,23 +73,26 @@ def take_turns(
     count: int,
     *,
     inner: int = 1,
+    block: int = 1,
     before_round: Call = _nothing,
     before_each: Call = _nothing,
 ) -> Turns:
-    """Time two calls in turns, `count` times in each round; who goes first alternates."""
+    """Time two calls in turns, `count` times in each round; who goes first alternates.
+
+    A turn is `block` calls, each of them timed: a server has a process for each client, which is
+    cold after another one's turn.
+    """
     turns = Turns()
     for _ in range(ROUNDS):
         before_round()
         calm()
         ours_us: list[float] = []
         raw_us: list[float] = []
-        for number in range(count):
+        for number in range(-(-count // block)):
             before_each()
-            if number % 2:
-                raw_us.append(time_of(raw, inner))
-            ours_us.append(time_of(ours, inner))
-            if not number % 2:
-                raw_us.append(time_of(raw, inner))
+            sides = [(ours, ours_us), (raw, raw_us)]
+            for call, times in reversed(sides) if number % 2 else sides:
+                times += [time_of(call, inner) for _ in range(block)]
         turns.ours.append(ours_us)
         turns.raw.append(raw_us)
     return turns

@@ -70,7 +70,6 @@ PLACES = [
         start=_mariadb,
         raw=_raw("raw_sqlalchemy", "RawSqlAlchemy"),
         append_bar=1.5,
-        peers=("AlchemySessions",),
     ),
     Place(
         name="PostgreSQL, SQLAlchemy",

@@ -28,7 +28,7 @@ def _row(session: str, depth: int, said: Said) -> tuple[object, ...]:
 
 
 class RawPostgres(Raw):
-    """A connection that commits each statement by itself, which is one round trip."""
+    """An insert and a commit, as the driver does them; reads are statements by themselves."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -36,8 +36,13 @@ class RawPostgres(Raw):
         self._connection.execute(_TABLE)
         # As our store reads: a body is bytes, and not a text of hexadecimal digits.
         self._cursor = self._connection.cursor(binary=True)
+        self._committing = psycopg.connect(url)
 
     def insert(self, session: str, depth: int, said: Said) -> None:
+        self._committing.execute(_INSERT, _row(session, depth, said), prepare=True)
+        self._committing.commit()
+
+    def strict_insert(self, session: str, depth: int, said: Said) -> None:
         self._cursor.execute(_INSERT, _row(session, depth, said), prepare=True)
 
     def fill(self, session: str, said: Sequence[Said]) -> None:
@@ -51,9 +56,10 @@ class RawPostgres(Raw):
 
     def close(self) -> None:
         self._connection.close()
+        self._committing.close()
 
     async def open_pool(self, size: int) -> None:
-        options = {"autocommit": True, "prepare_threshold": 0}
+        options = {"prepare_threshold": 0}
         self._pool = AsyncConnectionPool(
             self._url, min_size=size, max_size=size, kwargs=options, open=False
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,6 +54,9 @@ class Raw(ABC):
     Messages lie by session and depth; an id is unique within its session. `insert` sends one
     message and has it committed.
     """
+
+    strict_insert: Callable[[str, int, Said], None] | None = None
+    """A quicker way to store one message by hand, where there is one; shown, and not judged."""
 
     @abstractmethod
     def __init__(self, url: str) -> None: ...

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import count, cycle
 from time import perf_counter
 from typing import Any
@@ -27,6 +28,7 @@ HISTORY = 1_000
 LAST = 50
 SHALLOW = 100
 DISTINCT = 1_000
+BLOCK = 20
 BATCH = 500
 
 
@@ -97,8 +99,15 @@ def append(world: World) -> Iterator[Row]:
     ours, raw = world.appender(name), world.raw_appender(name, SHALLOW)
     for call in (ours, raw):
         time_of(call, 20)
-    turns = take_turns(ours, raw, world.times(100))
+    turns = take_turns(ours, raw, world.times(200), block=BLOCK)
     yield slower(f"{world.place.name}: append", turns, world.place.append_bar)
+    strict = world.raw.strict_insert
+    if strict is not None:
+        depths = count(1)
+        raw = lambda: strict("strict", (depth := next(depths)), world.fresh(depth))  # noqa: E731
+        turns = take_turns(ours, raw, world.times(200), block=BLOCK)
+        work = f"{world.place.name}: append, against an insert that commits by itself"
+        yield replace(slower(work, turns, world.place.append_bar), is_aside=True)
 
 
 def append_deep(world: World) -> Iterator[Row]:
@@ -107,7 +116,7 @@ def append_deep(world: World) -> Iterator[Row]:
     long, short = world.appender(world.deep), world.appender(world.new_session(SHALLOW))
     for call in (long, short):
         time_of(call, 20)
-    turns = take_turns(long, short, world.times(100))
+    turns = take_turns(long, short, world.times(200), block=BLOCK)
     yield slower(f"{world.place.name}: append at {deep:,}, against 100", turns, 1.2)
 
 
@@ -129,7 +138,7 @@ def last(world: World) -> Iterator[Row]:
     ours = lambda: world.store.read(OWNER, name, end)  # noqa: E731
     raw = lambda: world.raw.range(name, deep - LAST + 1, deep)  # noqa: E731
     assert len(ours().entries) == len(raw()) == LAST
-    turns = take_turns(ours, raw, world.times(60))
+    turns = take_turns(ours, raw, world.times(100), block=BLOCK)
     yield slower(f"{world.place.name}: last 50 of {deep:,}", turns, 1.5)
 
 

@@ -123,6 +123,19 @@ def test_a_call_touches_one_partition_of_each_table(parted: PostgresStore, call:
     assert len({name.rpartition("_p")[2] for name in found}) == 1
 
 
+def test_an_append_leaves_the_indexes_of_sessions_alone(store: PostgresStore) -> None:
+    store.create_session(ADA, NewSession(id="s"))
+    store.append(ADA, "s", [say("m1")])
+    schema = postgres.schema()
+    text = f"SELECT {schema}.append_one(%s, 's', 1, false, %s, 'user', 1, NULL, 'x', '')"
+    changed = "SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_xact_user_tables WHERE relname = %s"
+    with psycopg.connect(postgres.shared_url() or "") as raw:
+        for id in ("m2", "m3", "m4"):
+            raw.execute(text.encode(), (ADA, id))
+        # The first of them brought the session to another second, which is indexed.
+        assert raw.execute(changed, ("session",)).fetchall() == [(3, 2)]
+
+
 def test_partitioned_tables_are_read_forked_cleared_and_checked(parted: PostgresStore) -> None:
     furnish(parted)
     assert shown(parted.read(ADA, "s", Read())) == ["m1", "<o>", "m4"]

@@ -41,9 +41,13 @@ def body_words(body: bytes, id: str) -> str:
 
 def text_words(text: str) -> str:
     """Give the words of a text, each once."""
-    words = {word[:LONGEST_WORD] for word in tokens(fold(text))}
+    words = set(tokens(fold(text)))
+    if not words:
+        return ""
+    if max(map(len, words)) > LONGEST_WORD:
+        words = {word[:LONGEST_WORD] for word in words}
     # No word has a quote in it: those separate.
-    listed = " ".join([f"'{word}'" for word in words])
+    listed = "'" + "' '".join(words) + "'"
     return listed if len(listed.encode()) <= MOST_BYTES else ANY
 
 

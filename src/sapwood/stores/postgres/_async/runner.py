@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, TypeVar, cast
 
 import psycopg
@@ -232,8 +232,7 @@ class AsyncPostgresRunner(AsyncRunner):
         while True:
             tries -= 1
             try:
-                async with self._connection() as raw:
-                    return await go(raw)
+                return await self._use(go)
             except psycopg.Error as error:
                 if not (tries and may_repeat() and await self._may_help(error)):
                     raise await self._failure(error) from error
@@ -260,24 +259,32 @@ class AsyncPostgresRunner(AsyncRunner):
                 return translate(reason, WHERE)
         return translate(error, WHERE)
 
-    @asynccontextmanager
-    async def _connection(self) -> AsyncIterator[AsyncConnection[Any]]:
+    async def _use(self, go: Callable[[AsyncConnection[Any]], AsyncAnswer[T]]) -> T:
         if self._is_closed:
             raise ClosedError("the store is closed")
         if not self._is_ready or self._is_suspect:
             await self._make_ready()
-        async with self._pool.connection(timeout=self._patience_s) as raw, self._borrowed(raw):
-            yield raw
+        return await self._lend(go)
 
-    @asynccontextmanager
-    async def _borrowed(self, raw: AsyncConnection[Any]) -> AsyncIterator[None]:
+    async def _lend(self, go: Callable[[AsyncConnection[Any]], AsyncAnswer[T]]) -> T:
+        """Take a connection for the time of one work: what was left open is rolled back."""
+        raw = await self._pool.getconn(timeout=self._patience_s)
+        try:
+            return await (go(raw) if raw.autocommit else self._borrow(raw, go))
+        except BaseException:
+            with suppress(psycopg.Error):
+                await raw.rollback()
+            raise
+        finally:
+            await self._pool.putconn(raw)
+
+    async def _borrow(
+        self, raw: AsyncConnection[Any], go: Callable[[AsyncConnection[Any]], AsyncAnswer[T]]
+    ) -> T:
         """Begin transactions ourselves; leave a connection of somebody else's as it was."""
-        if raw.autocommit:
-            yield
-            return
         await raw.set_autocommit(True)
         try:
-            yield
+            return await go(raw)
         finally:
             with suppress(psycopg.Error):
                 await raw.rollback()
@@ -305,8 +312,7 @@ class AsyncPostgresRunner(AsyncRunner):
                 await raw.close()
             await self._pool.open()
         elif not self._is_ready:
-            async with self._pool.connection(timeout=self._patience_s) as raw, self._borrowed(raw):
-                await self._look_at(raw)
+            await self._lend(self._look_at)
         await self._pool.check()
         self._is_ready, self._is_suspect = True, False
 
@@ -327,8 +333,7 @@ class AsyncPostgresRunner(AsyncRunner):
             if self._owns_pool:
                 async with await self._connect() as raw:
                     return await self._migrator(raw).migrate()
-            async with self._connection() as raw:
-                return await self._migrator(raw).migrate()
+            return await self._use(lambda raw: self._migrator(raw).migrate())
         except psycopg.Error as error:
             raise translate(error, WHERE) from error
 

@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, TypeVar, cast
 
 import psycopg
@@ -232,8 +232,7 @@ class PostgresRunner(Runner):
         while True:
             tries -= 1
             try:
-                with self._connection() as raw:
-                    return go(raw)
+                return self._use(go)
             except psycopg.Error as error:
                 if not (tries and may_repeat() and self._may_help(error)):
                     raise self._failure(error) from error
@@ -260,24 +259,30 @@ class PostgresRunner(Runner):
                 return translate(reason, WHERE)
         return translate(error, WHERE)
 
-    @contextmanager
-    def _connection(self) -> Iterator[Connection[Any]]:
+    def _use(self, go: Callable[[Connection[Any]], Answer[T]]) -> T:
         if self._is_closed:
             raise ClosedError("the store is closed")
         if not self._is_ready or self._is_suspect:
             self._make_ready()
-        with self._pool.connection(timeout=self._patience_s) as raw, self._borrowed(raw):
-            yield raw
+        return self._lend(go)
 
-    @contextmanager
-    def _borrowed(self, raw: Connection[Any]) -> Iterator[None]:
+    def _lend(self, go: Callable[[Connection[Any]], Answer[T]]) -> T:
+        """Take a connection for the time of one work: what was left open is rolled back."""
+        raw = self._pool.getconn(timeout=self._patience_s)
+        try:
+            return go(raw) if raw.autocommit else self._borrow(raw, go)
+        except BaseException:
+            with suppress(psycopg.Error):
+                raw.rollback()
+            raise
+        finally:
+            self._pool.putconn(raw)
+
+    def _borrow(self, raw: Connection[Any], go: Callable[[Connection[Any]], Answer[T]]) -> T:
         """Begin transactions ourselves; leave a connection of somebody else's as it was."""
-        if raw.autocommit:
-            yield
-            return
         raw.set_autocommit(True)
         try:
-            yield
+            return go(raw)
         finally:
             with suppress(psycopg.Error):
                 raw.rollback()
@@ -305,8 +310,7 @@ class PostgresRunner(Runner):
                 raw.close()
             self._pool.open()
         elif not self._is_ready:
-            with self._pool.connection(timeout=self._patience_s) as raw, self._borrowed(raw):
-                self._look_at(raw)
+            self._lend(self._look_at)
         self._pool.check()
         self._is_ready, self._is_suspect = True, False
 
@@ -327,8 +331,7 @@ class PostgresRunner(Runner):
             if self._owns_pool:
                 with self._connect() as raw:
                     return self._migrator(raw).migrate()
-            with self._connection() as raw:
-                return self._migrator(raw).migrate()
+            return self._use(lambda raw: self._migrator(raw).migrate())
         except psycopg.Error as error:
             raise translate(error, WHERE) from error
 

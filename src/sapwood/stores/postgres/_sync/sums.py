@@ -86,7 +86,7 @@ def renew_one(tx: Tx) -> bool:
     """Renew the sums of one tree that was left to be; tell whether there was one."""
     tree = tx.value(
         "SELECT coalesce((SELECT tree FROM {s}.stale LIMIT 1),"
-        " (SELECT tree FROM {s}.session WHERE context IS NULL LIMIT 1))"
+        " (SELECT tree FROM {s}.session WHERE is_to_sum LIMIT 1))"
     )
     if tree is None:
         return False

@@ -48,13 +48,14 @@ CREATE TABLE {s}.session (
     created_at  bigint NOT NULL,
     active_at   bigint NOT NULL,
     active_s    bigint NOT NULL,            -- the second of active_at, so that its index rests
+    is_to_sum   boolean GENERATED ALWAYS AS (context IS NULL) STORED,   -- for its index, as well
     PRIMARY KEY (tree, number),
     UNIQUE (tree, home)
 ) {by_tree};
 CREATE INDEX session_by_activity ON {s}.session (owner, active_s, number);
 CREATE INDEX session_by_age ON {s}.session (owner, number);
 CREATE INDEX session_by_fork ON {s}.session (tree, fork) WHERE fork > 0;
-CREATE INDEX session_to_sum ON {s}.session (tree) WHERE context IS NULL;
+CREATE INDEX session_to_sum ON {s}.session (tree) WHERE is_to_sum;
 
 -- What only changes when somebody changes it.
 CREATE TABLE {s}.profile (
@@ -572,15 +573,18 @@ BEGIN
     END IF;
     start := s.tip + 1;
     said := coalesce(said_us, now_us);
+    WITH told AS (
+        INSERT INTO {s}.change (owner, session, tree, kind, first, last, at)
+        VALUES (s.owner, at.number, at.tree, 1, start, start, now_us)
+    ), moved AS (
+        UPDATE {s}.session x SET tip = start, context = x.context + new_tokens,
+            messages = x.messages + 1, active_at = said, active_s = said / 1000000
+        WHERE x.tree = at.tree AND x.number = at.number
+    )
     INSERT INTO {s}.message
         (tree, pos, home, tokens, path_tokens, created_at, id, role, body, words)
     VALUES (at.tree, start, s.home, new_tokens, s.running + new_tokens, said, new_id, new_role,
         new_body, {s}.marked(new_words, s.owner, s.home));
-    INSERT INTO {s}.change (owner, session, tree, kind, first, last, at)
-    VALUES (s.owner, at.number, at.tree, 1, start, start, now_us);
-    UPDATE {s}.session x SET tip = start, context = x.context + new_tokens,
-        messages = x.messages + 1, active_at = said, active_s = said / 1000000
-    WHERE x.tree = at.tree AND x.number = at.number;
 END $$;
 
 -- The same for several callers, in one transaction: with one statement for all whose tip is their
