@@ -14,7 +14,7 @@ from ...errors import (
     StoreError,
     StoreUnavailableError,
 )
-from .deadline import NoAnswerError
+from .waiting import NoAnswerError
 
 _BY_STATE: dict[str, tuple[type[StoreError], str]] = {
     "40001": (StoreBusyError, "it was in the way of other writers, again and again: try again"),

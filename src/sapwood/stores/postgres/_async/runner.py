@@ -17,8 +17,8 @@ from ....rules.codec import Packed
 from ...embedded._async.runner import AsyncRunner
 from ...embedded.appends import AsyncAppends, Request
 from ...embedded.unit import Unit
-from ..deadline import NoAnswerError
 from ..failure import RETRIED, UNPREPARED, is_lost, translate
+from ..waiting import NoAnswerError
 from .appending import append_each, append_new
 from .connection import AsyncPatientConnection
 from .feed import trim_feed

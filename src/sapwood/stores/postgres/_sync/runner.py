@@ -19,8 +19,8 @@ from ....rules.codec import Packed
 from ...embedded._sync.runner import Runner
 from ...embedded.appends import Appends, Request
 from ...embedded.unit import Unit
-from ..deadline import NoAnswerError
 from ..failure import RETRIED, UNPREPARED, is_lost, translate
+from ..waiting import NoAnswerError
 from .appending import append_each, append_new
 from .connection import PatientConnection
 from .feed import trim_feed
