@@ -113,6 +113,7 @@ def _write(
             "rule": it.row.rule,
             "bar": it.row.bar,
             "holds": it.row.holds,
+            "is_judged": it.is_judged,
         }
         for it in found
     ]

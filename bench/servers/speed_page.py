@@ -38,6 +38,8 @@ def _rows(found: dict[str, Any]) -> Iterator[str]:
         figures = f"{row['ours']:,.0f} {row['unit']} | {row['raw']:,.0f} {row['unit']}"
         holds = "holds" if row["holds"] else "**does not hold**"
         bar = f"{row['rule']} {row['bar']:g}"
+        if not row["is_judged"]:
+            holds = bar = "not judged"
         yield f"| {row['work']} | {figures} | {row['ratio']:.2f} | {bar} | {holds} |"
 
 
