@@ -86,10 +86,13 @@ class AsyncFeeder:
             known = await self._index.find_summaries(owner, [session])
 
     async def _end_of_feed(self, owner: str) -> str:
+        """Give a cursor behind which all is read; it may be a while before what holds it back."""
         cursor, more = "", True
         while more:
             page = await self._store.changes(owner, after=cursor, limit=SKIMMED)
-            cursor, more = page.cursor, page.more
+            # A feed that is held back says that there is more: that is followed later.
+            more = page.more and page.cursor != cursor
+            cursor = page.cursor
         return cursor
 
     async def _register(self, owner: str, cursor: str) -> None:

@@ -88,10 +88,13 @@ class Feeder:
             known = self._index.find_summaries(owner, [session])
 
     def _end_of_feed(self, owner: str) -> str:
+        """Give a cursor behind which all is read; it may be a while before what holds it back."""
         cursor, more = "", True
         while more:
             page = self._store.changes(owner, after=cursor, limit=SKIMMED)
-            cursor, more = page.cursor, page.more
+            # A feed that is held back says that there is more: that is followed later.
+            more = page.more and page.cursor != cursor
+            cursor = page.cursor
         return cursor
 
     def _register(self, owner: str, cursor: str) -> None:
