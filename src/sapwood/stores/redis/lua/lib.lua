@@ -104,7 +104,7 @@ local function row_of(id, now)
   if not f[1] then return nil end
   if f[10] ~= '' and tonumber(now) >= tonumber(f[10]) then return nil end
   local row = {id = id, h = f[1], n = f[2], ti = f[4], raw = tonumber(f[5]), c = f[6],
-    inh = f[7], ov = tonumber(f[9])}
+    inh = f[7], ov = tonumber(f[9]), x = f[10]}
   row.tip = numbers(f[3])
   row.fs, row.fd = place_of(f[8])
   return row
@@ -224,4 +224,13 @@ local function context_at(row, s, d, now)
     end
   end)
   return total
+end
+
+-- Where a client finds the end of a session's path by itself: segment, depth, what is above, and
+-- whether the session expires. Empty where more has to be known, or where the tip is no list's end.
+local function plain_tip(row, overlays)
+  local s, d, start, own = unpack(row.tip)
+  if own ~= 1 or row.c == '' or (overlays == '1' and row.ov > 0) then return '' end
+  if call('LLEN', B .. 'b:' .. s) ~= d - start then return '' end
+  return s .. ' ' .. d .. ' ' .. start .. ' ' .. (row.x ~= '' and 1 or 0)
 end
