@@ -54,6 +54,9 @@ class AsyncSlots:
         self._patience_s = patience_s
 
     async def __aenter__(self) -> None:
+        if not self._free.locked():
+            await self._free.acquire()
+            return
         try:
             async with asyncio.timeout(self._patience_s):
                 await self._free.acquire()
