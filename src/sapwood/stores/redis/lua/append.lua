@@ -89,8 +89,9 @@ local function append(n, at, session, marked, owner, planned, how, parent, tip_h
     if owner == '' then return 'mark' end
     deadline = text(tonumber(clock) + tonumber(holds))
   end
-  local state = call('HMGET', tree, 'v', 'a', 'e', 'n')
-  if planned ~= '' and planned ~= state[1] .. ' ' .. state[2] then return 'moved' end
+  if planned ~= '' and planned ~= table.concat(call('HMGET', tree, 'v', 'a'), ' ') then
+    return 'moved'
+  end
   if tip_how ~= '' and planned == '' and f[3] ~= tip then return 'plan' end
 
   local messages = messages_of(at, of)
@@ -106,7 +107,7 @@ local function append(n, at, session, marked, owner, planned, how, parent, tip_h
   local is_new = seg == 0 or not is_own or call('LLEN', B .. 'b:' .. seg) ~= depth - start
   local line = is_new and line_after(row, seg, depth)
   if is_new then start = depth end
-  local target = whole(is_new and tonumber(state[4]) + 1 or seg)
+  local target = whole(is_new and tonumber(call('HGET', tree, 'n')) + 1 or seg)
   local first, held = whole(depth + 1), whole(f[9] + count)
   local last = count == 1 and first or whole(depth + count)
 
@@ -116,7 +117,8 @@ local function append(n, at, session, marked, owner, planned, how, parent, tip_h
     if is_there and planned == '' then return 'plan' end
   end
   local entries, places, sum, said = {}, {}, raw, now
-  for i, message in ipairs(messages) do
+  for i = 1, count do
+    local message = messages[i]
     sum = sum + tonumber(message.tokens)
     said = message.created ~= '' and message.created or now
     entries[i] = message.tokens .. '\0311\031' .. said .. '\031' .. text(sum) .. '\031'
@@ -136,7 +138,7 @@ local function append(n, at, session, marked, owner, planned, how, parent, tip_h
   local total, context = text(sum), ''
   if follows and f[5] ~= '' then
     context = f[5] == f[4] and total or text(tonumber(f[5]) + sum - raw)
-  elseif f[7] == '0' and not state[3] then
+  elseif f[7] == '0' and not call('HGET', tree, 'e') then
     context = total
   end
   local changes = {'tip', target .. ' ' .. last .. ' ' .. whole(start) .. ' 1',
