@@ -25,6 +25,7 @@ from .delegating import AsyncDelegatingStore
 from .feeding import AsyncFeeder
 from .index import AsyncSearchIndex
 from .searching import AsyncSearcher
+from .source import AsyncSource
 
 logger = logging.getLogger(__name__)
 
@@ -40,11 +41,16 @@ class AsyncSearchedStore(AsyncDelegatingStore):
     """
 
     def __init__(
-        self, store: AsyncStore, index: AsyncSearchIndex, *, fallback: bool = False
+        self,
+        store: AsyncStore,
+        index: AsyncSearchIndex,
+        *,
+        fallback: bool = False,
+        source: AsyncSource | None = None,
     ) -> None:
         super().__init__(store)
         self._index = index
-        self._searcher = AsyncSearcher(store, index)
+        self._searcher = AsyncSearcher(store, index, source or AsyncSource(store))
         self._fallback = fallback
         # Whose summaries changed while the index could not be reached.
         self._unsummarised: set[tuple[str, str]] = set()
@@ -130,6 +136,7 @@ async def refresh(
                 if is_anew:
                     await feeder.build(owner, await index.find_mark(owner))
                 await feeder.catch_up(owner)
+                await feeder.note(owner)
             for owner in await index.list_owners():
                 if owner not in owners:
                     await index.erase(owner)
