@@ -2,24 +2,47 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
+
 import pytest
+from msgspec.structs import replace
 
 from recordlog._sync.dictionary import DictionaryLog
 from recordlog.stores import DictionaryStore
-from sapwood.errors import NotFoundError, StoreUnavailableError
+from sapwood.errors import (
+    MessageTooLargeError,
+    NotFoundError,
+    StoreCorruptError,
+    StoreUnavailableError,
+)
 from sapwood.model import NewSession, Read
-from sapwood.stores.recordlog.stored import Kind, Stored
+from sapwood.stores.recordlog import bundles
+from sapwood.stores.recordlog.record import decode_record, encode_record, open_record
+from sapwood.stores.recordlog.stored import Key, Kind, Stored
+from sapwood.stores.recordlog.work import Append
 from sapwood.testing import ManualClock
 from sapwood.testing.makers import ADA, fork_of, say, shown
 
 
 class Hooked(DictionaryLog):
-    """Calls something before an entry is created, or loses the answer to a record's creation."""
+    """Calls something before an entry is created, loses answers, and notes what was read."""
 
     def __init__(self) -> None:
         super().__init__(lag=1000)
         self.before_entry = lambda: None
         self.lost = 0
+        self.read: list[str] = []
+
+    def get(self, keys: Sequence[Key]) -> list[Stored | None]:
+        found = super().get(keys)
+        self.read += [it.id for it in found if it is not None]
+        return found
+
+    def spans(self, tree: str, ranges: Sequence[tuple[str, int, int]]) -> list[Stored]:
+        found = super().spans(tree, ranges)
+        self.read += [it.id for it in found]
+        return found
 
     def create(self, document: Stored) -> bool:
         if document.kind is Kind.ENTRY and document.data:
@@ -108,3 +131,164 @@ def test_a_process_that_still_knows_a_deleted_session_is_refused_for_ever(
     other.settle()
     with pytest.raises(NotFoundError):
         store.append(ADA, "s", [say("m3")])
+
+
+def test_rule_04_the_end_of_a_history_is_read_from_the_records_that_have_it(
+    store: DictionaryStore, log: Hooked
+) -> None:
+    for batch in range(10):
+        store.append(ADA, "s", [say(f"b{batch}-{n}") for n in range(50)])
+    log.refresh()
+    log.read.clear()
+    page = store.read(ADA, "s", Read(limit=20, backwards=True))
+    assert shown(page) == [f"b9-{n}" for n in range(30, 50)]
+    assert len(log.read) == 1
+    log.read.clear()
+    page = store.read(ADA, "s", Read(limit=20))
+    assert shown(page) == ["m1", "m2", *(f"b0-{n}" for n in range(18))]
+    assert len(log.read) == 2
+
+
+def test_a_record_of_which_several_messages_are_wanted_is_got_once(
+    store: DictionaryStore, log: Hooked
+) -> None:
+    ids = [f"x{n}" for n in range(30)]
+    store.append(ADA, "s", [say(id) for id in ids])
+    log.read.clear()
+    assert [it and it.id for it in store.find_messages(ADA, "s", ids)] == ids
+    assert len(log.read) == 1
+
+
+def test_rule_04_the_end_that_a_process_saw_written_is_read_with_one_look(
+    store: DictionaryStore, log: Hooked
+) -> None:
+    for n in range(40):
+        store.append(ADA, "s", [say(f"x{n}"), say(f"y{n}")])
+    log.calls.clear()
+    assert shown(store.read(ADA, "s", Read(limit=3, backwards=True))) == ["y38", "x39", "y39"]
+    assert log.calls == ["get"]
+    other = DictionaryStore(ManualClock(), log)
+    other.append(ADA, "s", [say("z")])
+    assert shown(store.read(ADA, "s", Read(limit=2, backwards=True))) == ["y39", "z"]
+    store.append(ADA, "s", [say("branch")], parent="x39")
+    log.calls.clear()
+    page = store.read(ADA, "s", Read(limit=3, backwards=True))
+    assert shown(page) == ["y38", "x39", "branch"]
+    assert page.more
+
+
+def test_the_end_is_read_as_it_was_edited_and_erased_by_others(
+    store: DictionaryStore, log: Hooked
+) -> None:
+    other = DictionaryStore(ManualClock(), log)
+    store.append(ADA, "s", [say("m3"), say("m4"), say("m5")])
+    other.update_message(ADA, "s", say("m3", "other words"))
+    other.delete_messages(ADA, "s", ["m4"])
+    read = store.read(ADA, "s", Read(limit=3, backwards=True))
+    assert [it.text for it in read.messages] == ["m2", "other words", "m5"]
+    store.clear_session(ADA, "s")
+    assert shown(store.read(ADA, "s", Read(limit=3, backwards=True))) == []
+
+
+BATCH = 300
+
+
+def large(erased: int | None = None) -> list[str]:
+    return ["word " * 40 + str(n) for n in range(BATCH) if n != erased]
+
+
+def test_a_large_batch_is_stored_in_less_and_a_few_of_it_are_read(
+    store: DictionaryStore, log: Hooked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batch = [say(f"x{n}", text) for n, text in enumerate(large())]
+    store.append(ADA, "s", batch)
+    stored = max(log.documents.values(), key=lambda it: len(it.data))
+    assert len(stored.data) < sum(map(len, large())) / 2
+    assert [it.text for it in store.read(ADA, "s", Read()).messages[2:]] == large()
+    assert store.append(ADA, "s", batch).written == 0
+    opened: list[int] = []
+    opening = bundles._opened
+    monkeypatch.setattr(
+        bundles, "_opened", lambda it, where: opened.append(it.count) or opening(it, where)
+    )
+    page = store.read(ADA, "s", Read(limit=10, backwards=True))
+    assert [it.text for it in page.messages] == large()[-10:]
+    assert sum(opened) <= bundles.IN_A_BUNDLE
+    other = DictionaryStore(ManualClock(), log)
+    assert shown(other.read(ADA, "s", Read(before=5, after=2))) == ["x0", "x1"]
+    assert other.find_session(ADA, "s") == store.find_session(ADA, "s")
+    assert store.admin.check() == []
+
+
+def test_what_is_erased_of_a_large_batch_is_in_no_record(
+    store: DictionaryStore, log: Hooked
+) -> None:
+    store.append(ADA, "s", [say(f"x{n}", text) for n, text in enumerate(large())])
+    store.delete_messages(ADA, "s", ["x77"])
+    store.settle()
+    records = [it for it in log.documents.values() if it.kind is Kind.RECORD and it.data]
+    works = [decode_record(it.data, it.id).work for it in records]
+    said = [it for work in works if isinstance(work, Append) for it in work.said]
+    assert [it.id for it in said if it.body is None] == ["x77"]
+    assert [it.text for it in store.read(ADA, "s", Read()).messages[2:]] == large(77)
+
+
+def test_rule_08_a_bundle_that_cannot_be_opened_is_told(
+    store: DictionaryStore, log: Hooked
+) -> None:
+    store.append(ADA, "s", [say(f"x{n}", text) for n, text in enumerate(large())])
+    key, stored = max(log.documents.items(), key=lambda it: len(it[1].data))
+    record = open_record(stored.data, "")
+    assert isinstance(record.work, Append)
+    first, *others = record.work.bundles
+    for wrong in (replace(first, data=b"x"), replace(first, count=first.count - 1)):
+        work = replace(record.work, bundles=[wrong, *others])
+        broken = replace(stored, data=encode_record(replace(record, work=work)))
+        log.documents[key] = broken
+        log.refresh()
+        with pytest.raises(StoreCorruptError, match=stored.id):
+            store.read(ADA, "s", Read())
+
+
+@pytest.mark.parametrize("text", ["x" * 1_000, os.urandom(500).hex()])
+def test_rule_15_a_batch_is_refused_by_its_size_and_not_by_how_well_it_is_stored(
+    store: DictionaryStore, log: Hooked, text: str
+) -> None:
+    log.max_data_bytes = 60_000
+    with pytest.raises(MessageTooLargeError):
+        store.append(ADA, "s", [say(f"x{n}", text) for n in range(100)])
+    assert store.append(ADA, "s", [say(f"x{n}", text) for n in range(40)]).written == 40
+
+
+def test_changes_of_many_sessions_are_read_with_a_few_looks(
+    store: DictionaryStore, log: Hooked
+) -> None:
+    for n in range(30):
+        store.create_session(ADA, NewSession(id=f"c{n}"))
+    cursor = store.changes(ADA).cursor
+    for k in range(3):
+        for n in range(30):
+            store.append(ADA, f"c{n}", [say(f"m{k}-{n}")])
+    log.calls.clear()
+    page = store.changes(ADA, after=cursor)
+    assert [it.message for it in page.changes] == [f"m{k}-{n}" for k in range(3) for n in range(30)]
+    # How far logs and the feed are, when records were written, that it is noted, what they say.
+    assert log.calls == ["get", "get", "create", "get"]
+    log.calls.clear()
+    assert store.changes(ADA, after=page.cursor).changes == []
+    assert log.calls == ["get"]
+
+
+def test_a_feed_is_read_on_from_within_a_record_of_it(store: DictionaryStore) -> None:
+    for n in range(5):
+        store.create_session(ADA, NewSession(id=f"c{n}"))
+    for k in range(3):
+        for n in range(5):
+            store.append(ADA, f"c{n}", [say(f"m{k}-{n}"), say(f"n{k}-{n}")])
+    told: list[str | None] = []
+    cursor, more = "", True
+    while more:
+        page = store.changes(ADA, after=cursor, limit=3)
+        told += [it.message for it in page.changes]
+        cursor, more = page.cursor, page.more
+    assert told == ["m1", "m2", *(f"{w}{k}-{n}" for k in range(3) for n in range(5) for w in "mn")]

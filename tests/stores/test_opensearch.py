@@ -206,3 +206,59 @@ def test_a_search_that_follows_nothing_new_writes_nothing(prefix: str) -> None:
             opensearch.admin().indices.refresh(index=f"{prefix}-*")
             counts.append(opensearch.admin().count(index=f"{prefix}-*")["count"])
         assert counts[1] == counts[2] == counts[3]
+
+
+def test_a_searchs_requests_do_not_depend_on_how_many_sessions_have_hits(prefix: str) -> None:
+    counted = Counted()
+    with OpenSearchStore(client=counted.client, prefix=prefix, new_id=new_id) as store:
+        made: dict[str, list[int]] = {"new": [], "again": []}
+        for sessions in (range(2), range(2, 12)):
+            for n in sessions:
+                store.create_session(ADA, NewSession(id=f"s{n}"))
+            store.search(ADA, Search(text="lighthouse"))
+            for n in range(sessions.stop):
+                store.append(ADA, f"s{n}", [say(None, "lighthouse"), say(None, "else")])
+            for what in made.values():
+                counted.take()
+                found = store.search(ADA, Search(text="lighthouse", limit=100))
+                assert len(found.hits) == sessions.stop + (2 if sessions.start else 0)
+                what.append(counted.take())
+        # One more, where there is an order between sessions to find out.
+        assert made["new"][1] == made["new"][0] <= 14
+        assert made["again"] == [6, 6]
+        store.append(ADA, "s1", [say(None, "lighthouse")])
+        store.search(ADA, Search(text="lighthouse", session="s1"))
+        counted.take()
+        assert len(store.search(ADA, Search(text="lighthouse", session="s1")).hits) == 3
+        assert counted.take() == 6
+    counted.client.close()
+
+
+def test_the_end_of_a_history_that_was_written_here_is_one_request(prefix: str) -> None:
+    counted = Counted()
+    with OpenSearchStore(client=counted.client, prefix=prefix, new_id=new_id) as store:
+        store.create_session(ADA, NewSession(id="s"))
+        for n in range(12):
+            store.append(ADA, "s", [say(f"m{n}-{k}") for k in range(10)])
+        counted.take()
+        page = store.read(ADA, "s", Read(limit=50, backwards=True))
+        assert [it.id for it in page.messages] == [
+            f"m{n}-{k}" for n in range(7, 12) for k in range(10)
+        ]
+        assert counted.requests == ["POST /_mget"]
+        counted.take()
+    counted.client.close()
+
+
+def test_a_long_history_is_read_with_two_requests(prefix: str) -> None:
+    counted = Counted()
+    with OpenSearchStore(client=counted.client, prefix=prefix, new_id=new_id) as store:
+        store.create_session(ADA, NewSession(id="s"))
+        for n in range(600):
+            store.append(ADA, "s", [say(None, str(n))])
+        opensearch.admin().indices.refresh(index=f"{prefix}-*")
+        counted.take()
+        page = store.read(ADA, "s", Read())
+        assert [it.text for it in page.messages] == [str(n) for n in range(600)]
+        assert counted.requests == ["POST /_mget", f"POST /{prefix}-records/_search"]
+    counted.client.close()

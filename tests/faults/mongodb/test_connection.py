@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from pymongo import MongoClient
 from servers.mongodb import FerretServer
@@ -13,12 +17,14 @@ from sapwood.errors import (
     MigrationNeededError,
     SchemaTooNewError,
     StaleVersionError,
+    StoreBusyError,
     StoreUnavailableError,
     UsageError,
 )
+from sapwood.model import Read
 from sapwood.testing import COUNTS, ManualClock
 
-from .support import ADA, ids_in, make_session, open_store, say
+from .support import ADA, ids_in, make_session, open_async_store, open_store, say
 
 
 def test_a_cut_connection_is_replaced_within_the_call(
@@ -178,3 +184,51 @@ def test_without_auto_migrate_nothing_is_made_until_it_is_asked_for(
         make_session(store)
     with pytest.raises(ClosedError):
         store.find_session(ADA, "s")
+
+
+def test_a_pool_run_dry_is_told_and_a_retry_writes_once(
+    proxy: Proxy, proxied: str, database: str
+) -> None:
+    with open_store(proxied, database, patience_s=0.5, most_connections=1) as store:
+        for session in ("s", "t"):
+            make_session(store, session)
+        store.append(ADA, "s", [say("m0")])
+        proxy.hold()
+        with ThreadPoolExecutor(1) as pool:
+            # It has the one connection, and waits for an answer.
+            held = pool.submit(store.append, ADA, "s", [say("m1")])
+            while not held.running():
+                time.sleep(0.01)
+            time.sleep(0.2)
+            with pytest.raises(StoreBusyError) as caught:
+                store.append(ADA, "t", [say("m1")])
+            assert caught.value.retryable
+            COUNTS["MongoDB: pool run dry"] += 1
+            proxy.release()
+            assert held.result(30).written == 1
+        assert store.append(ADA, "t", [say("m1")]).written == 1
+        assert (ids_in(store, "s"), ids_in(store, "t")) == (["m0", "m1"], ["m1"])
+
+
+async def test_a_pool_run_dry_on_a_loop_is_told_and_a_retry_writes_once(
+    proxy: Proxy, proxied: str, database: str
+) -> None:
+    with open_store(proxied, database) as other:
+        for session in ("s", "t"):
+            make_session(other, session)
+    async with open_async_store(proxied, database, patience_s=0.5, most_connections=1) as store:
+        for session in ("s", "t"):
+            await store.append(ADA, session, [say("m0")])
+        proxy.hold()
+        held = asyncio.create_task(store.append(ADA, "s", [say("m1")]))
+        await asyncio.sleep(0.2)
+        with pytest.raises(StoreBusyError) as caught:
+            await store.append(ADA, "t", [say("m1")])
+        assert caught.value.retryable
+        COUNTS["MongoDB: pool run dry"] += 1
+        proxy.release()
+        assert (await held).written == 1
+        assert (await store.append(ADA, "t", [say("m1")])).written == 1
+        for session in ("s", "t"):
+            history = await store.read(ADA, session, Read())
+            assert [it.id for it in history.messages] == ["m0", "m1"]

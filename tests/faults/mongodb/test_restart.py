@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from pymongo import MongoClient
 from servers.mongodb import FerretServer
 
 from sapwood.errors import StoreError, StoreUnavailableError
@@ -132,3 +133,32 @@ def test_a_client_killed_between_commit_and_apply_leaves_nothing_undone(
         store.settle()
         assert ids_in(store) == [*found, "after"]
         assert store.admin.check() == []
+
+
+STARTING = 4
+EACH = 3
+
+
+@pytest.mark.fault
+def test_several_processes_that_start_at_once_set_up_one_store(
+    server: FerretServer, database: str
+) -> None:
+    begun = [
+        subprocess.Popen(
+            [sys.executable, str(WRITER), server.url(), database, "s", str(EACH), f"p{n}"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for n in range(STARTING)
+    ]
+    for process in begun:
+        _, complaint = process.communicate(timeout=120)
+        assert process.returncode == 0, complaint
+    COUNTS["MongoDB: processes that start at once"] += STARTING
+    with open_store(server.url(), database) as store, MongoClient(server.url()) as raw:
+        assert sorted(ids_in(store)) == [f"p{n}-{k}" for n in range(STARTING) for k in range(EACH)]
+        assert store.admin.check() == []
+        assert list(raw[database]["sapwood_schema"].find({})) == [{"_id": 1}]
+        names = {it["name"] for it in raw[database]["sapwood_records"].list_indexes()}
+        assert names == {"_id_", "segment"}

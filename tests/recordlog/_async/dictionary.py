@@ -71,13 +71,6 @@ class AsyncDictionaryLog(AsyncLog):
             found.append(stored)
         return found
 
-    async def span(
-        self, tree: str, segment: str, first: int, last: int, *, backwards: bool, limit: int | None
-    ) -> list[Stored]:
-        found = await self.spans(tree, [(segment, first, last)])
-        found.sort(key=lambda it: it.last, reverse=backwards)
-        return found[:limit]
-
     async def spans(self, tree: str, ranges: Sequence[tuple[str, int, int]]) -> list[Stored]:
         return [
             it

@@ -73,13 +73,6 @@ class DictionaryLog(Log):
             found.append(stored)
         return found
 
-    def span(
-        self, tree: str, segment: str, first: int, last: int, *, backwards: bool, limit: int | None
-    ) -> list[Stored]:
-        found = self.spans(tree, [(segment, first, last)])
-        found.sort(key=lambda it: it.last, reverse=backwards)
-        return found[:limit]
-
     def spans(self, tree: str, ranges: Sequence[tuple[str, int, int]]) -> list[Stored]:
         return [
             it

@@ -8,6 +8,7 @@ from opensearchpy.exceptions import ConnectionError as LostError
 from opensearchpy.exceptions import (
     ConnectionTimeout,
     OpenSearchException,
+    SerializationError,
     TransportError,
 )
 
@@ -37,11 +38,18 @@ def translate(error: OpenSearchException) -> StoreError:
     """Give the error to raise, with the driver's as its cause."""
     if isinstance(error, ConnectionTimeout):
         return StoreUnavailableError(f"{WHERE}: it did not answer in time: try again")
+    if isinstance(error, SerializationError):
+        return unreadable()
     if isinstance(error, LostError):
         return StoreUnavailableError(f"{WHERE}: the server cannot be reached ({error.error})")
     if isinstance(error, TransportError) and isinstance(error.status_code, int):
         return refusal(error.status_code, str(error.error))
     return StoreError(f"{WHERE}: it failed ({type(error).__name__})")
+
+
+def unreadable() -> StoreError:
+    """Give the error for an answer that broke off: what was asked may have been done."""
+    return StoreUnavailableError(f"{WHERE}: its answer cannot be read: try again")
 
 
 def refusal(status: int, kind: str) -> StoreError:

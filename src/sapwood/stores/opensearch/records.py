@@ -5,6 +5,9 @@ from __future__ import annotations
 import base64
 from typing import Any
 
+import msgspec
+
+from ...errors import StoreCorruptError
 from ..recordlog.stored import Key, Kind, Stored
 
 VERSION = 1
@@ -53,11 +56,15 @@ def to_document(stored: Stored, by: str) -> dict[str, Any]:
 def from_document(found: Any, kind: Kind) -> Stored:
     """Read a document."""
     source = found["_source"]
+    try:
+        data = msgspec.convert(source["data"], bytes)
+    except msgspec.ValidationError as error:
+        raise StoreCorruptError(f"document {found['_id']} cannot be decoded: {error}") from error
     return Stored(
         kind=kind,
         id=found["_id"],
         shard=source["tree"],
-        data=base64.b64decode(source["data"]),
+        data=data,
         owner=source.get("owner", ""),
         log=source.get("log", ""),
         n=source.get("n", 0),

@@ -7,21 +7,10 @@ from collections.abc import Callable
 import msgspec
 from msgspec.structs import replace
 
+from .record import Record, decode_record, encode_record
 from .state import State
 from .stored import Stored
-from .work import (
-    Append,
-    Clear,
-    Cover,
-    Edit,
-    PutDocument,
-    Record,
-    Retire,
-    Said,
-    Work,
-    decode_record,
-    encode_record,
-)
+from .work import Append, Clear, Cover, Edit, PutDocument, Retire, Said, Work
 
 IsGone = Callable[[int, int], bool]
 """Tell whether nothing is to be left of the position in a segment, by its number, at a depth."""

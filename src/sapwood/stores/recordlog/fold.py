@@ -9,7 +9,18 @@ from msgspec.structs import replace
 
 from ...rules.tree import Place
 from .place import from_wire, log_of, number_of
-from .state import NO_PROFILE, Edited, Kept, Laid, Pinned, Segment, Spotted, State
+from .state import (
+    MOST_STRETCHES,
+    NO_PROFILE,
+    Edited,
+    Kept,
+    Laid,
+    Pinned,
+    Segment,
+    Spotted,
+    State,
+    Stretch,
+)
 from .work import (
     AddUsage,
     Advance,
@@ -73,8 +84,10 @@ def _append(state: State, work: Append) -> State:
         said.id: Spotted(Place(segment, depth), state.n)
         for depth, said in enumerate(work.said, work.first)
     }
+    stretch = Stretch(work.number, work.first, last, state.n)
     return replace(
         state,
+        tail=(*state.tail[1 - MOST_STRETCHES :], stretch),
         segments=segments,
         recent=state.recent | recent,
         tip=Place(segment, last),
@@ -224,6 +237,7 @@ def _without_messages(state: State) -> State:
         messages=0,
         overlays=[],
         recent={},
+        tail=(),
         is_unswept=True,
     )
 

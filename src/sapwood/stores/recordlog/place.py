@@ -6,10 +6,14 @@ shared by the sessions of a tree. The rules want one number for both.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from ...model import Position
 from ...rules.tree import Place
 
 NUMBER_BITS = 32
+REMEMBERED = 10_000
+"""Segments whose names are not put together again for each message that is read."""
 _MASK = (1 << NUMBER_BITS) - 1
 
 Wire = tuple[str, int, int]
@@ -21,6 +25,7 @@ def segment_of(log: str, number: int) -> int:
     return int(log, 16) << NUMBER_BITS | number
 
 
+@lru_cache(REMEMBERED)
 def log_of(segment: int) -> str:
     """Give the log that a segment was made in."""
     return f"{segment >> NUMBER_BITS:030x}"
@@ -31,6 +36,7 @@ def number_of(segment: int) -> int:
     return segment & _MASK
 
 
+@lru_cache(REMEMBERED)
 def segment_name(segment: int) -> str:
     """Give a segment's name in the database and for users."""
     return f"{log_of(segment)}.{number_of(segment)}"

@@ -8,11 +8,13 @@ from ...errors import StoreCorruptError
 from ...model import Message
 from ...rules.codec import decode_body, digest
 from ...rules.tree import Place, Span
+from .bundles import runs_of
 from .place import segment_name
+from .record import decode_record, open_record
 from .state import Edited
 from .stored import Stored
 from .view import View
-from .work import Append, Edit, decode_record
+from .work import Append, Edit, Said
 
 
 class Row(NamedTuple):
@@ -32,30 +34,35 @@ class Row(NamedTuple):
     """That of what was first appended, once it was edited."""
 
 
-def rows_of(stored: Stored, segment: int) -> list[Row]:
-    """Give the messages of a record as they were appended, by depth."""
-    work = decode_record(stored.data, stored.id).work if stored.data else None
+def rows_of(stored: Stored, span: Span) -> list[Row]:
+    """Give the messages of a record that stand in a span, as they were appended, by depth."""
+    work = open_record(stored.data, stored.id).work if stored.data else None
     if not isinstance(work, Append):
         raise StoreCorruptError(f"record {stored.id} appends nothing, and is read for that")
-    rows, base = [], work.base
-    for depth, said in enumerate(work.said, work.first):
-        base += said.tokens
-        rows.append(
-            Row(
-                place=Place(segment, depth),
-                n=stored.n,
-                id=said.id,
-                role=said.role or "",
-                tokens=said.tokens,
-                original=said.tokens,
-                version=said.version,
-                created_us=said.created_us,
-                base=base,
-                body=said.body,
-                digest=said.digest,
-            )
-        )
+    rows: list[Row] = []
+    for start, base, run in runs_of(work, span.first, span.last, stored.id):
+        for depth, said in enumerate(run, start):
+            base += said.tokens
+            if span.first <= depth <= span.last:
+                rows.append(_row(Place(span.segment, depth), stored.n, said, base))
     return rows
+
+
+def _row(place: Place, n: int, said: Said, base: int) -> Row:
+    # By their places, which takes half the time: a history may have thousands.
+    return Row(
+        place,
+        n,
+        said.id,
+        said.role or "",
+        said.tokens,
+        said.tokens,
+        said.version,
+        said.created_us,
+        base,
+        said.body,
+        said.digest,
+    )
 
 
 def erased(row: Row) -> Row:

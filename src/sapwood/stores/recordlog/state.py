@@ -22,6 +22,11 @@ class Segment(NamedTuple):
     parent: Place | None
     last: int
 
+    @property
+    def first(self) -> int:
+        """The first depth in it."""
+        return self.parent.depth + 1 if self.parent else 1
+
 
 class Edited(NamedTuple):
     """A message that is not as it was appended: by which record, and how many tokens more it has.
@@ -73,6 +78,17 @@ class Pinned(NamedTuple):
     log: str
     at: Place | None
 
+
+class Stretch(NamedTuple):
+    """The depths of a segment that one record has: the segment's number, its ends, the record."""
+
+    number: int
+    first: int
+    last: int
+    n: int
+
+
+MOST_STRETCHES = 16
 
 NO_PROFILE = Profile(None, "active", [], b"{}", None)
 
@@ -131,6 +147,8 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     trimmed: int = 0
     is_unswept: bool = False
     """Whether records of it are left that nobody stands on any more."""
+    tail: tuple[Stretch, ...] = ()
+    """Which records have the newest messages, as far as this process saw them; it is not stored."""
 
     @property
     def epoch(self) -> int:
@@ -149,6 +167,12 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     def own(self, number: int) -> int:
         """Give one of its segments as the rules know it."""
         return segment_of(self.log, number)
+
+    def records_of(self, number: int, first: int, last: int) -> list[int]:
+        """Give the records that have a range of a segment; none when not all are known."""
+        found = [it for it in self.tail if it.number == number and it.last >= first]
+        is_known = bool(found) and found[0].first <= first and found[-1].last >= last
+        return [it.n for it in found if it.first <= last] if is_known else []
 
     @property
     def is_settled(self) -> bool:

@@ -10,6 +10,7 @@ from ...rules.overlay import Cover, resolve_up
 from ...rules.tree import LINEAGE_CAP, Place, Span, is_on_path, place_before, spans_up
 from .place import log_of, number_of
 from .state import Edited, Laid, Segment, State
+from .stored import Stored
 
 Piece = Span | Laid
 
@@ -19,9 +20,16 @@ _DEEPEST = 1 << 62
 class View:
     """A session as it is at one moment; `states` has those of all logs that its paths touch."""
 
-    def __init__(self, own: State, states: Mapping[str, State]) -> None:
+    def __init__(
+        self, own: State, states: Mapping[str, State], fetched: Sequence[Stored] = ()
+    ) -> None:
         self.own = own
+        self.fetched = fetched
+        """Records that were got with the state, and need not be asked for."""
         self.states = {**states, own.log: own}
+        self.has_edits = bool(own.foreign or any(it.edits for it in self.states.values()))
+        """Whether any message of any of these logs is not as it was appended."""
+        self._homes: dict[int, str | None] = {}
         self._by_stamp = {it.stamp: it for it in own.overlays}
         self._ends: dict[int, list[Laid]] = {}
         for laid in sorted(own.overlays, key=_rank):
@@ -47,9 +55,11 @@ class View:
 
     def home_of(self, segment: int) -> str | None:
         """Give the session that wrote a segment; None when that is gone."""
-        state = self.states[log_of(segment)]
-        is_there = state.is_alive and number_of(segment) > state.retired
-        return state.session if is_there else None
+        if segment not in self._homes:
+            state = self.states[log_of(segment)]
+            is_there = state.is_alive and number_of(segment) > state.retired
+            self._homes[segment] = state.session if is_there else None
+        return self._homes[segment]
 
     def is_own(self, segment: int) -> bool:
         """Tell whether a segment is this session's."""

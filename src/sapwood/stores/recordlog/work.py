@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import msgspec
 
-from ...errors import StoreCorruptError
 from .place import Wire
 
 
@@ -23,6 +22,14 @@ class Said(msgspec.Struct, frozen=True, array_like=True, gc=False):
     digest: bytes | None = None
 
 
+class Bundle(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """Some of the messages of a large batch, compressed: how many, and their tokens."""
+
+    count: int
+    tokens: int
+    data: bytes
+
+
 class Append(msgspec.Struct, frozen=True, array_like=True, tag="append"):
     """Messages at the end of a segment, which becomes the tip; `base` are the tokens above them."""
 
@@ -33,6 +40,8 @@ class Append(msgspec.Struct, frozen=True, array_like=True, tag="append"):
     parent: Wire | None
     base: int
     said: list[Said]
+    bundles: list[Bundle] = []
+    """What is said, while it is stored, when that is much."""
 
 
 class Edit(msgspec.Struct, frozen=True, array_like=True, tag="edit"):
@@ -222,32 +231,3 @@ Work = (
     | Trim
     | Wipe
 )
-
-
-class Record(msgspec.Struct, frozen=True, array_like=True):
-    """What `Stored.data` of a record holds: who wrote it and when, what was done, maybe the state.
-
-    The stamp orders records of several logs, as far as clocks agree; in a log their number does.
-    """
-
-    mark: str
-    stamp: int
-    work: Work
-    state: bytes | None = None
-
-
-_encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(Record).decode
-
-
-def encode_record(record: Record) -> bytes:
-    """Encode a record."""
-    return _encode(record)
-
-
-def decode_record(data: bytes, where: str) -> Record:
-    """Decode a record; one that cannot be decoded is an error that says where."""
-    try:
-        return _decode(data)
-    except (msgspec.MsgspecError, ValueError, TypeError) as error:
-        raise StoreCorruptError(f"record {where} cannot be decoded: {error}") from error

@@ -140,20 +140,10 @@ class MongoLog(Log):
             cursor = self._of(Kind.RECORD).find(asked).sort("_id", 1).limit(500)
             return [from_mongo(it, Kind.RECORD) for it in cursor.to_list(None)]
 
-    def span(
-        self, tree: str, segment: str, first: int, last: int, *, backwards: bool, limit: int | None
-    ) -> list[Stored]:
-        """Give the records of a range of a segment."""
-        asked = {"tree": tree, **range_filter(segment, first, last)}
-        with self._told():
-            cursor = self._of(Kind.RECORD).find(asked).sort("last", -1 if backwards else 1)
-            if limit is not None:
-                cursor = cursor.limit(limit)
-            return [from_mongo(it, Kind.RECORD) for it in cursor.to_list(None)]
-
     def spans(self, tree: str, ranges: Sequence[tuple[str, int, int]]) -> list[Stored]:
         """Give the records of several ranges."""
-        asked = {"tree": tree, "$or": [range_filter(*it) for it in ranges]}
+        each = [range_filter(*it) for it in ranges]
+        asked = {"tree": tree, **(each[0] if len(each) == 1 else {"$or": each})}
         with self._told():
             found = self._of(Kind.RECORD).find(asked).to_list(None)
         return [from_mongo(it, Kind.RECORD) for it in found]

@@ -13,9 +13,10 @@ from ....store import Capability
 from ...embedded._async.store import AsyncEmbeddedStore
 from ...recordlog._async.runner import AsyncLogRunner
 from ...searched._async.store import AsyncSearchedStore
-from ..address import PREFIX, check_prefix, flag, read_address, whole
+from ..address import MOST_CONNECTIONS, PREFIX, TIMEOUT_S, check_prefix, flag, read_address, whole
 from .driver import AsyncOpenSearchLog
 from .index import AsyncOpenSearchIndex
+from .source import AsyncRecordSource
 from .wire import AsyncWire
 
 PARAMETERS = {"prefix", "refresh", "shards", "replicas"}
@@ -48,12 +49,16 @@ class AsyncOpenSearchStore(AsyncSearchedStore):
         replicas: int | None = None,
         clock: Callable[[], int] | None = None,
         auto_migrate: bool = True,
+        answer_within_s: float = TIMEOUT_S,
+        most_connections: int = MOST_CONNECTIONS,
         max_message_bytes: int = MAX_MESSAGE_BYTES,
     ) -> None:
         if (url is None) == (client is None):
             raise UsageError("give a URL or a client", path="url")
         options = None if url is None else read_address(url, frozenset()).client
-        wire = AsyncWire(options, client)
+        wire = AsyncWire(
+            options, client, answer_within_s=answer_within_s, most_connections=most_connections
+        )
         layout: dict[str, Any] = {"shards": shards, "replicas": replicas}
         index = AsyncOpenSearchIndex(wire=wire, prefix=prefix, **layout)
         log = AsyncOpenSearchLog(
@@ -61,7 +66,7 @@ class AsyncOpenSearchStore(AsyncSearchedStore):
         )
         runner = AsyncLogRunner(log, new_id=new_id, clock=clock, auto_migrate=auto_migrate)
         records = _AsyncRecords(runner, new_id=new_id, max_message_bytes=max_message_bytes)
-        super().__init__(records, index)
+        super().__init__(records, index, source=AsyncRecordSource(records, runner))
 
     @classmethod
     def from_url(cls, url: str, *, new_id: Callable[[], str]) -> Self:

@@ -99,31 +99,36 @@ class OpenSearchIndex(SearchIndex):
 
     def put(self, owner: str, entries: Sequence[Entry]) -> None:
         """Index messages; one that is there in a later version stays."""
-        left = {entry.key: entry for entry in entries}
+        left = self._create(owner, {entry.key: entry for entry in entries})
         for _ in range(TRIES):
             if not left:
                 return
-            left = self._put(owner, left)
+            left = self._replace(owner, left)
         raise StoreBusyError("OpenSearch: others index the same messages all the time: try again")
 
-    def _put(self, owner: str, entries: dict[str, Entry]) -> dict[str, Entry]:
+    def _create(self, owner: str, entries: dict[str, Entry]) -> dict[str, Entry]:
+        """Index messages that are not there, as nearly all are; give the others."""
+        lines = [[{"create": {"_id": key}}, entry_document(it)] for key, it in entries.items()]
+        if not lines:
+            return {}
+        answers = self._ask.bulk(owner, lines)
+        return {it["_id"]: entries[it["_id"]] for it in answers if it["status"] == 409}
+
+    def _replace(self, owner: str, entries: dict[str, Entry]) -> dict[str, Entry]:
         """Index messages as far as nobody else does at the same time; give the rest."""
         known = self._ask.get_many(owner, list(entries), "version")
-        lines: list[list[Any]] = []
-        for key, entry in entries.items():
-            have = known.get(key)
-            if have is None:
-                lines.append([{"create": {"_id": key}}, entry_document(entry)])
-            elif have["_source"]["version"] < entry.version:
-                action = {"index": {"_id": key, **expecting(token_of(have))}}
-                lines.append([action, entry_document(entry)])
+        gone = {key: it for key, it in entries.items() if key not in known}
+        lines = [
+            [{"index": {"_id": key, **expecting(token_of(have))}}, entry_document(entries[key])]
+            for key, have in known.items()
+            if have["_source"]["version"] < entries[key].version
+        ]
         if not lines:
             # Another may have put them just now, and not made them searchable yet.
             self._ask.make_searchable()
-            return {}
-        answers = self._ask.bulk(owner, lines)
-        lost = [answer["_id"] for answer in answers if answer["status"] == 409]
-        return {key: entries[key] for key in lost}
+        answers = self._ask.bulk(owner, lines) if lines else []
+        lost = [it["_id"] for it in answers if it["status"] == 409]
+        return self._create(owner, gone) | {key: entries[key] for key in lost}
 
     def remove(self, owner: str, keys: Sequence[str]) -> None:
         """Remove entries by their keys."""

@@ -15,9 +15,10 @@ from ....store import Capability
 from ...embedded._sync.store import EmbeddedStore
 from ...recordlog._sync.runner import LogRunner
 from ...searched._sync.store import SearchedStore
-from ..address import PREFIX, check_prefix, flag, read_address, whole
+from ..address import MOST_CONNECTIONS, PREFIX, TIMEOUT_S, check_prefix, flag, read_address, whole
 from .driver import OpenSearchLog
 from .index import OpenSearchIndex
+from .source import RecordSource
 from .wire import Wire
 
 PARAMETERS = {"prefix", "refresh", "shards", "replicas"}
@@ -50,12 +51,16 @@ class OpenSearchStore(SearchedStore):
         replicas: int | None = None,
         clock: Callable[[], int] | None = None,
         auto_migrate: bool = True,
+        answer_within_s: float = TIMEOUT_S,
+        most_connections: int = MOST_CONNECTIONS,
         max_message_bytes: int = MAX_MESSAGE_BYTES,
     ) -> None:
         if (url is None) == (client is None):
             raise UsageError("give a URL or a client", path="url")
         options = None if url is None else read_address(url, frozenset()).client
-        wire = Wire(options, client)
+        wire = Wire(
+            options, client, answer_within_s=answer_within_s, most_connections=most_connections
+        )
         layout: dict[str, Any] = {"shards": shards, "replicas": replicas}
         index = OpenSearchIndex(wire=wire, prefix=prefix, **layout)
         log = OpenSearchLog(
@@ -63,7 +68,7 @@ class OpenSearchStore(SearchedStore):
         )
         runner = LogRunner(log, new_id=new_id, clock=clock, auto_migrate=auto_migrate)
         records = _AsyncRecords(runner, new_id=new_id, max_message_bytes=max_message_bytes)
-        super().__init__(records, index)
+        super().__init__(records, index, source=RecordSource(records, runner))
 
     @classmethod
     def from_url(cls, url: str, *, new_id: Callable[[], str]) -> Self:

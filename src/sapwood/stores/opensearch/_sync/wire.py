@@ -9,13 +9,14 @@ from typing import Any
 
 import msgspec
 from opensearchpy import OpenSearch
-from opensearchpy.exceptions import OpenSearchException
+from opensearchpy.exceptions import OpenSearchException, SerializationError
 
 from ....errors import ClosedError
 from ...recordlog.turns import Turns
-from ..address import MOST_CONNECTIONS, TIMEOUT_S
-from ..failure import WHERE, refusal, translate
+from ..address import MOST_CONNECTIONS, RETRIES, TIMEOUT_S
+from ..failure import WHERE, refusal, translate, unreadable
 from ..large import unwarned
+from ..reader import AnswerReader
 
 LOOKS = 100
 PAUSE_S = 0.05
@@ -26,10 +27,21 @@ MOST_BYTES = 8 * 1024 * 1024
 class Wire:
     """A client of the driver: one of our own, or one that stays its giver's to close."""
 
-    def __init__(self, options: dict[str, Any] | None, client: OpenSearch | None) -> None:
+    def __init__(
+        self,
+        options: dict[str, Any] | None,
+        client: OpenSearch | None,
+        *,
+        answer_within_s: float = TIMEOUT_S,
+        most_connections: int = MOST_CONNECTIONS,
+    ) -> None:
         self._is_own = client is None
-        limits: dict[str, Any] = {"pool_maxsize": MOST_CONNECTIONS, "timeout": TIMEOUT_S}
-        self._client = client or OpenSearch(**{**limits, **(options or {})})
+        ours: dict[str, Any] = {
+            "pool_maxsize": most_connections,
+            "timeout": answer_within_s,
+            "serializer": AnswerReader(),
+        }
+        self._client = client or OpenSearch(**{**ours, **(options or {})})
         self._is_closed = False
 
     def send(
@@ -47,13 +59,26 @@ class Wire:
         if body is not None and not isinstance(body, bytes):
             body = msgspec.json.encode(body)
         params = {**parameters, "ignore": tuple(passing)}
-        try:
-            with unwarned(body):
-                return self._client.transport.perform_request(
-                    method, path, params=params, body=body
-                )
-        except OpenSearchException as error:
-            raise translate(error) from error
+        for left in reversed(range(RETRIES + 1)):
+            try:
+                answer = self._perform(method, path, params, body)
+            except OpenSearchException as error:
+                if not (left and isinstance(error, SerializationError)):
+                    raise translate(error) from error
+            else:
+                if isinstance(answer, dict):
+                    return answer
+        raise unreadable()
+
+    def _perform(self, method: str, path: str, params: dict[str, Any], body: bytes | None) -> Any:
+        """Send a request; an answer that broke off may be no JSON, or nothing at all.
+
+        The driver takes out of the parameters what is for itself.
+        """
+        with unwarned(body):
+            return self._client.transport.perform_request(
+                method, path, params=dict(params), body=body
+            )
 
     def bulk(self, lines: Sequence[list[Any]], **parameters: Any) -> list[Any]:
         """Send many small writes, each as its lines; give an answer for each."""

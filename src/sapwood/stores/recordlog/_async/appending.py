@@ -15,7 +15,8 @@ from ..told import no_message
 from ..view import View
 from ..work import Append
 from .desk import AsyncDesk, Decision
-from .rows import find_spots, row_at, rows_at
+from .rows import row_at, rows_at
+from .spots import find_spots
 
 Where = str | Root | None
 

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from ..fold import fold, turn_page
+from ..record import Record
 from ..rows import Row, first_digest
 from ..state import Laid, State, encode_state
-from ..work import Append, Erase, Page, Record, Said, Spot, Work
+from ..work import Append, Erase, Page, Said, Spot, Work
 from .beside import settle_beside
 from .desk import AsyncDesk, stored_record
 from .reading import covers_of

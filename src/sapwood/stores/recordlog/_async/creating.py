@@ -19,7 +19,8 @@ from .beside import settle_beside
 from .copying import COPIED_AT_ONCE, AsyncCopying, begin
 from .desk import TRIES, AsyncDesk, Decision
 from .documents import copied, values_of
-from .rows import get_spot, rows_at, stream
+from .rows import rows_at, stream
+from .spots import get_spot
 
 
 async def create(desk: AsyncDesk, owner: str, new: NewSession) -> State:

@@ -13,23 +13,13 @@ from ..cache import Cache
 from ..entry import Entry, entry_of
 from ..fold import fold, turn_page
 from ..place import segment_name
+from ..record import Record, decode_record, encode_record
 from ..state import State, decode_state, encode_state
 from ..stored import MOST_IN_A_RECORD, Kind, Stored, entry_key, record_key
-from ..told import BehindError, no_session, too_large, too_many
+from ..told import BehindError, no_session, too_many
 from ..turns import AsyncTurns
 from ..view import View
-from ..work import (
-    Append,
-    Clear,
-    Page,
-    Record,
-    Retire,
-    Trim,
-    Wipe,
-    Work,
-    decode_record,
-    encode_record,
-)
+from ..work import Append, Clear, Page, Retire, Trim, Wipe, Work
 from .beside import settle_beside
 from .log import AsyncLog
 
@@ -179,11 +169,18 @@ class AsyncDesk:
             raise no_session(session)
         return known
 
-    async def view(self, state: State) -> View:
+    async def view(self, state: State, fetched: Sequence[Stored] = ()) -> View:
         """Put together what a session sees, of homes that are up to date."""
-        states = [await self._home(state, log) for log, _ in state.homes]
-        current = await self.catch_up(states) if states else []
-        return View(state, {it.log: it for it in current})
+        [view] = await self.views([state])
+        view.fetched = fetched
+        return view
+
+    async def views(self, states: Sequence[State]) -> list[View]:
+        """Put together what several sessions see, with one look at all their homes."""
+        homes = [await self._home(it, log) for it in states for log, _ in it.homes]
+        unique = list({home.log: home for home in homes}.values())
+        current = {it.log: it for it in (await self.catch_up(unique) if unique else [])}
+        return [View(it, {log: current[log] for log, _ in it.homes}) for it in states]
 
     async def _home(self, state: State, log: str) -> State:
         home = await self.load(state.tree, log)
@@ -191,15 +188,37 @@ class AsyncDesk:
             raise StoreCorruptError(f"session {state.session!r} stands on a missing log")
         return home
 
-    async def look(self, owner: str, session: str, work: Callable[[View], AsyncAnswer[T]]) -> T:
-        """Read a session as it is at one moment."""
+    async def look(
+        self,
+        owner: str,
+        session: str,
+        work: Callable[[View], AsyncAnswer[T]],
+        ahead: Callable[[State], Sequence[int]] | None = None,
+    ) -> T:
+        """Read a session as it is at one moment.
+
+        `ahead` says which of its records will be read: they are got as its newest is looked for.
+        """
         for _ in range(TRIES):
-            state = await self.current(owner, session)
+            state, fetched = await self._current_with(owner, session, ahead)
             try:
-                return await work(await self.view(state))
+                return await work(await self.view(state, fetched))
             except BehindError:
                 continue
         raise _busy()
+
+    async def _current_with(
+        self, owner: str, session: str, ahead: Callable[[State], Sequence[int]] | None
+    ) -> tuple[State, Sequence[Stored]]:
+        known = self.cache.find_session(owner, session)
+        numbers = ahead(known) if ahead and known is not None and known.is_alive else ()
+        if known is None or not numbers:
+            return await self.current(owner, session), ()
+        keys = [record_key(known.tree, known.log, n) for n in (known.n + 1, *numbers)]
+        following, *found = await self.log.get(keys)
+        if following is not None:
+            return await self.current(owner, session), ()
+        return known, [it for it in found if it is not None and it.data]
 
     # commits
 
@@ -227,11 +246,13 @@ class AsyncDesk:
         """Decide by the state of any log, whether its session is alive or not."""
         async with self.turns.of(log):
             state = await self.load(tree, log) or State(tree=tree, log=log)
+            is_current = False
             for _ in range(TRIES):
-                [state] = await self.catch_up([state])
-                outcome = await self._attempt(state, decide, True)
+                outcome = await self._attempt(state, decide, is_current)
                 if outcome is not None:
                     return outcome
+                [state] = await self.catch_up([state])
+                is_current = True
         raise _busy()
 
     async def _attempt(
@@ -265,9 +286,8 @@ class AsyncDesk:
         if isinstance(work, Append) and len(work.said) > MOST_IN_A_RECORD:
             raise too_many(len(work.said))
         mark = self.new_id()
-        stored = stored_record(after, work, Record(mark, await self.stamp(), work, data))
-        if len(stored.data) > self.log.max_data_bytes:
-            raise too_large(len(stored.data), self.log.max_data_bytes)
+        record = Record(mark, await self.stamp(), work, data)
+        stored = stored_record(after, work, record, self.log.max_data_bytes)
         return self._kept(after) if await self._create(stored, mark) else None
 
     async def _create(self, stored: Stored, mark: str) -> bool:
@@ -316,13 +336,14 @@ def _next(state: State, stored: Stored) -> State:
     if not stored.data:
         raise BehindError
     record = decode_record(stored.data, stored.id)
+    after = fold(state, record.work)
     if record.state is not None:
-        return decode_state(record.state, stored.id)
-    return fold(state, record.work)
+        return replace(decode_state(record.state, stored.id), tail=after.tail)
+    return after
 
 
-def stored_record(after: State, work: Work, record: Record) -> Stored:
-    """Give a record as it is stored."""
+def stored_record(after: State, work: Work, record: Record, most: int | None = None) -> Stored:
+    """Give a record as it is stored; one of more than so many bytes is refused."""
     key = record_key(after.tree, after.log, after.n)
     segment, first, last = "", 0, 0
     if isinstance(work, Append):
@@ -332,7 +353,7 @@ def stored_record(after: State, work: Work, record: Record) -> Stored:
         kind=Kind.RECORD,
         id=key.id,
         shard=key.shard,
-        data=encode_record(record),
+        data=encode_record(record, most),
         log=after.log,
         n=after.n,
         is_page=record.state is not None,

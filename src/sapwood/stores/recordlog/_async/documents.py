@@ -9,10 +9,11 @@ from ....errors import StaleVersionError, StoreCorruptError
 from ....model import Document
 from ..entry import Entry, stored_entry
 from ..fold import version_at
+from ..record import decode_record
 from ..state import Kept, State
 from ..stored import Key, owner_log, record_key, value_key
 from ..told import BehindError
-from ..work import DropDocument, PutDocument, decode_record
+from ..work import DropDocument, PutDocument
 from .desk import AsyncDesk, Decision, Outcome
 
 DOCUMENTS = "documents"

@@ -6,22 +6,25 @@ and a writer need not know of it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from ....model import Change, Changes
 from ..changes import Part, changes_of, merged
 from ..cursor import Cursor
 from ..entry import Entry, entry_of, stored_entry
+from ..record import decode_record
 from ..state import State
-from ..stored import owner_log, record_key
-from ..work import Advance, Register, Trim, decode_record
-from .desk import AsyncDesk, Decision
+from ..stored import Stored, owner_log, record_key
+from ..work import Advance, Register, Trim
+from .desk import AsyncDesk, Decision, Outcome
 from .documents import owner_state
 
 FEED = "feed"
 KEPT_US = 3_600_000_000
 """A change is kept for an hour at least, for readers that did not register."""
 RECORDS_AT_ONCE = 200
+FEWEST_AT_ONCE = 8
 PARTS_AT_ONCE = 1000
 
 
@@ -33,71 +36,101 @@ class AsyncLogFeed:
 
     async def changes(self, owner: str, after: str, limit: int) -> Changes:
         """Read a page."""
-        state = await self._advance(owner)
+        state, noted = await self._advance(owner)
         cursor = Cursor.read(after, state.trimmed)
         page = _Page(self._desk, cursor, limit)
         while page.has_room() and page.cursor.n < state.n:
-            records = await self._desk.log.following(state.tree, state.log, page.cursor.n)
-            for stored in records:
+            if page.cursor.n + 1 in noted:
+                await page.take(page.cursor.n + 1, noted[page.cursor.n + 1])
+                continue
+            for stored in await self._desk.log.following(state.tree, state.log, page.cursor.n):
                 work = decode_record(stored.data, stored.id).work if stored.data else None
                 await page.take(stored.n, work.parts if isinstance(work, Advance) else [])
                 if not page.has_room():
                     break
         return Changes(changes=page.changes, cursor=str(page.cursor), more=page.more)
 
+    async def end(self, owner: str) -> str:
+        """Give the cursor behind all that was recorded so far."""
+        state, _ = await self._advance(owner)
+        return str(Cursor(state.n))
+
     async def register(self, owner: str, reader: str, after: str) -> None:
         """Keep what follows a cursor from being trimmed."""
-        await self._desk.log.create_all([stored_entry(Entry(owner))])
 
         async def decide(state: State) -> Decision:
+            if not state.readers:
+                # The first one sees to it that the owner is listed, for those who trim.
+                await self._desk.log.create_all([stored_entry(Entry(owner))])
             return Decision(Register(reader, Cursor.read(after, state.trimmed).n))
 
         log = owner_log(owner, FEED)
         await self._desk.change_log(log, log, decide)
 
-    async def _advance(self, owner: str) -> State:
-        """Take note of all that was recorded in the owner's sessions so far."""
-        parts = await self._recorded(owner)
-        state = await owner_state(self._desk, owner, FEED)
-        while any(last > state.seen.get(log, 0) for _, _, log, _, last in parts):
-            state = await self._note(owner, parts)
-        return state
+    async def _advance(self, owner: str) -> tuple[State, dict[int, Sequence[Part]]]:
+        """Take note of all that was recorded in the owner's sessions so far.
 
-    async def _recorded(self, owner: str) -> list[Part]:
+        Gives the feed's state, and what it was that was noted here, by record.
+        """
+        state, parts = await self._recorded(owner)
+        noted: dict[int, Sequence[Part]] = {}
+        while any(last > state.seen.get(log, 0) for _, _, log, _, last in parts):
+            state, told = await self._note(owner, parts)
+            if isinstance(told, Advance):
+                noted[state.n] = told.parts
+        return state, noted
+
+    async def _recorded(self, owner: str) -> tuple[State, list[Part]]:
+        """Give the state of the feed, and how far the logs of the owner's sessions have come."""
         entries = [entry_of(stored) for stored in await self._desk.log.entries(owner)]
         named = [it for it in entries if it is not None and it.session and it.owner == owner]
         ended = [(it.session, it.tree, it.log, 0, it.ended) for it in named if it.ended]
         states = [await self._desk.load_entry(it) for it in named if not it.ended]
-        current = await self._desk.catch_up(states) if states else []
+        log = owner_log(owner, FEED)
+        known = await self._desk.load(log, log) or State(tree=log, log=log)
+        feed, *current = await self._desk.catch_up([known, *states])
         names = {it.log: it.session for it in named}
-        return [*ended, *((names[it.log], it.tree, it.log, 0, it.n) for it in current)]
+        return feed, [*ended, *((names[it.log], it.tree, it.log, 0, it.n) for it in current)]
 
-    async def _note(self, owner: str, parts: Sequence[Part]) -> State:
+    async def _note(self, owner: str, parts: Sequence[Part]) -> Outcome:
         async def decide(state: State) -> Decision:
             unseen = [
                 (session, tree, log, state.seen.get(log, 0) + 1, last)
                 for session, tree, log, _, last in sorted(parts, key=lambda part: part[2])
                 if last > state.seen.get(log, 0)
             ]
+            if not unseen:
+                return Decision(None)
             if len(unseen) > 1:
-                unseen = merged(unseen, [await self._stamps(part) for part in unseen])
-            now = await self._desk.now()
-            return Decision(Advance(now, unseen[:PARTS_AT_ONCE]) if unseen else None)
+                unseen = merged(unseen, await self._stamps(unseen))
+            work = Advance(await self._desk.now(), unseen[:PARTS_AT_ONCE])
+            return Decision(work, work)
 
         log = owner_log(owner, FEED)
-        return (await self._desk.change_log(log, log, decide)).state
+        return await self._desk.change_log(log, log, decide)
 
-    async def _stamps(self, part: Part) -> list[int]:
-        """Tell when each of a part's first records was written."""
-        _, tree, log, first, last = part
-        numbers = range(first, min(last + 1, first + RECORDS_AT_ONCE))
-        stamps: list[int] = []
-        for stored in await self._desk.log.get([record_key(tree, log, n) for n in numbers]):
-            known = stamps[-1] if stamps else 0
-            if stored is not None and stored.data:
-                known = max(known, decode_record(stored.data, stored.id).stamp)
-            stamps.append(known)
-        return stamps
+    async def _stamps(self, parts: Sequence[Part]) -> list[list[int]]:
+        """Tell when each of the parts' first records was written."""
+        numbers = [
+            range(first, min(last + 1, first + RECORDS_AT_ONCE)) for *_, first, last in parts
+        ]
+        keys = [
+            record_key(tree, log, n)
+            for (_, tree, log, _, _), some in zip(parts, numbers, strict=True)
+            for n in some
+        ]
+        found = iter(await self._desk.log.get(keys))
+        return [_stamps_of(list(islice(found, len(some)))) for some in numbers]
+
+
+def _stamps_of(records: Sequence[Stored | None]) -> list[int]:
+    stamps: list[int] = []
+    for stored in records:
+        known = stamps[-1] if stamps else 0
+        if stored is not None and stored.data:
+            known = max(known, decode_record(stored.data, stored.id).stamp)
+        stamps.append(known)
+    return stamps
 
 
 class _Page:
@@ -116,30 +149,36 @@ class _Page:
 
     async def take(self, n: int, parts: Sequence[Part]) -> None:
         """Take the changes of a record of the feed, from where the cursor is."""
-        for index in range(self.cursor.part, len(parts)):
-            await self._take_part(index, parts[index])
-            if self.more:
-                return
-            self.cursor = Cursor(self.cursor.n, index + 1)
-        self.cursor = Cursor(n)
-
-    async def _take_part(self, index: int, part: Part) -> None:
-        session, tree, log, first, last = part
-        first = max(first, self.cursor.record)
-        for start in range(first, last + 1, RECORDS_AT_ONCE):
-            numbers = range(start, min(start + RECORDS_AT_ONCE, last + 1))
-            keys = [record_key(tree, log, n) for n in numbers]
-            for n, stored in zip(numbers, await self._desk.log.get(keys), strict=True):
+        left = self._left(parts)
+        while some := list(islice(left, self._at_once())):
+            keys = [record_key(*parts[index][1:3], record) for index, record in some]
+            found = await self._desk.log.get(keys)
+            for (index, record), stored in zip(some, found, strict=True):
                 work = (
                     decode_record(stored.data, stored.id).work if stored and stored.data else None
                 )
-                told = changes_of(work, session) if work is not None else []
-                self._take_changes(index, n, told)
+                told = changes_of(work, parts[index][0]) if work is not None else []
+                self._take_changes(index, record, told)
                 if self.more:
                     return
+        self.cursor = Cursor(n)
+
+    def _left(self, parts: Sequence[Part]) -> Iterator[tuple[int, int]]:
+        """Give the records that were not read whole: the part of each, and its number."""
+        for index in range(self.cursor.part, len(parts)):
+            *_, first, last = parts[index]
+            if index == self.cursor.part:
+                first = max(first, self.cursor.record)
+            yield from ((index, record) for record in range(first, last + 1))
+
+    def _at_once(self) -> int:
+        """Give how many records to read: one more than there is room for, or some."""
+        room = self._limit - len(self.changes) + 1
+        return min(max(room, FEWEST_AT_ONCE), RECORDS_AT_ONCE)
 
     def _take_changes(self, index: int, n: int, told: Sequence[Change]) -> None:
-        done = self.cursor.done if self.cursor.record == n else 0
+        is_begun = (self.cursor.part, self.cursor.record) == (index, n)
+        done = self.cursor.done if is_begun else 0
         room = self._limit - len(self.changes)
         unseen = told[done:]
         self.changes += unseen[:room]

@@ -1,17 +1,16 @@
-"""Reading messages: by where they stand, by range, and by id."""
+"""Reading messages: by where they stand, and by range."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 
 from ....errors import StoreCorruptError
 from ....rules.tree import Place, Span
-from ..lookup import spotted_by
 from ..place import log_of, segment_name
-from ..rows import Row, edited_by, erased, is_inside, rows_of
-from ..state import Edited, Spotted, State
-from ..stored import Key, Stored, id_key, record_key
-from ..told import BehindError, no_message
+from ..rows import Row, edited_by, erased, rows_of
+from ..state import Edited, Spotted
+from ..stored import Key, Stored, record_key
+from ..told import BehindError
 from ..view import View
 from .desk import AsyncDesk
 
@@ -20,108 +19,76 @@ MOST_IN_A_PAGE = 256
 MOST_RANGES = 50
 
 
-async def find_spots(desk: AsyncDesk, state: State, ids: Iterable[str]) -> dict[str, Spotted]:
-    """Find where messages stand that a session sees, deleted or not: one probe for each home."""
-    found = {id: state.recent[id] for id in ids if id in state.recent}
-    unknown = [id for id in dict.fromkeys(ids) if id not in found]
-    if not unknown:
-        return found
-    homes = [(state.log, state.epoch), *(state.homes if state.fork else [])]
-    asked = [(id, log, epoch) for id in unknown for log, epoch in homes]
-    keys = [id_key(state.tree, log, epoch, id) for id, log, epoch in asked]
-    inherited: dict[str, list[Spotted]] = {}
-    for (id, log, _), stored in zip(asked, await desk.log.get(keys), strict=True):
-        if stored is None:
-            continue
-        spotted = spotted_by(stored, log)
-        if log != state.log:
-            inherited.setdefault(id, []).append(spotted)
-        elif spotted.n > state.n:
-            raise BehindError
-        else:
-            found[id] = spotted
-    if any(id not in found for id in inherited):
-        view = await desk.view(state)
-        for id, spots in inherited.items():
-            for spotted in spots:
-                if id not in found and view.on_path(spotted.place, state.fork):
-                    found[id] = spotted
-    return found
-
-
-async def get_spot(desk: AsyncDesk, state: State, id: str) -> Spotted:
-    """Get where a message stands that a session sees."""
-    found = await find_spots(desk, state, [id])
-    if id not in found:
-        raise no_message(state.session, id)
-    return found[id]
-
-
 async def rows_at(desk: AsyncDesk, view: View, spots: Sequence[Spotted]) -> dict[Place, Row]:
     """Read messages, deleted or not, by the records that appended them."""
-    if not spots:
-        return {}
-    keys = [_record_at(view, spotted) for spotted in spots]
-    rows = []
-    for spotted, stored in zip(spots, await desk.log.get(keys), strict=True):
-        if stored is None:
-            raise StoreCorruptError(f"the record of the message at {spotted.place} is missing")
-        every = rows_of(stored, spotted.place.segment)
-        rows.append(next(row for row in every if row.place == spotted.place))
-    return {row.place: row for row in await _as_edited(desk, view, rows)}
+    [rows] = await rows_at_in(desk, [(view, spots)])
+    return rows
 
 
-def _record_at(view: View, spotted: Spotted) -> Key:
-    return record_key(view.own.tree, log_of(spotted.place.segment), spotted.n)
+async def rows_at_in(
+    desk: AsyncDesk, asked: Sequence[tuple[View, Sequence[Spotted]]]
+) -> list[dict[Place, Row]]:
+    """Read messages of several sessions, with one look for all of them."""
+    every = await _by_record(desk, asked)
+    for (_, spots), rows in zip(asked, every, strict=True):
+        for spotted in spots:
+            if spotted.place not in rows:
+                raise StoreCorruptError(f"the record of the message at {spotted.place} is missing")
+    views = [view for view, _ in asked]
+    edited = await _as_edited_in(
+        desk, [(view, list(rows.values())) for view, rows in zip(views, every, strict=True)]
+    )
+    return [{row.place: row for row in rows} for rows in edited]
+
+
+async def _by_record(
+    desk: AsyncDesk, asked: Sequence[tuple[View, Sequence[Spotted]]]
+) -> list[dict[Place, Row]]:
+    """Get messages by the names of their records, each of which is got once."""
+    wanted = [_records_of(view, spots) for view, spots in asked]
+    keys = list(dict.fromkeys(key for by_key in wanted for key in by_key))
+    found = dict(zip(keys, await desk.log.get(keys) if keys else [], strict=True))
+    return [
+        {
+            row.place: row
+            for key, places in by_key.items()
+            if (stored := found[key]) is not None
+            for row in rows_of(stored, _around(places))
+            if row.place in places
+        }
+        for by_key in wanted
+    ]
+
+
+def _records_of(view: View, spots: Sequence[Spotted]) -> dict[Key, set[Place]]:
+    wanted: dict[Key, set[Place]] = {}
+    for spotted in spots:
+        key = record_key(view.own.tree, log_of(spotted.place.segment), spotted.n)
+        wanted.setdefault(key, set()).add(spotted.place)
+    return wanted
+
+
+def _around(places: Iterable[Place]) -> Span:
+    """Give the span of positions that one record has."""
+    return Span(min(places).segment, min(places).depth, max(places).depth)
 
 
 async def row_at(desk: AsyncDesk, view: View, place: Place) -> Row:
     """Read the message at a position."""
-    [row] = await rows_in(desk, view, Span(place.segment, place.depth, place.depth))
+    [row] = await rows_in_all(desk, view, [_around([place])])
     return row
 
 
-async def rows_in(
-    desk: AsyncDesk,
-    view: View,
-    span: Span,
-    *,
-    backwards: bool = False,
-    limit: int | None = None,
-) -> list[Row]:
-    """Read the messages of a span, deleted ones too; at least `limit`, if there are as many."""
-    records = await desk.log.span(
-        view.own.tree,
-        segment_name(span.segment),
-        span.first,
-        span.last,
-        backwards=backwards,
-        limit=limit,
-    )
-    found = _rows_inside(records, [span])
-    wanted = span.last - span.first + 1
-    if limit is not None:
-        wanted = min(wanted, max(limit, len(found)))
-    if backwards:
-        span = Span(span.segment, span.last - wanted + 1, span.last)
-    else:
-        span = Span(span.segment, span.first, span.first + wanted - 1)
-    rows = await _complete(desk, view, [span], found)
-    if backwards:
-        rows.reverse()
-    return await _as_edited(desk, view, rows)
-
-
 async def rows_in_all(desk: AsyncDesk, view: View, spans: Sequence[Span]) -> list[Row]:
-    """Read the messages of several spans, in their order."""
-    if len(spans) == 1:
-        return await rows_in(desk, view, spans[0])
+    """Read the messages of spans, deleted ones too, in their order."""
     rows: list[Row] = []
     for start in range(0, len(spans), MOST_RANGES):
         some = spans[start : start + MOST_RANGES]
-        ranges = [(segment_name(it.segment), it.first, it.last) for it in some]
-        records = await desk.log.spans(view.own.tree, ranges)
-        rows += await _complete(desk, view, some, _rows_inside(records, some))
+        found = _rows_inside(view.fetched, some)
+        if len(found) < sum(it.last - it.first + 1 for it in some):
+            ranges = [(segment_name(it.segment), it.first, it.last) for it in some]
+            found = _rows_inside(await desk.log.spans(view.own.tree, ranges), some)
+        rows += await _complete(desk, view, some, found)
     return await _as_edited(desk, view, rows)
 
 
@@ -131,9 +98,8 @@ def _rows_inside(records: Iterable[Stored], spans: Sequence[Span]) -> dict[Place
         by_name.setdefault(segment_name(span.segment), []).append(span)
     rows: dict[Place, Row] = {}
     for stored in records:
-        ranges = by_name[stored.segment]
-        for row in rows_of(stored, ranges[0].segment):
-            if any(is_inside(row.place, span) for span in ranges):
+        for span in by_name.get(stored.segment, ()):
+            for row in rows_of(stored, span):
                 rows[row.place] = row
     return rows
 
@@ -170,30 +136,50 @@ async def _by_name(desk: AsyncDesk, view: View, missing: Sequence[Place]) -> dic
         for spotted in view.states[log].recent.values()
         if spotted.place in wanted
     ]
-    records = await desk.log.get([_record_at(view, it) for it in spots]) if spots else []
-    return {
-        row.place: row
-        for spotted, stored in zip(spots, records, strict=True)
-        if stored is not None
-        for row in rows_of(stored, spotted.place.segment)
-        if row.place in wanted
-    }
+    [rows] = await _by_record(desk, [(view, spots)])
+    return rows
 
 
 async def _as_edited(desk: AsyncDesk, view: View, rows: Sequence[Row]) -> list[Row]:
     """Give messages as they are now; begin again when a record was cleared up since."""
+    [edited] = await _as_edited_in(desk, [(view, rows)])
+    return edited
+
+
+async def _as_edited_in(
+    desk: AsyncDesk, asked: Sequence[tuple[View, Sequence[Row]]]
+) -> list[list[Row]]:
+    """Give messages of several sessions as they are now, with one look for all of them."""
+    changes = [_changes(view, rows) for view, rows in asked]
+    named = [_edits(view, some) for (view, _), some in zip(asked, changes, strict=True)]
+    keys = list(dict.fromkeys(key for names in named for key in names.values()))
+    found = dict(zip(keys, await desk.log.get(keys) if keys else [], strict=True))
+    edited: list[list[Row]] = []
+    for (_, rows), some, names in zip(asked, changes, named, strict=True):
+        edits = {place: found[key] for place, key in names.items()}
+        edited.append([_as_is(row, some.get(row.place), edits.get(row.place)) for row in rows])
+    return edited
+
+
+def _edits(view: View, changes: Mapping[Place, Edited]) -> dict[Place, Key]:
+    """Give the records by which messages were edited that are still there."""
+    return {
+        place: record_key(view.own.tree, log_of(place.segment), it.n)
+        for place, it in changes.items()
+        if not it.is_erased
+    }
+
+
+def _changes(view: View, rows: Sequence[Row]) -> dict[Place, Edited]:
+    """Give which messages are not as they were appended."""
     changes: dict[Place, Edited] = {}
     for row in rows:
-        edited = view.edited(row.place)
+        edited = view.edited(row.place) if view.has_edits else None
         if edited is not None:
             changes[row.place] = edited
         elif row.body is None:
             raise BehindError
-    live = [(place, it) for place, it in changes.items() if not it.is_erased]
-    keys = [record_key(view.own.tree, log_of(place.segment), it.n) for place, it in live]
-    found = await desk.log.get(keys) if keys else []
-    edits = {place: stored for (place, _), stored in zip(live, found, strict=True)}
-    return [_as_is(row, changes.get(row.place), edits.get(row.place)) for row in rows]
+    return changes
 
 
 def _as_is(row: Row, edited: Edited | None, stored: Stored | None) -> Row:
@@ -225,12 +211,17 @@ async def stream(
     for whole in spans:
         span: Span | None = whole
         while span is not None:
-            rows = await rows_in(desk, view, span, backwards=backwards, limit=page)
-            yield rows
-            span = _rest(span, rows[-1].place.depth, backwards)
+            some, span = _split(span, page, backwards)
+            rows = await rows_in_all(desk, view, [some])
+            yield rows[::-1] if backwards else rows
             page = min(2 * page, max(MOST_IN_A_PAGE, page))
 
 
-def _rest(span: Span, done: int, backwards: bool) -> Span | None:
-    first, last = (span.first, done - 1) if backwards else (done + 1, span.last)
-    return Span(span.segment, first, last) if first <= last else None
+def _split(span: Span, count: int, backwards: bool) -> tuple[Span, Span | None]:
+    """Give so many positions of a span, from its end or its beginning, and the rest."""
+    segment, first, last = span
+    if last - first < count:
+        return span, None
+    if backwards:
+        return Span(segment, last - count + 1, last), Span(segment, first, last - count)
+    return Span(segment, first, first + count - 1), Span(segment, first + count, last)

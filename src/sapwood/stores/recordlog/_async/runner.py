@@ -52,6 +52,11 @@ class AsyncLogRunner(AsyncRunner):
 
         return await self.desk.turns.to_the_end(begin)
 
+    async def ready_unit(self) -> AsyncLogUnit:
+        """Give the subjects of work, for reads that the contract does not have."""
+        await self._make_ready()
+        return self.unit
+
     async def settle(self) -> None:
         """Finish what units of work left to be done."""
         await self._make_ready()

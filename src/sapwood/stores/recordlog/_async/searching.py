@@ -110,7 +110,7 @@ class AsyncLogSearch:
 def whole_segment(state: State, number: int) -> Span:
     """Give all of a segment."""
     row = state.segments[number - 1]
-    return Span(state.own(number), row.parent.depth + 1 if row.parent else 1, row.last)
+    return Span(state.own(number), row.first, row.last)
 
 
 def _said_in(row: Row, teller: State) -> Said[State] | None:

@@ -26,8 +26,9 @@ from .creating import create
 from .desk import AsyncDesk, Decision
 from .documents import DOCUMENTS, is_expired, owner_state
 from .feed import FEED
-from .rows import get_spot, rows_at
+from .rows import rows_at
 from .showing import context_at
+from .spots import get_spot
 from .sweep import end_entry, forget_owner, sweep
 
 

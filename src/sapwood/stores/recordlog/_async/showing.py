@@ -14,7 +14,8 @@ from ..state import Laid
 from ..view import Piece, View
 from .desk import AsyncDesk
 from .documents import is_expired, value_of
-from .rows import find_spots, rows_at
+from .rows import rows_at
+from .spots import find_spots
 
 
 class Shown(NamedTuple):

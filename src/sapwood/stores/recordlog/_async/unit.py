@@ -10,6 +10,7 @@ from .messages import AsyncLogMessages
 from .overlays import AsyncLogOverlays
 from .searching import AsyncLogSearch
 from .sessions import AsyncLogSessions
+from .sighting import AsyncLogSighting
 from .usage import AsyncLogUsage
 
 
@@ -23,6 +24,7 @@ class AsyncLogUnit:
         self.overlays = AsyncLogOverlays(desk)
         self.documents = AsyncLogDocuments(desk)
         self.search = AsyncLogSearch(desk)
+        self.sighting = AsyncLogSighting(desk)
         self.usage = AsyncLogUsage(desk)
         self.feed = AsyncLogFeed(desk)
         self.admin = AsyncLogAdmin(desk)

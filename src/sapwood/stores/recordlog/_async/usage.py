@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from ....errors import ConflictError, StoreCorruptError
 from ....model import Usage, UsageTotal
 from ..lookup import counted_by
+from ..record import decode_record
 from ..state import State
 from ..stored import record_key, usage_key
 from ..told import BehindError
-from ..work import AddUsage, decode_record
+from ..work import AddUsage
 from .desk import AsyncDesk, Decision
 
 AT_ONCE = 500

@@ -14,11 +14,12 @@ from ....rules.codec import decode_body
 from ..entry import Entry, entry_of
 from ..fold import fold
 from ..lookup import lookups_of
+from ..record import decode_record
 from ..rows import Row
 from ..state import Spotted, State, decode_state
 from ..stored import key_of, record_key
 from ..view import View
-from ..work import Page, decode_record
+from ..work import Page
 from .desk import Desk
 from .documents import DOCUMENTS, owner_state, values_of
 from .family import segments_of
@@ -164,7 +165,9 @@ def _found_by(state: State, rows: Sequence[Row]) -> State:
 
 
 def _figures(state: State) -> State:
-    return replace(state, page=0, page_bytes=0, recent={}, recent_usage={}, litter=[], foreign={})
+    return replace(
+        state, page=0, page_bytes=0, recent={}, recent_usage={}, litter=[], foreign={}, tail=()
+    )
 
 
 def _body_faults(row: Row) -> list[Problem]:

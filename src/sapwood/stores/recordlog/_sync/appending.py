@@ -17,7 +17,8 @@ from ..told import no_message
 from ..view import View
 from ..work import Append
 from .desk import Decision, Desk
-from .rows import find_spots, row_at, rows_at
+from .rows import row_at, rows_at
+from .spots import find_spots
 
 Where = str | Root | None
 

@@ -21,7 +21,8 @@ from .beside import settle_beside
 from .copying import COPIED_AT_ONCE, Copying, begin
 from .desk import TRIES, Decision, Desk
 from .documents import copied, values_of
-from .rows import get_spot, rows_at, stream
+from .rows import rows_at, stream
+from .spots import get_spot
 
 
 def create(desk: Desk, owner: str, new: NewSession) -> State:

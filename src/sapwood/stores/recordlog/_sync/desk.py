@@ -15,23 +15,13 @@ from ..cache import Cache
 from ..entry import Entry, entry_of
 from ..fold import fold, turn_page
 from ..place import segment_name
+from ..record import Record, decode_record, encode_record
 from ..state import State, decode_state, encode_state
 from ..stored import MOST_IN_A_RECORD, Kind, Stored, entry_key, record_key
-from ..told import BehindError, no_session, too_large, too_many
+from ..told import BehindError, no_session, too_many
 from ..turns import Turns
 from ..view import View
-from ..work import (
-    Append,
-    Clear,
-    Page,
-    Record,
-    Retire,
-    Trim,
-    Wipe,
-    Work,
-    decode_record,
-    encode_record,
-)
+from ..work import Append, Clear, Page, Retire, Trim, Wipe, Work
 from .beside import settle_beside
 from .log import Log
 
@@ -181,11 +171,18 @@ class Desk:
             raise no_session(session)
         return known
 
-    def view(self, state: State) -> View:
+    def view(self, state: State, fetched: Sequence[Stored] = ()) -> View:
         """Put together what a session sees, of homes that are up to date."""
-        states = [self._home(state, log) for log, _ in state.homes]
-        current = self.catch_up(states) if states else []
-        return View(state, {it.log: it for it in current})
+        [view] = self.views([state])
+        view.fetched = fetched
+        return view
+
+    def views(self, states: Sequence[State]) -> list[View]:
+        """Put together what several sessions see, with one look at all their homes."""
+        homes = [self._home(it, log) for it in states for log, _ in it.homes]
+        unique = list({home.log: home for home in homes}.values())
+        current = {it.log: it for it in (self.catch_up(unique) if unique else [])}
+        return [View(it, {log: current[log] for log, _ in it.homes}) for it in states]
 
     def _home(self, state: State, log: str) -> State:
         home = self.load(state.tree, log)
@@ -193,15 +190,37 @@ class Desk:
             raise StoreCorruptError(f"session {state.session!r} stands on a missing log")
         return home
 
-    def look(self, owner: str, session: str, work: Callable[[View], Answer[T]]) -> T:
-        """Read a session as it is at one moment."""
+    def look(
+        self,
+        owner: str,
+        session: str,
+        work: Callable[[View], Answer[T]],
+        ahead: Callable[[State], Sequence[int]] | None = None,
+    ) -> T:
+        """Read a session as it is at one moment.
+
+        `ahead` says which of its records will be read: they are got as its newest is looked for.
+        """
         for _ in range(TRIES):
-            state = self.current(owner, session)
+            state, fetched = self._current_with(owner, session, ahead)
             try:
-                return work(self.view(state))
+                return work(self.view(state, fetched))
             except BehindError:
                 continue
         raise _busy()
+
+    def _current_with(
+        self, owner: str, session: str, ahead: Callable[[State], Sequence[int]] | None
+    ) -> tuple[State, Sequence[Stored]]:
+        known = self.cache.find_session(owner, session)
+        numbers = ahead(known) if ahead and known is not None and known.is_alive else ()
+        if known is None or not numbers:
+            return self.current(owner, session), ()
+        keys = [record_key(known.tree, known.log, n) for n in (known.n + 1, *numbers)]
+        following, *found = self.log.get(keys)
+        if following is not None:
+            return self.current(owner, session), ()
+        return known, [it for it in found if it is not None and it.data]
 
     # commits
 
@@ -229,11 +248,13 @@ class Desk:
         """Decide by the state of any log, whether its session is alive or not."""
         with self.turns.of(log):
             state = self.load(tree, log) or State(tree=tree, log=log)
+            is_current = False
             for _ in range(TRIES):
-                [state] = self.catch_up([state])
-                outcome = self._attempt(state, decide, True)
+                outcome = self._attempt(state, decide, is_current)
                 if outcome is not None:
                     return outcome
+                [state] = self.catch_up([state])
+                is_current = True
         raise _busy()
 
     def _attempt(
@@ -267,9 +288,8 @@ class Desk:
         if isinstance(work, Append) and len(work.said) > MOST_IN_A_RECORD:
             raise too_many(len(work.said))
         mark = self.new_id()
-        stored = stored_record(after, work, Record(mark, self.stamp(), work, data))
-        if len(stored.data) > self.log.max_data_bytes:
-            raise too_large(len(stored.data), self.log.max_data_bytes)
+        record = Record(mark, self.stamp(), work, data)
+        stored = stored_record(after, work, record, self.log.max_data_bytes)
         return self._kept(after) if self._create(stored, mark) else None
 
     def _create(self, stored: Stored, mark: str) -> bool:
@@ -318,13 +338,14 @@ def _next(state: State, stored: Stored) -> State:
     if not stored.data:
         raise BehindError
     record = decode_record(stored.data, stored.id)
+    after = fold(state, record.work)
     if record.state is not None:
-        return decode_state(record.state, stored.id)
-    return fold(state, record.work)
+        return replace(decode_state(record.state, stored.id), tail=after.tail)
+    return after
 
 
-def stored_record(after: State, work: Work, record: Record) -> Stored:
-    """Give a record as it is stored."""
+def stored_record(after: State, work: Work, record: Record, most: int | None = None) -> Stored:
+    """Give a record as it is stored; one of more than so many bytes is refused."""
     key = record_key(after.tree, after.log, after.n)
     segment, first, last = "", 0, 0
     if isinstance(work, Append):
@@ -334,7 +355,7 @@ def stored_record(after: State, work: Work, record: Record) -> Stored:
         kind=Kind.RECORD,
         id=key.id,
         shard=key.shard,
-        data=encode_record(record),
+        data=encode_record(record, most),
         log=after.log,
         n=after.n,
         is_page=record.state is not None,

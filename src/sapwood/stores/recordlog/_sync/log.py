@@ -11,7 +11,7 @@ When it is not known whether a `create` was carried out it raises `StoreUnavaila
 then looks whether the record is there, and is its own.
 
 Two consistencies are told apart. *By name* (`create`, `get`): what was acknowledged is seen at
-once, by everybody. *By question* (`newest_page`, `following`, `span`, `entries`): may be behind
+once, by everybody. *By question* (`newest_page`, `following`, `spans`, `entries`): may be behind
 until `refresh`, unless it says otherwise; the log knows what is missing and asks again by name.
 """
 
@@ -65,22 +65,12 @@ class Log(ABC):
         """
 
     @abstractmethod
-    def span(
-        self, tree: str, segment: str, first: int, last: int, *, backwards: bool, limit: int | None
-    ) -> list[Stored]:
-        """Give the records that have a message of a segment between two depths, ends included.
-
-        By depth, or backwards; at most `limit` records. Their depths do not overlap. Those that
-        were created lately may be missing: the log sees the gap, gets them by name, or calls
-        `refresh` and asks again.
-        """
-
-    @abstractmethod
     def spans(self, tree: str, ranges: Sequence[tuple[str, int, int]]) -> list[Stored]:
         """Give the records that have a message in any of the ranges, in whatever order.
 
-        A range is a segment and its first and last depth, ends included. As with `span`, late ones
-        may be missing.
+        A range is a segment and its first and last depth, ends included. Those that were created
+        lately may be missing: the log sees the gap, gets them by name, or calls `refresh` and asks
+        again.
         """
 
     @abstractmethod

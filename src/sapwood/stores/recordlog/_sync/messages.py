@@ -22,8 +22,9 @@ from .appending import Appending
 from .beside import erase_beside
 from .desk import Decision, Desk
 from .family import quoting_overlays, segments_of
-from .reading import read
-from .rows import find_spots, get_spot, row_at, rows_at
+from .reading import read, records_ahead
+from .rows import row_at, rows_at
+from .spots import find_spots, get_spot
 
 
 class LogMessages:
@@ -45,7 +46,12 @@ class LogMessages:
 
     def read(self, owner: str, session: str, query: Read) -> History:
         """Read a path."""
-        return self._desk.look(owner, session, lambda view: read(self._desk, view, query))
+        return self._desk.look(
+            owner,
+            session,
+            lambda view: read(self._desk, view, query),
+            lambda state: records_ahead(state, query),
+        )
 
     def find(self, owner: str, session: str, ids: Sequence[str]) -> list[Message | None]:
         """Find messages by id."""

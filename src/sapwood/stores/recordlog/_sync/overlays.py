@@ -21,7 +21,8 @@ from ..work import Cover, Uncover
 from .desk import Decision, Desk
 from .family import descendants
 from .reading import overlay_of, overlays_of
-from .rows import get_spot, rows_at
+from .rows import rows_at
+from .spots import get_spot
 
 
 class _End(NamedTuple):

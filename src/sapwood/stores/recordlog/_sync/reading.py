@@ -11,15 +11,17 @@ from ....model import ROOT, Entry, History, Overlay, Read, Summary
 from ....rules.codec import decode_json
 from ....rules.overlay import clip
 from ....rules.tree import Place, Span
-from ..place import public
+from ..place import log_of, number_of, public
+from ..record import decode_record
 from ..rows import Row, message_of
 from ..state import Laid, State
-from ..stored import record_key
+from ..stored import Stored, record_key
 from ..view import View
-from ..work import Cover, decode_record
+from ..work import Cover
 from .desk import Desk
-from .rows import FIRST_PAGE, get_spot, rows_at, stream
+from .rows import FIRST_PAGE, rows_at, stream
 from .showing import Shown, show, sum_of
+from .spots import get_spot
 
 
 def read(desk: Desk, view: View, query: Read) -> History:
@@ -39,6 +41,19 @@ def read(desk: Desk, view: View, query: Read) -> History:
         bytes=window.bytes,
         snapshot=snapshot_of(view),
     )
+
+
+def records_ahead(state: State, query: Read) -> list[int]:
+    """Give the records in which the end of a history stands, as far as it is sure to be read."""
+    tip, limit = state.tip, query.limit
+    if not query.backwards or limit is None or query.before is not None or query.max_bytes:
+        return []
+    if tip is None or query.leaf not in (None, state.tip_id) or state.overlays:
+        return []
+    if log_of(tip.segment) != state.log:
+        return []
+    first = state.segments[number_of(tip.segment) - 1].first
+    return state.records_of(number_of(tip.segment), max(first, tip.depth - limit), tip.depth)
 
 
 def _leaf(desk: Desk, view: View, query: Read) -> tuple[Place | None, str | None, int]:
@@ -142,21 +157,29 @@ def overlay_of(desk: Desk, state: State, laid: Laid) -> Overlay:
 
 def overlays_of(desk: Desk, state: State, laid: Sequence[Laid]) -> list[Overlay]:
     """Read overlays in force, as users see them."""
-    covers = covers_of(desk, state, laid)
-    return [made_overlay(it, work) for it, work in zip(laid, covers, strict=True)]
+    [overlays] = overlays_in(desk, [(state, laid)])
+    return overlays
+
+
+def overlays_in(desk: Desk, asked: Sequence[tuple[State, Sequence[Laid]]]) -> list[list[Overlay]]:
+    """Read overlays of several sessions, with one look for all of them."""
+    keys = [record_key(state.tree, it.log, it.n) for state, laid in asked for it in laid]
+    found = iter(desk.log.get(keys) if keys else [])
+    return [[made_overlay(it, _cover_of(it, next(found))) for it in laid] for _, laid in asked]
 
 
 def covers_of(desk: Desk, state: State, laid: Sequence[Laid]) -> list[Cover]:
     """Read the records by which overlays were made."""
     keys = [record_key(state.tree, it.log, it.n) for it in laid]
     found = desk.log.get(keys) if keys else []
-    covers = []
-    for it, stored in zip(laid, found, strict=True):
-        work = decode_record(stored.data, stored.id).work if stored and stored.data else None
-        if not isinstance(work, Cover):
-            raise StoreCorruptError(f"overlay {it.id!r} is missing")
-        covers.append(work)
-    return covers
+    return [_cover_of(it, stored) for it, stored in zip(laid, found, strict=True)]
+
+
+def _cover_of(laid: Laid, stored: Stored | None) -> Cover:
+    work = decode_record(stored.data, stored.id).work if stored and stored.data else None
+    if not isinstance(work, Cover):
+        raise StoreCorruptError(f"overlay {laid.id!r} is missing")
+    return work
 
 
 def made_overlay(laid: Laid, work: Cover) -> Overlay:

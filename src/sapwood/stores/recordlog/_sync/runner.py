@@ -54,6 +54,11 @@ class LogRunner(Runner):
 
         return self.desk.turns.to_the_end(begin)
 
+    def ready_unit(self) -> LogUnit:
+        """Give the subjects of work, for reads that the contract does not have."""
+        self._make_ready()
+        return self.unit
+
     def settle(self) -> None:
         """Finish what units of work left to be done."""
         self._make_ready()

@@ -16,7 +16,8 @@ from ..state import Laid
 from ..view import Piece, View
 from .desk import Desk
 from .documents import is_expired, value_of
-from .rows import find_spots, rows_at
+from .rows import rows_at
+from .spots import find_spots
 
 
 class Shown(NamedTuple):

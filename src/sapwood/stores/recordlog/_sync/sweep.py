@@ -14,9 +14,10 @@ from ....errors import StoreCorruptError
 from ..cutting import Needed, swept
 from ..entry import Entry, entry_of, stored_entry
 from ..place import log_of, number_of
+from ..record import decode_record
 from ..state import State
 from ..stored import Key, Stored, id_key, key_of, record_key, value_key
-from ..work import Append, Swept, decode_record
+from ..work import Append, Swept
 from .desk import Decision, Desk
 from .family import descendants, refuse_unborn
 

@@ -12,6 +12,7 @@ from .messages import LogMessages
 from .overlays import LogOverlays
 from .searching import LogSearch
 from .sessions import LogSessions
+from .sighting import LogSighting
 from .usage import LogUsage
 
 
@@ -25,6 +26,7 @@ class LogUnit:
         self.overlays = LogOverlays(desk)
         self.documents = LogDocuments(desk)
         self.search = LogSearch(desk)
+        self.sighting = LogSighting(desk)
         self.usage = LogUsage(desk)
         self.feed = LogFeed(desk)
         self.admin = LogAdmin(desk)

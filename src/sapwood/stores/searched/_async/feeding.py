@@ -11,26 +11,31 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 
 from ....errors import NotFoundError
-from ....model import Change, Message, SessionRecord
+from ....model import Change, Message, Overlay, SessionRecord
 from ....store._async.contract import AsyncStore
 from ..entry import Entry, Mark, Summarised, Which, digest_of
 from .index import AsyncSearchIndex
-from .lookup import find_sound, overlays_of
+from .lookup import overlays_of
+from .source import AsyncSource, Seen
 from .standing import AsyncStanding
 from .walking import AsyncWalk
 
 PAGE = 500
-SKIMMED = 10_000
 READER = "search index"
+NOTED_AFTER = 500
+"""How many changes are followed before that is noted in the feed, which keeps them until then."""
 MOST_REMEMBERED = 100_000
 
 
 class AsyncFeeder:
     """Brings an index up to date with a store."""
 
-    def __init__(self, store: AsyncStore, index: AsyncSearchIndex) -> None:
+    def __init__(self, store: AsyncStore, index: AsyncSearchIndex, source: AsyncSource) -> None:
         self._store = store
         self._index = index
+        self._source = source
+        # How many changes of an owner were followed since that was noted in the feed, and to where.
+        self._unnoted: dict[str, tuple[int, str]] = {}
         # Of forks: the homes that are alive of what they stand on.
         self._stands_on: dict[tuple[str, str, int], set[str]] = {}
 
@@ -50,7 +55,7 @@ class AsyncFeeder:
 
     async def build(self, owner: str, known: Mark | None) -> bool:
         """Read all that an owner has, and remove what is gone; tell whether there is anything."""
-        cursor = await self._end_of_feed(owner)
+        cursor = await self._source.end_of_feed(owner)
         was_empty = not await self._index.list_page(owner, Which(), None)
         sessions = await AsyncStanding(self._store, owner).sessions()
         for session in sessions:
@@ -72,33 +77,51 @@ class AsyncFeeder:
         for start in range(0, len(named), PAGE):
             some = named[start : start + PAGE]
             known = await self._index.find_summaries(owner, some)
-            for session in some:
-                await self._summarise(owner, session, known)
+            seen = await self._source.look(owner, {session: ([], True) for session in some})
+            await self._summarise(owner, some, known, seen)
 
-    async def _summarise(self, owner: str, session: str, known: Mapping[str, Summarised]) -> None:
+    async def _summarise(
+        self,
+        owner: str,
+        sessions: Sequence[str],
+        known: Mapping[str, Summarised],
+        seen: Mapping[str, Seen],
+    ) -> None:
+        """Index summaries; what is known of the index was looked up before they were."""
+        for session in sessions:
+            overlays = seen[session].overlays if session in seen else []
+            await self._put_summaries(owner, session, known.get(session), overlays)
+
+    async def _put_summaries(
+        self, owner: str, session: str, have: Summarised | None, overlays: Sequence[Overlay]
+    ) -> None:
         while True:
-            overlays = await overlays_of(self._store, owner, session)
-            have = known.get(session)
             if digest_of(overlays) == (have.digest if have else digest_of([])):
                 return
             if await self._index.put_summaries(owner, session, overlays, have):
                 return
-            known = await self._index.find_summaries(owner, [session])
+            have = (await self._index.find_summaries(owner, [session])).get(session)
+            overlays = await overlays_of(self._store, owner, session)
 
-    async def _end_of_feed(self, owner: str) -> str:
-        """Give a cursor behind which all is read; it may be a while before what holds it back."""
-        cursor, more = "", True
-        while more:
-            page = await self._store.changes(owner, after=cursor, limit=SKIMMED)
-            # A feed that is held back says that there is more: that is followed later.
-            more = page.more and page.cursor != cursor
-            cursor = page.cursor
-        return cursor
+    async def note(self, owner: str) -> None:
+        """Let the feed forget what was followed."""
+        if owner in self._unnoted:
+            await self._register(owner, self._unnoted[owner][1])
+
+    async def _count(self, owner: str, count: int, cursor: str) -> None:
+        """Count changes that were followed; of many, take note in the feed."""
+        if len(self._unnoted) >= MOST_REMEMBERED:
+            self._unnoted.clear()
+        known, _ = self._unnoted.get(owner, (0, ""))
+        self._unnoted[owner] = known + count, cursor
+        if known + count >= NOTED_AFTER:
+            await self.note(owner)
 
     async def _register(self, owner: str, cursor: str) -> None:
         """Keep the feed from being trimmed before it was followed."""
         with suppress(NotFoundError):
             await self._store.changes(owner, after=cursor, limit=1, reader=READER)
+        self._unnoted.pop(owner, None)
 
     async def _put_all(self, owner: str, pages: AsyncIterator[list[Message]]) -> None:
         async for page in pages:
@@ -112,8 +135,8 @@ class AsyncFeeder:
         put = await self._take(owner, page.changes)
         is_first = await self._index.put_mark(owner, page.cursor, mark)
         if is_first and page.changes:
-            # That may be a change of the feed itself: without any other, it is not noted again.
-            await self._register(owner, page.cursor)
+            # That may be a change of the feed itself: without any other, it is not noted.
+            await self._count(owner, len(page.changes), page.cursor)
         if not is_first and put:
             await self._recheck(owner, Which(ids=put))
         return not page.more
@@ -125,10 +148,13 @@ class AsyncFeeder:
             ids = named.setdefault(change.session, {})
             if change.message is not None:
                 ids[change.message] = None
+        known = await self._index.find_summaries(owner, list(named))
+        wanted = {session: (list(ids), True) for session, ids in named.items()}
+        seen = await self._source.look(owner, wanted)
         put: list[Entry] = []
         gone: list[str] = []
         for session, ids in named.items():
-            found = await find_sound(self._store, owner, session, list(ids))
+            found = seen[session].messages if session in seen else {}
             put += [Entry.of(owner, message) for message in found.values()]
             gone += [id for id in ids if id not in found]
         await self._index.put(owner, put)
@@ -137,7 +163,7 @@ class AsyncFeeder:
         retired = {change.session for change in changes if change.message is None}
         if retired:
             await self._retire(owner, retired)
-        await self.summarise(owner, list(named))
+        await self._summarise(owner, list(named), known, seen)
         return [entry.id for entry in put]
 
     async def _retire(self, owner: str, retired: set[str]) -> None:

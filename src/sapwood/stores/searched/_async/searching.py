@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from ....errors import NotFoundError, StoreUnavailableError
-from ....model import EntryRef, Hits, Overlay, Search, SessionRecord
+from ....errors import StoreUnavailableError
+from ....model import EntryRef, Hits, Message, Overlay, Search, SessionRecord
 from ....rules import check
 from ....rules.match import is_said
 from ....rules.query import Query, parse
@@ -17,6 +17,7 @@ from ..found import Found
 from .feeding import AsyncFeeder
 from .index import AsyncSearchIndex
 from .lookup import overlays_of
+from .source import AsyncSource, Standpoint
 from .standing import AsyncStanding
 from .walking import AsyncWalk
 
@@ -29,10 +30,11 @@ MOST_REMEMBERED = 1_000
 class AsyncSearcher:
     """Answers searches from an index, after it caught up with the store."""
 
-    def __init__(self, store: AsyncStore, index: AsyncSearchIndex) -> None:
+    def __init__(self, store: AsyncStore, index: AsyncSearchIndex, source: AsyncSource) -> None:
         self._store = store
         self._index = index
-        self.feeder = AsyncFeeder(store, index)
+        self._source = source
+        self.feeder = AsyncFeeder(store, index, source)
         self._scopes: dict[tuple[str, str, int], list[str]] = {}
 
     async def search(self, owner: str, search: Search) -> Hits:
@@ -49,33 +51,31 @@ class AsyncSearcher:
         raise StoreUnavailableError("the search index is removed again and again: try again")
 
     async def _search(self, owner: str, search: Search, query: Query) -> Hits:
+        await self.feeder.catch_up(owner)
         scope = None
         if search.session is not None:
             scope = await self._scope(owner, search.session)
-        await self.feeder.catch_up(owner)
-        looking = AsyncLooking(self._store, self._index, owner, search)
+        looking = AsyncLooking(self._store, self._index, self._source, owner, search)
         return await looking.look(Question(query=query, scope=scope))
 
     async def _scope(self, owner: str, session: str) -> Scope | None:
         """Give where to look for what a session sees; None when that is too many places."""
-        record = await self._store.find_session(owner, session)
-        if record is None:
-            raise NotFoundError(f"there is no session {session!r}", kind="session", id=session)
-        segments: list[str] = []
-        if record.forked_at is not None:
-            segments = await self._inherited(owner, record, record.forked_at.depth)
+        standpoint = await self._source.standpoint(owner, session)
+        segments = await self._inherited(owner, session, standpoint)
         if len(segments) > MOST_SEGMENTS:
             return None
         return Scope(session=session, segments=segments)
 
-    async def _inherited(self, owner: str, record: SessionRecord, depth: int) -> list[str]:
+    async def _inherited(self, owner: str, session: str, standpoint: Standpoint) -> list[str]:
+        if standpoint.forked_at is None:
+            return []
         # A fork's path to its fork point never changes.
-        name = (owner, record.id, record.created_us)
+        name = (owner, session, standpoint.created_us)
         if name not in self._scopes:
             if len(self._scopes) >= MOST_REMEMBERED:
                 self._scopes.clear()
-            walk = AsyncWalk(self._store, owner, record.id)
-            self._scopes[name] = await walk.segments(depth)
+            walk = AsyncWalk(self._store, owner, session)
+            self._scopes[name] = await walk.segments(standpoint.forked_at)
         return self._scopes[name]
 
 
@@ -83,10 +83,16 @@ class AsyncLooking:
     """One search: looks at candidates until enough of them match."""
 
     def __init__(
-        self, store: AsyncStore, index: AsyncSearchIndex, owner: str, search: Search
+        self,
+        store: AsyncStore,
+        index: AsyncSearchIndex,
+        source: AsyncSource,
+        owner: str,
+        search: Search,
     ) -> None:
         self._store = store
         self._index = index
+        self._source = source
         self._owner = owner
         self._session = search.session
         self._found = Found(parse(search.text), search.limit)
@@ -97,21 +103,41 @@ class AsyncLooking:
 
     async def look(self, question: Question) -> Hits:
         """Find what matches; of one session, all its summaries are looked at."""
-        if self._session is not None:
-            for overlay in await self._overlays_of(self._session):
-                await self._take_summary(self._session, overlay)
         size, after = self._found.batch, None
         while True:
             some = min(size, MOST_IN_A_BATCH)
             batch = await self._index.search(self._owner, question, some, after)
-            await self._take_messages([c for c in batch if c.kind == "message"])
+            seen = await self._look_at(batch)
+            if self._session is not None and after is None:
+                for overlay in await self._overlays_of(self._session):
+                    await self._take_summary(self._session, overlay)
+            await self._take_messages([c for c in batch if c.kind == "message"], seen)
             await self._take_summaries([c.session for c in batch if c.kind == "summaries"])
             if len(batch) < some or self._found.is_enough(batch[-1].created_us):
                 return self._found.hits()
             size, after = 4 * size, batch[-1]
 
-    async def _take_messages(self, candidates: Sequence[Candidate]) -> None:
-        live = await self._standing.live(candidates, self._session)
+    async def _look_at(self, batch: Sequence[Candidate]) -> dict[str, dict[str, Message]]:
+        """Look at what the store says of candidates, and of overlays that may match."""
+        ids: dict[str, list[str]] = {}
+        for it in batch:
+            if it.kind == "message" and (it.session or self._session):
+                ids.setdefault(self._session or it.session, []).append(it.id)
+        shown = {it.session for it in batch if it.kind == "summaries"}
+        if self._session is not None:
+            shown.add(self._session)
+        names = [*ids, *(shown - ids.keys())]
+        unknown = shown - self._overlays.keys()
+        wanted = {name: (ids.get(name, []), name in unknown) for name in names}
+        seen = await self._source.look(self._owner, wanted, as_followed=True)
+        for name in unknown:
+            self._overlays[name] = seen[name].overlays if name in seen else []
+        return {session: it.messages for session, it in seen.items()}
+
+    async def _take_messages(
+        self, candidates: Sequence[Candidate], seen: Mapping[str, Mapping[str, Message]]
+    ) -> None:
+        live = await self._standing.live(candidates, self._session, seen)
         for candidate in candidates:
             if candidate.key not in live:
                 continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ....model import Message, SessionRecord
@@ -33,13 +33,23 @@ class AsyncStanding:
         return self._sessions
 
     async def live(
-        self, candidates: Sequence[Candidate], seen_by: str | None = None
+        self,
+        candidates: Sequence[Candidate],
+        seen_by: str | None = None,
+        seen: Mapping[str, Mapping[str, Message]] | None = None,
     ) -> dict[str, Live]:
-        """Give those candidates that are there, by their keys; seen by one session, or by any."""
+        """Give those candidates that are there, by their keys; seen by one session, or by any.
+
+        `seen` is what the store says of them, where that is known: by session and id.
+        """
         found: dict[str, Live] = {}
         left: list[Candidate] = []
         for session, some in _by_session(candidates, seen_by).items():
-            messages = await find_sound(self._store, self._owner, session, [c.id for c in some])
+            if seen is not None:
+                messages = seen.get(session, {})
+            else:
+                ids = [c.id for c in some]
+                messages = await find_sound(self._store, self._owner, session, ids)
             for candidate in some:
                 message = messages.get(candidate.id)
                 if message is not None and candidate.is_at(message) and message.home is not None:

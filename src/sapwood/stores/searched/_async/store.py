@@ -26,6 +26,7 @@ from .feeding import AsyncFeeder
 from .index import AsyncSearchIndex
 from .lookup import overlays_of
 from .searching import AsyncSearcher
+from .source import AsyncSource
 
 logger = logging.getLogger(__name__)
 
@@ -41,11 +42,16 @@ class AsyncSearchedStore(AsyncDelegatingStore):
     """
 
     def __init__(
-        self, store: AsyncStore, index: AsyncSearchIndex, *, fallback: bool = False
+        self,
+        store: AsyncStore,
+        index: AsyncSearchIndex,
+        *,
+        fallback: bool = False,
+        source: AsyncSource | None = None,
     ) -> None:
         super().__init__(store)
         self._index = index
-        self._searcher = AsyncSearcher(store, index)
+        self._searcher = AsyncSearcher(store, index, source or AsyncSource(store))
         self._fallback = fallback
         # Whose summaries changed while the index could not be reached.
         self._unsummarised: set[tuple[str, str]] = set()
@@ -137,6 +143,7 @@ async def refresh(
                 if is_anew:
                     await feeder.build(owner, await index.find_mark(owner))
                 await feeder.catch_up(owner)
+                await feeder.note(owner)
             for owner in await index.list_owners():
                 if owner not in owners:
                     await index.erase(owner)

@@ -13,26 +13,31 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from ....errors import NotFoundError
-from ....model import Change, Message, SessionRecord
+from ....model import Change, Message, Overlay, SessionRecord
 from ....store._sync.contract import Store
 from ..entry import Entry, Mark, Summarised, Which, digest_of
 from .index import SearchIndex
-from .lookup import find_sound, overlays_of
+from .lookup import overlays_of
+from .source import Seen, Source
 from .standing import Standing
 from .walking import Walk
 
 PAGE = 500
-SKIMMED = 10_000
 READER = "search index"
+NOTED_AFTER = 500
+"""How many changes are followed before that is noted in the feed, which keeps them until then."""
 MOST_REMEMBERED = 100_000
 
 
 class Feeder:
     """Brings an index up to date with a store."""
 
-    def __init__(self, store: Store, index: SearchIndex) -> None:
+    def __init__(self, store: Store, index: SearchIndex, source: Source) -> None:
         self._store = store
         self._index = index
+        self._source = source
+        # How many changes of an owner were followed since that was noted in the feed, and to where.
+        self._unnoted: dict[str, tuple[int, str]] = {}
         # Of forks: the homes that are alive of what they stand on.
         self._stands_on: dict[tuple[str, str, int], set[str]] = {}
 
@@ -52,7 +57,7 @@ class Feeder:
 
     def build(self, owner: str, known: Mark | None) -> bool:
         """Read all that an owner has, and remove what is gone; tell whether there is anything."""
-        cursor = self._end_of_feed(owner)
+        cursor = self._source.end_of_feed(owner)
         was_empty = not self._index.list_page(owner, Which(), None)
         sessions = Standing(self._store, owner).sessions()
         for session in sessions:
@@ -74,33 +79,51 @@ class Feeder:
         for start in range(0, len(named), PAGE):
             some = named[start : start + PAGE]
             known = self._index.find_summaries(owner, some)
-            for session in some:
-                self._summarise(owner, session, known)
+            seen = self._source.look(owner, {session: ([], True) for session in some})
+            self._summarise(owner, some, known, seen)
 
-    def _summarise(self, owner: str, session: str, known: Mapping[str, Summarised]) -> None:
+    def _summarise(
+        self,
+        owner: str,
+        sessions: Sequence[str],
+        known: Mapping[str, Summarised],
+        seen: Mapping[str, Seen],
+    ) -> None:
+        """Index summaries; what is known of the index was looked up before they were."""
+        for session in sessions:
+            overlays = seen[session].overlays if session in seen else []
+            self._put_summaries(owner, session, known.get(session), overlays)
+
+    def _put_summaries(
+        self, owner: str, session: str, have: Summarised | None, overlays: Sequence[Overlay]
+    ) -> None:
         while True:
-            overlays = overlays_of(self._store, owner, session)
-            have = known.get(session)
             if digest_of(overlays) == (have.digest if have else digest_of([])):
                 return
             if self._index.put_summaries(owner, session, overlays, have):
                 return
-            known = self._index.find_summaries(owner, [session])
+            have = (self._index.find_summaries(owner, [session])).get(session)
+            overlays = overlays_of(self._store, owner, session)
 
-    def _end_of_feed(self, owner: str) -> str:
-        """Give a cursor behind which all is read; it may be a while before what holds it back."""
-        cursor, more = "", True
-        while more:
-            page = self._store.changes(owner, after=cursor, limit=SKIMMED)
-            # A feed that is held back says that there is more: that is followed later.
-            more = page.more and page.cursor != cursor
-            cursor = page.cursor
-        return cursor
+    def note(self, owner: str) -> None:
+        """Let the feed forget what was followed."""
+        if owner in self._unnoted:
+            self._register(owner, self._unnoted[owner][1])
+
+    def _count(self, owner: str, count: int, cursor: str) -> None:
+        """Count changes that were followed; of many, take note in the feed."""
+        if len(self._unnoted) >= MOST_REMEMBERED:
+            self._unnoted.clear()
+        known, _ = self._unnoted.get(owner, (0, ""))
+        self._unnoted[owner] = known + count, cursor
+        if known + count >= NOTED_AFTER:
+            self.note(owner)
 
     def _register(self, owner: str, cursor: str) -> None:
         """Keep the feed from being trimmed before it was followed."""
         with suppress(NotFoundError):
             self._store.changes(owner, after=cursor, limit=1, reader=READER)
+        self._unnoted.pop(owner, None)
 
     def _put_all(self, owner: str, pages: Iterator[list[Message]]) -> None:
         for page in pages:
@@ -114,8 +137,8 @@ class Feeder:
         put = self._take(owner, page.changes)
         is_first = self._index.put_mark(owner, page.cursor, mark)
         if is_first and page.changes:
-            # That may be a change of the feed itself: without any other, it is not noted again.
-            self._register(owner, page.cursor)
+            # That may be a change of the feed itself: without any other, it is not noted.
+            self._count(owner, len(page.changes), page.cursor)
         if not is_first and put:
             self._recheck(owner, Which(ids=put))
         return not page.more
@@ -127,10 +150,13 @@ class Feeder:
             ids = named.setdefault(change.session, {})
             if change.message is not None:
                 ids[change.message] = None
+        known = self._index.find_summaries(owner, list(named))
+        wanted = {session: (list(ids), True) for session, ids in named.items()}
+        seen = self._source.look(owner, wanted)
         put: list[Entry] = []
         gone: list[str] = []
         for session, ids in named.items():
-            found = find_sound(self._store, owner, session, list(ids))
+            found = seen[session].messages if session in seen else {}
             put += [Entry.of(owner, message) for message in found.values()]
             gone += [id for id in ids if id not in found]
         self._index.put(owner, put)
@@ -139,7 +165,7 @@ class Feeder:
         retired = {change.session for change in changes if change.message is None}
         if retired:
             self._retire(owner, retired)
-        self.summarise(owner, list(named))
+        self._summarise(owner, list(named), known, seen)
         return [entry.id for entry in put]
 
     def _retire(self, owner: str, retired: set[str]) -> None:

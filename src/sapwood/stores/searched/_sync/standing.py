@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ....model import Message, SessionRecord
@@ -34,12 +34,24 @@ class Standing:
             self._sessions = sessions_of(self._store, self._owner)
         return self._sessions
 
-    def live(self, candidates: Sequence[Candidate], seen_by: str | None = None) -> dict[str, Live]:
-        """Give those candidates that are there, by their keys; seen by one session, or by any."""
+    def live(
+        self,
+        candidates: Sequence[Candidate],
+        seen_by: str | None = None,
+        seen: Mapping[str, Mapping[str, Message]] | None = None,
+    ) -> dict[str, Live]:
+        """Give those candidates that are there, by their keys; seen by one session, or by any.
+
+        `seen` is what the store says of them, where that is known: by session and id.
+        """
         found: dict[str, Live] = {}
         left: list[Candidate] = []
         for session, some in _by_session(candidates, seen_by).items():
-            messages = find_sound(self._store, self._owner, session, [c.id for c in some])
+            if seen is not None:
+                messages = seen.get(session, {})
+            else:
+                ids = [c.id for c in some]
+                messages = find_sound(self._store, self._owner, session, ids)
             for candidate in some:
                 message = messages.get(candidate.id)
                 if message is not None and candidate.is_at(message) and message.home is not None:

@@ -28,6 +28,7 @@ from .feeding import Feeder
 from .index import SearchIndex
 from .lookup import overlays_of
 from .searching import Searcher
+from .source import Source
 
 logger = logging.getLogger(__name__)
 
@@ -42,10 +43,17 @@ class SearchedStore(DelegatingStore):
     while the index cannot be reached; without it, such a search is a `StoreUnavailableError`.
     """
 
-    def __init__(self, store: Store, index: SearchIndex, *, fallback: bool = False) -> None:
+    def __init__(
+        self,
+        store: Store,
+        index: SearchIndex,
+        *,
+        fallback: bool = False,
+        source: Source | None = None,
+    ) -> None:
         super().__init__(store)
         self._index = index
-        self._searcher = Searcher(store, index)
+        self._searcher = Searcher(store, index, source or Source(store))
         self._fallback = fallback
         # Whose summaries changed while the index could not be reached.
         self._unsummarised: set[tuple[str, str]] = set()
@@ -135,6 +143,7 @@ def refresh(store: Store, index: SearchIndex, feeder: Feeder, *, is_anew: bool) 
                 if is_anew:
                     feeder.build(owner, index.find_mark(owner))
                 feeder.catch_up(owner)
+                feeder.note(owner)
             for owner in index.list_owners():
                 if owner not in owners:
                     index.erase(owner)

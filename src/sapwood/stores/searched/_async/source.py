@@ -1,0 +1,74 @@
+"""What an index is filled from and checked against: a store, asked through its contract.
+
+A store that can answer for several sessions at once has a source of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from ....errors import NotFoundError
+from ....model import Message, Overlay
+from ....store._async.contract import AsyncStore
+from .lookup import find_sound, overlays_of
+
+SKIMMED = 10_000
+
+
+Wanted = Mapping[str, tuple[Sequence[str], bool]]
+"""By session: the ids of messages, and whether its overlays are wanted."""
+
+
+class Seen(NamedTuple):
+    """What was asked for of a session, by ids, and its overlays in force."""
+
+    messages: dict[str, Message]
+    overlays: list[Overlay]
+
+
+class Standpoint(NamedTuple):
+    """A session that is there: when it was made, and how deep its fork point is, if it has one."""
+
+    created_us: int
+    forked_at: int | None
+
+
+class AsyncSource:
+    """Asks a store, one session at a time."""
+
+    def __init__(self, store: AsyncStore) -> None:
+        self._store = store
+
+    async def end_of_feed(self, owner: str) -> str:
+        """Give a cursor behind which all is read; it may be a while before what holds it back."""
+        cursor, more = "", True
+        while more:
+            page = await self._store.changes(owner, after=cursor, limit=SKIMMED)
+            # A feed that is held back says that there is more: that is followed later.
+            more = page.more and page.cursor != cursor
+            cursor = page.cursor
+        return cursor
+
+    async def standpoint(self, owner: str, session: str) -> Standpoint:
+        """Get a session as it was when the feed was followed, or later."""
+        record = await self._store.find_session(owner, session)
+        if record is None:
+            raise NotFoundError(f"there is no session {session!r}", kind="session", id=session)
+        at = record.forked_at
+        return Standpoint(record.created_us, None if at is None else at.depth)
+
+    async def look(
+        self, owner: str, wanted: Wanted, *, as_followed: bool = False
+    ) -> dict[str, Seen]:
+        """Look at sessions as they are now, or at least as they were when the feed was followed.
+
+        Nothing is given of sessions that are gone, or of what cannot be decoded.
+        """
+        seen: dict[str, Seen] = {}
+        for session, (ids, has_overlays) in wanted.items():
+            overlays: list[Overlay] = []
+            if has_overlays:
+                overlays = await overlays_of(self._store, owner, session)
+            seen[session] = Seen(await find_sound(self._store, owner, session, ids), overlays)
+        return seen
