@@ -51,10 +51,11 @@ class AsyncReading:
         time = self._context.directory.time()
         args = (session, time, "1" if query.overlays else "")
         plan = Asked("plan", [self._context.keys.tree(tree)], args)
-        answers = await self._context.link.send([plan.command, *self._lists(tree, guess)])
+        link = self._context.link
+        answers = await link.send([link.command(plan), *self._lists(tree, guess)])
         if isinstance(answers[0], Exception):
             # The server does not know the script yet, or something is wrong: it is told there.
-            answers[0] = await self._context.link.ask(plan.name, plan.keys, *plan.args)
+            answers[0] = await link.ask(plan.name, plan.keys, *plan.args)
         if answers[0][0] != b"ok":
             return None
         *_, found, where = answers[0]
@@ -62,7 +63,7 @@ class AsyncReading:
         self._remember(tree, session, runs)
         self._glances.remember(tree, session, query, where)
         if not _is_as(guess, runs):
-            answers[1:] = await self._context.link.send(self._lists(tree, runs))
+            answers[1:] = await link.send(self._lists(tree, runs))
         return _history(answers, runs)
 
     def _lists(self, tree: str, runs: Runs) -> list[Command]:
