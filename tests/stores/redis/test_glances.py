@@ -129,6 +129,18 @@ class TestCosts:
         store.read(ADA, "s", last)
         assert watch.calls(lambda: store.read(ADA, "s", last)) == ["EVALSHA"]
 
+    def test_a_path_with_overlays_is_one_script_and_one_without_them_again_none(
+        self, store: RedisStore, watch: Watch
+    ) -> None:
+        begin(store)
+        store.add_overlay(ADA, "s", cover("m2", "m3", id="o"))
+        store.read(ADA, "s", Read())
+        assert watch.calls(lambda: store.read(ADA, "s", Read())) == ["EVALSHA"]
+        store.undo_overlay(ADA, "s", "o")
+        store.find_session(ADA, "s")
+        store.read(ADA, "s", Read())
+        assert watch.calls(lambda: store.read(ADA, "s", Read())) == PLAIN
+
 
 class Between:
     """Lets something happen between two commands that a store sends together."""

@@ -71,6 +71,7 @@ class AsyncRedisMessages:
         history = history_of(answer, session, query)
         if is_end(query):
             self._glances.remember(tree, session, query, answer[9])
+            self._reading.forget(tree, session, query, answer[9])
         return history
 
     async def children(self, owner: str, session: str, message: str | Root) -> list[Message]:

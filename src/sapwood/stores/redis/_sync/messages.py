@@ -73,6 +73,7 @@ class RedisMessages:
         history = history_of(answer, session, query)
         if is_end(query):
             self._glances.remember(tree, session, query, answer[9])
+            self._reading.forget(tree, session, query, answer[9])
         return history
 
     def children(self, owner: str, session: str, message: str | Root) -> list[Message]:

@@ -46,9 +46,12 @@ class Reading:
         self._context = context
         self._glances = glances
         self._known: dict[tuple[str, str], Runs] = {}
+        self._by_script: set[tuple[str, str, bool]] = set()
 
     def read(self, tree: str, session: str, query: Read) -> History | None:
         """Read a whole path; None when it has to be read by one script."""
+        if (tree, session, query.overlays) in self._by_script:
+            return None
         guess = self._known.get((tree, session), ())
         time = self._context.directory.time()
         args = (session, time, "1" if query.overlays else "")
@@ -59,6 +62,9 @@ class Reading:
             # The server does not know the script yet, or something is wrong: it is told there.
             answers[0] = link.ask(plan.name, plan.keys, *plan.args)
         if answers[0][0] != b"ok":
+            if len(self._by_script) >= MOST_REMEMBERED:
+                self._by_script.clear()
+            self._by_script.add((tree, session, query.overlays))
             return None
         *_, found, where = answers[0]
         runs = [Run(*it) for it in found]
@@ -67,6 +73,11 @@ class Reading:
         if not _is_as(guess, runs):
             answers[1:] = link.send(self._lists(tree, runs))
         return _history(answers, runs)
+
+    def forget(self, tree: str, session: str, query: Read, where: bytes) -> None:
+        """Try again without a script, after one that found no need for it."""
+        if where:
+            self._by_script.discard((tree, session, query.overlays))
 
     def _lists(self, tree: str, runs: Runs) -> list[Command]:
         """Give the commands that read the lists, the last to its end, and then the version."""
