@@ -25,6 +25,7 @@ from sapwood.errors import (
     SchemaError,
     SchemaTooNewError,
     StaleVersionError,
+    StoreBusyError,
     StoreCorruptError,
     StoreError,
     UsageError,
@@ -33,6 +34,7 @@ from sapwood.model import NewMessage, NewSession, Read, Search, SessionQuery, Te
 from sapwood.rules.ids import IdMaker
 from sapwood.stores.sqlalchemy import AsyncSqlAlchemyStore, NewRow, SqlAlchemyStore
 from sapwood.stores.sqlalchemy.tables import Tables
+from sapwood.stores.sqlalchemy.tx import Statements, Tx
 from sapwood.testing.makers import ADA, cover, fork_of, say, shown
 
 new_id = IdMaker(lambda: time.time_ns() // 1000, os.urandom)
@@ -406,6 +408,80 @@ async def test_appends_that_arrive_together_go_out_together(database: Database) 
             assert shown(await store.read(ADA, f"s{n}", Read())) == ["m0", "m1"]
         assert len((await store.read(ADA, "s0", Read())).messages) == 7
         assert await store.admin.check() == []
+
+
+# how writers and readers wait for each other
+
+
+@contextlib.contextmanager
+def owner_held(store: SqlAlchemyStore) -> Iterator[None]:
+    """Hold the lock of an owner alone, as a reader of the change feed does."""
+    tables = store._runner._worker._tables
+    with engine_of(store).connect() as conn:
+        tx = Tx(conn, Statements(tables), None)
+        tx.lock_owner(ADA, shared=False)
+        yield
+        conn.rollback()
+
+
+@pytest.mark.parametrize("database", ["mariadb", "postgres"], indirect=True)
+def test_an_append_of_any_kind_waits_for_a_reader_of_the_feed(database: Database) -> None:
+    with SqlAlchemyStore.from_url(database.url(), new_id=new_id, patience_s=1) as store:
+        store.create_session(ADA, NewSession(id="s"))
+        store.append(ADA, "s", [say("m1"), say("m2")])
+        calls = {
+            "one": lambda: store.append(ADA, "s", [say("one")]),
+            "two": lambda: store.append(ADA, "s", [say("two"), say("three")]),
+            "delete": lambda: store.delete_messages(ADA, "s", ["m1"]),
+            "update": lambda: store.update_message(ADA, "s", say("m2", "changed")),
+            "retire": lambda: store.delete_session(ADA, "s"),
+        }
+        for name, call in calls.items():
+            with owner_held(store), pytest.raises(StoreBusyError):
+                call()
+            if name != "retire":
+                call()
+        assert shown(store.read(ADA, "s", Read())) == ["m2", "one", "two", "three"]
+
+
+@pytest.mark.parametrize("database", ["mariadb", "postgres"], indirect=True)
+async def test_appends_that_go_together_wait_for_a_reader_of_the_feed(database: Database) -> None:
+    import asyncio
+
+    with SqlAlchemyStore.from_url(database.url(), new_id=new_id) as other:
+        for n in range(6):
+            other.create_session(ADA, NewSession(id=f"s{n}"))
+            other.append(ADA, f"s{n}", [say("m0")])
+        async with AsyncSqlAlchemyStore.from_url(
+            database.url(), new_id=new_id, patience_s=1
+        ) as store:
+            with owner_held(other):
+                calls = [store.append(ADA, f"s{n}", [say("m1")]) for n in range(6)]
+                done = await asyncio.gather(*calls, return_exceptions=True)
+            assert {type(it) for it in done} == {StoreBusyError}
+
+
+@pytest.mark.parametrize("database", ["mariadb", "postgres"], indirect=True)
+def test_rule_04_a_read_of_several_statements_sees_one_snapshot(
+    store: SqlAlchemyStore, database: Database
+) -> None:
+    furnish(store)
+    before = store.read(ADA, "s", Read())
+    engine, written = engine_of(store), []
+    with SqlAlchemyStore.from_url(database.url(), new_id=new_id) as other:
+
+        def write(*args: Any) -> None:
+            if "SELECT" in args[2] and not written:
+                written.append(other.update_message(ADA, "s", say("m4", "between", tokens=9)))
+                other.append(ADA, "s", [say("late")])
+
+        # After its first statement, a read goes on as if nothing had come.
+        event.listen(engine, "after_cursor_execute", write)
+        seen = store._runner.read(lambda unit: unit.messages.read(ADA, "s", Read()))
+        event.remove(engine, "after_cursor_execute", write)
+    assert written
+    assert seen == before
+    assert shown(store.read(ADA, "s", Read())) == ["m1", "<o>", "m4", "late"]
 
 
 # names and tables of the user's
