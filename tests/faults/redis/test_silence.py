@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from typing import Any
 
@@ -61,6 +62,28 @@ async def test_the_async_twin_is_told_too(proxy: Proxy, proxied: str, prefix: st
         proxy.release()
         await store.append(ADA, "s", [say("m2"), say("m3")])
         assert [it.id for it in (await store.read(ADA, "s", Read())).messages] == ["m1", "m2", "m3"]
+
+
+async def test_who_comes_after_a_read_that_was_cancelled_gets_its_own_answer(
+    proxy: Proxy, proxied: str, prefix: str
+) -> None:
+    async with open_async_store(proxied, prefix, most_connections=1) as store:
+        for name in ("s", "other"):
+            await store.create_session(ADA, NewSession(id=name))
+            await store.append(ADA, name, [say(f"{name}-1")])
+            for _ in range(2):
+                await store.read(ADA, name, Read())
+        for _ in range(3):
+            proxy.hold()
+            reading = asyncio.create_task(store.read(ADA, "s", Read()))
+            await asyncio.sleep(0.05)
+            reading.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await reading
+            proxy.release()
+            history = await store.read(ADA, "other", Read())
+            assert [it.id for it in history.messages] == ["other-1"]
+            COUNTS["reads of Redis cancelled"] += 1
 
 
 async def test_one_that_never_said_anything_is_told(

@@ -147,21 +147,21 @@ class Between:
 
     def __init__(self, store: RedisStore, act: Callable[[], Any], at: int) -> None:
         self._link = store._runner._link
-        self._send = self._link.send
+        self._fetch = self._link.fetch
         self._act = act
         self._at = at
 
     def __enter__(self) -> None:
-        self._link.send = self._pieces  # type: ignore[method-assign]
+        self._link.fetch = self._pieces  # type: ignore[method-assign]
 
     def __exit__(self, *details: object) -> None:
-        self._link.send = self._send  # type: ignore[method-assign]
+        self._link.fetch = self._fetch  # type: ignore[method-assign]
 
     def _pieces(self, commands: Sequence[Any]) -> list[Any]:
-        self._link.send = self._send  # type: ignore[method-assign]
-        first = self._send(commands[: self._at])
+        self._link.fetch = self._fetch  # type: ignore[method-assign]
+        first = self._fetch(commands[: self._at])
         self._act()
-        return [*first, *self._send(commands[self._at :])]
+        return [*first, *self._fetch(commands[self._at :])]
 
 
 @pytest.mark.parametrize("at", [1, 2, 3])

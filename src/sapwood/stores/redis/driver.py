@@ -8,21 +8,24 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, cast
 
-from redis import Redis, RedisCluster
+from redis import Redis, RedisCluster, __version__
 from redis.asyncio import Redis as AsyncRedis
 from redis.asyncio import RedisCluster as AsyncRedisCluster
 from redis.asyncio.connection import BlockingConnectionPool as AsyncPool
 from redis.asyncio.retry import Retry as AsyncRetry
 from redis.backoff import ExponentialBackoff, NoBackoff
 from redis.connection import BlockingConnectionPool as Pool
-from redis.exceptions import MaxConnectionsError
+from redis.exceptions import MaxConnectionsError, ResponseError
 from redis.retry import Retry
 
 __all__ = ["AsyncDriver", "AsyncGate", "AsyncSlots", "Driver", "Gate", "Slots"]
 
+# Before that version a pool wanted to know for which command, and never used it.
+_FOR: tuple[str, ...] = () if tuple(map(int, __version__.split(".")[:2])) >= (5, 3) else ("_",)
 CONNECT_WITHIN_S = 10.0
 # A cluster's client asks again by itself, after it has asked which node is the right one.
 CLUSTER_RETRIES = 3
@@ -117,6 +120,30 @@ class AsyncDriver:
         return AsyncRedis.from_pool(cast(Any, pool))
 
     @staticmethod
+    async def fetch(client: AsyncRedis, commands: Sequence[Sequence[Any]]) -> list[Any]:
+        """Run commands in one go, with answers as they come; an error is an answer, too.
+
+        A pipeline does the same, and as much again to get ready for all that it can do.
+        """
+        pool: Any = client.connection_pool
+        connection = await pool.get_connection(*_FOR)
+        try:
+            await connection.send_packed_command(connection.pack_commands(commands))
+            answers: list[Any] = []
+            for _ in commands:
+                try:
+                    answers.append(await connection.read_response())
+                except ResponseError as error:
+                    answers.append(error)
+        except BaseException:
+            # Who gets the connection next must not get answers that are still to come.
+            await connection.disconnect()
+            raise
+        finally:
+            await pool.release(connection)
+        return answers
+
+    @staticmethod
     def cluster(url: str, most: int, answer_within_s: float) -> AsyncRedisCluster:
         """Make a client of a cluster."""
         retry = AsyncRetry(ExponentialBackoff(**CLUSTER_BACKOFF), CLUSTER_RETRIES)
@@ -152,6 +179,30 @@ class Driver:
             **_limits(answer_within_s),
         )
         return Redis.from_pool(pool)
+
+    @staticmethod
+    def fetch(client: Redis, commands: Sequence[Sequence[Any]]) -> list[Any]:
+        """Run commands in one go, with answers as they come; an error is an answer, too.
+
+        A pipeline does the same, and as much again to get ready for all that it can do.
+        """
+        pool: Any = client.connection_pool
+        connection = pool.get_connection(*_FOR)
+        try:
+            connection.send_packed_command(connection.pack_commands(commands))
+            answers: list[Any] = []
+            for _ in commands:
+                try:
+                    answers.append(connection.read_response())
+                except ResponseError as error:
+                    answers.append(error)
+        except BaseException:
+            # Who gets the connection next must not get answers that are still to come.
+            connection.disconnect()
+            raise
+        finally:
+            pool.release(connection)
+        return answers
 
     @staticmethod
     def cluster(url: str, most: int, answer_within_s: float) -> RedisCluster:

@@ -51,7 +51,7 @@ class AsyncGlances:
         where = self._known.get((tree, session, query.overlays))
         if where is None or not is_end(query) or not self._may_be_enough(where, query):
             return None
-        answers = await self._context.link.send(self._commands(tree, session, where, query))
+        answers = await self._context.link.fetch(self._commands(tree, session, where, query))
         version, record, stored, version_then, *time = answers
         if any(isinstance(it, Exception) for it in answers) or version_then != version:
             return None

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from redis.exceptions import NoScriptError, RedisError
 
+from ....calling import AsyncAnswer
 from ....errors import ClosedError
 from ..driver import AsyncDriver, AsyncGate, AsyncSlots
 from ..failure import is_moving, may_help, translate
@@ -124,16 +125,35 @@ class AsyncLink:
 
     async def send(self, commands: Sequence[Command]) -> list[Any]:
         """Run commands in one go; where one fails, the driver's error is its answer."""
+        return await self._send(commands, self._by_pipeline)
+
+    async def fetch(self, commands: Sequence[Command]) -> list[Any]:
+        """Run commands in one go that only read; their answers are as the server gives them.
+
+        A client of somebody else's may do more than ours when something fails.
+        """
+        is_direct = self._owns_client and not self.is_cluster
+        return await self._send(commands, AsyncDriver.fetch if is_direct else self._by_pipeline)
+
+    async def _by_pipeline(self, client: Any, commands: Sequence[Command]) -> list[Any]:
+        pipe = client.pipeline(transaction=False)
+        for command in commands:
+            pipe.execute_command(*command)
+        answers: list[Any] = await pipe.execute(raise_on_error=False)
+        return answers
+
+    async def _send(
+        self,
+        commands: Sequence[Command],
+        go: Callable[[Any, Sequence[Command]], AsyncAnswer[list[Any]]],
+    ) -> list[Any]:
         tries = TRIES
         while True:
             tries -= 1
             try:
                 client = await self.client()
-                pipe = client.pipeline(transaction=False)
-                for command in commands:
-                    pipe.execute_command(*command)
                 async with self._slots:
-                    answers: list[Any] = await pipe.execute(raise_on_error=False)
+                    answers = await go(client, commands)
             except (RedisError, OSError) as error:
                 if not (tries and may_help(error)):
                     raise translate(error) from error

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from redis.exceptions import NoScriptError, RedisError
 
+from ....calling import Answer
 from ....errors import ClosedError
 from ..driver import Driver, Gate, Slots
 from ..failure import is_moving, may_help, translate
@@ -126,16 +127,35 @@ class Link:
 
     def send(self, commands: Sequence[Command]) -> list[Any]:
         """Run commands in one go; where one fails, the driver's error is its answer."""
+        return self._send(commands, self._by_pipeline)
+
+    def fetch(self, commands: Sequence[Command]) -> list[Any]:
+        """Run commands in one go that only read; their answers are as the server gives them.
+
+        A client of somebody else's may do more than ours when something fails.
+        """
+        is_direct = self._owns_client and not self.is_cluster
+        return self._send(commands, Driver.fetch if is_direct else self._by_pipeline)
+
+    def _by_pipeline(self, client: Any, commands: Sequence[Command]) -> list[Any]:
+        pipe = client.pipeline(transaction=False)
+        for command in commands:
+            pipe.execute_command(*command)
+        answers: list[Any] = pipe.execute(raise_on_error=False)
+        return answers
+
+    def _send(
+        self,
+        commands: Sequence[Command],
+        go: Callable[[Any, Sequence[Command]], Answer[list[Any]]],
+    ) -> list[Any]:
         tries = TRIES
         while True:
             tries -= 1
             try:
                 client = self.client()
-                pipe = client.pipeline(transaction=False)
-                for command in commands:
-                    pipe.execute_command(*command)
                 with self._slots:
-                    answers: list[Any] = pipe.execute(raise_on_error=False)
+                    answers = go(client, commands)
             except (RedisError, OSError) as error:
                 if not (tries and may_help(error)):
                     raise translate(error) from error
