@@ -200,6 +200,8 @@ def trips(world: World) -> dict[str, int]:
         tip = store.append(OWNER, name, new[:1]).tip
         fork = NewSession(id=f"fork-of-{tip}", fork=ForkPoint(session=name, message=tip))
         found = Search(text="warehouse", session=name)
+        # The first one of an owner fills the index, where there is one, with all that is stored.
+        store.search(OWNER, found)
         counted = {
             "append": counter.of(lambda: store.append(OWNER, name, new[:1])),
             "history": counter.of(lambda: store.read(OWNER, name, Read())),

@@ -16,7 +16,7 @@ from sapwood.errors import (
     StoreCorruptError,
     StoreUnavailableError,
 )
-from sapwood.model import NewSession, Read
+from sapwood.model import NewSession, Read, SessionPatch
 from sapwood.stores.recordlog import bundles
 from sapwood.stores.recordlog.record import decode_record, encode_record, open_record
 from sapwood.stores.recordlog.stored import Key, Kind, Stored
@@ -292,3 +292,76 @@ def test_a_feed_is_read_on_from_within_a_record_of_it(store: DictionaryStore) ->
         told += [it.message for it in page.changes]
         cursor, more = page.cursor, page.more
     assert told == ["m1", "m2", *(f"{w}{k}-{n}" for k in range(3) for n in range(5) for w in "mn")]
+
+
+def test_rule_02_anothers_record_is_not_taken_for_ones_own_after_a_lost_answer(
+    store: DictionaryStore, log: Hooked
+) -> None:
+    other = DictionaryStore(ManualClock(), log)
+    other.append(ADA, "s", [say("m3")])
+    # The number is taken, and the answer that says so is lost.
+    log.lost = 1
+    done = store.append(ADA, "s", [say(None, "m4")])
+    assert done.messages[0].depth == 4
+    assert [it.text for it in other.read(ADA, "s", Read()).messages] == ["m1", "m2", "m3", "m4"]
+
+
+def test_nothing_is_refused_by_what_a_process_remembers_of_a_session(
+    store: DictionaryStore, log: Hooked
+) -> None:
+    other = DictionaryStore(ManualClock(), log)
+    other.append(ADA, "s", [say("m3")])
+    assert store.append(ADA, "s", [say("m4")], expected_tip="m3").messages[0].depth == 4
+    other.append(ADA, "s", [say("m5")])
+    assert store.append(ADA, "s", [say("m6")], parent="m5").messages[0].depth == 6
+    changed = other.update_session(ADA, "s", SessionPatch(title="new"))
+    store.update_session(ADA, "s", SessionPatch(title="newer"), expected_version=changed.version)
+
+
+def test_that_nothing_is_to_be_done_is_not_told_by_what_a_process_remembers(
+    store: DictionaryStore, log: Hooked
+) -> None:
+    other = DictionaryStore(ManualClock(), log)
+    other.put_document(ADA, "k", b"v", session="s")
+    assert store.delete_document(ADA, "k", session="s")
+    assert other.find_document(ADA, "k", session="s") is None
+    # What a fork stands on is left; the session that the process remembers is gone.
+    other.create_session(ADA, fork_of("s"))
+    other.delete_session(ADA, "s")
+    with pytest.raises(NotFoundError):
+        store.append(ADA, "s", [say("m1")])
+
+
+def test_a_process_that_is_far_behind_reads_on_to_the_end(
+    store: DictionaryStore, log: Hooked
+) -> None:
+    other = DictionaryStore(ManualClock(), log)
+    for n in range(20):
+        other.append(ADA, "s", [say(f"x{n}")])
+    assert shown(store.read(ADA, "s", Read())) == ["m1", "m2", *(f"x{n}" for n in range(20))]
+    for n in range(20):
+        other.append(ADA, "s", [say(f"y{n}")])
+    record = store.find_session(ADA, "s")
+    assert record is not None
+    assert (record.messages, record.tip) == (42, "y19")
+
+
+def test_rule_02_an_id_is_known_after_the_state_was_written_down(
+    store: DictionaryStore, log: Hooked
+) -> None:
+    for _ in range(50):
+        store.append(ADA, "s", [say(None, "x")])
+    assert store.append(ADA, "s", [say("m1"), say("m2")]).written == 0
+    other = DictionaryStore(ManualClock(), log)
+    assert other.append(ADA, "s", [say("m2")]).written == 0
+    assert [it and it.id for it in other.find_messages(ADA, "s", ["m2", "m9"])] == ["m2", None]
+
+
+@pytest.mark.parametrize("end", ["delete_session", "clear_session"])
+def test_what_is_retired_leaves_no_look_ups(store: DictionaryStore, log: Hooked, end: str) -> None:
+    for n in range(50):
+        store.append(ADA, "s", [say(f"x{n}")])
+    assert [it for it in log.documents.values() if it.kind is Kind.LOOKUP]
+    getattr(store, end)(ADA, "s")
+    store.settle()
+    assert [it for it in log.documents.values() if it.kind is Kind.LOOKUP] == []
