@@ -206,6 +206,8 @@ def test_a_large_batch_is_stored_in_less_and_a_few_of_it_are_read(
     assert len(stored.data) < sum(map(len, large())) / 2
     assert [it.text for it in store.read(ADA, "s", Read()).messages[2:]] == large()
     assert store.append(ADA, "s", batch).written == 0
+    whole = store.read(ADA, "s", Read(leaf="x200"))
+    assert whole.context_tokens == sum(it.tokens for it in whole.messages) > 0
     opened: list[int] = []
     opening = bundles._opened
     monkeypatch.setattr(
