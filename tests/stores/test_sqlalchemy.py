@@ -484,6 +484,61 @@ def test_rule_04_a_read_of_several_statements_sees_one_snapshot(
     assert shown(store.read(ADA, "s", Read())) == ["m1", "<o>", "m4", "late"]
 
 
+async def test_rule_02_forks_that_append_together_know_what_they_inherited(
+    database: Database,
+) -> None:
+    import asyncio
+
+    async with AsyncSqlAlchemyStore.from_url(database.url(), new_id=new_id) as store:
+        await store.create_session(ADA, NewSession(id="s"))
+        await store.append(ADA, "s", [say("m0"), say("m1")])
+        for n in range(12):
+            await store.create_session(ADA, fork_of("s", "m1", id=f"f{n}"))
+            await store.append(ADA, f"f{n}", [say("own")])
+        again = [store.append(ADA, f"f{n}", [say("m0")]) for n in range(12)]
+        assert [it.written for it in await asyncio.gather(*again)] == [0] * 12
+        for n in range(12):
+            assert shown(await store.read(ADA, f"f{n}", Read())) == ["m0", "m1", "own"]
+
+
+def test_a_fork_that_wrote_nothing_shows_whose_messages_they_are(store: SqlAlchemyStore) -> None:
+    store.create_session(ADA, NewSession(id="s"))
+    store.append(ADA, "s", [say("m1", tokens=3), say("m2", tokens=4), say("m3", tokens=5)])
+    store.create_session(ADA, fork_of("s", "m2"))
+    history = store.read(ADA, "fork", Read())
+    assert [(it.id, it.home) for it in history.messages] == [("m1", "s"), ("m2", "s")]
+    store.append(ADA, "fork", [say("f1", tokens=6)])
+    found = store.read(ADA, "fork", Read()).messages
+    assert [(it.id, it.home) for it in found] == [("m1", "s"), ("m2", "s"), ("f1", "fork")]
+
+
+def test_what_a_fork_shows_is_counted_right_before_sums_are_renewed(store: SqlAlchemyStore) -> None:
+    store.create_session(ADA, NewSession(id="s"))
+    store.append(ADA, "s", [say("m1", tokens=3), say("m2", tokens=4)])
+    store.create_session(ADA, fork_of("s", "m2"))
+    store.append(ADA, "fork", [say("f1", tokens=5), say("f2", tokens=1)])
+    after = store._runner._worker._tables.stale
+    store.update_message(ADA, "s", say("m1", "longer", tokens=50))
+    with engine_of(store).connect() as conn:
+        assert len(conn.execute(after.select()).all()) == 1
+    whole = Read(backwards=True, limit=1)
+    assert store.read(ADA, "fork", whole).context_tokens == 60
+    store.settle()
+    assert store.read(ADA, "fork", whole).context_tokens == 60
+
+
+@pytest.mark.parametrize("database", ["mariadb", "postgres"], indirect=True)
+def test_a_connection_comes_back_without_what_was_left_open_on_it(store: SqlAlchemyStore) -> None:
+    table = store._runner._worker._tables.home.name
+    with engine_of(store).connect() as conn:
+        before = conn.exec_driver_sql(f"SELECT count(*) FROM {table}").scalar()
+    with engine_of(store).connect() as conn:
+        # Behind its back: what it does not know of, it does not roll back.
+        conn.connection.cursor().execute(f"INSERT INTO {table} (number) VALUES (999999)")
+    with engine_of(store).connect() as conn:
+        assert conn.exec_driver_sql(f"SELECT count(*) FROM {table}").scalar() == before
+
+
 # names and tables of the user's
 
 

@@ -56,10 +56,13 @@ def test_a_silent_server_is_given_up_and_used_again(silent: tuple[Proxy, str], p
             lambda: store.list_leaves(ADA, "s"),
         ]
         for call in calls:
+            before = proxy.connections
             proxy.hold()
             with pytest.raises(StoreUnavailableError) as caught:
                 call()
             assert caught.value.retryable
+            # It is not tried again, which would take as long.
+            assert proxy.connections == before
             proxy.cut()
             proxy.release()
             call()
