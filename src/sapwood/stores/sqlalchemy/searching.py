@@ -19,7 +19,7 @@ from ...rules.query import Query
 from ...rules.storedtext import stored_text
 from ..embedded.found import SUMMARY_ROLE, Said
 from .found import Found
-from .lookup import find_owner, get_session, homes_of, in_parts, is_seen
+from .lookup import find_owner, get_session, homes_of, is_seen
 from .position import public
 from .rows import SessionRow, summary_text, unpack_tags
 from .sieve import Sieve, keys_of, older
@@ -30,6 +30,8 @@ from .tx import Row, Tx
 PAGE = 200
 FIRST_KEYS, MORE_KEYS = 600, 6000
 """How many places are looked up at once: first as many as are nearly always enough."""
+MOST_READ, MOST_BYTES = 1000, 4 * 1024 * 1024
+"""How much of what may match is read at once."""
 _NEWEST = 2**62
 Place = tuple[int, int, int]
 """What orders what was said, the newest first: its time, and where it stands."""
@@ -83,7 +85,7 @@ class _Scope:
             args |= {"tree": self._session.tree, "homes": homes_of(self._tx, self._session)}
         statement = keys_of(self._tx.tables, self._sieve, of_session=self._session is not None)
         for keys in self._pages(statement, args, (FIRST_KEYS, MORE_KEYS)):
-            for some in in_parts([(tree, pos) for _, tree, pos in keys]):
+            for some in _portions(keys):
                 yield from self._told(some)
 
     def _pages(
@@ -101,7 +103,7 @@ class _Scope:
             at, tree, place = rows[-1][:3]
             size = later
 
-    def _told(self, places: Sequence[Any]) -> Iterator[tuple[Place, Told | None]]:
+    def _told(self, places: Sequence[tuple[int, int]]) -> Iterator[tuple[Place, Told | None]]:
         found = {(row[1], row[2]): row for row in self._tx.rows(_said, places=places)}
         rows = [found[place] for place in places if self._sieve.may_match(found[place][-1])]
         self._tellers.learn({row[3] for row in rows})
@@ -145,6 +147,20 @@ class _Scope:
         entry = EntryRef(kind="overlay", id=id)
         said = Said(None, tellers[0][1], entry, SUMMARY_ROLE, public(last), created_at, text)
         return said, *_about(tellers[0])
+
+
+def _portions(keys: Sequence[Row]) -> Iterator[list[tuple[int, int]]]:
+    """Give places in portions: of so many messages, or of so many bytes."""
+    portion: list[tuple[int, int]] = []
+    size = 0
+    for _, tree, pos, length in keys:
+        if portion and (len(portion) == MOST_READ or size + length > MOST_BYTES):
+            yield portion
+            portion, size = [], 0
+        portion.append((tree, pos))
+        size += length
+    if portion:
+        yield portion
 
 
 def _about(teller: Row) -> tuple[str | None, list[str]]:

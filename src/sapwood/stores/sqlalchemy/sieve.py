@@ -106,14 +106,15 @@ def _has_other_letters(kind: str, body: Any) -> Any:
 
 
 def keys_of(t: Tables, sieve: Sieve, *, of_session: bool) -> Any:
-    """Give the statement that finds where messages stand: an owner's, or those of some homes."""
+    """Give the statement that finds where messages stand and their size: an owner's, or homes'."""
     m = t.message.c
     scope = m.owner == bindparam("owner")
     if of_session:
         # Without the owner: the index by time would lead through all that the owner has.
         at_home = m.home.in_(bindparam("homes", expanding=True))
         scope = and_(m.tree == bindparam("tree"), at_home)
-    wanted = select(m.created_at, m.tree, m.pos).where(scope, m.body.is_not(None))
+    size = func.octet_length(m.body) if t.kind == "postgresql" else func.length(m.body)
+    wanted = select(m.created_at, m.tree, m.pos, size).where(scope, m.body.is_not(None))
     condition = sieve.condition(t.kind, m.body)
     if condition is not None:
         wanted = wanted.where(condition)
