@@ -12,6 +12,7 @@ from servers.postgres import PostgresServer
 
 from sapwood.errors import NotFoundError
 from sapwood.stores.searched._sync.feeding import Feeder
+from sapwood.stores.searched._sync.source import Source
 
 from .support import ADA, make_session, open_store, say
 
@@ -81,7 +82,7 @@ def test_an_index_is_built_while_an_open_transaction_holds_the_feed_back(
         index.list_page.return_value = index.list_summarised.return_value = []
         index.find_summaries.return_value = {}
         with ThreadPoolExecutor(1) as pool:
-            built = pool.submit(Feeder(store, index).build, ADA, None)
+            built = pool.submit(Feeder(store, index, Source(store)).build, ADA, None)
             try:
                 assert built.result(10)
             finally:
