@@ -36,6 +36,9 @@ class MariaDbServer:
         self._server = server
         self._folder = Folder("my", "mysql")
         self._data = self._folder.path / "data"
+        # A server that starts clears the temporary tables away: in a folder that it shares with
+        # others, theirs too.
+        self._own_tmpdir = f"--tmpdir={self._folder.path}"
         self.port = free_port()
         self._settings = settings
         self._folder.run(
@@ -43,6 +46,7 @@ class MariaDbServer:
                 install,
                 "--no-defaults",
                 f"--datadir={self._data}",
+                self._own_tmpdir,
                 "--auth-root-authentication-method=normal",
                 "--skip-test-db",
             ]
@@ -60,6 +64,7 @@ class MariaDbServer:
                 self._server,
                 "--no-defaults",
                 f"--datadir={self._data}",
+                self._own_tmpdir,
                 f"--port={self.port}",
                 "--bind-address=127.0.0.1",
                 f"--socket={self._folder.path}/s.sock",
