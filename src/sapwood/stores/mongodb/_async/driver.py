@@ -51,6 +51,10 @@ class AsyncMongoLog(AsyncLog):
             read_preference=ReadPreference.PRIMARY,
         )
         self._prefix = prefix
+        # Each is made once: the driver takes longer for that than for encoding a message.
+        self._collections = {
+            kind: self._database[f"{prefix}{name}"] for kind, name in _NAMES.items()
+        }
         self._gather = AsyncGather(self._send)
         self._is_sharded = False
         self._is_ferret = False
@@ -58,7 +62,7 @@ class AsyncMongoLog(AsyncLog):
         self._clock_at = -CLOCK_S
 
     def _of(self, kind: Kind) -> Any:
-        return self._database[f"{self._prefix}{_NAMES[kind]}"]
+        return self._collections[kind]
 
     @asynccontextmanager
     async def _told(self) -> AsyncIterator[None]:

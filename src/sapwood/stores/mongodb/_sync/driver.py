@@ -53,6 +53,10 @@ class MongoLog(Log):
             read_preference=ReadPreference.PRIMARY,
         )
         self._prefix = prefix
+        # Each is made once: the driver takes longer for that than for encoding a message.
+        self._collections = {
+            kind: self._database[f"{prefix}{name}"] for kind, name in _NAMES.items()
+        }
         self._gather = Gather(self._send)
         self._is_sharded = False
         self._is_ferret = False
@@ -60,7 +64,7 @@ class MongoLog(Log):
         self._clock_at = -CLOCK_S
 
     def _of(self, kind: Kind) -> Any:
-        return self._database[f"{self._prefix}{_NAMES[kind]}"]
+        return self._collections[kind]
 
     @contextmanager
     def _told(self) -> Iterator[None]:
