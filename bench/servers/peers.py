@@ -30,15 +30,16 @@ EACH = 10
 
 
 class OnServer(Ours):
-    """Ours, by a URL."""
+    """Ours, by a URL; each package is compared with sessions of an owner of its own."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, owner: str) -> None:
         super().__init__("full")
         self._url = url
+        self._owner = owner
 
     async def open(self, path: Any = None) -> None:
         """Open the store."""
-        self._sessions = sapwood.open_async(self._url, owner="peers")
+        self._sessions = sapwood.open_async(self._url, owner=self._owner)
 
 
 class AlchemySessions(SqliteSessions):
@@ -111,7 +112,7 @@ class PostgresSaver(LanggraphSaver):
 
 async def compare(peer: Peer, url: str, share: float) -> list[Comparison]:
     """Measure a package and ours, taking turns."""
-    ours = OnServer(url)
+    ours = OnServer(url, peer.name)
     said = talk(LENGTH)
     for side in (ours, peer):
         await answer_of(side.open(None))  # type: ignore[arg-type]

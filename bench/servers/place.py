@@ -27,9 +27,11 @@ def _same(url: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """A server and its bars. `deep` is how long a long session is, `pace` scales repetitions.
+    """A server and its bars. `pace` scales repetitions.
 
-    `peers` names classes of the module `peers`."""
+    `deep` is how long a session is that is appended to, `long` one whose end is read. `peers` names
+    classes of the module `peers`.
+    """
 
     name: str
     start: Callable[[], Running]
@@ -38,5 +40,6 @@ class Place:
     url: Callable[[str], str] = _same
     append_bar: float
     deep: int = 100_000
+    long: int = 100_000
     pace: float = 1.0
     peers: tuple[str, ...] = ()

@@ -92,7 +92,7 @@ PLACES = [
         url=_in_database,
         append_bar=1.3,
         # It reads without an index: a longer session would take minutes to be looked through.
-        deep=10_000,
+        long=10_000,
         pace=0.3,
     ),
     Place(

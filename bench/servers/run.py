@@ -28,14 +28,17 @@ def main() -> int:
     options = _options()
     found: list[Finding] = []
     counted: dict[str, dict[str, int]] = {}
-    beside: list[Any] = []
     for place in PLACES:
         if options.only.lower() in place.name.lower():
+            there, beside = list[Finding](), list[Any]()
             for row in _measure(
                 place, QUICK if options.quick else 1.0, options.work, counted, beside
             ):
-                found.append(row)
+                there.append(row)
                 print(line(row), flush=True)
+            found += there
+            if not (options.quick or options.work):
+                _keep(place.name, there, counted[place.name], beside)
     if not counted:
         print(
             f"nothing is called {options.only!r}: there are {', '.join(it.name for it in PLACES)}"
@@ -44,8 +47,6 @@ def main() -> int:
     if found:
         print(f"\n{table(found)}")
     print(f"\n{_trips_table(counted)}\n")
-    if not (options.only or options.quick or options.work):
-        _write(found, counted, beside)
     return int(any(finding.is_broken for finding in found))
 
 
@@ -100,9 +101,10 @@ def _trips_table(counted: dict[str, dict[str, int]]) -> str:
     return "\n".join(lines)
 
 
-def _write(
-    found: Sequence[Finding], counted: dict[str, dict[str, int]], beside: Sequence[Any]
+def _keep(
+    place: str, found: Sequence[Finding], counted: dict[str, int], beside: Sequence[Any]
 ) -> None:
+    """Put what was measured at a place beside what is on record of the others."""
     rows: list[dict[str, Any]] = [
         {
             "work": it.row.work,
@@ -113,17 +115,17 @@ def _write(
             "rule": it.row.rule,
             "bar": it.row.bar,
             "holds": it.row.holds,
+            "is_judged": it.is_judged,
         }
         for it in found
     ]
-    told = {
-        "machine": machine(),
-        "rows": rows,
-        "round_trips": counted,
-        "peers": [it.plain() for it in beside],
-    }
-    text = json.dumps(told, indent=1, ensure_ascii=False)
-    (HERE / "latest.json").write_text(f"{text}\n", encoding="utf-8")
+    peers = [it.plain() for it in beside]
+    latest = HERE / "latest.json"
+    known = json.loads(latest.read_text(encoding="utf-8"))["places"] if latest.exists() else {}
+    known[place] = {"rows": rows, "round_trips": counted, "peers": peers}
+    places = {it.name: known[it.name] for it in PLACES if it.name in known}
+    told = {"machine": machine(), "places": places}
+    latest.write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     write_speed(PAGE, told)
 
 

@@ -34,23 +34,26 @@ def _machine(machine: dict[str, Any]) -> Iterator[str]:
 def _rows(found: dict[str, Any]) -> Iterator[str]:
     yield "| work | sapwood | raw driver | ratio | bar | |"
     yield "|---|--:|--:|--:|--:|---|"
-    for row in found["rows"]:
+    for row in (row for place in found["places"].values() for row in place["rows"]):
         figures = f"{row['ours']:,.0f} {row['unit']} | {row['raw']:,.0f} {row['unit']}"
         holds = "holds" if row["holds"] else "**does not hold**"
         bar = f"{row['rule']} {row['bar']:g}"
+        if not row["is_judged"]:
+            holds = bar = "not judged"
         yield f"| {row['work']} | {figures} | {row['ratio']:.2f} | {bar} | {holds} |"
 
 
 def _trips(found: dict[str, Any]) -> Iterator[str]:
     yield f"| round trips | {' | '.join(CALLS)} |"
     yield "|---|--:|--:|--:|--:|"
-    for name, counted in found["round_trips"].items():
+    for name, place in found["places"].items():
+        counted = place["round_trips"]
         yield f"| {name} | {' | '.join(str(counted[call]) for call in CALLS)} |"
 
 
 def _peers(found: dict[str, Any]) -> Iterator[str]:
     yield "| package | work | its figure | sapwood | sapwood is ahead |"
     yield "|---|---|--:|--:|--:|"
-    for row in found["peers"]:
+    for row in (row for place in found["places"].values() for row in place["peers"]):
         figures = f"{row['peer']:,.0f} {row['unit']} | {row['ours']:,.0f} {row['unit']}"
         yield f"| {row['package']} | {row['work']} | {figures} | {row['ratio']:.2f} times |"

@@ -44,14 +44,13 @@ class World:
         self.raw = place.raw(place.raw_url(url))
         self.said: list[Said] = ready(messages(DISTINCT), new_id)
         self._numbers = count(1)
-        self._deep: str | None = None
+        self._long: dict[int, str] = {}
 
-    @property
-    def deep(self) -> str:
-        """The long session, which is built once."""
-        if self._deep is None:
-            self._deep = self.new_session(self.place.deep)
-        return self._deep
+    def long_session(self, length: int) -> str:
+        """Give a long session, which is built once."""
+        if length not in self._long:
+            self._long[length] = self.new_session(length)
+        return self._long[length]
 
     def times(self, number: int) -> int:
         """Scale a number of repetitions."""
@@ -113,7 +112,8 @@ def append(world: World) -> Iterator[Row]:
 def append_deep(world: World) -> Iterator[Row]:
     """Append to a long session, against a short one."""
     deep = world.place.deep
-    long, short = world.appender(world.deep), world.appender(world.new_session(SHALLOW))
+    long = world.appender(world.long_session(deep))
+    short = world.appender(world.new_session(SHALLOW))
     for call in (long, short):
         time_of(call, 20)
     turns = take_turns(long, short, world.times(200), block=BLOCK)
@@ -133,7 +133,8 @@ def history(world: World) -> Iterator[Row]:
 
 def last(world: World) -> Iterator[Row]:
     """Read and decode the end of a long history."""
-    deep, name = world.place.deep, world.deep
+    deep = world.place.long
+    name = world.long_session(deep)
     end = Read(backwards=True, limit=LAST)
     ours = lambda: world.store.read(OWNER, name, end)  # noqa: E731
     raw = lambda: world.raw.range(name, deep - LAST + 1, deep)  # noqa: E731

@@ -45,7 +45,7 @@ class Watch:
     def trips(self, link: Any) -> Iterator[list[str]]:
         """Count how often a link waits for an answer meanwhile."""
         seen: list[str] = []
-        send, run = link.send, link.run
+        send, fetch, run = link.send, link.fetch, link.run
 
         def counted(call: Callable[..., Any]) -> Callable[..., Any]:
             def go(*args: Any, **options: Any) -> Any:
@@ -54,11 +54,11 @@ class Watch:
 
             return go
 
-        link.send, link.run = counted(send), counted(run)
+        link.send, link.fetch, link.run = counted(send), counted(fetch), counted(run)
         try:
             yield seen
         finally:
-            link.send, link.run = send, run
+            link.send, link.fetch, link.run = send, fetch, run
 
     def connections(self) -> int:
         """Tell how many connections were made since the server began."""

@@ -16,8 +16,13 @@ from opensearchpy import AsyncOpenSearch
 from servers import opensearch
 
 import sapwood
-from sapwood.errors import SchemaTooNewError, StoreCorruptError, UsageError
-from sapwood.model import NewSession, Read, Search
+from sapwood.errors import (
+    SchemaTooNewError,
+    StoreCorruptError,
+    StoreUnavailableError,
+    UsageError,
+)
+from sapwood.model import NewSession, Overlay, Read, Search, SessionRecord
 from sapwood.rules.ids import IdMaker
 from sapwood.stores.memory import MemoryStore
 from sapwood.stores.opensearch import AsyncOpenSearchIndex, OpenSearchIndex
@@ -470,3 +475,29 @@ async def test_the_async_twin_checks_and_repairs(
     assert (problem.kind, problem.where) == ("index", f"owner {ADA}")
     assert await store.admin.repair() == []
     assert len((await store.search(ADA, Search(text="lighthouse"))).hits) == 1
+
+
+class Flaky(SqliteStore):
+    """A store that is gone for a moment after a session was made."""
+
+    is_gone = False
+
+    def create_session(self, owner: str, session: NewSession) -> SessionRecord:
+        made = super().create_session(owner, session)
+        self.is_gone = session.fork is not None
+        return made
+
+    def list_overlays(self, owner: str, session: str) -> list[Overlay]:
+        if self.is_gone:
+            self.is_gone = False
+            raise StoreUnavailableError("gone for a moment")
+        return super().list_overlays(owner, session)
+
+
+def test_a_fork_that_was_made_is_told_so_whatever_comes_after(tmp_path: Path, prefix: str) -> None:
+    inner = Flaky(tmp_path / "s.db", clock=clock, new_id=new_id)
+    with SearchedStore(inner, OpenSearchIndex(opensearch.shared_url(), prefix=prefix)) as store:
+        tell(store, a="one", b="two", c="three")
+        store.add_overlay(ADA, "s", cover("a", "b", id="o", summary="the lighthouse"))
+        assert store.create_session(ADA, fork_of("s", "c")).id == "fork"
+        assert found(store, "lighthouse", "fork") == ["fork/o"]

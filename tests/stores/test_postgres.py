@@ -11,6 +11,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from msgspec.structs import replace
 from servers import postgres
 
 import sapwood
@@ -207,6 +208,17 @@ def test_rule_08_a_body_that_cannot_be_decoded_is_told_and_not_repaired(
     with pytest.raises(StoreCorruptError, match="m4"):
         store.read(ADA, "s", Read())
     assert [(it.kind, it.where) for it in store.admin.repair()] == [("message", "m4")]
+
+
+def test_a_summary_is_shown_in_a_window_inside_it_however_narrow(store: PostgresStore) -> None:
+    store.create_session(ADA, NewSession(id="s"))
+    store.append(ADA, "s", [say(f"m{n}") for n in range(1, 9)])
+    store.add_overlay(ADA, "s", cover("m2", "m6", id="o"))
+    for after, before, count in ((3, 5, 1), (4, 5, 1), (5, 3, 1), (6, 3, 0), (6, 8, 1)):
+        window = Read(after=after, before=before)
+        told = store.read(ADA, "s", window)
+        assert len(told.entries) == count
+        assert told == store.read(ADA, "s", replace(window, max_bytes=10_000))
 
 
 def words_of(session: str) -> set[str]:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 from servers import mariadb
+from servers.proxy import Proxy
 from servers.sql import Database, MariaDb, Postgres, Sqlite
 from sqlalchemy import Column, Engine, String, create_engine, event, inspect, text
 from sqlalchemy.ext.asyncio import create_async_engine
@@ -22,6 +25,7 @@ from sapwood.errors import (
     SchemaError,
     SchemaTooNewError,
     StaleVersionError,
+    StoreBusyError,
     StoreCorruptError,
     StoreError,
     UsageError,
@@ -30,6 +34,7 @@ from sapwood.model import NewMessage, NewSession, Read, Search, SessionQuery, Te
 from sapwood.rules.ids import IdMaker
 from sapwood.stores.sqlalchemy import AsyncSqlAlchemyStore, NewRow, SqlAlchemyStore
 from sapwood.stores.sqlalchemy.tables import Tables
+from sapwood.stores.sqlalchemy.tx import Statements, Tx
 from sapwood.testing.makers import ADA, cover, fork_of, say, shown
 
 new_id = IdMaker(lambda: time.time_ns() // 1000, os.urandom)
@@ -230,7 +235,7 @@ def statements_of(store: SqlAlchemyStore, call: Any) -> list[str]:
     engine = engine_of(store)
 
     def note(*args: Any) -> None:
-        seen.append(args[2].partition(" ")[0])
+        seen.append(args[2].lstrip("(").partition(" ")[0])
 
     call()
     event.listen(engine, "before_cursor_execute", note)
@@ -239,19 +244,75 @@ def statements_of(store: SqlAlchemyStore, call: Any) -> list[str]:
     return [word for word in seen if word != "BEGIN"]
 
 
-def test_rule_03_an_append_is_two_statements_however_long_the_history(
-    store: SqlAlchemyStore,
+@contextlib.contextmanager
+def counted(database: Database) -> Iterator[tuple[SqlAlchemyStore, Proxy]]:
+    """Open a store through a proxy, which counts what it is asked."""
+    host, port = re.findall(r"@([^:/]+):(\d+)", database.url())[0]
+    if host not in ("127.0.0.1", "localhost"):
+        pytest.skip("the proxy is for a server on this machine")
+    proxy = Proxy(int(port))
+    url = database.url().replace(f":{port}/", f":{proxy.port}/")
+    clock = time.time_ns
+    try:
+        with SqlAlchemyStore.from_url(url, new_id=new_id, clock=lambda: clock() // 1000) as store:
+            store.create_session(ADA, NewSession(id="s"))
+            store.append(ADA, "s", [say(f"m{n}") for n in range(300)])
+            yield store, proxy
+    finally:
+        proxy.close()
+
+
+def trips(proxy: Proxy, call: Any) -> int:
+    """Count the round trips of a call, which was made before as often as a driver waits for."""
+    for _ in range(12):
+        call()
+    before = proxy.requests
+    call()
+    return proxy.requests - before
+
+
+@pytest.mark.parametrize("database", ["mariadb", "postgres"], indirect=True)
+def test_rule_03_an_append_is_one_round_trip_however_long_the_history(database: Database) -> None:
+    ids = count()
+    with counted(database) as (store, proxy):
+        assert trips(proxy, lambda: store.append(ADA, "s", [say(None)])) == 1
+        assert trips(proxy, lambda: store.append(ADA, "s", [say(f"n{next(ids)}")])) == 1
+        assert store.admin.check() == []
+
+
+@pytest.mark.parametrize("database", ["mariadb", "postgres"], indirect=True)
+def test_rule_04_a_read_up_to_the_tip_is_one_round_trip_and_its_end(database: Database) -> None:
+    ends = 1 if isinstance(database, MariaDb) else 0
+    with counted(database) as (store, proxy):
+        for query in (Read(), Read(limit=5, backwards=True), Read(after=3, before=9)):
+            assert trips(proxy, lambda query=query: store.read(ADA, "s", query)) == 1 + ends
+        assert trips(proxy, lambda: store.find_session(ADA, "s")) == 1 + ends
+
+
+def test_rule_03_an_append_to_sqlite_is_three_statements(tmp_path: Path) -> None:
+    url = f"sqlalchemy+sqlite:///{tmp_path}/s.db"
+    with SqlAlchemyStore.from_url(url, new_id=new_id) as store:
+        store.create_session(ADA, NewSession(id="s"))
+        store.append(ADA, "s", [say(f"m{n}") for n in range(300)])
+        # Rows are numbered by a counter.
+        wanted = ["UPDATE", "UPDATE", "INSERT"]
+        assert statements_of(store, lambda: store.append(ADA, "s", [say(None)])) == wanted
+
+
+def test_a_database_without_blocks_is_sent_two_statements(
+    mariadb_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store.create_session(ADA, NewSession(id="s"))
-    store.append(ADA, "s", [say(f"m{n}") for n in range(300)])
-    ours = NewMessage(role="user", parts=[TextPart(text="x")])
-    counted = iter(range(100))
-    is_sqlite = engine_of(store).dialect.name == "sqlite"
-    # SQLite's rows are numbered by a counter.
-    wanted = ["UPDATE", "UPDATE", "INSERT"] if is_sqlite else ["UPDATE", "INSERT"]
-    assert statements_of(store, lambda: store.append(ADA, "s", [ours])) == wanted
-    named = statements_of(store, lambda: store.append(ADA, "s", [say(f"n{next(counted)}")]))
-    assert named == wanted
+    """As MySQL is, which has none: here it is MariaDB that is not asked for one."""
+    monkeypatch.setattr("sapwood.stores.sqlalchemy.alone.has_blocks", lambda dialect: False)
+    ids = count()
+    with SqlAlchemyStore.from_url(MariaDb().url(), new_id=new_id) as store:
+        store.create_session(ADA, NewSession(id="s"))
+        store.append(ADA, "s", [say("first")])
+        call = lambda: store.append(ADA, "s", [say(f"m{next(ids)}")])  # noqa: E731
+        assert statements_of(store, call) == ["UPDATE", "INSERT"]
+        assert store.append(ADA, "s", [say("m1")]).written == 0
+        assert [it.depth for it in store.read(ADA, "s", Read()).messages] == [1, 2, 3]
+        assert store.admin.check() == []
 
 
 def test_rule_04_a_read_up_to_the_tip_is_one_statement(store: SqlAlchemyStore) -> None:
@@ -260,6 +321,73 @@ def test_rule_04_a_read_up_to_the_tip_is_one_statement(store: SqlAlchemyStore) -
     for query in (Read(), Read(limit=5, backwards=True), Read(after=3, before=9)):
         assert statements_of(store, lambda query=query: store.read(ADA, "s", query)) == ["SELECT"]
     assert statements_of(store, lambda: store.find_session(ADA, "s")) == ["SELECT"]
+
+
+def rows_read(engine: Engine, text_of: str, params: Any) -> int:
+    """Count the rows that a statement reads on its way."""
+    with engine.connect() as conn:
+        if engine.dialect.name == "postgresql":
+            plan = conn.exec_driver_sql(f"EXPLAIN (ANALYZE, FORMAT JSON) {text_of}", params)
+            return _rows_of(plan.scalar()[0]["Plan"])  # type: ignore[index]
+        conn.exec_driver_sql("FLUSH STATUS")
+        conn.exec_driver_sql(text_of, params).all()
+        counts = conn.exec_driver_sql("SHOW SESSION STATUS LIKE 'Handler_read%%'", ())
+        return sum(int(number) for _, number in counts)
+
+
+def _rows_of(plan: dict[str, Any]) -> int:
+    """Add up what is read from tables, where all else comes from."""
+    inner = sum(_rows_of(it) for it in plan.get("Plans", []))
+    left_out = plan.get("Rows Removed by Filter", 0)
+    own = plan["Actual Rows"] + left_out if "Relation Name" in plan else 0
+    return int(inner + own * plan["Actual Loops"])
+
+
+@pytest.mark.parametrize("database", ["mariadb", "postgres"], indirect=True)
+def test_rule_04_the_end_of_a_long_history_is_read_without_the_rest(store: SqlAlchemyStore) -> None:
+    store.create_session(ADA, NewSession(id="s"))
+    store.append(ADA, "s", [say("first")])
+    engine = engine_of(store)
+    table = store._runner._worker._tables.message.name
+    if engine.dialect.name == "postgresql":
+        # What the server knows of the table is what it was when it was small.
+        with engine.begin() as conn:
+            conn.exec_driver_sql(f"ANALYZE {table}")
+    for start in range(0, 3_000, 500):
+        store.append(ADA, "s", [say(f"m{start + n}") for n in range(500)])
+    asked: list[tuple[str, Any]] = []
+    event.listen(engine, "before_cursor_execute", lambda *args: asked.append((args[2], args[3])))
+    store.read(ADA, "s", Read(backwards=True, limit=50))
+    (only,) = asked
+    assert 50 <= rows_read(engine, *only) < 300
+
+
+def test_the_statements_of_a_search_do_not_grow_with_what_is_searched(
+    store: SqlAlchemyStore,
+) -> None:
+    for n in range(30):
+        store.create_session(ADA, NewSession(id=f"s{n}", title=f"of {n}"))
+        store.append(ADA, f"s{n}", [say(None, f"Where is it, {m}?") for m in range(40)])
+        store.append(ADA, f"s{n}", [say(None, "ÜBER allen Gipfeln")])
+    store.append(ADA, "s7", [say("rare", "In the WareHouse")])
+    store.add_overlay(ADA, "s7", cover("rare", "rare", id="o"))
+    for n in (3, 4):
+        store.create_session(
+            ADA, fork_of(f"s{n}", store.find_session(ADA, f"s{n}").tip, id=f"f{n}")
+        )  # type: ignore[union-attr, arg-type]
+        store.delete_session(ADA, f"s{n}")
+    for text_of, most in (("warehouse", 8), ("über", 9), ("where", 15), ("wher* OR über", 15)):
+        for session in (None, "s7"):
+            search = Search(text=text_of, session=session, limit=5)
+            assert (
+                len(statements_of(store, lambda search=search: store.search(ADA, search))) <= most
+            )
+    found = store.search(ADA, Search(text="über", limit=100)).hits
+    assert {hit.session for hit in found} == {*(f"s{n}" for n in range(30)), "f3", "f4"} - {
+        "s3",
+        "s4",
+    }
+    assert [hit.entry.id for hit in store.search(ADA, Search(text="WAREHOUSE")).hits] == ["rare"]
 
 
 async def test_appends_that_arrive_together_go_out_together(database: Database) -> None:
@@ -280,6 +408,135 @@ async def test_appends_that_arrive_together_go_out_together(database: Database) 
             assert shown(await store.read(ADA, f"s{n}", Read())) == ["m0", "m1"]
         assert len((await store.read(ADA, "s0", Read())).messages) == 7
         assert await store.admin.check() == []
+
+
+# how writers and readers wait for each other
+
+
+@contextlib.contextmanager
+def owner_held(store: SqlAlchemyStore) -> Iterator[None]:
+    """Hold the lock of an owner alone, as a reader of the change feed does."""
+    tables = store._runner._worker._tables
+    with engine_of(store).connect() as conn:
+        tx = Tx(conn, Statements(tables), None)
+        tx.lock_owner(ADA, shared=False)
+        yield
+        conn.rollback()
+
+
+@pytest.mark.parametrize("database", ["mariadb", "postgres"], indirect=True)
+def test_an_append_of_any_kind_waits_for_a_reader_of_the_feed(database: Database) -> None:
+    with SqlAlchemyStore.from_url(database.url(), new_id=new_id, patience_s=1) as store:
+        store.create_session(ADA, NewSession(id="s"))
+        store.append(ADA, "s", [say("m1"), say("m2")])
+        calls = {
+            "one": lambda: store.append(ADA, "s", [say("one")]),
+            "two": lambda: store.append(ADA, "s", [say("two"), say("three")]),
+            "delete": lambda: store.delete_messages(ADA, "s", ["m1"]),
+            "update": lambda: store.update_message(ADA, "s", say("m2", "changed")),
+            "retire": lambda: store.delete_session(ADA, "s"),
+        }
+        for name, call in calls.items():
+            with owner_held(store), pytest.raises(StoreBusyError):
+                call()
+            if name != "retire":
+                call()
+        assert shown(store.read(ADA, "s", Read())) == ["m2", "one", "two", "three"]
+
+
+@pytest.mark.parametrize("database", ["mariadb", "postgres"], indirect=True)
+async def test_appends_that_go_together_wait_for_a_reader_of_the_feed(database: Database) -> None:
+    import asyncio
+
+    with SqlAlchemyStore.from_url(database.url(), new_id=new_id) as other:
+        for n in range(6):
+            other.create_session(ADA, NewSession(id=f"s{n}"))
+            other.append(ADA, f"s{n}", [say("m0")])
+        async with AsyncSqlAlchemyStore.from_url(
+            database.url(), new_id=new_id, patience_s=1
+        ) as store:
+            with owner_held(other):
+                calls = [store.append(ADA, f"s{n}", [say("m1")]) for n in range(6)]
+                done = await asyncio.gather(*calls, return_exceptions=True)
+            assert {type(it) for it in done} == {StoreBusyError}
+
+
+@pytest.mark.parametrize("database", ["mariadb", "postgres"], indirect=True)
+def test_rule_04_a_read_of_several_statements_sees_one_snapshot(
+    store: SqlAlchemyStore, database: Database
+) -> None:
+    furnish(store)
+    before = store.read(ADA, "s", Read())
+    engine, written = engine_of(store), []
+    with SqlAlchemyStore.from_url(database.url(), new_id=new_id) as other:
+
+        def write(*args: Any) -> None:
+            if "SELECT" in args[2] and not written:
+                written.append(other.update_message(ADA, "s", say("m4", "between", tokens=9)))
+                other.append(ADA, "s", [say("late")])
+
+        # After its first statement, a read goes on as if nothing had come.
+        event.listen(engine, "after_cursor_execute", write)
+        seen = store._runner.read(lambda unit: unit.messages.read(ADA, "s", Read()))
+        event.remove(engine, "after_cursor_execute", write)
+    assert written
+    assert seen == before
+    assert shown(store.read(ADA, "s", Read())) == ["m1", "<o>", "m4", "late"]
+
+
+async def test_rule_02_forks_that_append_together_know_what_they_inherited(
+    database: Database,
+) -> None:
+    import asyncio
+
+    async with AsyncSqlAlchemyStore.from_url(database.url(), new_id=new_id) as store:
+        await store.create_session(ADA, NewSession(id="s"))
+        await store.append(ADA, "s", [say("m0"), say("m1")])
+        for n in range(12):
+            await store.create_session(ADA, fork_of("s", "m1", id=f"f{n}"))
+            await store.append(ADA, f"f{n}", [say("own")])
+        again = [store.append(ADA, f"f{n}", [say("m0")]) for n in range(12)]
+        assert [it.written for it in await asyncio.gather(*again)] == [0] * 12
+        for n in range(12):
+            assert shown(await store.read(ADA, f"f{n}", Read())) == ["m0", "m1", "own"]
+
+
+def test_a_fork_that_wrote_nothing_shows_whose_messages_they_are(store: SqlAlchemyStore) -> None:
+    store.create_session(ADA, NewSession(id="s"))
+    store.append(ADA, "s", [say("m1", tokens=3), say("m2", tokens=4), say("m3", tokens=5)])
+    store.create_session(ADA, fork_of("s", "m2"))
+    history = store.read(ADA, "fork", Read())
+    assert [(it.id, it.home) for it in history.messages] == [("m1", "s"), ("m2", "s")]
+    store.append(ADA, "fork", [say("f1", tokens=6)])
+    found = store.read(ADA, "fork", Read()).messages
+    assert [(it.id, it.home) for it in found] == [("m1", "s"), ("m2", "s"), ("f1", "fork")]
+
+
+def test_what_a_fork_shows_is_counted_right_before_sums_are_renewed(store: SqlAlchemyStore) -> None:
+    store.create_session(ADA, NewSession(id="s"))
+    store.append(ADA, "s", [say("m1", tokens=3), say("m2", tokens=4)])
+    store.create_session(ADA, fork_of("s", "m2"))
+    store.append(ADA, "fork", [say("f1", tokens=5), say("f2", tokens=1)])
+    after = store._runner._worker._tables.stale
+    store.update_message(ADA, "s", say("m1", "longer", tokens=50))
+    with engine_of(store).connect() as conn:
+        assert len(conn.execute(after.select()).all()) == 1
+    whole = Read(backwards=True, limit=1)
+    assert store.read(ADA, "fork", whole).context_tokens == 60
+    store.settle()
+    assert store.read(ADA, "fork", whole).context_tokens == 60
+
+
+@pytest.mark.parametrize("database", ["mariadb", "postgres"], indirect=True)
+def test_a_connection_comes_back_without_what_was_left_open_on_it(store: SqlAlchemyStore) -> None:
+    table = store._runner._worker._tables.home.name
+    with engine_of(store).connect() as conn:
+        before = conn.exec_driver_sql(f"SELECT count(*) FROM {table}").scalar()
+    with engine_of(store).connect() as conn:
+        # Behind its back: what it does not know of, it does not roll back.
+        conn.connection.cursor().execute(f"INSERT INTO {table} (number) VALUES (999999)")
+    with engine_of(store).connect() as conn:
+        assert conn.exec_driver_sql(f"SELECT count(*) FROM {table}").scalar() == before
 
 
 # names and tables of the user's
@@ -516,7 +773,7 @@ def test_the_clock_is_the_servers_where_none_is_given(store: SqlAlchemyStore) ->
 
 
 def test_rule_09_of_many_that_take_an_owners_lease_one_succeeds(store: SqlAlchemyStore) -> None:
-    def count(_: int) -> int:
+    def add(_: int) -> int:
         done = 0
         while done < 5:
             found = store.find_document(ADA, "k")
@@ -528,7 +785,7 @@ def test_rule_09_of_many_that_take_an_owners_lease_one_succeeds(store: SqlAlchem
         return done
 
     with ThreadPoolExecutor(4) as threads:
-        assert sum(threads.map(count, range(4))) == 20
+        assert sum(threads.map(add, range(4))) == 20
     found = store.find_document(ADA, "k")
     assert found is not None
     assert found.value == b"20"

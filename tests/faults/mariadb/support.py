@@ -20,12 +20,16 @@ def _clock() -> int:
 new_id = IdMaker(_clock, os.urandom)
 
 
+def _with(url: str, prefix: str) -> str:
+    return f"{url}{'&' if '?' in url else '?'}prefix={prefix}"
+
+
 def open_store(url: str, prefix: str, **options: Any) -> SqlAlchemyStore:
-    return SqlAlchemyStore.from_url(f"{url}?prefix={prefix}", new_id=new_id, **options)
+    return SqlAlchemyStore.from_url(_with(url, prefix), new_id=new_id, **options)
 
 
 def open_async_store(url: str, prefix: str, **options: Any) -> AsyncSqlAlchemyStore:
-    return AsyncSqlAlchemyStore.from_url(f"{url}?prefix={prefix}", new_id=new_id, **options)
+    return AsyncSqlAlchemyStore.from_url(_with(url, prefix), new_id=new_id, **options)
 
 
 def say(id: str | None, text: str | None = None) -> NewMessage:

@@ -69,10 +69,13 @@ def test_rule_02_an_append_whose_answer_was_lost_is_written_once(
     with open_store(proxied, prefix) as store:
         make_session(store)
         store.append(ADA, "s", [say("m0")])
-        lost = lose_commits(store, proxy)
+        if count == 1:
+            # One message is written and committed in one round trip.
+            proxy.swallow_next_answer()
+        else:
+            lose_commits(store, proxy)
         done = store.append(ADA, "s", [say(id), say(None)][:count])
         assert len(done.messages) == count
-        assert lost
         assert proxy.swallowed == 1
         assert len(ids_in(store)) == 1 + count
         assert store.admin.check() == []

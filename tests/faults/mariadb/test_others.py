@@ -72,6 +72,29 @@ async def test_both_twins_replace_a_cut_connection_to_postgres(
     proxy.close()
 
 
+async def test_rule_02_an_append_to_postgres_whose_answer_was_lost_is_written_once(
+    postgres: PostgresServer, prefix: str
+) -> None:
+    proxy = Proxy(postgres.port)
+    url = url_of(postgres, proxy.port)
+    with open_store(url, prefix) as one:
+        make_session(one)
+        async with open_async_store(url, prefix) as two:
+            one.append(ADA, "s", [say("m0")])
+            await two.append(ADA, "s", [say("m1")])
+            for n, id in enumerate(["m2", None], 1):
+                proxy.swallow_next_answer()
+                assert one.append(ADA, "s", [say(id)]).messages[0].depth == 1 + 2 * n
+                proxy.swallow_next_answer()
+                done = await two.append(ADA, "s", [say(id and f"{id}a")])
+                assert done.messages[0].depth == 2 + 2 * n
+            assert proxy.swallowed == 4
+            assert len(ids_in(one)) == 6
+            assert one.admin.check() == []
+            COUNTS["answers of PostgreSQL under SQLAlchemy lost"] += 4
+    proxy.close()
+
+
 @pytest.mark.fault
 def test_rule_01_a_process_that_writes_to_sqlite_and_is_killed_loses_nothing_it_told_of(
     tmp_path: Path,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
@@ -36,6 +37,28 @@ def test_a_cut_connection_is_replaced_within_the_call(
             proxy.cut()
             store.put_document(ADA, "k", b"", session="s")
             tried("connections cut", 3)
+
+
+def test_a_connection_that_the_server_ended_as_idle_is_replaced_within_the_call(
+    server: PostgresServer, schema: str
+) -> None:
+    ended = "SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = %s"
+    options = f"-c idle_session_timeout=200 -c application_name={schema}"
+    url = psycopg.conninfo.make_conninfo(server.url(), options=options)
+    with open_store(url, schema) as store, psycopg.connect(server.url(), autocommit=True) as raw:
+
+        def wait() -> None:
+            while not (raw.execute(ended, (schema,)).fetchone() or (False,))[0]:
+                time.sleep(0.05)
+
+        make_session(store)
+        wait()
+        store.append(ADA, "s", [say("m1")])
+        wait()
+        assert ids_in(store) == ["m1"]
+        wait()
+        store.put_document(ADA, "k", b"", session="s")
+        tried("connections ended as idle", 3)
 
 
 # With one connection, the next answer is that to the append, and not to another one that is made.

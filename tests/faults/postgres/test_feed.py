@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from unittest.mock import Mock
 
 import psycopg
+import pytest
 from servers.postgres import PostgresServer
+
+from sapwood.errors import NotFoundError
+from sapwood.stores.searched._sync.feeding import Feeder
 
 from .support import ADA, make_session, open_store, say
 
@@ -61,3 +67,69 @@ def test_a_reader_that_follows_writers_sees_each_change_once(
         for writer in range(4):
             mine = [id for id in seen if id and id.startswith(f"w{writer}-")]
             assert mine == [f"w{writer}-{n}" for n in range(50)]
+
+
+def test_an_index_is_built_while_an_open_transaction_holds_the_feed_back(
+    server: PostgresServer, schema: str
+) -> None:
+    with open_store(server.url(), schema) as store, psycopg.connect(server.url()) as raw:
+        make_session(store)
+        store.append(ADA, "s", [say("m1")])
+        raw.execute("CREATE TEMPORARY TABLE held (n int)")
+        store.append(ADA, "s", [say("m2")])
+        index = Mock()
+        index.list_page.return_value = index.list_summarised.return_value = []
+        index.find_summaries.return_value = {}
+        with ThreadPoolExecutor(1) as pool:
+            built = pool.submit(Feeder(store, index).build, ADA, None)
+            try:
+                assert built.result(10)
+            finally:
+                raw.rollback()
+        rest = store.changes(ADA, after=index.put_mark.call_args[0][1])
+        assert "m2" in [change.message for change in rest.changes]
+
+
+AHEAD = 1_000_000
+
+
+def restore_into_another(url: str, schema: str) -> None:
+    """Make it so that all was written on a server that had come further in its transactions."""
+    with psycopg.connect(url, autocommit=True) as raw:
+        for text in (
+            f"UPDATE {schema}.change SET xid = xid + {AHEAD}",
+            f"UPDATE {schema}.reader SET xid = xid + {AHEAD}",
+            f"UPDATE {schema}.owner SET trimmed_xid = {AHEAD}, trimmed_seq = 1",
+        ):
+            raw.execute(text.encode())
+
+
+def test_a_cursor_of_another_server_is_refused_and_not_followed_past_what_is_new(
+    server: PostgresServer, schema: str
+) -> None:
+    with open_store(server.url(), schema) as store:
+        make_session(store)
+        store.append(ADA, "s", [say("m1")])
+        xid, _, rest = store.changes(ADA, reader="index").cursor.partition(".")
+        restore_into_another(server.url(), schema)
+        store.append(ADA, "s", [say("m2")])
+        with pytest.raises(NotFoundError):
+            store.changes(ADA, after=f"{int(xid) + AHEAD}.{rest}")
+
+
+def test_after_a_dump_was_restored_a_reader_that_begins_anew_comes_to_the_end(
+    server: PostgresServer, schema: str
+) -> None:
+    with open_store(server.url(), schema) as store:
+        make_session(store)
+        store.append(ADA, "s", [say("m1")])
+        restore_into_another(server.url(), schema)
+        store.append(ADA, "s", [say("m2")])
+        page = store.changes(ADA)
+        assert [change.message for change in page.changes] == ["m2"]
+        assert not page.more
+        store.append(ADA, "s", [say("m3")])
+        store.settle()
+        page = store.changes(ADA, after=page.cursor, reader="index")
+        assert [change.message for change in page.changes] == ["m3"]
+        assert not page.more

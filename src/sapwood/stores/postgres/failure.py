@@ -14,13 +14,15 @@ from ...errors import (
     StoreError,
     StoreUnavailableError,
 )
-from .deadline import NoAnswerError
+from .waiting import NoAnswerError
 
 _BY_STATE: dict[str, tuple[type[StoreError], str]] = {
     "40001": (StoreBusyError, "it was in the way of other writers, again and again: try again"),
     "40P01": (StoreBusyError, "it was in the way of other writers, again and again: try again"),
     "55P03": (StoreBusyError, "other writers held a lock for too long: try again"),
     "57014": (StoreBusyError, "the server stopped the statement, which took too long: try again"),
+    "25P03": (StoreBusyError, "the server ended a transaction that paused too long: try again"),
+    "25P04": (StoreBusyError, "the server ended a transaction that took too long: try again"),
     "53300": (StoreBusyError, "the server has no connection left: try again, or allow it more"),
     "25006": (ReadOnlyError, "the server takes no writes: connect to the primary"),
     "42501": (ReadOnlyError, "the user may not do this: grant it the rights on the schema"),
@@ -39,6 +41,8 @@ _BY_CLASS: dict[str, tuple[type[StoreError], str]] = {
     "58": (StoreUnavailableError, "the server's system failed"),
     "XX": (StoreCorruptError, "the database is damaged"),
 }
+# An administrator, a crash, a start, and having been idle for long.
+_ENDED = ("57P01", "57P02", "57P03", "57P05")
 RETRIED = ("40001", "40P01")
 UNPREPARED = ("26000", "42P05")
 """A prepared statement that is not there, or is: behind a pooler, that of somebody else."""
@@ -73,4 +77,4 @@ def is_lost(error: psycopg.Error) -> bool:
     state = error.sqlstate
     if state is None:
         return isinstance(error, psycopg.OperationalError)
-    return state[:2] == "08" or state in ("57P01", "57P02", "57P03")
+    return state[:2] == "08" or state in _ENDED

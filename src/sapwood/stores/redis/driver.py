@@ -8,20 +8,37 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, cast
 
-from redis import Redis, RedisCluster
+from redis import Redis, RedisCluster, __version__
 from redis.asyncio import Redis as AsyncRedis
 from redis.asyncio import RedisCluster as AsyncRedisCluster
 from redis.asyncio.connection import BlockingConnectionPool as AsyncPool
 from redis.asyncio.retry import Retry as AsyncRetry
-from redis.backoff import NoBackoff
+from redis.backoff import ExponentialBackoff, NoBackoff
 from redis.connection import BlockingConnectionPool as Pool
-from redis.exceptions import MaxConnectionsError
+from redis.exceptions import MaxConnectionsError, ResponseError
 from redis.retry import Retry
 
 __all__ = ["AsyncDriver", "AsyncGate", "AsyncSlots", "Driver", "Gate", "Slots"]
+
+# Before that version a pool wanted to know for which command, and never used it.
+_FOR: tuple[str, ...] = () if tuple(map(int, __version__.split(".")[:2])) >= (5, 3) else ("_",)
+CONNECT_WITHIN_S = 10.0
+# A cluster's client asks again by itself, after it has asked which node is the right one.
+CLUSTER_RETRIES = 3
+CLUSTER_BACKOFF = {"cap": 1.0, "base": 0.1}
+
+
+def _limits(answer_within_s: float, tries: int = 1) -> dict[str, Any]:
+    """Give for how long to wait for a server; what the URL says counts for more.
+
+    Older drivers wait for ever unless they are told otherwise.
+    """
+    seconds = answer_within_s / tries
+    return {"socket_timeout": seconds, "socket_connect_timeout": min(seconds, CONNECT_WITHIN_S)}
 
 
 class AsyncGate(asyncio.Lock):
@@ -54,6 +71,9 @@ class AsyncSlots:
         self._patience_s = patience_s
 
     async def __aenter__(self) -> None:
+        if not self._free.locked():
+            await self._free.acquire()
+            return
         try:
             async with asyncio.timeout(self._patience_s):
                 await self._free.acquire()
@@ -88,16 +108,47 @@ class AsyncDriver:
         await asyncio.sleep(seconds)
 
     @staticmethod
-    def single(url: str, most: int, patience_s: float) -> AsyncRedis:
+    def single(url: str, most: int, patience_s: float, answer_within_s: float) -> AsyncRedis:
         """Make a client of one server, which does not connect yet."""
-        retry = AsyncRetry(NoBackoff(), 0)
-        pool = AsyncPool.from_url(url, max_connections=most, timeout=patience_s, retry=retry)
+        pool = AsyncPool.from_url(
+            url,
+            max_connections=most,
+            timeout=patience_s,
+            retry=AsyncRetry(NoBackoff(), 0),
+            **_limits(answer_within_s),
+        )
         return AsyncRedis.from_pool(cast(Any, pool))
 
     @staticmethod
-    def cluster(url: str, most: int) -> AsyncRedisCluster:
+    async def fetch(client: AsyncRedis, commands: Sequence[Sequence[Any]]) -> list[Any]:
+        """Run commands in one go, with answers as they come; an error is an answer, too.
+
+        A pipeline does the same, and as much again to get ready for all that it can do.
+        """
+        pool: Any = client.connection_pool
+        connection = await pool.get_connection(*_FOR)
+        try:
+            await connection.send_packed_command(connection.pack_commands(commands))
+            answers: list[Any] = []
+            for _ in commands:
+                try:
+                    answers.append(await connection.read_response())
+                except ResponseError as error:
+                    answers.append(error)
+        except BaseException:
+            # Who gets the connection next must not get answers that are still to come.
+            await connection.disconnect()
+            raise
+        finally:
+            await pool.release(connection)
+        return answers
+
+    @staticmethod
+    def cluster(url: str, most: int, answer_within_s: float) -> AsyncRedisCluster:
         """Make a client of a cluster."""
-        return AsyncRedisCluster.from_url(url, max_connections=most)
+        retry = AsyncRetry(ExponentialBackoff(**CLUSTER_BACKOFF), CLUSTER_RETRIES)
+        limits = _limits(answer_within_s, CLUSTER_RETRIES + 1)
+        return AsyncRedisCluster.from_url(url, max_connections=most, retry=retry, **limits)
 
     @staticmethod
     def is_cluster(client: object) -> bool:
@@ -118,16 +169,47 @@ class Driver:
         time.sleep(seconds)
 
     @staticmethod
-    def single(url: str, most: int, patience_s: float) -> Redis:
+    def single(url: str, most: int, patience_s: float, answer_within_s: float) -> Redis:
         """Make a client of one server, which does not connect yet."""
-        retry = Retry(NoBackoff(), 0)
-        pool = Pool.from_url(url, max_connections=most, timeout=patience_s, retry=retry)
+        pool = Pool.from_url(
+            url,
+            max_connections=most,
+            timeout=patience_s,
+            retry=Retry(NoBackoff(), 0),
+            **_limits(answer_within_s),
+        )
         return Redis.from_pool(pool)
 
     @staticmethod
-    def cluster(url: str, most: int) -> RedisCluster:
+    def fetch(client: Redis, commands: Sequence[Sequence[Any]]) -> list[Any]:
+        """Run commands in one go, with answers as they come; an error is an answer, too.
+
+        A pipeline does the same, and as much again to get ready for all that it can do.
+        """
+        pool: Any = client.connection_pool
+        connection = pool.get_connection(*_FOR)
+        try:
+            connection.send_packed_command(connection.pack_commands(commands))
+            answers: list[Any] = []
+            for _ in commands:
+                try:
+                    answers.append(connection.read_response())
+                except ResponseError as error:
+                    answers.append(error)
+        except BaseException:
+            # Who gets the connection next must not get answers that are still to come.
+            connection.disconnect()
+            raise
+        finally:
+            pool.release(connection)
+        return answers
+
+    @staticmethod
+    def cluster(url: str, most: int, answer_within_s: float) -> RedisCluster:
         """Make a client of a cluster."""
-        return RedisCluster.from_url(url, max_connections=most)
+        retry = Retry(ExponentialBackoff(**CLUSTER_BACKOFF), CLUSTER_RETRIES)
+        limits = _limits(answer_within_s, CLUSTER_RETRIES + 1)
+        return RedisCluster.from_url(url, max_connections=most, retry=retry, **limits)
 
     @staticmethod
     def is_cluster(client: object) -> bool:

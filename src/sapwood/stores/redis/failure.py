@@ -26,6 +26,7 @@ _BY_CLASS: tuple[tuple[type[Exception], _Kind], ...] = (
     (driver.ClusterDownError, (StoreUnavailableError, "a part of the cluster is down")),
     (driver.MasterDownError, (StoreUnavailableError, "the primary is down")),
     (driver.TryAgainError, (StoreBusyError, "slots are being moved: try again")),
+    (driver.ClusterError, (StoreBusyError, "slots are being moved: try again")),
     (driver.TimeoutError, (StoreUnavailableError, "the server did not answer in time")),
     (driver.ConnectionError, (StoreUnavailableError, "the server cannot be reached")),
     (driver.RedisClusterException, (StoreUnavailableError, "the cluster cannot be reached")),
@@ -78,3 +79,10 @@ def may_help(error: Exception) -> bool:
         | driver.BusyLoadingError
         | driver.MaxConnectionsError,
     )
+
+
+def is_moving(error: object) -> bool:
+    """Tell whether a node refused because it gives keys of the slot to another, or takes them."""
+    if isinstance(error, driver.ClusterDownError):
+        return False
+    return isinstance(error, driver.TryAgainError | driver.ClusterError)

@@ -7,9 +7,10 @@ from typing import Any
 
 from ...errors import StoreCorruptError
 from ...model import Entry, History, Message, Read, Root, Summary
-from .rows import id_or_root, message_of, name_of, overlay_of, take_messages
+from .rows import SEP, id_or_root, message_of, name_of, overlay_of, take_messages
 
 _DEEPEST = 9_999_999_999
+_SEP = SEP.encode()
 
 
 def window(query: Read) -> list[Any]:
@@ -36,7 +37,7 @@ def history_of(answer: Sequence[Any], session: str, query: Read) -> History:
             f"the document 'pins' of session {session!r} is not a JSON list of message ids: "
             "put it again"
         )
-    _, version, _, leaf, tip, context, _, more, pieces = answer
+    _, version, _, leaf, tip, context, _, more, pieces, _ = answer
     entries: list[Entry] = []
     size = 0
     for piece in reversed(pieces) if query.backwards else pieces:
@@ -50,6 +51,43 @@ def history_of(answer: Sequence[Any], session: str, query: Read) -> History:
         bytes=size,
         snapshot=version.decode(),
     )
+
+
+def end_of_list(
+    session: str, query: Read, version: bytes, record: Sequence[bytes], stored: Sequence[bytes]
+) -> History | None:
+    """Make a history of the end of a list, with the session's record; None when it is not all."""
+    tip, id, context, _, _ = record
+    segment, depth, above, _ = tip.split(b" ")
+    room, limit = int(depth) - int(above), query.limit
+    if limit is None:
+        # What was appended since the record was read is cut off.
+        shown, is_all = stored[:room], len(stored) >= room
+    else:
+        # The list was counted from its end, so its end has to be the tip.
+        shown = stored[-limit:]
+        is_all = _is_end(stored, id) and len(stored) == min(room, limit + 1)
+    if not is_all or (int(above) and (limit is None or limit >= room)):
+        return None
+    entries: list[Entry] = []
+    first = int(depth) - len(shown) + 1
+    size = take_messages(shown, segment.decode(), first, session, entries)
+    return History(
+        entries=entries,
+        leaf=id_or_root(id),
+        tip=id_or_root(id),
+        context_tokens=int(context),
+        more=limit is not None and len(stored) > limit,
+        bytes=size,
+        snapshot=version.decode(),
+    )
+
+
+def _is_end(stored: Sequence[bytes], id: bytes) -> bool:
+    """Tell whether entries end with the one of an id, and none of them was deleted."""
+    if not stored or stored[-1].partition(b"\n")[0].rpartition(_SEP)[2] != id:
+        return False
+    return not any(it.endswith(b"\n") for it in stored)
 
 
 def _take(piece: Sequence[Any], entries: list[Entry]) -> int:

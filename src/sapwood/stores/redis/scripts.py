@@ -32,6 +32,8 @@ _NO_WRITES = frozenset(
 # Removing has to work when the server has no memory left.
 _ALLOW_OOM = frozenset({"drop", "erase", "forget", "free", "rest", "sweep", "told", "trim"})
 _SAME = {"free": "apply"}
+# These do not read paths. What a script defines is made anew with each call.
+_SMALL = frozenset({"append", "apply", "claim", "free", "keep", "mark"})
 
 
 class Script(NamedTuple):
@@ -45,9 +47,9 @@ class Script(NamedTuple):
 def script(name: str) -> Script:
     """Give a script; `free` is `apply` for units of work that only make room."""
     folder = resources.files(__package__) / "lua"
-    shared = (folder / "lib.lua").read_text("utf-8")
-    own = (folder / f"{_SAME.get(name, name)}.lua").read_text("utf-8")
-    text = f"#!lua{_flags(name)}\n{shared}\n{own}"
+    parts = ["core", *([] if name in _SMALL else ["lib"]), _SAME.get(name, name)]
+    texts = [(folder / f"{part}.lua").read_text("utf-8") for part in parts]
+    text = "\n".join([f"#!lua{_flags(name)}", *texts])
     # The server uses it for nothing else than a name.
     digest = hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
     return Script(text, digest)

@@ -25,6 +25,16 @@ __all__ = ["AsyncBridge", "AsyncEngine", "Bridge", "Engine"]
 T = TypeVar("T")
 
 
+def commits_for_nothing(engine: Engine) -> bool:
+    """Tell whether one statement can be a transaction without a word to the server about it.
+
+    PostgreSQL's drivers only note it, and then save the round trips that begin and end one; a
+    driver that ends a transaction in which it only read forgets what it had prepared. Those of
+    MariaDB would have to tell the server.
+    """
+    return engine.dialect.name == "postgresql"
+
+
 class AsyncBridge:
     """Runs work on an async engine."""
 
@@ -50,6 +60,13 @@ class AsyncBridge:
             raise UsageError("give an AsyncEngine, of create_async_engine()", path="engine")
         help_driver(found)
         return found
+
+    @staticmethod
+    def at_once(engine: AsyncEngine) -> AsyncEngine:
+        """Give the engine, on the same connections, for what is one statement."""
+        if commits_for_nothing(AsyncBridge.core_of(engine)):
+            return engine.execution_options(isolation_level="AUTOCOMMIT")
+        return engine
 
     @staticmethod
     async def run(engine: AsyncEngine, work: Callable[[Connection], T]) -> T:
@@ -92,6 +109,13 @@ class Bridge:
         """Give the engine; refuse what is none."""
         if not isinstance(engine, Engine):
             raise UsageError("give an Engine, of create_engine()", path="engine")
+        return engine
+
+    @staticmethod
+    def at_once(engine: Engine) -> Engine:
+        """Give the engine, on the same connections, for what is one statement."""
+        if commits_for_nothing(engine):
+            return engine.execution_options(isolation_level="AUTOCOMMIT")
         return engine
 
     @staticmethod

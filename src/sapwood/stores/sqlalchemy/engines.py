@@ -7,13 +7,16 @@ from typing import Any
 
 from sqlalchemy import event, exc
 from sqlalchemy.engine import URL, Engine, make_url
+from sqlalchemy.pool import PoolResetState
 
 from ...errors import UsageError
 from ...rules.codec import MAX_MESSAGE_BYTES
 from .kinds import MYSQL
+from .patience import CONNECT_TIMEOUT_S, limit_waiting, patient_settings
 
-CONNECT_TIMEOUT_S = 10
 KNOWN = ("mariadb", "mysql", "postgresql", "sqlite")
+_IN_TRANSACTION = 1
+"""The bit of MariaDB's answers that tells of an open transaction."""
 _SQLITE = ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON")
 
 
@@ -52,13 +55,16 @@ def most_bytes(kind: str) -> int:
     return 7 * 1024 * 1024 if kind in MYSQL else MAX_MESSAGE_BYTES
 
 
-def options_for(url: URL, patience_s: float, most_connections: int) -> dict[str, Any]:
+def options_for(
+    url: URL, patience_s: float, answer_within_s: float | None, most_connections: int
+) -> dict[str, Any]:
     """Give an engine's settings: its pool, its isolation, and how long it waits for what."""
     kind, patience = url.get_backend_name(), max(1, int(patience_s))
     options: dict[str, Any] = {
         "pool_size": most_connections,
         "max_overflow": 0,
         "pool_timeout": patience_s,
+        **({} if kind == "sqlite" else {"pool_reset_on_return": None}),
         # What was said is nobody's business who reads a log.
         "hide_parameters": True,
     }
@@ -79,14 +85,30 @@ def options_for(url: URL, patience_s: float, most_connections: int) -> dict[str,
             }
     else:
         connect = {"timeout": patience_s}
+    connect |= patient_settings(url, answer_within_s)
     given = {key: value for key, value in connect.items() if key not in url.query}
     return options | {"connect_args": given}
 
 
-def prepare(engine: Engine) -> None:
-    """Set what SQLite has to be told for each connection."""
+def prepare(engine: Engine, answer_within_s: float | None) -> None:
+    """Set what SQLite has to be told for each connection, and what others need not be."""
+    limit_waiting(engine, answer_within_s)
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _prepare_sqlite)
+    else:
+        event.listen(engine, "reset", _end_transaction)
+
+
+def _end_transaction(raw: Any, record: object, state: PoolResetState) -> None:
+    """Roll back what was left open, as the pool would, unless nothing was.
+
+    MariaDB's drivers ask the server even when they know that no transaction is open.
+    """
+    if state.terminate_only or state.transaction_was_reset:
+        return
+    status = getattr(getattr(raw, "driver_connection", raw), "server_status", None)
+    if status is None or status & _IN_TRANSACTION:
+        raw.rollback()
 
 
 def _prepare_sqlite(raw: Any, record: object) -> None:

@@ -87,6 +87,7 @@ _SQLITE: dict[int, Meaning] = {
     14: (StoreUnavailableError, "the file cannot be opened"),
     26: (StoreCorruptError, "the file is no SQLite database"),
 }
+_SILENCE = ("timed out", "read timeout", "timeout expired", "did not answer within")
 _RETRIED = (1020, 1213, "40001", "40P01")
 _GONE = (2002, 2003, 2006, 2013, 2014, 2055, 1053, 1927)
 
@@ -99,6 +100,12 @@ def is_known_twice(error: BaseException) -> bool:
 def is_worth_a_try(error: BaseException) -> bool:
     """Tell whether the same work may succeed at once: it met another writer."""
     return is_known_twice(error) or _code(error) in _RETRIED
+
+
+def is_silence(error: BaseException) -> bool:
+    """Tell whether the server did not answer in time: another try would take as long."""
+    told = str(_cause(error))
+    return any(words in told for words in _SILENCE)
 
 
 def is_lost(error: BaseException) -> bool:

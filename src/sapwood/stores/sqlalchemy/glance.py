@@ -1,26 +1,39 @@
 """Reading with one statement, which is its own snapshot: what nearly every read is.
 
-That is a read up to a session's tip, on a path that lies in one segment as far as it is asked
-for, without overlays. Whatever else there may be is found out from the same statement's answer.
+That is a read up to a session's tip, on a path that lies in one segment of its own as far as it is
+asked for, without overlays. Whatever else there may be is found out from the same statement's
+answer: after the messages comes a row about the session, the head, which has no body.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-from sqlalchemy import and_, bindparam, func, literal, literal_column, null, select, union_all
+from sqlalchemy import and_, bindparam, case, null, select, true, union_all
 
 from ...errors import StoreCorruptError
 from ...model import ROOT, History, Message, Read
 from ...rules.codec import decode_body
+from .direct import number
 from .lookup import key_of
-from .position import MAX_DEPTH
-from .reading import NO_LIMIT
-from .rows import message_columns, no_session
+from .position import DEPTH_BITS, MAX_DEPTH
+from .reading import NO_LIMIT, newest_edit
+from .rows import no_session
+from .shape import shape_of
 from .tables import Tables
 from .tx import Row, Tx
 
-_HEAD, _MESSAGE = 0, 1
+
+class _Head(NamedTuple):
+    """What there is to know of a session; a context of None says that this is not enough."""
+
+    tip: int
+    context: int | None
+    snapshot: int | None
+    parent: int | None
+    role: None
+    tip_id: str | None
 
 
 def read_quickly(tx: Tx, owner: str, session: str, query: Read) -> History | None:
@@ -28,60 +41,60 @@ def read_quickly(tx: Tx, owner: str, session: str, query: Read) -> History | Non
     if query.leaf is not None or query.max_bytes is not None:
         return None
     limit = query.limit
-    rows = tx.conn.execute(
-        tx.made(_path, query.backwards),
-        {
-            "key": key_of(owner, session),
-            "after": query.after,
-            "before": MAX_DEPTH + 1 if query.before is None else query.before,
-            "most": NO_LIMIT if limit is None else limit + 1,
-        },
-    ).all()
-    heads = [row for row in rows[-1:] if row[0] == _HEAD]
-    if not heads:
+    asked = {
+        "key": key_of(owner, session),
+        "after": query.after,
+        "before": MAX_DEPTH + 1 if query.before is None else query.before,
+        "most": NO_LIMIT if limit is None else limit + 1,
+    }
+    rows = list(tx.direct(_path, query.backwards).run(tx.conn, asked).all())
+    if not rows or rows[-1][-1] is not None:
         raise no_session(session)
-    found = rows[:-1]
-    more = limit is not None and len(found) > limit
-    if not _is_enough(heads[0], found, query, more):
+    shape = shape_of(tx.kind)
+    head = _Head._make(shape.read(rows.pop()))
+    more = limit is not None and len(rows) > limit
+    if not _is_enough(head, query, more):
         return None
-    return _history(heads[0], found[:-1] if more else found, session, query.backwards, more)
+    if more:
+        rows.pop()
+    if query.backwards:
+        rows.reverse()
+    return _history(head, [_message(shape.read(row), row[-1], session) for row in rows], rows, more)
 
 
-def _is_enough(head: Row, found: Any, query: Read, more: bool) -> bool:
+def _is_enough(head: _Head, query: Read, more: bool) -> bool:
     """Tell whether the answer is all that there is to know."""
-    _, tip, home, _, _, context, _, overlays, _, is_stale, parent = head
-    if overlays or context is None or is_stale or (found and found[0][2] != home):
+    if head.context is None:
         return False
-    begins = not tip or not parent or query.after >= parent & MAX_DEPTH
+    begins = not head.tip or not head.parent or query.after >= head.parent & MAX_DEPTH
     return begins or (query.backwards and more)
 
 
-def _history(head: Row, found: Any, session: str, backwards: bool, more: bool) -> History:
-    _, tip, _, tip_id, _, context, snapshot, *_ = head
-    if tip and tip_id is None:
-        raise StoreCorruptError(f"the tip of session {session!r} is missing")
-    shown = list(reversed(found)) if backwards else found
-    place = tip_id if tip else ROOT
+def _history(head: _Head, messages: list[Message], rows: Sequence[Row], more: bool) -> History:
+    if head.tip and head.tip_id is None:
+        raise StoreCorruptError("the message at a session's tip is missing")
+    assert head.context is not None
+    place = head.tip_id if head.tip and head.tip_id is not None else ROOT
     return History(
-        entries=[_message(row, session) for row in shown],
+        entries=list(messages),
         leaf=place,
         tip=place,
-        context_tokens=context,
+        context_tokens=head.context,
         more=more,
-        bytes=sum([len(row[8]) for row in shown]),
-        snapshot=str(snapshot or 0),
+        bytes=sum([len(row[-1]) for row in rows]),
+        snapshot=str(head.snapshot or 0),
     )
 
 
-def _message(row: Row, session: str) -> Message:
-    _, pos, _, id, role, tokens, version, created_at, data, _, _ = row
+def _message(figures: Sequence[Any], data: bytes, session: str) -> Message:
+    pos, tokens, version, created_at, role, id = figures
     body = decode_body(data, id)
     return Message(
         id=id,
         role=role,
         parts=body.parts,
         metadata=body.metadata,
-        segment=str(pos >> 24),
+        segment=str(pos >> DEPTH_BITS),
         depth=pos & MAX_DEPTH,
         home=session,
         tokens=tokens,
@@ -92,53 +105,51 @@ def _message(row: Row, session: str) -> Message:
 
 def _path(t: Tables, backwards: bool) -> Any:
     """Give the messages of the tip's segment, and a last row about the session."""
-    messages = _messages(t, backwards).subquery("shown")
-    return union_all(select(*messages.c), _head(t))
+    return union_all(_messages(t, backwards), _head(t))
 
 
 def _messages(t: Tables, backwards: bool) -> Any:
     s, m = t.session.c, t.message.c
-    base = s.tip - s.tip.bitwise_and(MAX_DEPTH)
+    base = s.tip - s.tip.bitwise_and(number(MAX_DEPTH))
     on_path = and_(
         m.tree == s.tree,
         m.pos > base + bindparam("after", type_=m.pos.type),
         m.pos < base + bindparam("before", type_=m.pos.type),
         m.pos <= s.tip,
     )
-    nothing = [literal(0).label("is_stale"), literal(0).label("parent")]
-    return (
-        select(literal(_MESSAGE).label("kind"), *message_columns(t.message), *nothing)
+    figures = [m.pos, m.tokens, m.version, m.created_at, m.role, m.id]
+    columns = shape_of(t.kind).columns(figures, m.body, is_full=True)
+    order = m.pos.desc() if backwards else m.pos
+    if t.kind == "postgresql":
+        # It sees that a joined row is one row, but not that the order of the other table's index
+        # is then the order of the whole: asked in this way, it stops after as many as are wanted.
+        wanted = select(*columns).where(on_path, m.body.is_not(None))
+        shown = wanted.order_by(order).limit(bindparam("most")).lateral("shown")
+        joined = t.session.join(shown, true())
+        return select(*shown.c).select_from(joined).where(s.key == bindparam("key"))
+    wanted = (
+        select(*columns)
         .select_from(t.session.join(t.message, on_path))
         .where(s.key == bindparam("key"), m.body.is_not(None))
-        .order_by(m.pos.desc() if backwards else m.pos)
+        .order_by(order)
         .limit(bindparam("most"))
     )
+    # SQLite has no brackets around a part of a union; MariaDB would copy what is in a subquery.
+    return wanted if t.kind == "mysql" else select(*wanted.subquery("shown").c)
 
 
 def _head(t: Tables) -> Any:
     s, g, e = t.session.c, t.segment.c, t.edit.c
     tip = t.message.alias("tip")
-    snapshot = select(func.max(e.seq)).where(e.tree == s.tree).scalar_subquery()
-    is_stale = select(func.count()).where(t.stale.c.tree == s.tree).scalar_subquery()
-    parent = (
-        select(g.parent)
-        .where(g.number == s.tip.bitwise_rshift(literal_column("24")))
-        .scalar_subquery()
-    )
+    snapshot = select(newest_edit(t)).where(e.tree == s.tree).scalar_subquery()
+    is_own = (s.tip == number(0)) | (g.home == s.home)
+    context = case((is_own & (s.overlays == number(0)) & t.stale.c.tree.is_(None), s.context))
+    at_tip = g.number == s.tip.bitwise_rshift(number(DEPTH_BITS))
+    figures = [s.tip, context, snapshot, g.parent, null(), tip.c.id]
+    joined = t.session.outerjoin(tip, and_(tip.c.tree == s.tree, tip.c.pos == s.tip))
+    joined = joined.outerjoin(t.segment, at_tip).outerjoin(t.stale, t.stale.c.tree == s.tree)
     return (
-        select(
-            literal(_HEAD),
-            s.tip,
-            s.home,
-            tip.c.id,
-            null(),
-            s.context,
-            snapshot,
-            s.overlays,
-            null(),
-            is_stale,
-            parent,
-        )
-        .select_from(t.session.outerjoin(tip, and_(tip.c.tree == s.tree, tip.c.pos == s.tip)))
+        select(*shape_of(t.kind).columns(figures, null(), is_full=False))
+        .select_from(joined)
         .where(s.key == bindparam("key"))
     )

@@ -36,6 +36,13 @@ class Name(TypeDecorator[str]):
             return value
         return value.encode()
 
+    def bind_processor(self, dialect: Dialect) -> Any:
+        # Where there is nothing to be done, not even a call for each value.
+        return super().bind_processor(dialect) if dialect.name in MYSQL else None
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> Any:
+        return super().result_processor(dialect, coltype) if dialect.name in MYSQL else None
+
     def process_result_value(self, value: Any, dialect: Dialect) -> str | None:
         # A table that somebody brought along may hold text where ours holds bytes.
         return value.decode() if isinstance(value, bytes) else value

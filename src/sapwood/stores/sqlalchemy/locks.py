@@ -26,7 +26,7 @@ class Mode(enum.Enum):
     """What a transaction is for."""
 
     GLANCE = "glance"
-    """One statement, which is its own snapshot."""
+    """One statement, which is its own snapshot and maybe its own transaction."""
     READ = "read"
     """Statements that have to see one snapshot."""
     WRITE = "write"
@@ -34,6 +34,8 @@ class Mode(enum.Enum):
 
 def begin(conn: Connection, kind: str, mode: Mode) -> None:
     """Begin a transaction: at READ COMMITTED to write, on one snapshot to read."""
+    if mode is Mode.GLANCE:
+        return
     if kind == "sqlite":
         _begin_sqlite(conn, mode)
         return
@@ -55,8 +57,6 @@ def _level_of(conn: Connection) -> str:
 
 
 def _begin_sqlite(conn: Connection, mode: Mode) -> None:
-    if mode is Mode.GLANCE:
-        return
     raw: Any = conn.connection.dbapi_connection
     if not getattr(raw, "driver_connection", raw).in_transaction:
         conn.exec_driver_sql("BEGIN IMMEDIATE" if mode is Mode.WRITE else "BEGIN")

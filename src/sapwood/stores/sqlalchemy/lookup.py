@@ -145,16 +145,21 @@ def find_seen(tx: Tx, session: SessionRow, id: str) -> Seen | None:
 def find_all_seen(tx: Tx, session: SessionRow, ids: Sequence[str]) -> dict[str, Seen]:
     """Find those of the messages that a session sees."""
     found: dict[str, Seen] = {}
-    homes = [session.home]
-    if session.fork:
-        homes += [home for (home,) in tx.rows(_inherited, session=session.number)]
+    homes = homes_of(tx, session)
     fork = unpack_place(session.fork)
     for some in in_parts(list(dict.fromkeys(ids))):
-        for id, pos, home, is_live in tx.rows(_seen, tree=session.tree, homes=homes, ids=some):
+        for id, pos, home, is_live in tx.rows(_seen, homes=homes, ids=some):
             own = home == session.home
             if own or is_on_path(place_of(pos), fork, tx.lineage):
                 found[id] = Seen(pos, home, bool(is_live))
     return found
+
+
+def homes_of(tx: Tx, session: SessionRow) -> list[int]:
+    """Give the homes of the messages that a session may see."""
+    if not session.fork:
+        return [session.home]
+    return [session.home, *(home for (home,) in tx.rows(_inherited, session=session.number))]
 
 
 def in_parts(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
@@ -210,8 +215,8 @@ def _inherited(t: Tables) -> Any:
 
 def _seen(t: Tables) -> Any:
     m = t.message.c
+    # Without the tree, which the homes are of: by it a server might go through all its messages.
     return select(m.id, m.pos, m.home, m.body.is_not(None)).where(
-        m.tree == bindparam("tree"),
         m.home.in_(bindparam("homes", expanding=True)),
         m.id.in_(bindparam("ids", expanding=True)),
     )

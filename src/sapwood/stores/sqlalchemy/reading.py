@@ -10,6 +10,7 @@ from sqlalchemy import bindparam, func, select
 from ...model import Entry, History, Message, Read, Summary
 from ...rules.overlay import Cover, clip
 from ...rules.tree import Span, spans_up
+from .direct import number
 from .lookup import get_pos, get_session, id_at, rows_at
 from .position import bounds, unpack_place
 from .rows import message_columns, message_of, overlay_of
@@ -142,7 +143,12 @@ class _Window:
 
 def latest_edit(t: Tables) -> Any:
     """Give the number of the newest edit of a tree, which dates a snapshot."""
-    return select(func.max(t.edit.c.seq)).where(t.edit.c.tree == bindparam("tree"))
+    return select(newest_edit(t)).where(t.edit.c.tree == bindparam("tree"))
+
+
+def newest_edit(t: Tables) -> Any:
+    """Give the largest number of edits, so that no database looks for it through all trees'."""
+    return func.max(t.edit.c.seq + number(0))
 
 
 def _between(t: Tables) -> Any:

@@ -174,7 +174,8 @@ def _wrong_types(kind: str, table: Any, there: dict[str, Any]) -> list[str]:
 def _is_bytewise(found: Any) -> bool:
     collation = getattr(found, "collation", None) or ""
     is_bytes = "BINARY" in type(found).__name__.upper() or "BLOB" in type(found).__name__.upper()
-    return is_bytes or collation.endswith(("nopad_bin", "0900_bin"))
+    # Another character set could not hold every name.
+    return is_bytes or collation in ("utf8mb4_nopad_bin", "utf8mb4_0900_bin")
 
 
 def _begin_counting(conn: Connection, tables: Tables) -> None:

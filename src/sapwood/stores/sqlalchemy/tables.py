@@ -208,7 +208,9 @@ class Tables:
             Column("body", Blob),
         )
         found = self.message
-        found.append_constraint(UniqueConstraint(found.c.tree, found.c.home, found.c.id))
+        # A home is of one tree. With the tree in front a server that knows the table as it was when
+        # it was small would take this index for one that leads to a position.
+        found.append_constraint(UniqueConstraint(found.c.home, found.c.id))
         self._index("message", "by_change", "owner", "seq")
         self._index("message", "by_time", "owner", "created_at")
         if self.kind == "mysql":

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from sqlalchemy import bindparam, insert, select, update
-from sqlalchemy.engine import Connection
-from sqlalchemy.sql.base import Executable
+from sqlalchemy.engine import Connection, Dialect
 
 from ...errors import MessageTooLargeError, StoreCorruptError
 from ...rules.tree import Place
+from .direct import Direct
 from .extra import Extra, NewRow
 from .locks import advisory_number, lock_owner, now_us, share_owner
 from .position import unpack_lineage
@@ -30,7 +30,7 @@ class Statements:
 
     def __init__(self, tables: Tables) -> None:
         self.tables = tables
-        self._made: dict[Any, Executable] = {}
+        self._made: dict[Any, Any] = {}
 
     def of(self, statement: Callable[..., Any], *args: Any) -> Any:
         """Give a statement; some depend on more than the tables."""
@@ -39,6 +39,14 @@ class Statements:
         if made is None:
             made = self._made[key] = statement(self.tables, *args)
         return made
+
+    def direct(self, dialect: Dialect, statement: Callable[..., Any], *args: Any) -> Direct:
+        """Give a statement as the driver takes it."""
+        key = (Direct, statement, *args)
+        made = self._made.get(key)
+        if made is None:
+            made = self._made[key] = Direct.of(self.of(statement, *args), dialect)
+        return cast("Direct", made)
 
 
 class Tx:
@@ -95,6 +103,10 @@ class Tx:
     def made(self, statement: Callable[..., Any], *args: Any) -> Any:
         """Give a statement that depends on more than the tables, made once for each."""
         return self._statements.of(statement, *args)
+
+    def direct(self, statement: Callable[..., Any], *args: Any) -> Direct:
+        """Give a statement as the driver takes it, written down once."""
+        return self._statements.direct(self.conn.dialect, statement, *args)
 
     # adding rows
 
@@ -172,6 +184,13 @@ class Tx:
             found = self._lineages[segment] = unpack_lineage(data)
         return found
 
+    def learn_lineages(self, segments: Sequence[int]) -> None:
+        """Look up the lineages of segments that will be asked for."""
+        new = [segment for segment in segments if segment not in self._lineages]
+        for start in range(0, len(new), ROWS_AT_ONCE):
+            for number, data in self.rows(_lineages, segments=new[start : start + ROWS_AT_ONCE]):
+                self._lineages[number] = unpack_lineage(data)
+
     def home_name(self, home: int) -> str | None:
         """Give the id of the session behind a home's number; None when it is gone."""
         if home not in self._names:
@@ -215,6 +234,11 @@ def _count_up(t: Tables) -> Any:
 
 def _lineage(t: Tables) -> Any:
     return select(t.segment.c.lineage).where(t.segment.c.number == bindparam("segment"))
+
+
+def _lineages(t: Tables) -> Any:
+    g = t.segment.c
+    return select(g.number, g.lineage).where(g.number.in_(bindparam("segments", expanding=True)))
 
 
 def _home_name(t: Tables) -> Any:

@@ -11,15 +11,17 @@ from sqlalchemy.engine import Connection
 from ...model import Appended
 from ..embedded.appends import Request
 from ..embedded.unit import Unit
+from .alone import append_one
 from .clock import ServerClock
 from .extra import Extra
 from .locks import Mode, begin
-from .quick import append_each, append_one
 from .schema import Migrator, check_theirs
+from .together import append_each
 from .tx import Statements, Tx
 from .unit import SqlUnit
 
 T = TypeVar("T")
+Answers = Sequence[Appended | None]
 
 
 class Worker:
@@ -50,20 +52,33 @@ class Worker:
 
     def look(self, conn: Connection, work: Callable[[Unit], T], mode: Mode) -> T:
         """Run work that only reads."""
-        return work(cast("Unit", SqlUnit(self.begin(conn, mode))))
+        result = work(cast("Unit", SqlUnit(self.begin(conn, mode))))
+        # Not rolled back: PostgreSQL's driver would forget the statements that it prepared.
+        conn.commit()
+        return result
 
-    def append(self, conn: Connection, requests: Sequence[Request]) -> list[Appended | None]:
-        """Append what can be appended quickly, and commit it."""
-        tx = self.begin(conn, Mode.WRITE)
+    def append_one(self, conn: Connection, request: Request) -> Appended | None:
+        """Append what one caller sends, if that can be done quickly, and commit it."""
+        # PostgreSQL has one statement for it, which is a transaction by itself.
+        mode = Mode.GLANCE if self._tables.kind == "postgresql" else Mode.WRITE
+        answers = self._commit_new(conn, lambda: [append_one(self.begin(conn, mode), request)])
+        return answers[0] if answers else None
+
+    def append_each(self, conn: Connection, requests: Sequence[Request]) -> Answers:
+        """Append what can be appended quickly of what several callers send, and commit it."""
+        answers = self._commit_new(
+            conn, lambda: append_each(self.begin(conn, Mode.WRITE), requests)
+        )
+        return answers if answers else [None] * len(requests)
+
+    def _commit_new(self, conn: Connection, work: Callable[[], Answers]) -> Answers:
+        """Write what is new and commit it; give nothing when some of it is known."""
         try:
-            if len(requests) == 1:
-                answers = [append_one(tx, requests[0])]
-            else:
-                answers = append_each(tx, requests)
+            answers = work()
         except exc.IntegrityError:
             # An id is known already: it is for each to find out what that means.
             conn.rollback()
-            return [None] * len(requests)
+            return []
         conn.commit()
         return answers
 

@@ -1,4 +1,4 @@
-"""A connection that does not wait for ever."""
+"""A connection that does not wait for ever, nor for what is there already."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from psycopg import AsyncConnection
 
-from ..deadline import within
+from ..waiting import waited_for
 
 
 class AsyncPatientConnection(AsyncConnection[Any]):
@@ -16,6 +16,5 @@ class AsyncPatientConnection(AsyncConnection[Any]):
 
     async def wait(self, gen: Any, *args: Any, **options: Any) -> Any:
         """Carry out an operation of the driver."""
-        if self.answer_within_s is not None:
-            gen = within(gen, self.answer_within_s)
-        return await super().wait(gen, *args, **options)
+        steps = waited_for(gen, self.pgconn.socket, self.answer_within_s)
+        return await super().wait(steps, *args, **options)

@@ -2,7 +2,9 @@
 
 Numbers are not given out in the order of commits. So rows are ordered by their transaction's
 number, and a reader stops before the oldest transaction that is unfinished: whatever commits
-later comes after its cursor. Within a tree, transactions write one after the other.
+later comes after its cursor. Within a tree, transactions write one after the other. What has a
+number that this server has not given out yet is from another one, whose dump was restored here: it
+is no part of the feed.
 """
 
 from __future__ import annotations
@@ -26,12 +28,22 @@ _KINDS = {
 }
 _PAGE = 200
 _UNFINISHED = "pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
+_NOT_YET = "pg_snapshot_xmax(pg_current_snapshot())::text::bigint"
 _AFTER = (
     "SELECT xid, seq, session, tree, kind, first, last, at, name FROM {s}.change"
     f" WHERE owner = %s AND (xid, seq) > (%s, %s) AND xid < {_UNFINISHED}"
     " ORDER BY xid, seq LIMIT %s"
 )
-_MORE = "SELECT EXISTS (SELECT 1 FROM {s}.change WHERE owner = %s AND (xid, seq) > (%s, %s))"
+_MORE = (
+    "SELECT EXISTS (SELECT 1 FROM {s}.change WHERE owner = %s AND (xid, seq) > (%s, %s)"
+    f" AND xid < {_NOT_YET})"
+)
+# A replica may be behind what its primary gave out.
+_LOST = (
+    f"SELECT (trimmed_xid < {_NOT_YET} AND (%(xid)s, %(seq)s) < (trimmed_xid, trimmed_seq))"
+    f" OR (%(xid)s >= {_NOT_YET} AND NOT pg_is_in_recovery())"
+    " FROM {s}.owner WHERE number = %(owner)s"
+)
 # A message whose home is gone is only heard of again when another session deletes it.
 _EXPAND = (
     "SELECT m.id, m.pos, coalesce(h.id, s.id) FROM {s}.message m"
@@ -46,6 +58,7 @@ _TRIM = (
     " WHERE r.owner = c.owner AND (r.xid, r.seq) < (c.xid, c.seq))"
     " RETURNING c.owner, c.xid, c.seq"
 )
+_TRIM_OTHERS = f"DELETE FROM {{s}}.change WHERE xid >= {_NOT_YET}"
 
 
 class AsyncPostgresFeed:
@@ -58,7 +71,7 @@ class AsyncPostgresFeed:
         """Read a page."""
         cursor = Cursor.read(after)
         number = await find_owner(self._tx, owner)
-        await self._refuse_trimmed(number, cursor)
+        await self._refuse_lost(number, cursor)
         found: list[Change] = []
         while rows := await self._tx.rows(_AFTER, (number, cursor.xid, cursor.seq, _PAGE)):
             for row in rows:
@@ -76,7 +89,7 @@ class AsyncPostgresFeed:
         """Keep what follows a cursor from being trimmed."""
         cursor = Cursor.read(after)
         number = await own_number(self._tx, owner)
-        await self._refuse_trimmed(number, cursor)
+        await self._refuse_lost(number, cursor)
         await self._tx.run(
             "INSERT INTO {s}.reader VALUES (%s, %s, %s, %s) ON CONFLICT (owner, name)"
             " DO UPDATE SET xid = excluded.xid, seq = excluded.seq",
@@ -96,14 +109,12 @@ class AsyncPostgresFeed:
             if home is not None
         ]
 
-    async def _refuse_trimmed(self, owner: int | None, cursor: Cursor) -> None:
-        trimmed = await self._tx.row(
-            "SELECT trimmed_xid, trimmed_seq FROM {s}.owner WHERE number = %s", (owner,)
-        )
-        if trimmed is not None and cursor.xid and (cursor.xid, cursor.seq) < trimmed:
+    async def _refuse_lost(self, owner: int | None, cursor: Cursor) -> None:
+        args = {"owner": owner, "xid": cursor.xid, "seq": cursor.seq}
+        if cursor.xid and await self._tx.value(_LOST, args):
             raise NotFoundError(
-                f"the feed was trimmed after cursor {cursor}: read everything again, "
-                "and name a reader to keep it",
+                f"the feed was trimmed after cursor {cursor}, or that is another server's: "
+                "read everything again, and name a reader to keep it",
                 kind="cursor",
                 id=str(cursor),
             )
@@ -111,6 +122,7 @@ class AsyncPostgresFeed:
 
 async def trim_feed(tx: AsyncTx) -> None:
     """Remove what every registered reader has seen and is old enough; the newest row stays."""
+    await tx.run(_TRIM_OTHERS)
     trimmed: dict[int, tuple[int, int]] = {}
     for owner, xid, seq in await tx.rows(_TRIM, (await tx.now() - KEPT_AT_LEAST_US,)):
         trimmed[owner] = max(trimmed.get(owner, (0, 0)), (xid, seq))

@@ -62,6 +62,12 @@ async def get_session(tx: AsyncTx, owner: str, session: str) -> SessionRow:
     return SessionRow._make(row)
 
 
+async def lock_session(tx: AsyncTx, owner: str, session: str) -> SessionRow | None:
+    """Find a session of an owner with its tree locked; None also when it went meanwhile."""
+    row = await tx.row(_LOCK, (owner, session))
+    return None if row is None else SessionRow._make(row)
+
+
 async def find_all_seen(tx: AsyncTx, session: SessionRow, ids: Sequence[str]) -> dict[str, Seen]:
     """Find those of the messages that a session sees."""
     if not ids:

@@ -22,22 +22,33 @@ WHERE m.path_tokens - coalesce(b.path_tokens, 0) <> m.tokens - coalesce(e.delta,
 FORCE_FAULTS = """
 SELECT f.tree, f.session, f.last, f.width, f.overlay, o.number IS NULL
 FROM {s}.in_force f LEFT JOIN {s}.overlay o ON o.tree = f.tree AND o.number = f.overlay
-WHERE o.number IS NULL OR f.last <> o.last OR f.width <> -(o.first & 16777215)
+WHERE (o.number IS NULL OR f.last <> o.last OR f.width <> -(o.first & 16777215))
 """
 SEGMENTS = """
 SELECT g.tree, g.number, g.parent, g.lineage, a.lineage, p.pos
 FROM {s}.segment g
 LEFT JOIN {s}.segment a ON a.tree = g.tree AND a.number = g.parent >> 24
 LEFT JOIN {s}.message p ON p.tree = g.tree AND p.pos = g.parent
-ORDER BY g.tree, g.number
 """
+BY_NUMBER = "ORDER BY g.tree, g.number"
 # The owner of what a gone session wrote is that of whoever is in its tree.
 MESSAGES = """
 SELECT m.tree, m.pos, m.home, m.id, m.body, m.words::text,
     (SELECT s.owner FROM {s}.session s WHERE s.tree = m.tree LIMIT 1)
 FROM {s}.message m WHERE m.body IS NOT NULL AND (m.tree, m.pos) > (%s, %s)
-ORDER BY m.tree, m.pos LIMIT 500
 """
+PAGE = "ORDER BY m.tree, m.pos LIMIT 500"
+TREES_AT_ONCE = 100
+"""How many trees one transaction repairs: a server has room for so many locks only."""
+_TREES = """
+(SELECT DISTINCT tree FROM {s}.session WHERE tree > %(after)s ORDER BY tree LIMIT %(most)s)
+UNION
+(SELECT DISTINCT tree FROM {s}.segment WHERE tree > %(after)s ORDER BY tree LIMIT %(most)s)
+ORDER BY tree LIMIT %(most)s
+"""
+
+Trees = list[int]
+"""Those that are locked: what stands in others may change meanwhile, and is left alone."""
 
 
 def lineage_above(parent: int, above: list[int] | None) -> list[int]:
@@ -46,21 +57,25 @@ def lineage_above(parent: int, above: list[int] | None) -> list[int]:
     return [pack(it) for it in extend_lineage(place_of(parent) if parent else None, places)]
 
 
-async def repair(tx: AsyncTx) -> None:
-    """Rebuild all of it, in the order in which one rests on the other."""
-    for (tree,) in await tx.rows("SELECT DISTINCT tree FROM {s}.session ORDER BY tree"):
+async def repair_some(tx: AsyncTx, *, after: int) -> Trees:
+    """Rebuild all of the next trees, in the order in which one rests on the other; give them."""
+    found = await tx.rows(_TREES, {"after": after, "most": TREES_AT_ONCE})
+    trees = [tree for (tree,) in found]
+    for tree in trees:
         await tx.run("SELECT {s}.lock_tree(%s)", (tree,))
-    await _rebuild_lineages(tx)
-    await _rebuild_sums(tx)
-    await _rebuild_force(tx)
-    await _rebuild_sessions(tx)
-    await _rebuild_words(tx)
+    await _rebuild_lineages(tx, trees)
+    await _rebuild_sums(tx, trees)
+    await _rebuild_force(tx, trees)
+    await _rebuild_sessions(tx, trees)
+    await _rebuild_words(tx, trees)
+    return trees
 
 
-async def _rebuild_lineages(tx: AsyncTx) -> None:
+async def _rebuild_lineages(tx: AsyncTx, trees: Trees) -> None:
     # A segment follows one that was there before it, so that its number is lower.
     made: dict[tuple[int, int], list[int]] = {}
-    for tree, number, parent, lineage, above, _ in await tx.rows(SEGMENTS):
+    segments = await tx.rows(f"{SEGMENTS} WHERE g.tree = ANY (%s) {BY_NUMBER}", (trees,))
+    for tree, number, parent, lineage, above, _ in segments:
         if parent and above is None:
             continue
         right = lineage_above(parent, made.get((tree, parent >> DEPTH_BITS), above))
@@ -72,15 +87,17 @@ async def _rebuild_lineages(tx: AsyncTx) -> None:
             )
 
 
-async def _rebuild_sums(tx: AsyncTx) -> None:
+async def _rebuild_sums(tx: AsyncTx, trees: Trees) -> None:
     await tx.run(
-        "DELETE FROM {s}.edit e WHERE NOT EXISTS"
-        " (SELECT 1 FROM {s}.message m WHERE m.tree = e.tree AND m.pos = e.pos)"
+        "DELETE FROM {s}.edit e WHERE e.tree = ANY (%s) AND NOT EXISTS"
+        " (SELECT 1 FROM {s}.message m WHERE m.tree = e.tree AND m.pos = e.pos)",
+        (trees,),
     )
-    if not await tx.rows(f"{WRONG_SUMS} LIMIT 1"):
+    if not await tx.rows(f"{WRONG_SUMS} AND m.tree = ANY (%s) LIMIT 1", (trees,)):
         return
     for tree, number, parent in await tx.rows(
-        "SELECT tree, number, parent FROM {s}.segment ORDER BY tree, number"
+        "SELECT tree, number, parent FROM {s}.segment WHERE tree = ANY (%s) ORDER BY tree, number",
+        (trees,),
     ):
         first = number << DEPTH_BITS
         await tx.run(
@@ -95,8 +112,9 @@ async def _rebuild_sums(tx: AsyncTx) -> None:
         )
 
 
-async def _rebuild_force(tx: AsyncTx) -> None:
-    for tree, session, last, width, overlay, is_gone in await tx.rows(FORCE_FAULTS):
+async def _rebuild_force(tx: AsyncTx, trees: Trees) -> None:
+    faults = await tx.rows(f"{FORCE_FAULTS} AND f.tree = ANY (%s)", (trees,))
+    for tree, session, last, width, overlay, is_gone in faults:
         await tx.run(
             "DELETE FROM {s}.in_force WHERE tree = %s AND session = %s AND last = %s"
             " AND width = %s AND overlay = %s",
@@ -110,28 +128,30 @@ async def _rebuild_force(tx: AsyncTx) -> None:
             )
 
 
-async def _rebuild_sessions(tx: AsyncTx) -> None:
+async def _rebuild_sessions(tx: AsyncTx, trees: Trees) -> None:
     await tx.run(
         "UPDATE {s}.session s SET active_s = s.active_at / 1000000,"
         " overlays = (SELECT count(*) FROM {s}.in_force f WHERE f.tree = s.tree"
         " AND f.session = s.number),"
         " messages = (SELECT count(*) FROM {s}.message m WHERE m.tree = s.tree"
-        " AND m.home = s.home AND m.body IS NOT NULL)"
+        " AND m.home = s.home AND m.body IS NOT NULL) WHERE s.tree = ANY (%s)",
+        (trees,),
     )
     for found in await tx.rows(
-        f"SELECT {SESSION_COLUMNS} FROM {{s}}.session s WHERE s.tip = 0 OR EXISTS"
-        " (SELECT 1 FROM {s}.message m WHERE m.tree = s.tree AND m.pos = s.tip)"
+        f"SELECT {SESSION_COLUMNS} FROM {{s}}.session s WHERE s.tree = ANY (%s) AND (s.tip = 0"
+        " OR EXISTS (SELECT 1 FROM {s}.message m WHERE m.tree = s.tree AND m.pos = s.tip))",
+        (trees,),
     ):
         row = SessionRow._make(found)
         context = await context_at(tx, row, row.tip)
         sql = "UPDATE {s}.session SET context = %s WHERE tree = %s AND number = %s"
         await tx.run(sql, (context, row.tree, row.number))
-    await tx.run("DELETE FROM {s}.stale")
+    await tx.run("DELETE FROM {s}.stale WHERE tree = ANY (%s)", (trees,))
 
 
-async def _rebuild_words(tx: AsyncTx) -> None:
+async def _rebuild_words(tx: AsyncTx, trees: Trees) -> None:
     place = (0, 0)
-    while rows := await tx.rows(MESSAGES, place):
+    while rows := await tx.rows(f"{MESSAGES} AND m.tree = ANY (%s) {PAGE}", (*place, trees)):
         for tree, pos, home, id, body, _, owner in rows:
             if owner is not None:
                 await tx.run(
@@ -143,6 +163,8 @@ async def _rebuild_words(tx: AsyncTx) -> None:
     for tree, number, id, summary, owner in await tx.rows(
         "SELECT o.tree, o.number, o.id, o.summary,"
         " (SELECT s.owner FROM {s}.session s WHERE s.tree = o.tree LIMIT 1) FROM {s}.overlay o"
+        " WHERE o.tree = ANY (%s)",
+        (trees,),
     ):
         if owner is not None:
             words = text_words(summary_text(summary, id))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, TypeVar, cast
 
 import psycopg
@@ -17,13 +18,14 @@ from ....rules.codec import Packed
 from ...embedded._async.runner import AsyncRunner
 from ...embedded.appends import AsyncAppends, Request
 from ...embedded.unit import Unit
-from ..deadline import NoAnswerError
 from ..failure import RETRIED, UNPREPARED, is_lost, translate
+from ..waiting import NoAnswerError
 from .appending import append_each, append_new
 from .connection import AsyncPatientConnection
 from .feed import trim_feed
 from .migrating import AsyncMigrator
 from .reading import read_at_once
+from .repair import repair_some
 from .sums import renew_one
 from .sweep import CHUNKS_AT_ONCE, sweep_chunk
 from .tx import AsyncTx, Texts
@@ -219,6 +221,20 @@ class AsyncPostgresRunner(AsyncRunner):
         while await self._write_tx(renew_one):
             continue
         await self._write_tx(trim_feed)
+
+    async def erase_owner(self, owner: str) -> None:
+        """Delete an owner's sessions, some in each transaction, and then all that is left."""
+        while await self.write(
+            cast("Callable[[Unit], bool]", lambda unit: unit.sessions.erase_some(owner))
+        ):
+            continue
+        await self.write(lambda unit: unit.sessions.erase_owner(owner))
+
+    async def repair(self) -> None:
+        """Rebuild what is derived, some trees in each transaction."""
+        trees = [0]
+        while trees:
+            trees = await self._write_tx(partial(repair_some, after=trees[-1]))
 
     # connections
 

@@ -110,6 +110,10 @@ class AsyncPostgresStore(AsyncEmbeddedStore):
         check.read(query)
         return await self._runner.read_path(owner, session, query)
 
+    async def erase_owner(self, owner: str) -> None:
+        check.owner(owner)
+        await self._runner.erase_owner(owner)
+
     async def changes(
         self, owner: str, *, after: str = "", limit: int = 500, reader: str | None = None
     ) -> Changes:

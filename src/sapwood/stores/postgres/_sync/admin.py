@@ -11,7 +11,7 @@ from ....model import Health, Problem
 from ....rules.codec import decode_body
 from ..rows import SESSION_COLUMNS, SessionRow
 from ..words import body_words, home_word, owner_word
-from .repair import FORCE_FAULTS, MESSAGES, SEGMENTS, WRONG_SUMS, lineage_above, repair
+from .repair import BY_NUMBER, FORCE_FAULTS, MESSAGES, PAGE, SEGMENTS, WRONG_SUMS, lineage_above
 from .sums import context_at
 from .tx import Tx
 
@@ -46,10 +46,6 @@ class PostgresAdmin:
         )
         return [name for (name,) in rows]
 
-    def repair(self) -> None:
-        """Rebuild what is derived."""
-        repair(self._tx)
-
     def check(self) -> list[Problem]:
         """Look for damage, and for figures that do not add up."""
         problems = [*self._messages(), *self._segments(), *self._sums()]
@@ -61,14 +57,15 @@ class PostgresAdmin:
     def _messages(self) -> list[Problem]:
         problems: list[Problem] = []
         place = (0, 0)
-        while rows := self._tx.rows(MESSAGES, place):
+        while rows := self._tx.rows(f"{MESSAGES} {PAGE}", place):
             problems += [problem for row in rows for problem in _message_faults(*row[2:])]
             place = rows[-1][:2]
         return problems
 
     def _segments(self) -> list[Problem]:
         faults: list[tuple[int, str]] = []
-        for _, number, parent, lineage, above, found in self._tx.rows(SEGMENTS):
+        rows = self._tx.rows(f"{SEGMENTS} {BY_NUMBER}")
+        for _, number, parent, lineage, above, found in rows:
             if parent and found is None:
                 faults.append((number, "its parent is missing"))
             elif lineage != lineage_above(parent, above):

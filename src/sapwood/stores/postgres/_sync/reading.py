@@ -25,10 +25,45 @@ _OVERLAYS = (
     f"SELECT {OVERLAY_COLUMNS} FROM {{s}}.overlay o WHERE o.tree = %s AND o.number = ANY (%s)"
 )
 _PINS_UNDER = "SELECT {s}.pins_under(%s, %s::bigint[], %s, %s)"
-_PATH = (
-    "SELECT kind, pos, last, home, id, role, tokens, version, created_at, body, metadata"
-    " FROM {s}.read_path(%s, %s, %s, %s, %s, %s, %s, %s, %s::bigint)"
+_ENTRY = "kind, pos, last, home, id, role, tokens, version, created_at, body, metadata"
+_PATH = f"SELECT {_ENTRY} FROM {{s}}.read_path(%s, %s, %s, %s, %s, %s, %s, %s, %s::bigint)"
+# The same for the tip of a session without overlays whose path is one segment of its own: one
+# range, which goes out as it is read. Any other session is left to the function.
+_TIP = """
+WITH s AS MATERIALIZED (
+    SELECT x.tip, x.context, x.tree, x.id, t.id AS tip_id,
+        (SELECT coalesce(max(e.seq), 0) FROM {s}.edit e WHERE e.tree = x.tree) AS snapshot,
+        x.overlays = 0 AND x.context IS NOT NULL AND g.home = x.home
+            AND g.lineage = '{}' AND NOT EXISTS (
+                SELECT 1 FROM {s}.stale t WHERE t.tree = x.tree) AS is_plain
+    FROM {s}.owner o JOIN {s}.directory d ON d.owner = o.number
+    JOIN {s}.session x ON x.tree = d.tree AND x.number = d.number
+    LEFT JOIN LATERAL (SELECT g.home, g.lineage FROM {s}.segment g
+        WHERE g.tree = x.tree AND g.number = x.tip >> 24 OFFSET 0) g ON true
+    LEFT JOIN LATERAL (SELECT m.id FROM {s}.message m
+        WHERE m.tree = x.tree AND m.pos = x.tip OFFSET 0) t ON true
+    WHERE o.name = %(owner)s AND d.id = %(session)s
 )
+SELECT 0 AS kind, s.tip AS pos, NULL::bigint AS last, NULL AS home, s.tip_id AS id,
+    s.tip_id AS role, s.context AS tokens, s.snapshot AS version, NULL::bigint AS created_at,
+    NULL::bytea AS body, NULL::bytea AS metadata
+FROM s WHERE s.is_plain
+UNION ALL
+SELECT 1, m.pos, 0, s.id, m.id, m.role, m.tokens, m.version, m.created_at, m.body, NULL
+FROM s CROSS JOIN LATERAL (
+    SELECT * FROM {s}.message m
+    WHERE m.tree = s.tree AND m.body IS NOT NULL
+        AND m.pos BETWEEN (s.tip >> 24 << 24) + %(after)s::bigint + 1
+            AND least(s.tip, (s.tip >> 24 << 24) + %(before)s::bigint - 1)
+    ORDER BY m.pos {order} LIMIT %(most)s::bigint
+) m WHERE s.is_plain
+UNION ALL
+SELECT r.* FROM s CROSS JOIN LATERAL {s}.read_path(%(owner)s, %(session)s, NULL, false,
+    %(overlays)s, %(after)s, %(before)s, %(backwards)s, %(most)s::bigint) r
+WHERE s.is_plain IS NOT TRUE
+"""
+_TIP_FORWARDS = _TIP.replace("{order}", "")
+_TIP_BACKWARDS = _TIP.replace("{order}", "DESC")
 _FIRST_PAGE = 16
 _MOST_IN_A_PAGE = 256
 
@@ -39,19 +74,28 @@ def read_at_once(tx: Tx, owner: str, session: str, query: Read) -> History | Non
     """Read a path with one statement; None when that is not enough to tell."""
     if query.max_bytes is not None:
         return None
-    leaf = query.leaf
-    args = (
-        owner,
-        session,
-        leaf if isinstance(leaf, str) else None,
-        leaf is ROOT,
-        query.overlays,
-        min(query.after, MAX_DEPTH),
-        MAX_DEPTH + 1 if query.before is None else min(query.before, MAX_DEPTH + 1),
-        query.backwards,
-        None if query.limit is None else query.limit + 1,
-    )
-    rows = tx.call(_PATH, args)
+    after = min(query.after, MAX_DEPTH)
+    before = MAX_DEPTH + 1 if query.before is None else min(query.before, MAX_DEPTH + 1)
+    most = None if query.limit is None else query.limit + 1
+    leaf, backwards = query.leaf, query.backwards
+    if leaf is None:
+        text = _TIP_BACKWARDS if backwards else _TIP_FORWARDS
+        rows = tx.call(
+            text,
+            {
+                "owner": owner,
+                "session": session,
+                "overlays": query.overlays,
+                "after": after,
+                "before": before,
+                "backwards": backwards,
+                "most": most,
+            },
+        )
+    else:
+        named = (leaf if isinstance(leaf, str) else None, leaf is ROOT)
+        window = (query.overlays, after, before, backwards, most)
+        rows = tx.call(_PATH, (owner, session, *named, *window))
     if not rows or rows[0][0] < 0:
         return None
     return history_of(rows, limit=query.limit, backwards=query.backwards)

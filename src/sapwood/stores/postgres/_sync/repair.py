@@ -24,22 +24,33 @@ WHERE m.path_tokens - coalesce(b.path_tokens, 0) <> m.tokens - coalesce(e.delta,
 FORCE_FAULTS = """
 SELECT f.tree, f.session, f.last, f.width, f.overlay, o.number IS NULL
 FROM {s}.in_force f LEFT JOIN {s}.overlay o ON o.tree = f.tree AND o.number = f.overlay
-WHERE o.number IS NULL OR f.last <> o.last OR f.width <> -(o.first & 16777215)
+WHERE (o.number IS NULL OR f.last <> o.last OR f.width <> -(o.first & 16777215))
 """
 SEGMENTS = """
 SELECT g.tree, g.number, g.parent, g.lineage, a.lineage, p.pos
 FROM {s}.segment g
 LEFT JOIN {s}.segment a ON a.tree = g.tree AND a.number = g.parent >> 24
 LEFT JOIN {s}.message p ON p.tree = g.tree AND p.pos = g.parent
-ORDER BY g.tree, g.number
 """
+BY_NUMBER = "ORDER BY g.tree, g.number"
 # The owner of what a gone session wrote is that of whoever is in its tree.
 MESSAGES = """
 SELECT m.tree, m.pos, m.home, m.id, m.body, m.words::text,
     (SELECT s.owner FROM {s}.session s WHERE s.tree = m.tree LIMIT 1)
 FROM {s}.message m WHERE m.body IS NOT NULL AND (m.tree, m.pos) > (%s, %s)
-ORDER BY m.tree, m.pos LIMIT 500
 """
+PAGE = "ORDER BY m.tree, m.pos LIMIT 500"
+TREES_AT_ONCE = 100
+"""How many trees one transaction repairs: a server has room for so many locks only."""
+_TREES = """
+(SELECT DISTINCT tree FROM {s}.session WHERE tree > %(after)s ORDER BY tree LIMIT %(most)s)
+UNION
+(SELECT DISTINCT tree FROM {s}.segment WHERE tree > %(after)s ORDER BY tree LIMIT %(most)s)
+ORDER BY tree LIMIT %(most)s
+"""
+
+Trees = list[int]
+"""Those that are locked: what stands in others may change meanwhile, and is left alone."""
 
 
 def lineage_above(parent: int, above: list[int] | None) -> list[int]:
@@ -48,21 +59,25 @@ def lineage_above(parent: int, above: list[int] | None) -> list[int]:
     return [pack(it) for it in extend_lineage(place_of(parent) if parent else None, places)]
 
 
-def repair(tx: Tx) -> None:
-    """Rebuild all of it, in the order in which one rests on the other."""
-    for (tree,) in tx.rows("SELECT DISTINCT tree FROM {s}.session ORDER BY tree"):
+def repair_some(tx: Tx, *, after: int) -> Trees:
+    """Rebuild all of the next trees, in the order in which one rests on the other; give them."""
+    found = tx.rows(_TREES, {"after": after, "most": TREES_AT_ONCE})
+    trees = [tree for (tree,) in found]
+    for tree in trees:
         tx.run("SELECT {s}.lock_tree(%s)", (tree,))
-    _rebuild_lineages(tx)
-    _rebuild_sums(tx)
-    _rebuild_force(tx)
-    _rebuild_sessions(tx)
-    _rebuild_words(tx)
+    _rebuild_lineages(tx, trees)
+    _rebuild_sums(tx, trees)
+    _rebuild_force(tx, trees)
+    _rebuild_sessions(tx, trees)
+    _rebuild_words(tx, trees)
+    return trees
 
 
-def _rebuild_lineages(tx: Tx) -> None:
+def _rebuild_lineages(tx: Tx, trees: Trees) -> None:
     # A segment follows one that was there before it, so that its number is lower.
     made: dict[tuple[int, int], list[int]] = {}
-    for tree, number, parent, lineage, above, _ in tx.rows(SEGMENTS):
+    segments = tx.rows(f"{SEGMENTS} WHERE g.tree = ANY (%s) {BY_NUMBER}", (trees,))
+    for tree, number, parent, lineage, above, _ in segments:
         if parent and above is None:
             continue
         right = lineage_above(parent, made.get((tree, parent >> DEPTH_BITS), above))
@@ -74,15 +89,17 @@ def _rebuild_lineages(tx: Tx) -> None:
             )
 
 
-def _rebuild_sums(tx: Tx) -> None:
+def _rebuild_sums(tx: Tx, trees: Trees) -> None:
     tx.run(
-        "DELETE FROM {s}.edit e WHERE NOT EXISTS"
-        " (SELECT 1 FROM {s}.message m WHERE m.tree = e.tree AND m.pos = e.pos)"
+        "DELETE FROM {s}.edit e WHERE e.tree = ANY (%s) AND NOT EXISTS"
+        " (SELECT 1 FROM {s}.message m WHERE m.tree = e.tree AND m.pos = e.pos)",
+        (trees,),
     )
-    if not tx.rows(f"{WRONG_SUMS} LIMIT 1"):
+    if not tx.rows(f"{WRONG_SUMS} AND m.tree = ANY (%s) LIMIT 1", (trees,)):
         return
     for tree, number, parent in tx.rows(
-        "SELECT tree, number, parent FROM {s}.segment ORDER BY tree, number"
+        "SELECT tree, number, parent FROM {s}.segment WHERE tree = ANY (%s) ORDER BY tree, number",
+        (trees,),
     ):
         first = number << DEPTH_BITS
         tx.run(
@@ -97,8 +114,9 @@ def _rebuild_sums(tx: Tx) -> None:
         )
 
 
-def _rebuild_force(tx: Tx) -> None:
-    for tree, session, last, width, overlay, is_gone in tx.rows(FORCE_FAULTS):
+def _rebuild_force(tx: Tx, trees: Trees) -> None:
+    faults = tx.rows(f"{FORCE_FAULTS} AND f.tree = ANY (%s)", (trees,))
+    for tree, session, last, width, overlay, is_gone in faults:
         tx.run(
             "DELETE FROM {s}.in_force WHERE tree = %s AND session = %s AND last = %s"
             " AND width = %s AND overlay = %s",
@@ -112,28 +130,30 @@ def _rebuild_force(tx: Tx) -> None:
             )
 
 
-def _rebuild_sessions(tx: Tx) -> None:
+def _rebuild_sessions(tx: Tx, trees: Trees) -> None:
     tx.run(
         "UPDATE {s}.session s SET active_s = s.active_at / 1000000,"
         " overlays = (SELECT count(*) FROM {s}.in_force f WHERE f.tree = s.tree"
         " AND f.session = s.number),"
         " messages = (SELECT count(*) FROM {s}.message m WHERE m.tree = s.tree"
-        " AND m.home = s.home AND m.body IS NOT NULL)"
+        " AND m.home = s.home AND m.body IS NOT NULL) WHERE s.tree = ANY (%s)",
+        (trees,),
     )
     for found in tx.rows(
-        f"SELECT {SESSION_COLUMNS} FROM {{s}}.session s WHERE s.tip = 0 OR EXISTS"
-        " (SELECT 1 FROM {s}.message m WHERE m.tree = s.tree AND m.pos = s.tip)"
+        f"SELECT {SESSION_COLUMNS} FROM {{s}}.session s WHERE s.tree = ANY (%s) AND (s.tip = 0"
+        " OR EXISTS (SELECT 1 FROM {s}.message m WHERE m.tree = s.tree AND m.pos = s.tip))",
+        (trees,),
     ):
         row = SessionRow._make(found)
         context = context_at(tx, row, row.tip)
         sql = "UPDATE {s}.session SET context = %s WHERE tree = %s AND number = %s"
         tx.run(sql, (context, row.tree, row.number))
-    tx.run("DELETE FROM {s}.stale")
+    tx.run("DELETE FROM {s}.stale WHERE tree = ANY (%s)", (trees,))
 
 
-def _rebuild_words(tx: Tx) -> None:
+def _rebuild_words(tx: Tx, trees: Trees) -> None:
     place = (0, 0)
-    while rows := tx.rows(MESSAGES, place):
+    while rows := tx.rows(f"{MESSAGES} AND m.tree = ANY (%s) {PAGE}", (*place, trees)):
         for tree, pos, home, id, body, _, owner in rows:
             if owner is not None:
                 tx.run(
@@ -145,6 +165,8 @@ def _rebuild_words(tx: Tx) -> None:
     for tree, number, id, summary, owner in tx.rows(
         "SELECT o.tree, o.number, o.id, o.summary,"
         " (SELECT s.owner FROM {s}.session s WHERE s.tree = o.tree LIMIT 1) FROM {s}.overlay o"
+        " WHERE o.tree = ANY (%s)",
+        (trees,),
     ):
         if owner is not None:
             words = text_words(summary_text(summary, id))

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, TypeVar, cast
 
 import psycopg
@@ -19,13 +20,14 @@ from ....rules.codec import Packed
 from ...embedded._sync.runner import Runner
 from ...embedded.appends import Appends, Request
 from ...embedded.unit import Unit
-from ..deadline import NoAnswerError
 from ..failure import RETRIED, UNPREPARED, is_lost, translate
+from ..waiting import NoAnswerError
 from .appending import append_each, append_new
 from .connection import PatientConnection
 from .feed import trim_feed
 from .migrating import Migrator
 from .reading import read_at_once
+from .repair import repair_some
 from .sums import renew_one
 from .sweep import CHUNKS_AT_ONCE, sweep_chunk
 from .tx import Texts, Tx
@@ -219,6 +221,20 @@ class PostgresRunner(Runner):
         while self._write_tx(renew_one):
             continue
         self._write_tx(trim_feed)
+
+    def erase_owner(self, owner: str) -> None:
+        """Delete an owner's sessions, some in each transaction, and then all that is left."""
+        while self.write(
+            cast("Callable[[Unit], bool]", lambda unit: unit.sessions.erase_some(owner))
+        ):
+            continue
+        self.write(lambda unit: unit.sessions.erase_owner(owner))
+
+    def repair(self) -> None:
+        """Rebuild what is derived, some trees in each transaction."""
+        trees = [0]
+        while trees:
+            trees = self._write_tx(partial(repair_some, after=trees[-1]))
 
     # connections
 

@@ -30,10 +30,20 @@ from ..rows import (
 )
 from . import listing
 from .forking import fork_session
-from .lookup import find_owner, find_session, get_pos, get_session, own_number
+from .lookup import (
+    find_owner,
+    find_session,
+    get_pos,
+    get_session,
+    lock_session,
+    own_number,
+)
 from .sums import context_at
 from .sweep import retire
 from .tx import Tx
+
+ERASED_AT_ONCE = 100
+"""How many sessions one transaction erases: a server has room for so many locks only."""
 
 _RECORD = (
     f"SELECT {RECORD_COLUMNS} FROM {{s}}.owner o JOIN {{s}}.directory d ON d.owner = o.number"
@@ -67,6 +77,11 @@ _CLEAR = (
     "UPDATE {s}.usage SET tree = %(home)s WHERE tree = %(tree)s AND session = %(number)s",
     "UPDATE {s}.document SET tree = %(home)s WHERE tree = %(tree)s AND session = %(number)s",
     "UPDATE {s}.directory SET tree = %(home)s WHERE owner = %(owner)s AND id = %(id)s",
+)
+# In the order in which trees are locked everywhere.
+_SOME = (
+    "SELECT s.id FROM (SELECT id, tree, number FROM {s}.session WHERE owner = %s"
+    " ORDER BY number LIMIT %s) s ORDER BY s.tree, s.number"
 )
 _DELETE = (
     "DELETE FROM {s}.session WHERE tree = %(tree)s AND number = %(number)s",
@@ -215,18 +230,24 @@ class PostgresSessions:
             self._tx.run(text, args)
         return self._get(owner, session)
 
+    def erase_some(self, owner: str) -> bool:
+        """Delete some of an owner's sessions; tell whether there may be many more."""
+        number = find_owner(self._tx, owner)
+        names = self._tx.rows(_SOME, (number, ERASED_AT_ONCE))
+        for (name,) in names:
+            # Another may have deleted it while its lock was waited for.
+            row = lock_session(self._tx, owner, name)
+            if row is not None:
+                self._delete(row)
+        return len(names) == ERASED_AT_ONCE
+
     def erase_owner(self, owner: str) -> None:
-        """Delete all that an owner has; whoever creates a session meanwhile waits."""
+        """Delete all that an owner still has; whoever creates a session meanwhile waits."""
         number = self._tx.value("SELECT number FROM {s}.owner WHERE name = %s FOR UPDATE", (owner,))
         if number is None:
             return
-        names = self._tx.rows(
-            "SELECT id FROM {s}.session WHERE owner = %s ORDER BY tree, number", (number,)
-        )
-        for (name,) in names:
-            # It may be deleted by now: nobody's lock was waited for yet.
-            if find_session(self._tx, owner, name) is not None:
-                self._delete(get_session(self._tx, owner, name))
+        while self.erase_some(owner):
+            continue
         for text in (
             "DELETE FROM {s}.document WHERE tree = -%s",
             "DELETE FROM {s}.reader WHERE owner = %s",

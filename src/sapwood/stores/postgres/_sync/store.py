@@ -112,6 +112,10 @@ class PostgresStore(EmbeddedStore):
         check.read(query)
         return self._runner.read_path(owner, session, query)
 
+    def erase_owner(self, owner: str) -> None:
+        check.owner(owner)
+        self._runner.erase_owner(owner)
+
     def changes(
         self, owner: str, *, after: str = "", limit: int = 500, reader: str | None = None
     ) -> Changes:

@@ -822,14 +822,16 @@ BEGIN
         ) WITH ORDINALITY v(first, last, cover, n)
         ORDER BY CASE WHEN backwards THEN v.n ELSE -v.n END
     LOOP
-        low := greatest(shown.first & 16777215, after_depth + 1);
-        high := least(shown.last & 16777215, before_depth - 1);
-        CONTINUE WHEN low > high;
         IF shown.cover IS NOT NULL THEN
+            CONTINUE WHEN shown.last & 16777215 <= after_depth
+                OR shown.first & 16777215 >= before_depth;
             RETURN QUERY SELECT 2, o.first, o.last, o.created_by, o.id, NULL, o.tokens,
                 o.covered_tokens, o.created_at, o.summary, o.metadata
                 FROM {s}.overlay o WHERE o.tree = s.tree AND o.number = shown.cover;
         ELSE
+            low := greatest(shown.first & 16777215, after_depth + 1);
+            high := least(shown.last & 16777215, before_depth - 1);
+            CONTINUE WHEN low > high;
             low := shown.last >> 24 << 24 | low;
             high := shown.last >> 24 << 24 | high;
             IF backwards THEN

@@ -29,8 +29,7 @@ async def append_each(context: AsyncContext, requests: Sequence[Request]) -> lis
     known = [context.directory.known(it.owner, it.session) for it in requests]
     here = [(n, tree) for n, tree in enumerate(known) if tree is not None]
     for _ in range(2):
-        asked = [_asked(context, requests[n], tree) for n, tree in here]
-        answers = await context.link.ask_all(asked)
+        answers = await _ask_together(context, [(requests[n], tree) for n, tree in here])
         unmarked: list[tuple[int, str]] = []
         for (n, tree), answer in zip(here, answers, strict=True):
             if not isinstance(answer, Exception):
@@ -41,35 +40,63 @@ async def append_each(context: AsyncContext, requests: Sequence[Request]) -> lis
     return done
 
 
+async def _ask_together(
+    context: AsyncContext, callers: Sequence[tuple[Request, str]]
+) -> Sequence[bytes | Exception]:
+    """Ask for several callers: by one script where one server has all their trees."""
+    if not callers:
+        return []
+    if context.link.is_cluster:
+        asked = [_asked(context, [it]) for it in callers]
+        return await context.link.ask_all(asked)
+    together = _asked(context, callers)
+    answer: bytes = await context.link.ask(together.name, together.keys, *together.args)
+    return answer.split(b"\n")
+
+
 def _asked(
     context: AsyncContext,
-    request: Request,
-    tree: str,
+    callers: Sequence[tuple[Request, str]],
     state: str = "",
     parent: tuple[str, str] | None = None,
 ) -> Asked:
     """Give the script's call; planned, it has the state of the tree and the parent's place."""
-    keys = [context.keys.tree(tree)]
+    keys = [context.keys.tree(tree) for _, tree in callers]
+    places: dict[str, str] = {}
     if not context.link.is_cluster:
-        # One server holds all keys: the mark is made by the script itself.
-        keys.append(context.keys.owner(request.owner, "h"))
-    asked = (
-        request.session,
-        context.directory.time(),
-        "" if context.ttl_us is None else str(context.ttl_us),
-        str(MARKED_US),
-        context.marks.get(tree, "0"),
-        state,
-        *(parent or _named(request.parent)),
-        *_named(request.expected_tip),
-    )
+        # One server holds all keys: the marks are made by the script itself.
+        for owner in {request.owner: None for request, _ in callers}:
+            keys.append(context.keys.owner(owner, "h"))
+            places[owner] = str(len(keys))
+    ttl = "" if context.ttl_us is None else str(context.ttl_us)
+    shared = (str(len(callers)), context.directory.time(), ttl, str(MARKED_US))
     # The driver is slow with many arguments.
-    args: list[Any] = [SEP.join(asked)]
-    for it in request.batch:
-        created = "" if it.created_us is None else it.created_us
-        head = (it.id, "" if it.is_ours else "1", it.role, str(it.tokens), str(created))
-        args += (SEP.join(head), it.body)
+    args: list[Any] = [SEP.join(shared)]
+    for request, tree in callers:
+        asked = (
+            str(len(request.batch)),
+            request.session,
+            context.marks.get(tree, "0"),
+            places.get(request.owner, ""),
+            state,
+            *(parent or _named(request.parent)),
+            *_named(request.expected_tip),
+            "".join([_mentioned(it) for it in request.batch]),
+        )
+        args.append(SEP.join(asked))
+        args += [_stored_part(it) for it in request.batch]
     return Asked("append", keys, args)
+
+
+def _mentioned(it: Packed) -> str:
+    """Give what the script is told of a message beside what is stored."""
+    created = "" if it.created_us is None else it.created_us
+    return f"{'' if it.is_ours else '1'} {it.tokens} {created};"
+
+
+def _stored_part(it: Packed) -> bytes:
+    """Give the part of an entry that is known here."""
+    return f"{it.role}{SEP}{it.id}\n".encode() + it.body
 
 
 def _named(place: str | Root | None) -> tuple[str, str]:
@@ -85,11 +112,11 @@ async def _ask(
     state: str = "",
     parent: tuple[str, str] | None = None,
 ) -> Sequence[bytes]:
-    asked = _asked(context, request, tree, state, parent)
+    asked = _asked(context, [(request, tree)], state, parent)
     answer: bytes = await context.link.ask(asked.name, asked.keys, *asked.args)
     if answer == b"mark":
         await context.trees.mark(request.owner, tree)
-        asked = _asked(context, request, tree, state, parent)
+        asked = _asked(context, [(request, tree)], state, parent)
         answer = await context.link.ask(asked.name, asked.keys, *asked.args)
     return answer.split(b"\x1f")
 

@@ -13,6 +13,7 @@ from ..rows import message_of, name_of, no_message, split_entry
 from .appending import append_planned
 from .context import AsyncContext
 from .editing import delete_messages, update_message
+from .glancing import AsyncGlances, is_end
 from .reading import AsyncReading, is_whole
 
 
@@ -21,7 +22,8 @@ class AsyncRedisMessages:
 
     def __init__(self, context: AsyncContext) -> None:
         self._context = context
-        self._reading = AsyncReading(context)
+        self._glances = AsyncGlances(context)
+        self._reading = AsyncReading(context, self._glances)
 
     async def append(
         self,
@@ -55,15 +57,22 @@ class AsyncRedisMessages:
 
     async def read(self, owner: str, session: str, query: Read) -> History:
         """Read a path as it is shown, in one round trip where it was read before."""
-        if is_whole(query):
-            history = await self._reading.read(owner, session, query)
+        directory = self._context.directory
+        tree = directory.known(owner, session)
+        if tree is not None:
+            history = await self._glances.read(tree, session, query)
+            if history is None and is_whole(query):
+                history = await self._reading.read(tree, session, query)
             if history is not None:
                 return history
-        directory = self._context.directory
-        _, answer = await directory.ask_script(owner, session, "read", *window(query))
+        tree, answer = await directory.ask_script(owner, session, "read", *window(query))
         if answer[0] == b"none":
             raise no_message(session, str(query.leaf))
-        return history_of(answer, session, query)
+        history = history_of(answer, session, query)
+        if is_end(query):
+            self._glances.remember(tree, session, query, answer[9])
+            self._reading.forget(tree, session, query, answer[9])
+        return history
 
     async def children(self, owner: str, session: str, message: str | Root) -> list[Message]:
         """List the live messages right after a message."""

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from ....model import Entry, History, Read
 from ..rows import id_or_root, name_of, take_messages
 from .context import AsyncContext
+from .glancing import AsyncGlances
 from .link import Asked, Command
 
 MOST_REMEMBERED = 10_000
@@ -39,30 +40,42 @@ def is_whole(query: Read) -> bool:
 class AsyncReading:
     """Reads whole paths, and remembers where they were."""
 
-    def __init__(self, context: AsyncContext) -> None:
+    def __init__(self, context: AsyncContext, glances: AsyncGlances) -> None:
         self._context = context
+        self._glances = glances
         self._known: dict[tuple[str, str], Runs] = {}
+        self._by_script: set[tuple[str, str, bool]] = set()
 
-    async def read(self, owner: str, session: str, query: Read) -> History | None:
+    async def read(self, tree: str, session: str, query: Read) -> History | None:
         """Read a whole path; None when it has to be read by one script."""
-        tree = self._context.directory.known(owner, session)
-        if tree is None:
+        if (tree, session, query.overlays) in self._by_script:
             return None
         guess = self._known.get((tree, session), ())
         time = self._context.directory.time()
         args = (session, time, "1" if query.overlays else "")
         plan = Asked("plan", [self._context.keys.tree(tree)], args)
-        answers = await self._context.link.send([plan.command, *self._lists(tree, guess)])
+        link = self._context.link
+        answers = await link.send([link.command(plan), *self._lists(tree, guess)])
         if isinstance(answers[0], Exception):
             # The server does not know the script yet, or something is wrong: it is told there.
-            answers[0] = await self._context.link.ask(plan.name, plan.keys, *plan.args)
+            answers[0] = await link.ask(plan.name, plan.keys, *plan.args)
         if answers[0][0] != b"ok":
+            if len(self._by_script) >= MOST_REMEMBERED:
+                self._by_script.clear()
+            self._by_script.add((tree, session, query.overlays))
             return None
-        runs = [Run(*it) for it in answers[0][4]]
+        *_, found, where = answers[0]
+        runs = [Run(*it) for it in found]
         self._remember(tree, session, runs)
+        self._glances.remember(tree, session, query, where)
         if not _is_as(guess, runs):
-            answers[1:] = await self._context.link.send(self._lists(tree, runs))
+            answers[1:] = await link.send(self._lists(tree, runs))
         return _history(answers, runs)
+
+    def forget(self, tree: str, session: str, query: Read, where: bytes) -> None:
+        """Try again without a script, after one that found no need for it."""
+        if where:
+            self._by_script.discard((tree, session, query.overlays))
 
     def _lists(self, tree: str, runs: Runs) -> list[Command]:
         """Give the commands that read the lists, the last to its end, and then the version."""
@@ -89,7 +102,7 @@ def _is_as(guess: Runs, runs: Runs) -> bool:
 
 
 def _history(answers: Sequence[Any], runs: Runs) -> History | None:
-    (_, version, tip, context, _), *lists, version_then = answers
+    (_, version, tip, context, _, _), *lists, version_then = answers
     if version_then != version or any(isinstance(it, Exception) for it in lists):
         return None
     entries: list[Entry] = []

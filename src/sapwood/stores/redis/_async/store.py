@@ -20,6 +20,7 @@ from .runner import AsyncRedisRunner
 
 MOST_CONNECTIONS = 16
 PATIENCE_S = 30.0
+ANSWER_WITHIN_S = 30.0
 
 
 class AsyncRedisStore(AsyncEmbeddedStore):
@@ -44,6 +45,7 @@ class AsyncRedisStore(AsyncEmbeddedStore):
         auto_migrate: bool = True,
         session_ttl_s: float | None = None,
         patience_s: float = PATIENCE_S,
+        answer_within_s: float = ANSWER_WITHIN_S,
         most_connections: int = MOST_CONNECTIONS,
         max_message_bytes: int = MAX_MESSAGE_BYTES,
     ) -> None:
@@ -57,9 +59,9 @@ class AsyncRedisStore(AsyncEmbeddedStore):
             address, is_cluster = check_url(url)
             link = AsyncLink(
                 lambda: (
-                    AsyncDriver.cluster(address, most_connections)
+                    AsyncDriver.cluster(address, most_connections, answer_within_s)
                     if is_cluster
-                    else AsyncDriver.single(address, most_connections, patience_s)
+                    else AsyncDriver.single(address, most_connections, patience_s, answer_within_s)
                 ),
                 is_cluster=is_cluster,
                 owns_client=True,

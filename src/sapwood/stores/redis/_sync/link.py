@@ -10,12 +10,18 @@ from typing import Any, NamedTuple
 
 from redis.exceptions import NoScriptError, RedisError
 
+from ....calling import Answer
 from ....errors import ClosedError
 from ..driver import Driver, Gate, Slots
-from ..failure import may_help, translate
+from ..failure import is_moving, may_help, translate
 from ..scripts import script
 
 TRIES = 4
+# While a slot is moved to another node. The driver has waited for half a second each time.
+MOVING_TRIES = 60
+MOVING_PAUSE_S = 0.05
+NEVER = "-"
+"""The part of a key that is never there."""
 
 Command = Sequence[Any]
 
@@ -26,16 +32,6 @@ class Asked(NamedTuple):
     name: str
     keys: Sequence[str]
     args: Sequence[Any]
-
-    @property
-    def command(self) -> Command:
-        """The command that runs it, once the server knows it."""
-        return ("EVALSHA", script(self.name).digest, len(self.keys), *self.keys, *self.args)
-
-    @property
-    def whole(self) -> Command:
-        """The command that runs it anywhere."""
-        return ("EVAL", script(self.name).text, len(self.keys), *self.keys, *self.args)
 
 
 class Link:
@@ -68,10 +64,9 @@ class Link:
         return self._client
 
     def run(self, *command: Any, **options: Any) -> Any:
-        """Run one command."""
-        tries = TRIES
+        """Run one command; a slot that is being moved is waited for."""
+        tries, waits = TRIES, MOVING_TRIES
         while True:
-            tries -= 1
             try:
                 client = self.client()
                 with self._slots:
@@ -79,16 +74,33 @@ class Link:
             except NoScriptError:
                 raise
             except (RedisError, OSError) as error:
-                if not (tries and may_help(error)):
+                tries -= may_help(error)
+                waits -= is_moving(error)
+                if not (tries and may_help(error)) and not (waits and is_moving(error)):
                     raise translate(error) from error
+                if is_moving(error):
+                    self.pause(MOVING_PAUSE_S)
 
     def ask(self, name: str, keys: Sequence[str], *args: Any) -> Any:
         """Run a script. All of them may be sent again when an answer was lost."""
         asked = Asked(name, keys, args)
         try:
-            return self.run(*asked.command)
+            return self.run(*self.command(asked))
         except NoScriptError:
-            return self.run(*asked.whole)
+            return self.run("EVAL", script(name).text, *self._where(asked), *args)
+
+    def command(self, asked: Asked) -> Command:
+        """Give the command that runs a script, once the server knows it."""
+        return ("EVALSHA", script(asked.name).digest, *self._where(asked), *asked.args)
+
+    def _where(self, asked: Asked) -> Sequence[Any]:
+        """Give the keys, with their number before them.
+
+        While a cluster moves a slot, its keys are on two nodes, and a script on either would find
+        some of them missing. A node runs no script then of whose keys one is not there.
+        """
+        keys = [*asked.keys, asked.keys[0][:-1] + NEVER] if self.is_cluster else asked.keys
+        return (len(keys), *keys)
 
     def run_all(self, commands: Sequence[Command]) -> list[Any]:
         """Run commands in one go, not as a transaction; the first that fails is raised."""
@@ -101,27 +113,49 @@ class Link:
         return answers
 
     def ask_all(self, asked: Sequence[Asked]) -> list[Any]:
-        """Run scripts in one go; where one fails, its error is its answer."""
-        answers = self.send([it.command for it in asked]) if asked else []
+        """Run scripts in one go; where one fails, its error is its answer.
+
+        Nobody waits here for a slot that is being moved: the others need not wait with them.
+        """
+        answers = self.send([self.command(it) for it in asked]) if asked else []
         for n, answer in enumerate(answers):
             if isinstance(answer, NoScriptError):
-                answers[n] = self.run(*asked[n].whole)
+                answers[n] = self.ask(asked[n].name, asked[n].keys, *asked[n].args)
             elif isinstance(answer, Exception):
                 answers[n] = translate(answer)
         return answers
 
     def send(self, commands: Sequence[Command]) -> list[Any]:
         """Run commands in one go; where one fails, the driver's error is its answer."""
+        return self._send(commands, self._by_pipeline)
+
+    def fetch(self, commands: Sequence[Command]) -> list[Any]:
+        """Run commands in one go that only read; their answers are as the server gives them.
+
+        A client of somebody else's may do more than ours when something fails.
+        """
+        is_direct = self._owns_client and not self.is_cluster
+        return self._send(commands, Driver.fetch if is_direct else self._by_pipeline)
+
+    def _by_pipeline(self, client: Any, commands: Sequence[Command]) -> list[Any]:
+        pipe = client.pipeline(transaction=False)
+        for command in commands:
+            pipe.execute_command(*command)
+        answers: list[Any] = pipe.execute(raise_on_error=False)
+        return answers
+
+    def _send(
+        self,
+        commands: Sequence[Command],
+        go: Callable[[Any, Sequence[Command]], Answer[list[Any]]],
+    ) -> list[Any]:
         tries = TRIES
         while True:
             tries -= 1
             try:
                 client = self.client()
-                pipe = client.pipeline(transaction=False)
-                for command in commands:
-                    pipe.execute_command(*command)
                 with self._slots:
-                    answers: list[Any] = pipe.execute(raise_on_error=False)
+                    answers = go(client, commands)
             except (RedisError, OSError) as error:
                 if not (tries and may_help(error)):
                     raise translate(error) from error

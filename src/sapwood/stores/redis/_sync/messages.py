@@ -15,6 +15,7 @@ from ..rows import message_of, name_of, no_message, split_entry
 from .appending import append_planned
 from .context import Context
 from .editing import delete_messages, update_message
+from .glancing import Glances, is_end
 from .reading import Reading, is_whole
 
 
@@ -23,7 +24,8 @@ class RedisMessages:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._reading = Reading(context)
+        self._glances = Glances(context)
+        self._reading = Reading(context, self._glances)
 
     def append(
         self,
@@ -57,15 +59,22 @@ class RedisMessages:
 
     def read(self, owner: str, session: str, query: Read) -> History:
         """Read a path as it is shown, in one round trip where it was read before."""
-        if is_whole(query):
-            history = self._reading.read(owner, session, query)
+        directory = self._context.directory
+        tree = directory.known(owner, session)
+        if tree is not None:
+            history = self._glances.read(tree, session, query)
+            if history is None and is_whole(query):
+                history = self._reading.read(tree, session, query)
             if history is not None:
                 return history
-        directory = self._context.directory
-        _, answer = directory.ask_script(owner, session, "read", *window(query))
+        tree, answer = directory.ask_script(owner, session, "read", *window(query))
         if answer[0] == b"none":
             raise no_message(session, str(query.leaf))
-        return history_of(answer, session, query)
+        history = history_of(answer, session, query)
+        if is_end(query):
+            self._glances.remember(tree, session, query, answer[9])
+            self._reading.forget(tree, session, query, answer[9])
+        return history
 
     def children(self, owner: str, session: str, message: str | Root) -> list[Message]:
         """List the live messages right after a message."""

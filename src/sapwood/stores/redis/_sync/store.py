@@ -22,6 +22,7 @@ from .runner import RedisRunner
 
 MOST_CONNECTIONS = 16
 PATIENCE_S = 30.0
+ANSWER_WITHIN_S = 30.0
 
 
 class RedisStore(EmbeddedStore):
@@ -46,6 +47,7 @@ class RedisStore(EmbeddedStore):
         auto_migrate: bool = True,
         session_ttl_s: float | None = None,
         patience_s: float = PATIENCE_S,
+        answer_within_s: float = ANSWER_WITHIN_S,
         most_connections: int = MOST_CONNECTIONS,
         max_message_bytes: int = MAX_MESSAGE_BYTES,
     ) -> None:
@@ -59,9 +61,9 @@ class RedisStore(EmbeddedStore):
             address, is_cluster = check_url(url)
             link = Link(
                 lambda: (
-                    Driver.cluster(address, most_connections)
+                    Driver.cluster(address, most_connections, answer_within_s)
                     if is_cluster
-                    else Driver.single(address, most_connections, patience_s)
+                    else Driver.single(address, most_connections, patience_s, answer_within_s)
                 ),
                 is_cluster=is_cluster,
                 owns_client=True,

@@ -1,94 +1,176 @@
--- Append messages after the tip, or after a message; nothing is written before all is decided.
--- ARGV: what is asked (session, time, time to live, how long a mark holds, until when the tree is
--- marked, state of the tree when it was planned, how and parent, how and expected tip), then two for
--- each message: id, whether others may have used it, role, tokens, time; and its body.
-local asked = words(ARGV[1])
+-- Append messages, for one caller or for several that came together: after the tip of a session, or
+-- after a message. Of what a caller asks for, nothing is written before all is decided.
+-- KEYS: the tree of each caller; then, on one server, their owners' marks.
+-- ARGV: what all share (how many callers, time, time to live, how long a mark holds); for each
+-- caller, what is asked (number of messages, session, until when the tree is marked, which key has
+-- the owner's marks, state of the tree when it was planned, how and parent, how and expected tip,
+-- and of each message: whether others may have used its id, tokens, time); then the messages, as
+-- they are stored from the role on. Lua reads all of a text that it makes: bodies are joined once.
+local ASKED = '^' .. string.rep('([^\31]*)\31', 9) .. '()'
+local MOST_WORDS = 1000 -- of one command
+local callers, time, ttl, holds = string.match(ARGV[1], '^(%d+)\31(%d*)\31(%d*)\31(%d+)$')
 local clock = server_time()
-local now = asked[2] ~= '' and asked[2] or clock
-local row = row_of(asked[1], now)
-if not row then return 'gone' end
-local deadline = asked[5]
-if tonumber(clock) > tonumber(deadline) then
-  if #KEYS < 2 then return 'mark' end
-  deadline = text(tonumber(clock) + tonumber(asked[4]))
-end
-local state = call('HMGET', KEYS[1], 'v', 'a', 'e')
-local is_planned = asked[6] ~= ''
-if is_planned and asked[6] ~= state[1] .. ' ' .. state[2] then return 'moved' end
+local now = time ~= '' and time or clock
 
-local count = (#ARGV - 1) / 2
-local heads = {}
-for i = 1, count do heads[i] = words(ARGV[2 * i]) end
-local own_ids = B .. 'i:' .. row.h
-if not is_planned then
+local function is_known(row, messages)
+  local ids = {}
+  for i = 1, #messages do ids[i] = messages[i].id end
+  for i = 1, #ids, MOST_WORDS do
+    local last = math.min(i + MOST_WORDS - 1, #ids)
+    for _, at in ipairs(call('HMGET', row.ids, unpack(ids, i, last))) do
+      if at then return true end
+    end
+  end
+  if row.inh == '' then return false end
+  row.fs, row.fd = place_of(call('HGET', row.key, 'fk'))
+  for _, message in ipairs(messages) do
+    if message.is_foreign and find_place(row, message.id) then return true end
+  end
+  return false
+end
+
+-- The place that the messages follow: the tip, the root, one of the session's own messages, or one
+-- that was planned. Gives its segment and depth, whether that is its own, and what is above.
+local function place_after(row, how, parent)
+  if how == 'r' then return 0, 0, false, 0 end
+  if how == 'm' then
+    local at = call('HGET', row.ids, parent)
+    if not at then return nil end
+    local s, d = place_of(at)
+    return s, d, true, above(s)
+  end
+  if how == 'p' then
+    local s, d = place_of(parent)
+    return s, d, text(segment(s).home) == row.h, above(s)
+  end
+  return row.seg, row.depth, row.is_own, row.start
+end
+
+-- What a new segment after a place is stored with: its home, and the path above it.
+local function line_after(row, seg, depth)
+  if seg == 0 then return row.h end
+  local line = row.h .. ' ' .. seg .. ' ' .. depth
+  local parents = segment(seg).line
+  for i = 1, math.min(#parents, CAP - 2) do line = line .. ' ' .. parents[i] end
+  return line
+end
+
+-- Lua joins numbers by a slower way, which is made for fractions.
+local function whole(n) return string.format('%d', n) end
+
+local function send(command, key, words)
+  for i = 1, #words, MOST_WORDS do
+    call(command, key, unpack(words, i, math.min(i + MOST_WORDS - 1, #words)))
+  end
+end
+
+local function messages_of(at, of)
+  local out = {}
+  for foreign, tokens, created in string.gmatch(of, '(1?) (%d+) (%d*);') do
+    local id = string.match(ARGV[at], '^[^\31]*\31([^\n]*)\n')
+    out[#out + 1] = {id = id, is_foreign = foreign == '1', tokens = tokens, created = created}
+    at = at + 1
+  end
+  return out
+end
+
+local function append(n, at, session, marked, owner, planned, how, parent, tip_how, tip, of)
+  local tree = KEYS[n]
+  B, segments = string.sub(tree, 1, -2), {}
+  local key = B .. 's:' .. session
+  local f = call('HMGET', key, 'h', 'tip', 'ti', 'raw', 'c', 'inh', 'ov', 'x', 'm')
+  if not f[1] or (f[8] ~= '' and tonumber(now) >= tonumber(f[8])) then return 'gone' end
+  local row = {key = key, h = f[1], ids = B .. 'i:' .. f[1], inh = f[6]}
+  local seg, depth, start, own = string.match(f[2], '^(%d+) (%d+) (%d+) (%d)')
+  row.seg, row.depth = tonumber(seg or 0), tonumber(depth or 0)
+  row.start, row.is_own = tonumber(start or 0), own == '1'
+  local deadline = marked
+  if tonumber(clock) > tonumber(marked) then
+    if owner == '' then return 'mark' end
+    deadline = text(tonumber(clock) + tonumber(holds))
+  end
+  if planned ~= '' and planned ~= table.concat(call('HMGET', tree, 'v', 'a'), ' ') then
+    return 'moved'
+  end
+  if tip_how ~= '' and planned == '' and f[3] ~= tip then return 'plan' end
+
+  local messages = messages_of(at, of)
+  local count = #messages
+  -- One that is alone is looked for by the command that writes it down.
+  local is_sole = count == 1 and (row.inh == '' or not messages[1].is_foreign)
+  if planned == '' and not is_sole and is_known(row, messages) then return 'plan' end
+  local is_own
+  seg, depth, is_own, start = place_after(row, how, parent)
+  if not seg then return 'plan' end
+  local follows = seg == row.seg and depth == row.depth
+  local raw = follows and tonumber(f[4]) or raw_at(seg, depth)
+  local is_new = seg == 0 or not is_own or call('LLEN', B .. 'b:' .. seg) ~= depth - start
+  local line = is_new and line_after(row, seg, depth)
+  if is_new then start = depth end
+  local target = whole(is_new and tonumber(call('HGET', tree, 'n')) + 1 or seg)
+  local first, held = whole(depth + 1), whole(f[9] + count)
+  local last = count == 1 and first or whole(depth + count)
+
+  -- From here on everything is written.
+  if is_sole then
+    local is_there = call('HSETNX', row.ids, messages[1].id, target .. ' ' .. first) == 0
+    if is_there and planned == '' then return 'plan' end
+  end
+  local entries, places, sum, said = {}, {}, raw, now
   for i = 1, count do
-    local id = heads[i][1]
-    if call('HEXISTS', own_ids, id) == 1 then return 'plan' end
-    if row.inh ~= '' and heads[i][2] == '1' and find_place(row, id) then return 'plan' end
+    local message = messages[i]
+    sum = sum + tonumber(message.tokens)
+    said = message.created ~= '' and message.created or now
+    entries[i] = message.tokens .. '\0311\031' .. said .. '\031' .. text(sum) .. '\031'
+      .. ARGV[at + i - 1]
+    if not is_sole then
+      places[2 * i - 1], places[2 * i] = message.id, target .. ' ' .. whole(depth + i)
+    end
   end
-  if asked[9] ~= '' and row.ti ~= asked[10] then return 'plan' end
-end
-
--- The parent: the tip, the root, one of the session's own messages, or a place that was planned.
-local tip_seg, tip_depth = row.tip[1] or 0, row.tip[2] or 0
-local seg, depth, is_own, start = tip_seg, tip_depth, row.tip[4] == 1, row.tip[3]
-if asked[7] == 'r' then
-  seg, depth = 0, 0
-elseif asked[7] == 'm' then
-  local at = call('HGET', own_ids, asked[8])
-  if not at then return 'plan' end
-  seg, depth = place_of(at)
-  is_own, start = true, above(seg)
-elseif asked[7] == 'p' then
-  seg, depth = place_of(asked[8])
-  is_own, start = text(segment(seg).home) == row.h, above(seg)
-end
-local follows = seg == tip_seg and depth == tip_depth
-local raw = follows and row.raw or raw_at(seg, depth)
-local is_new = seg == 0 or not is_own or call('LLEN', B .. 'b:' .. seg) ~= depth - start
-
-local target, line = seg, nil
-if is_new then
-  target = tonumber(call('HGET', KEYS[1], 'n')) + 1
-  line = row.h
-  if seg > 0 then
-    line = line .. ' ' .. seg .. ' ' .. depth
-    local parents = segment(seg).line
-    for i = 1, math.min(#parents, CAP - 2) do line = line .. ' ' .. parents[i] end
+  send('RPUSH', B .. 'b:' .. target, entries)
+  send('HSET', row.ids, places)
+  if is_new then
+    call('HSET', tree, 'n', target)
+    call('HSET', B .. 'g', target, line)
+    call('ZADD', B .. 'c', 0, string.format('%012d%010d%012d', seg, depth, target))
+    call('RPUSH', B .. 'o:' .. row.h, target)
   end
-  start = depth
+  local total, context = text(sum), ''
+  if follows and f[5] ~= '' then
+    context = f[5] == f[4] and total or text(tonumber(f[5]) + sum - raw)
+  elseif f[7] == '0' and not call('HGET', tree, 'e') then
+    context = total
+  end
+  local changes = {'tip', target .. ' ' .. last .. ' ' .. whole(start) .. ' 1',
+    'ti', messages[count].id, 'raw', total, 'c', context, 'act', said, 'm', held}
+  if ttl ~= '' then
+    changes[13], changes[14] = 'x', text(tonumber(now) + tonumber(ttl))
+  end
+  call('HSET', key, unpack(changes))
+  call('RPUSH', B .. 'f', 'A ' .. target .. ' ' .. first .. ' ' .. count .. ' ' .. now)
+  call('HINCRBY', tree, 'a', 1)
+  if deadline ~= marked and owner ~= '' then
+    call('ZADD', KEYS[tonumber(owner)], 'GT', deadline, string.match(tree, '{(.-)}'))
+  end
+  return 'ok\31' .. target .. '\31' .. first .. '\31' .. now .. '\31' .. context .. '\31' .. deadline
 end
 
--- From here on everything is written.
-local list, total, said = B .. 'b:' .. target, 0, now
-for i = 1, count do
-  local id, _, role, tokens, created = unpack(heads[i])
-  total = total + tonumber(tokens)
-  said = created ~= '' and created or now
-  call('RPUSH', list, tokens .. '\0311\031' .. said .. '\031' .. text(raw + total) .. '\031'
-    .. role .. '\031' .. id .. '\n' .. ARGV[2 * i + 1])
-  call('HSET', own_ids, id, target .. ' ' .. (depth + i))
+local at = 2
+local function next_caller(n)
+  local asked = ARGV[at]
+  local count, session, marked, owner, planned, how, parent, tip_how, tip, from =
+    string.match(asked, ASKED)
+  local first = at + 1
+  at = first + tonumber(count)
+  return append(n, first, session, marked, owner, planned, how, parent, tip_how, tip,
+    string.sub(asked, from))
 end
-if is_new then
-  call('HSET', KEYS[1], 'n', target)
-  call('HSET', B .. 'g', target, line)
-  call('ZADD', B .. 'c', 0, string.format('%012d%010d%012d', seg, depth, target))
-  call('RPUSH', B .. 'o:' .. row.h, target)
+
+if callers == '1' then return next_caller(1) end
+local answers = {}
+for n = 1, tonumber(callers) do
+  -- What is wrong with one is told when it is sent by itself; the others have nothing to do with it.
+  local went_well, answer = pcall(next_caller, n)
+  answers[n] = went_well and answer or 'failed'
 end
-local context = ''
-if follows and row.c ~= '' then
-  context = text(tonumber(row.c) + total)
-elseif row.ov == 0 and not state[3] then
-  context = text(raw + total)
-end
-local key = B .. 's:' .. row.id
-call('HSET', key, 'tip', target .. ' ' .. (depth + count) .. ' ' .. start .. ' 1',
-  'ti', heads[count][1], 'raw', text(raw + total), 'c', context, 'act', said)
-if asked[3] ~= '' then call('HSET', key, 'x', text(tonumber(now) + tonumber(asked[3]))) end
-call('HINCRBY', key, 'm', count)
-call('RPUSH', B .. 'f', 'A ' .. target .. ' ' .. (depth + 1) .. ' ' .. count .. ' ' .. now)
-call('HINCRBY', KEYS[1], 'a', 1)
-if #KEYS > 1 and deadline ~= asked[5] then
-  call('ZADD', KEYS[2], 'GT', deadline, string.match(KEYS[1], '{(.-)}'))
-end
-return table.concat({'ok', target, depth + 1, now, context, deadline}, '\31')
+return table.concat(answers, '\n')

@@ -14,4 +14,4 @@ each_span(seg, depth, function(s, first, last)
 end)
 if #out == 0 or #out > 16 then return {'long'} end
 local context = row.c ~= '' and row.c or text(context_at(row, seg, depth, now))
-return {'ok', call('HGET', KEYS[1], 'v'), row.ti, context, out}
+return {'ok', call('HGET', KEYS[1], 'v'), row.ti, context, out, plain_tip(row, ARGV[3])}

@@ -36,6 +36,8 @@ end
 local function body_size(e) return #e - string.find(e, '\n', 1, true) end
 
 local out, is_corrupt, pins = {}, false, nil
+-- Whether some of it was deleted: a client that reads the list itself would have too little.
+local has_gaps = false
 
 -- Take entries of a span one by one until the limit is met; chunks, so that little is read in vain.
 local function take_some(s, first, last)
@@ -54,7 +56,9 @@ local function take_some(s, first, last)
     for i = 1, n do
       local k = backwards and n - i + 1 or i
       local e = chunk[k]
-      if is_live(e) and not admit(body_size(e)) then is_full = true break end
+      local live = is_live(e)
+      if live and not admit(body_size(e)) then is_full = true break end
+      has_gaps = has_gaps or not live
       local d = from + k - 1
       got[d], lo, hi = e, math.min(lo or d, d), math.max(hi or d, d)
     end
@@ -124,4 +128,4 @@ if is_worked_out then context = text(context_at(row, seg, depth, now)) end
 local leaf = is_tip and row.ti or id_at(seg, depth)
 local state = call('HMGET', KEYS[1], 'v', 'a')
 return {'ok', state[1], state[2], leaf, row.ti, context, is_tip and is_worked_out and 1 or 0,
-  more and 1 or 0, out}
+  more and 1 or 0, out, has_gaps and '' or plain_tip(row, ARGV[5])}

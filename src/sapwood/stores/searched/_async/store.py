@@ -24,6 +24,7 @@ from .checking import AsyncChecker
 from .delegating import AsyncDelegatingStore
 from .feeding import AsyncFeeder
 from .index import AsyncSearchIndex
+from .lookup import overlays_of
 from .searching import AsyncSearcher
 from .source import AsyncSource
 
@@ -63,7 +64,7 @@ class AsyncSearchedStore(AsyncDelegatingStore):
 
     async def create_session(self, owner: str, session: NewSession) -> SessionRecord:
         record = await self._store.create_session(owner, session)
-        if session.fork is not None and await self._store.list_overlays(owner, session.id):
+        if session.fork is not None and await self._may_have_summaries(owner, session.id):
             await self._summarise(owner, session.id)
         return record
 
@@ -108,6 +109,12 @@ class AsyncSearchedStore(AsyncDelegatingStore):
             await self._store.aclose()
         finally:
             await self._index.aclose()
+
+    async def _may_have_summaries(self, owner: str, session: str) -> bool:
+        try:
+            return bool(await overlays_of(self._store, owner, session))
+        except StoreError:
+            return True  # The session was made: that is what its caller is to hear.
 
     async def _summarise(self, owner: str, session: str) -> None:
         """Index a session's summaries, which no feed tells of; at the latest with a search."""

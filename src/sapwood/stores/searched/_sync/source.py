@@ -43,11 +43,13 @@ class Source:
         self._store = store
 
     def end_of_feed(self, owner: str) -> str:
-        """Give a cursor behind all changes that there were before this call."""
+        """Give a cursor behind which all is read; it may be a while before what holds it back."""
         cursor, more = "", True
         while more:
             page = self._store.changes(owner, after=cursor, limit=SKIMMED)
-            cursor, more = page.cursor, page.more
+            # A feed that is held back says that there is more: that is followed later.
+            more = page.more and page.cursor != cursor
+            cursor = page.cursor
         return cursor
 
     def standpoint(self, owner: str, session: str) -> Standpoint:

@@ -26,6 +26,7 @@ from .checking import Checker
 from .delegating import DelegatingStore
 from .feeding import Feeder
 from .index import SearchIndex
+from .lookup import overlays_of
 from .searching import Searcher
 from .source import Source
 
@@ -65,7 +66,7 @@ class SearchedStore(DelegatingStore):
 
     def create_session(self, owner: str, session: NewSession) -> SessionRecord:
         record = self._store.create_session(owner, session)
-        if session.fork is not None and self._store.list_overlays(owner, session.id):
+        if session.fork is not None and self._may_have_summaries(owner, session.id):
             self._summarise(owner, session.id)
         return record
 
@@ -110,6 +111,12 @@ class SearchedStore(DelegatingStore):
             self._store.close()
         finally:
             self._index.close()
+
+    def _may_have_summaries(self, owner: str, session: str) -> bool:
+        try:
+            return bool(overlays_of(self._store, owner, session))
+        except StoreError:
+            return True  # The session was made: that is what its caller is to hear.
 
     def _summarise(self, owner: str, session: str) -> None:
         """Index a session's summaries, which no feed tells of; at the latest with a search."""

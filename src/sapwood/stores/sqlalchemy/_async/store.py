@@ -20,6 +20,7 @@ from ..tables import Columns, Tables
 from .runner import AsyncSqlAlchemyRunner
 
 PATIENCE_S = 30.0
+ANSWER_WITHIN_S = 120.0
 MOST_CONNECTIONS = 16
 PREFIX = "sapwood_"
 
@@ -80,6 +81,7 @@ class AsyncSqlAlchemyStore(AsyncEmbeddedStore):
         *,
         new_id: Callable[[], str],
         patience_s: float = PATIENCE_S,
+        answer_within_s: float | None = ANSWER_WITHIN_S,
         most_connections: int = MOST_CONNECTIONS,
         clock: Callable[[], int] | None = None,
         auto_migrate: bool = True,
@@ -88,8 +90,9 @@ class AsyncSqlAlchemyStore(AsyncEmbeddedStore):
         address, ours = take_parameters(url, {"prefix"})
         read = read_url(address, AsyncBridge.drivers)
         prefix = check_prefix(ours.get("prefix", PREFIX))
-        engine = AsyncBridge.create(read, **options_for(read, patience_s, most_connections))
-        prepare(AsyncBridge.core_of(engine))
+        options = options_for(read, patience_s, answer_within_s, most_connections)
+        engine = AsyncBridge.create(read, **options)
+        prepare(AsyncBridge.core_of(engine), answer_within_s)
         return cls(
             engine,
             new_id=new_id,

@@ -18,7 +18,7 @@ from ...embedded.unit import Unit
 from ..appends import Appends
 from ..bridge import Bridge, Engine
 from ..extra import Extra
-from ..failure import is_lost, is_worth_a_try, translate
+from ..failure import is_lost, is_silence, is_worth_a_try, translate
 from ..feed import trim_feed
 from ..glance import read_quickly
 from ..locks import Mode
@@ -51,6 +51,7 @@ class SqlAlchemyRunner(Runner):
         auto_migrate: bool,
     ) -> None:
         self._engine = engine
+        self._at_once = Bridge.at_once(engine)
         self._owns_engine = owns_engine
         self._owns_tables = owns_tables
         self._where = Bridge.core_of(engine).dialect.name
@@ -68,7 +69,9 @@ class SqlAlchemyRunner(Runner):
 
     def glance(self, work: Callable[[Unit], T]) -> T:
         """Run work that reads with one statement, which is its own snapshot."""
-        return self._attempt(lambda conn: self._worker.look(conn, work, Mode.GLANCE))
+        return self._attempt(
+            lambda conn: self._worker.look(conn, work, Mode.GLANCE), engine=self._at_once
+        )
 
     def write(self, work: Callable[[Unit], T]) -> T:
         """Run work and commit it; its outcome is told after the commit."""
@@ -118,7 +121,14 @@ class SqlAlchemyRunner(Runner):
     def _append_all(self, requests: Sequence[Request]) -> Sequence[Appended | None]:
         """Append for several callers in one transaction, or for each by itself if that fails."""
         try:
-            return self._attempt(lambda conn: self._worker.append(conn, requests))
+            if len(requests) == 1:
+                alone = requests[0]
+                return [
+                    self._attempt(
+                        lambda conn: self._worker.append_one(conn, alone), engine=self._at_once
+                    )
+                ]
+            return self._attempt(lambda conn: self._worker.append_each(conn, requests))
         except SapwoodError as error:
             if len(requests) == 1 or getattr(error, "retryable", False):
                 raise
@@ -168,7 +178,10 @@ class SqlAlchemyRunner(Runner):
     # connections
 
     def _attempt(
-        self, go: Callable[[Connection], T], may_repeat: Callable[[], bool] = lambda: True
+        self,
+        go: Callable[[Connection], T],
+        may_repeat: Callable[[], bool] = lambda: True,
+        engine: Engine | None = None,
     ) -> T:
         """Use a connection; where that is safe, try again when it fails."""
         tries = 0
@@ -176,7 +189,7 @@ class SqlAlchemyRunner(Runner):
             tries += 1
             try:
                 self._make_ready()
-                return Bridge.run(self._engine, go)
+                return Bridge.run(engine or self._engine, go)
             except (exc.SQLAlchemyError, OSError) as error:
                 if not (may_repeat() and _may_help(error, tries)):
                     raise translate(error, self._where) from error
@@ -217,7 +230,7 @@ class SqlAlchemyRunner(Runner):
 
 def _may_help(error: BaseException, tries: int) -> bool:
     """Tell whether another try may go better."""
-    if isinstance(error, exc.TimeoutError):
+    if isinstance(error, exc.TimeoutError) or is_silence(error):
         return False
     if is_lost(error):
         return tries < TRIES_TO_CONNECT

@@ -22,6 +22,7 @@ from ..tables import Columns, Tables
 from .runner import SqlAlchemyRunner
 
 PATIENCE_S = 30.0
+ANSWER_WITHIN_S = 120.0
 MOST_CONNECTIONS = 16
 PREFIX = "sapwood_"
 
@@ -82,6 +83,7 @@ class SqlAlchemyStore(EmbeddedStore):
         *,
         new_id: Callable[[], str],
         patience_s: float = PATIENCE_S,
+        answer_within_s: float | None = ANSWER_WITHIN_S,
         most_connections: int = MOST_CONNECTIONS,
         clock: Callable[[], int] | None = None,
         auto_migrate: bool = True,
@@ -90,8 +92,9 @@ class SqlAlchemyStore(EmbeddedStore):
         address, ours = take_parameters(url, {"prefix"})
         read = read_url(address, Bridge.drivers)
         prefix = check_prefix(ours.get("prefix", PREFIX))
-        engine = Bridge.create(read, **options_for(read, patience_s, most_connections))
-        prepare(Bridge.core_of(engine))
+        options = options_for(read, patience_s, answer_within_s, most_connections)
+        engine = Bridge.create(read, **options)
+        prepare(Bridge.core_of(engine), answer_within_s)
         return cls(
             engine,
             new_id=new_id,

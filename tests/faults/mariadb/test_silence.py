@@ -1,0 +1,120 @@
+"""A server that takes what is sent and does not answer: callers are told, and not kept for ever."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Iterator
+
+import pytest
+from servers.mariadb import MariaDbServer
+from servers.postgres import PostgresServer
+from servers.proxy import Proxy
+
+from sapwood.errors import StoreUnavailableError
+from sapwood.model import Read
+from sapwood.testing import COUNTS
+
+from .support import ADA, ids_in, make_session, open_async_store, open_store, say
+
+
+@pytest.fixture(scope="module")
+def postgres(request: pytest.FixtureRequest) -> Iterator[PostgresServer]:
+    request.getfixturevalue("postgres_url")
+    try:
+        server = PostgresServer()
+    except FileNotFoundError:
+        pytest.skip("this needs a PostgreSQL of its own: run `make servers`")
+    yield server
+    server.remove()
+
+
+@pytest.fixture(params=["mariadb", "postgres"])
+def silent(request: pytest.FixtureRequest) -> Iterator[tuple[Proxy, str]]:
+    """Give a proxy to a server, and the URL by which it is reached through it."""
+    if request.param == "mariadb":
+        server: MariaDbServer | PostgresServer = request.getfixturevalue("server")
+        scheme = ""
+    else:
+        server, scheme = request.getfixturevalue("postgres"), "sqlalchemy+"
+    proxy = Proxy(server.port)
+    url = server.url().replace(str(server.port), str(proxy.port))
+    yield proxy, f"{scheme}{url}?connect_timeout=2"
+    proxy.close()
+
+
+def test_a_silent_server_is_given_up_and_used_again(silent: tuple[Proxy, str], prefix: str) -> None:
+    proxy, url = silent
+    with open_store(url, prefix, answer_within_s=0.5) as store:
+        make_session(store)
+        store.append(ADA, "s", [say("m1")])
+        calls = [
+            lambda: store.append(ADA, "s", [say("m2")]),
+            lambda: store.append(ADA, "s", [say("m3"), say("m4")]),
+            lambda: ids_in(store),
+            lambda: store.put_document(ADA, "k", b"v"),
+            lambda: store.list_leaves(ADA, "s"),
+        ]
+        for call in calls:
+            before = proxy.connections
+            proxy.hold()
+            with pytest.raises(StoreUnavailableError) as caught:
+                call()
+            assert caught.value.retryable
+            # It is not tried again, which would take as long.
+            assert proxy.connections == before
+            proxy.cut()
+            proxy.release()
+            call()
+            COUNTS["silent servers under SQLAlchemy"] += 1
+        assert ids_in(store) == ["m1", "m2", "m3", "m4"]
+        assert store.admin.check() == []
+
+
+async def test_the_async_twin_gives_up_a_silent_server(
+    silent: tuple[Proxy, str], prefix: str
+) -> None:
+    proxy, url = silent
+    with open_store(url, prefix) as other:
+        make_session(other)
+    async with open_async_store(url, prefix, answer_within_s=0.5) as store:
+        await store.append(ADA, "s", [say("m1")])
+        proxy.hold()
+        calls = [store.append(ADA, "s", [say(f"n{n}")]) for n in range(4)]
+        done = await asyncio.gather(*calls, return_exceptions=True)
+        assert [type(it) for it in done] == [StoreUnavailableError] * 4
+        proxy.cut()
+        proxy.release()
+        for n in range(4):
+            await store.append(ADA, "s", [say(f"n{n}")])
+        proxy.hold()
+        with pytest.raises(StoreUnavailableError):
+            await store.read(ADA, "s", Read())
+        proxy.cut()
+        proxy.release()
+        found = [it.id for it in (await store.read(ADA, "s", Read())).messages]
+        assert sorted(found) == ["m1", "n0", "n1", "n2", "n3"]
+        COUNTS["silent servers under SQLAlchemy"] += 2
+
+
+@pytest.mark.parametrize("scheme", ["mariadb", "sqlalchemy+postgresql"])
+async def test_a_server_that_takes_connections_and_never_speaks_is_given_up(scheme: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        address = f"{scheme}://u@127.0.0.1:{listener.getsockname()[1]}/d?connect_timeout=2"
+        with (
+            open_store(address, "p_", answer_within_s=0.5) as store,
+            pytest.raises(StoreUnavailableError),
+        ):
+            store.find_session(ADA, "s")
+        async with open_async_store(address, "p_", answer_within_s=0.5) as later:
+            with pytest.raises(StoreUnavailableError):
+                await later.find_session(ADA, "s")
+        COUNTS["silent servers under SQLAlchemy"] += 2
+
+
+def test_what_the_url_says_counts(prefix: str, server: MariaDbServer) -> None:
+    with open_store(f"{server.url()}?read_timeout=77", prefix) as store:
+        make_session(store)
+        with store._runner._engine.connect() as conn:
+            raw = conn.connection.dbapi_connection
+            assert (raw._read_timeout, raw._write_timeout) == (77, 120)  # type: ignore[union-attr]

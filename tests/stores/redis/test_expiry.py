@@ -1,0 +1,82 @@
+"""Sessions in Redis that expire."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from servers import redis
+
+from sapwood.errors import (
+    NotFoundError,
+)
+from sapwood.model import ChangeKind, NewSession, Read, SessionQuery
+from sapwood.stores.redis import RedisStore
+from sapwood.testing import ManualClock
+from sapwood.testing.makers import ADA, fork_of, say, shown
+
+from .acts import furnish
+
+
+class TestExpiry:
+    @pytest.fixture
+    def clock(self) -> ManualClock:
+        return ManualClock()
+
+    @pytest.fixture
+    def store(self, open_store: Callable[..., RedisStore], clock: ManualClock) -> RedisStore:
+        return open_store(clock=clock, session_ttl_s=100)
+
+    def test_a_session_that_nobody_used_is_gone_and_leaves_nothing(
+        self, store: RedisStore, clock: ManualClock, prefix: str
+    ) -> None:
+        furnish(store)
+        store.put_document(ADA, "k", b"", session="s")
+        clock.advance(101)
+        assert store.find_session(ADA, "s") is None
+        with pytest.raises(NotFoundError):
+            store.append(ADA, "fork", [say("late")])
+        assert store.list_sessions(ADA, SessionQuery()).sessions == []
+        store.settle()
+        assert store.statistics(ADA).sessions == 0
+        assert [it.kind for it in store.changes(ADA).changes][-2:] == [ChangeKind.RETIRE] * 2
+        left = {key.rpartition(b":")[2] for key in redis.own_keys()}
+        assert left == {b"schema", b"owners", b"t", b"f"}
+
+    def test_each_append_gives_it_more_time(self, store: RedisStore, clock: ManualClock) -> None:
+        store.create_session(ADA, NewSession(id="s"))
+        for n in range(5):
+            clock.advance(60)
+            store.append(ADA, "s", [say(f"m{n}")])
+            store.settle()
+        clock.advance(99)
+        assert shown(store.read(ADA, "s", Read())) == [f"m{n}" for n in range(5)]
+        clock.advance(2)
+        store.settle()
+        assert store.find_session(ADA, "s") is None
+
+    def test_no_fork_goes_with_its_source(self, store: RedisStore, clock: ManualClock) -> None:
+        store.create_session(ADA, NewSession(id="s"))
+        store.append(ADA, "s", [say("m1"), say("m2"), say("m3")])
+        clock.advance(60)
+        store.create_session(ADA, fork_of("s", "m2"))
+        store.append(ADA, "fork", [say("f1")])
+        store.create_session(ADA, fork_of("s", "m3", id="bare"))
+        clock.advance(60)
+        store.settle()
+        assert shown(store.read(ADA, "bare", Read())) == ["m1", "m2", "m3"]
+        assert store.find_session(ADA, "s") is None
+        history = store.read(ADA, "fork", Read())
+        assert [(it.id, it.home) for it in history.messages] == [
+            ("m1", None),
+            ("m2", None),
+            ("f1", "fork"),
+        ]
+        assert store.admin.check() == []
+
+    def test_one_created_again_begins_empty(self, store: RedisStore, clock: ManualClock) -> None:
+        store.create_session(ADA, NewSession(id="s"))
+        store.append(ADA, "s", [say("m1")])
+        clock.advance(101)
+        assert store.create_session(ADA, NewSession(id="s")).messages == 0
+        assert store.append(ADA, "s", [say("m1", "other")]).written == 1

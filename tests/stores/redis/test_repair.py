@@ -1,0 +1,72 @@
+"""Damage to what a Redis store has: told, and repaired where it is derived."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from redis import Redis
+
+from sapwood.errors import (
+    StoreCorruptError,
+)
+from sapwood.model import Read, Search
+from sapwood.stores.redis import RedisStore
+from sapwood.testing.makers import ADA, say
+
+from .acts import furnish, key_of
+
+
+@pytest.mark.parametrize(
+    ("damage", "kind"),
+    [
+        (lambda raw, key: raw.hset(key("g"), "2", "1 1 1"), "lineage"),
+        (lambda raw, key: raw.delete(key("c")), "parent"),
+        (lambda raw, key: raw.hdel(key("i:1"), "m2"), "id"),
+        (lambda raw, key: raw.delete(key("o:1")), "segment"),
+        (lambda raw, key: raw.hset(key("s:s"), "m", 7), "messages"),
+        (lambda raw, key: raw.hset(key("s:s"), "c", 7), "context_tokens"),
+        (lambda raw, key: raw.delete(key("wr")), "overlay"),
+        (lambda raw, key: raw.delete(f"{key('x').split('{')[0]}{{o:{ADA}}}:la"), "listing"),
+    ],
+)
+def test_damage_to_what_is_derived_is_found_and_repaired(
+    store: RedisStore, raw: Redis, prefix: str, damage: Any, kind: str
+) -> None:
+    furnish(store)
+    store.append(ADA, "s", [say("y1"), say("y2")], parent="x1")
+    store.checkout(ADA, "s", "m4")
+    before = [store.read(ADA, session, Read()).entries for session in ("s", "fork")]
+    records = [store.find_session(ADA, session) for session in ("s", "fork")]
+    assert store.admin.check() == []
+    if kind == "lineage":
+        raw.hset(key_of(raw, prefix, "s", "g"), "4", "1 2 3")
+    else:
+        damage(raw, lambda part: key_of(raw, prefix, "s", part))
+    assert kind in {problem.kind for problem in store.admin.check()}
+    assert store.admin.repair() == []
+    assert [store.read(ADA, session, Read()).entries for session in ("s", "fork")] == before
+    assert [store.find_session(ADA, session) for session in ("s", "fork")] == records
+
+
+def test_rule_08_a_body_that_cannot_be_decoded_is_told_and_not_repaired(
+    store: RedisStore, raw: Redis, prefix: str
+) -> None:
+    furnish(store)
+    key = key_of(raw, prefix, "s", "b:1")
+    [entry] = raw.lrange(key, 3, 3)
+    raw.lset(key, 3, entry.partition(b"\n")[0] + b"\nx")
+    with pytest.raises(StoreCorruptError, match="m4"):
+        store.read(ADA, "s", Read())
+    assert [it.kind for it in store.admin.repair()] == ["message"]
+    assert store.search(ADA, Search(text="m3")).hits
+
+
+def test_rule_08_a_segment_that_is_gone_is_told(store: RedisStore, raw: Redis, prefix: str) -> None:
+    furnish(store)
+    raw.delete(key_of(raw, prefix, "s", "b:1"))
+    with pytest.raises(StoreCorruptError):
+        store.read(ADA, "s", Read())
+    with pytest.raises(StoreCorruptError):
+        store.read(ADA, "fork", Read(limit=2))
+    assert store.admin.check()
