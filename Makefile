@@ -37,6 +37,7 @@ check: $(READY)  ## Format, lint, types, generated twins, import direction
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/mypy --config-file tests/mypy.ini
 	$(BIN)/python tools/unasync.py --check
 	$(BIN)/lint-imports
 

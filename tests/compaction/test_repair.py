@@ -226,6 +226,6 @@ def test_entries_become_what_a_model_is_shown() -> None:
         ("m1", "user", "hello"),
         (None, "user", SUMMARY_HEADING + "We met."),
         (pin.id, "user", "never forget"),
-        (entries[2].id, "assistant", "hi"),  # type: ignore[union-attr]
+        (entries[2].id, "assistant", "hi"),  # type: ignore[attr-defined]
     ]
     assert SUMMARY_HEADING == "[Summary of the conversation so far]\n"

@@ -7,6 +7,7 @@ import threading
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -119,7 +120,7 @@ async def test_every_task_of_a_group_whose_commit_fails_is_told(
 
 async def gather_in_one_group(
     store: AsyncSqliteStore, vfs: FaultyVfs, fault: tuple[int, str]
-) -> list[object]:
+) -> list[Any]:
     vfs.hold_next_sync()
     names = ["first", *(f"m{n}" for n in range(CALLERS))]
     tasks = [asyncio.ensure_future(store.append(ADA, "s", [say(names[0])]))]

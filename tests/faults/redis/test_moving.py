@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from redis import RedisCluster
@@ -65,7 +66,7 @@ def test_a_tree_of_which_a_part_has_moved_is_waited_for(
         slot = slot_of(cluster, prefix, "s")
         movers.begin(slot)
         movers.move_some(slot, moved)
-        asked = [
+        asked: list[Future[Any]] = [
             threads.submit(store.append, ADA, "s", [say("m2"), say("m3")]),
             threads.submit(store.read, ADA, "s", Read(limit=1)),
             threads.submit(store.put_document, ADA, "k", b"v", session="s"),
