@@ -10,9 +10,11 @@ import psycopg
 import pytest
 from servers.postgres import PostgresServer
 
-from sapwood.errors import NotFoundError
+from sapwood.errors import NotFoundError, StoreBusyError
+from sapwood.stores.searched._sync.checking import Checker
 from sapwood.stores.searched._sync.feeding import Feeder
 from sapwood.stores.searched._sync.source import Source
+from sapwood.stores.searched.entry import Mark
 
 from .support import ADA, make_session, open_store, say
 
@@ -89,6 +91,26 @@ def test_an_index_is_built_while_an_open_transaction_holds_the_feed_back(
                 raw.rollback()
         rest = store.changes(ADA, after=index.put_mark.call_args[0][1])
         assert "m2" in [change.message for change in rest.changes]
+
+
+def test_an_index_is_not_checked_for_ever_while_an_open_transaction_holds_the_feed_back(
+    server: PostgresServer, schema: str
+) -> None:
+    with open_store(server.url(), schema) as store, psycopg.connect(server.url()) as raw:
+        make_session(store)
+        store.append(ADA, "s", [say("m1")])
+        raw.execute("CREATE TEMPORARY TABLE held (n int)")
+        store.append(ADA, "s", [say("m2")])
+        index = Mock()
+        index.list_owners.return_value = [ADA]
+        index.find_mark.return_value = Mark(cursor="", token=None)
+        with ThreadPoolExecutor(1) as pool:
+            checked = pool.submit(Checker(store, index).check)
+            try:
+                with pytest.raises(StoreBusyError, match="held back"):
+                    checked.result(30)
+            finally:
+                raw.rollback()
 
 
 AHEAD = 1_000_000

@@ -6,13 +6,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ....errors import NotFoundError
+from ....errors import NotFoundError, StoreBusyError
 from ....model import Message, Problem, SessionRecord
 from ....store._sync.contract import Store
 from ..entry import IndexGoneError, Mark, Which, digest_of
 from .index import SearchIndex
 from .lookup import overlays_of, sessions_of
 from .walking import Walk
+
+LOOKS = 10
+"""How often a feed is looked at that says there is more and gives none; each look waits a while."""
 
 Name = tuple[str, str, int, int]
 """A message, whoever it is indexed under: its id, its place, its time."""
@@ -70,8 +73,15 @@ class Checker:
 
     def _since(self, owner: str, mark: Mark) -> _Since:
         since, cursor, more = _Since(set(), set(), set()), mark.cursor, True
+        looks = LOOKS
         while more:
             page = self._store.changes(owner, after=cursor)
+            looks = LOOKS if page.cursor != cursor else looks - 1
+            if not looks:
+                raise StoreBusyError(
+                    f"the change feed of {owner!r} is held back by a transaction that is open: "
+                    "end it and check again"
+                )
             cursor, more = page.cursor, page.more
             for change in page.changes:
                 since.sessions.add(change.session)
