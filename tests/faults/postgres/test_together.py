@@ -21,7 +21,7 @@ from sapwood.errors import MessageConflictError, NotFoundError, StoreError, Stor
 from sapwood.model import NewSession, Read
 from sapwood.stores.embedded.appends import MOST_SENDERS, Appends, Request
 from sapwood.stores.postgres import AsyncPostgresStore
-from sapwood.testing.makers import fork_of
+from sapwood.testing.makers import cover, fork_of
 
 from .support import ADA, make_session, open_async_store, open_store, say
 
@@ -217,6 +217,24 @@ def test_an_append_is_one_round_trip(proxy: Proxy, proxied: str, schema: str) ->
             before = proxy.requests
             call(1) if call is not calls[3] else (calls[2](2), call(2))
             assert proxy.requests - before == (2 if call is calls[3] else 1)
+
+
+def test_a_fork_is_as_many_round_trips_whatever_it_takes_over(
+    proxy: Proxy, proxied: str, schema: str
+) -> None:
+    with open_store(proxied, schema, most_connections=1) as store:
+        make_session(store)
+        store.append(ADA, "s", [say(f"m{n}") for n in range(40)])
+        took: list[int] = []
+        for count in (1, 1, 20):
+            for n in range(len(store.list_overlays(ADA, "s")), count):
+                store.add_overlay(ADA, "s", cover(f"m{2 * n}", f"m{2 * n + 1}", id=f"o{n}"))
+                store.put_document(ADA, f"d{n}", b"x", session="s")
+            before = proxy.requests
+            store.create_session(ADA, fork_of("s", id=f"fork {len(took)}"))
+            took.append(proxy.requests - before)
+        assert took[1] == took[2]
+        assert len(store.list_overlays(ADA, "fork 2")) == 20
 
 
 def test_an_interrupted_thread_leaves_the_queue(interrupted_by: Callable[[], None]) -> None:

@@ -10,9 +10,14 @@ from .lookup import get_pos
 from .sums import context_at
 from .tx import AsyncTx
 
-_ON_PATH = (
-    "SELECT f.overlay, f.last, f.width FROM {s}.in_force f WHERE f.tree = %s AND f.session = %s"
-    " AND {s}.is_on_path(f.tree, f.last, %s) ORDER BY f.overlay"
+_IN_FORCE = (
+    " FROM {s}.in_force f WHERE f.tree = %s AND f.session = %s"
+    " AND {s}.is_on_path(f.tree, f.last, %s)"
+)
+_ON_PATH = f"SELECT f.overlay{_IN_FORCE} ORDER BY f.overlay"
+_TAKE_OVER = (
+    "WITH taken AS (INSERT INTO {s}.in_force SELECT f.tree, %s, f.last, f.width, f.overlay"
+    f"{_IN_FORCE} RETURNING 1) SELECT count(*) FROM taken"
 )
 _COPY_DOCUMENTS = (
     "INSERT INTO {s}.document (tree, session, key, version, updated_at, value)"
@@ -60,15 +65,10 @@ async def fork_session(tx: AsyncTx, fork: SessionRow, source: SessionRow, point:
 
 
 async def _stand_on(tx: AsyncTx, fork: SessionRow, source: SessionRow, pos: int) -> SessionRow:
-    overlays = await tx.rows(_ON_PATH, (source.tree, source.number, pos))
-    for number, last, width in overlays:
-        await tx.run(
-            "INSERT INTO {s}.in_force VALUES (%s, %s, %s, %s, %s)",
-            (source.tree, fork.number, last, width, number),
-        )
+    overlays = await tx.value(_TAKE_OVER, (fork.number, source.tree, source.number, pos))
     if pos:
         await _inherit_homes(tx, fork, source, pos)
-    return fork._replace(tip=pos, fork=pos, overlays=len(overlays))
+    return fork._replace(tip=pos, fork=pos, overlays=overlays)
 
 
 async def _inherit_homes(tx: AsyncTx, fork: SessionRow, source: SessionRow, pos: int) -> None:
