@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sapwood.errors import MessageTooLargeError
-from sapwood.model import NewMessage, Part, TextPart, ToolCallPart, part_from_json
+from sapwood.model import NewMessage, Part, TextPart, ToolCallPart, ToolResultPart, part_from_json
 from sapwood.rules.codec import decode_body, decode_json, encode_json, pack, pack_all
 from sapwood.rules.tokens import estimate_parts
 
@@ -62,6 +62,24 @@ def test_a_message_keeps_an_id_and_tokens_or_gets_them() -> None:
     given_none = packed(part, id=None)
     assert (given_none.id, given_none.tokens) == ("made", estimate_parts([part]))
     assert packed(part, tokens=0).tokens == 0
+
+
+@relaxed
+@given(st.lists(parts, max_size=2), st.sampled_from([{}, {"a": 1}]))
+def test_tokens_are_estimated_by_the_parts_alone(given_parts: list[Part], metadata: Any) -> None:
+    assert packed(*given_parts, metadata=metadata).tokens == estimate_parts(given_parts)
+
+
+@pytest.mark.parametrize("call_id", ["c", 'a "quoted" \\ one', "ключ", "\n\u2028"])
+@pytest.mark.parametrize(
+    "output", [None, 5, "text", [], {}, {"output": {"a": "é 中 😀 \n"}}, [[1.5]]]
+)
+@pytest.mark.parametrize("more", [{}, {"is_error": True}, {"extra": {"a": ',"output":'}}])
+def test_a_tool_result_is_estimated_by_what_the_tool_answered(
+    call_id: str, output: Any, more: dict[str, Any]
+) -> None:
+    part = ToolResultPart(call_id=call_id, output=output, **more)
+    assert packed(part).tokens == estimate_parts([part])
 
 
 def test_only_an_id_made_here_is_ours() -> None:

@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 
 from ..errors import MessageTooLargeError, StoreCorruptError, UsageError
-from ..model import FilePart, NewMessage, Part, TextPart
+from ..model import FilePart, NewMessage, Part, TextPart, ToolResultPart
 from .ids import check_name, check_role, check_time
-from .tokens import MAX_TOKENS, estimate_parts
+from .tokens import MAX_TOKENS, MESSAGE_OVERHEAD, estimate_parts, estimate_utf8
 
 MAX_MESSAGE_BYTES = 8 * 1024 * 1024
 # How deep a decoder gets depends on the interpreter and on its caller's stack: what is stored
@@ -53,6 +53,11 @@ _encode_canonical = msgspec.json.Encoder(order="deterministic").encode
 _decode_body = msgspec.json.Decoder(Body).decode
 _decode_any = msgspec.json.Decoder().decode
 
+# How a lone tool result is encoded.
+_BEFORE_CALL_ID = b'{"parts":[{"type":"tool_result","call_id":'
+_BEFORE_OUTPUT = b',"output":'
+_AFTER_OUTPUT = b"}]}"
+
 # Bytes that are not UTF-8 are a ValueError, a NULL is a TypeError.
 _UNDECODABLE = (msgspec.MsgspecError, TypeError, ValueError, RecursionError)
 _PLACE = re.compile(r" - at `\$\.?(.+)`$")
@@ -79,7 +84,7 @@ def pack(
     data = encode_body(body, max_bytes, is_plain)
     tokens = message.tokens
     if tokens is None:
-        tokens = estimate_parts(body.parts)
+        tokens = _estimate(body, data)
     elif type(tokens) is not int or not 0 <= tokens <= MAX_TOKENS:
         raise UsageError(
             f"tokens must be a whole number from 0 to {MAX_TOKENS}, not {tokens!r}", path="tokens"
@@ -158,6 +163,17 @@ def _is_plain(body: Body) -> bool:
         if type(part) is not TextPart or type(part.text) is not str or part.extra != {}:
             return False
     return True
+
+
+def _estimate(body: Body, data: bytes) -> int:
+    """Estimate a message's tokens: of a large answer of a tool, by what was encoded already."""
+    part = body.parts[0] if len(body.parts) == 1 else None
+    if type(part) is not ToolResultPart or part.is_error or part.extra or body.metadata:
+        return estimate_parts(body.parts)
+    if isinstance(part.output, str):
+        return estimate_parts(body.parts)
+    start = len(_BEFORE_CALL_ID) + len(_encode_body(part.call_id)) + len(_BEFORE_OUTPUT)
+    return MESSAGE_OVERHEAD + estimate_utf8(data[start : -len(_AFTER_OUTPUT)])
 
 
 def _is_read_back(data: bytes, body: Body) -> bool:

@@ -19,7 +19,6 @@ MEDIA_TOKENS = {"image": 1_000, "audio": 1_500, "video": 5_000, "application": 2
 OTHER_MEDIA_TOKENS = 500
 
 _MARKS = bytes(b for b in range(33, 127) if not chr(b).isalpha())
-_CONTINUATION = bytes(range(0x80, 0xC0))
 
 
 def estimate_text(text: str) -> int:
@@ -33,9 +32,11 @@ def estimate_text(text: str) -> int:
     return _estimate(data, len(data) - len(text))
 
 
-def _estimate_utf8(data: bytes) -> int:
-    continued = 0 if data.isascii() else len(data) - len(data.translate(None, _CONTINUATION))
-    return _estimate(data, continued)
+def estimate_utf8(data: bytes) -> int:
+    """Estimate the tokens of a text that is encoded."""
+    return _estimate(
+        data, 0 if data.isascii() else len(data) - len(data.decode("utf-8", "replace"))
+    )
 
 
 def _estimate(data: bytes, continued: int) -> int:
@@ -61,9 +62,9 @@ def _estimate_structured(part: Part) -> int:
     if isinstance(part, FilePart):
         return _estimate_file(part)
     if isinstance(part, ToolCallPart):
-        return _estimate_utf8(part.name.encode()) + _estimate_utf8(msgspec.json.encode(part.input))
+        return estimate_utf8(part.name.encode()) + estimate_utf8(msgspec.json.encode(part.input))
     content = part.value if isinstance(part, OtherPart) else getattr(part, "output", None)
-    return _estimate_utf8(
+    return estimate_utf8(
         content.encode() if isinstance(content, str) else msgspec.json.encode(content)
     )
 
@@ -71,7 +72,7 @@ def _estimate_structured(part: Part) -> int:
 def _estimate_file(part: FilePart) -> int:
     kind = part.media_type.partition("/")[0]
     if kind == "text" and part.data is not None:
-        return _estimate_utf8(part.data)
+        return estimate_utf8(part.data)
     return MEDIA_TOKENS.get(kind, OTHER_MEDIA_TOKENS)
 
 
