@@ -16,7 +16,7 @@ from sapwood.errors import (
     StoreCorruptError,
     StoreUnavailableError,
 )
-from sapwood.model import NewSession, Read, SessionPatch
+from sapwood.model import NewSession, Read, SessionPatch, SessionQuery
 from sapwood.stores.recordlog import bundles
 from sapwood.stores.recordlog.record import decode_record, encode_record, open_record
 from sapwood.stores.recordlog.stored import Key, Kind, Stored
@@ -367,3 +367,22 @@ def test_what_is_retired_leaves_no_look_ups(store: DictionaryStore, log: Hooked,
     getattr(store, end)(ADA, "s")
     store.settle()
     assert [it for it in log.documents.values() if it.kind is Kind.LOOKUP] == []
+
+
+def test_what_stands_on_a_session_is_found_with_a_few_looks(
+    store: DictionaryStore, log: Hooked
+) -> None:
+    looks: list[int] = []
+    for length in (4, 24):
+        for n in range(length):
+            source = f"{length}-{n - 1}" if n else "s"
+            store.create_session(ADA, fork_of(source, id=f"{length}-{n}"))
+            store.append(ADA, f"{length}-{n}", [say(f"{length}-{n}")])
+        log.calls.clear()
+        store.delete_session(ADA, f"{length}-0")
+        looks.append(len(log.calls))
+        log.calls.clear()
+        assert len(store.list_sessions(ADA, SessionQuery(limit=100)).sessions) >= length
+        looks.append(len(log.calls))
+    assert looks[:2] == looks[2:]
+    assert max(looks) <= 12

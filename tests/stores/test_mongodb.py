@@ -94,6 +94,24 @@ def test_rule_03_an_appends_commands_do_not_depend_on_the_length_of_the_history(
     assert max(sent) <= 110
 
 
+def test_rule_04_a_history_is_two_commands_and_its_end_one(
+    store: MongoStore, commands: Commands
+) -> None:
+    store.create_session(ADA, NewSession(id="s"))
+    for n in range(150):
+        store.append(ADA, "s", [say(None, str(n))])
+    commands.names.clear()
+    assert len(store.read(ADA, "s", Read()).messages) == 150
+    assert commands.names == ["find", "find"]
+    store.append(ADA, "s", [say(None, str(n)) for n in range(60)])
+    commands.names.clear()
+    end = store.read(ADA, "s", Read(limit=50, backwards=True))
+    assert [it.text for it in end.messages] == [str(n) for n in range(10, 60)]
+    # FerretDB finds one by its name and not a list: that is one command in MongoDB.
+    assert set(commands.names) == {"find"}
+    assert len(commands.names) <= 2
+
+
 async def test_appends_to_several_sessions_go_out_together(
     async_store: AsyncMongoStore, commands: Commands
 ) -> None:

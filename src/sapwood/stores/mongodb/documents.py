@@ -10,26 +10,34 @@ BLANK: dict[str, Any] = {"data": b"", "owner": "", "segment": "", "page": False}
 
 
 def to_mongo(stored: Stored) -> dict[str, Any]:
-    """Give a document as MongoDB keeps it; the shard key is in every one."""
+    """Give a document as MongoDB keeps it: the shard key is in every one, a record's log in its id.
+
+    What a record does not have is left out: each field takes its time, here and in the server.
+    """
     document: dict[str, Any] = {"_id": stored.id, "tree": stored.shard, "data": stored.data}
     if stored.kind is Kind.ENTRY:
         document["owner"] = stored.owner
-    elif stored.kind is Kind.RECORD:
-        document |= {"log": stored.log, "n": stored.n, "page": stored.is_page}
+    if stored.is_page:
+        document["page"] = True
+    if stored.segment:
         document |= {"segment": stored.segment, "first": stored.first, "last": stored.last}
     return document
 
 
 def from_mongo(document: dict[str, Any], kind: Kind) -> Stored:
     """Read a document."""
+    log, n = "", 0
+    if kind is Kind.RECORD:
+        _, log, number = document["_id"].split("/")
+        n = int(number)
     return Stored(
         kind=kind,
         id=document["_id"],
         shard=document["tree"],
         data=document["data"],
         owner=document.get("owner", ""),
-        log=document.get("log", ""),
-        n=document.get("n", 0),
+        log=log,
+        n=n,
         is_page=document.get("page", False),
         segment=document.get("segment", ""),
         first=document.get("first", 0),

@@ -25,6 +25,8 @@ SCHEMA_VERSION = 1
 MAX_DATA_BYTES = 15 * 1024 * 1024
 """MongoDB takes 16 MiB for a whole document."""
 DUPLICATE = 11000
+BATCH = 10_000
+"""A history comes with one answer, as far as that may have 16 MB; by itself it would with two."""
 FEW = 8
 """FerretDB looks at every document for a list of names, and not for one: ask for a few singly."""
 CLOCK_S = 60.0
@@ -49,6 +51,10 @@ class AsyncMongoLog(AsyncLog):
             read_preference=ReadPreference.PRIMARY,
         )
         self._prefix = prefix
+        # Each is made once: the driver takes longer for that than for encoding a message.
+        self._collections = {
+            kind: self._database[f"{prefix}{name}"] for kind, name in _NAMES.items()
+        }
         self._gather = AsyncGather(self._send)
         self._is_sharded = False
         self._is_ferret = False
@@ -56,7 +62,7 @@ class AsyncMongoLog(AsyncLog):
         self._clock_at = -CLOCK_S
 
     def _of(self, kind: Kind) -> Any:
-        return self._database[f"{self._prefix}{_NAMES[kind]}"]
+        return self._collections[kind]
 
     @asynccontextmanager
     async def _told(self) -> AsyncIterator[None]:
@@ -143,7 +149,7 @@ class AsyncMongoLog(AsyncLog):
         each = [range_filter(*it) for it in ranges]
         asked = {"tree": tree, **(each[0] if len(each) == 1 else {"$or": each})}
         async with self._told():
-            found = await self._of(Kind.RECORD).find(asked).to_list(None)
+            found = await self._of(Kind.RECORD).find(asked, batch_size=BATCH).to_list(None)
         return [from_mongo(it, Kind.RECORD) for it in found]
 
     async def entries(self, owner: str | None) -> list[Stored]:

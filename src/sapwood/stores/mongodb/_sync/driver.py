@@ -27,6 +27,8 @@ SCHEMA_VERSION = 1
 MAX_DATA_BYTES = 15 * 1024 * 1024
 """MongoDB takes 16 MiB for a whole document."""
 DUPLICATE = 11000
+BATCH = 10_000
+"""A history comes with one answer, as far as that may have 16 MB; by itself it would with two."""
 FEW = 8
 """FerretDB looks at every document for a list of names, and not for one: ask for a few singly."""
 CLOCK_S = 60.0
@@ -51,6 +53,10 @@ class MongoLog(Log):
             read_preference=ReadPreference.PRIMARY,
         )
         self._prefix = prefix
+        # Each is made once: the driver takes longer for that than for encoding a message.
+        self._collections = {
+            kind: self._database[f"{prefix}{name}"] for kind, name in _NAMES.items()
+        }
         self._gather = Gather(self._send)
         self._is_sharded = False
         self._is_ferret = False
@@ -58,7 +64,7 @@ class MongoLog(Log):
         self._clock_at = -CLOCK_S
 
     def _of(self, kind: Kind) -> Any:
-        return self._database[f"{self._prefix}{_NAMES[kind]}"]
+        return self._collections[kind]
 
     @contextmanager
     def _told(self) -> Iterator[None]:
@@ -145,7 +151,7 @@ class MongoLog(Log):
         each = [range_filter(*it) for it in ranges]
         asked = {"tree": tree, **(each[0] if len(each) == 1 else {"$or": each})}
         with self._told():
-            found = self._of(Kind.RECORD).find(asked).to_list(None)
+            found = self._of(Kind.RECORD).find(asked, batch_size=BATCH).to_list(None)
         return [from_mongo(it, Kind.RECORD) for it in found]
 
     def entries(self, owner: str | None) -> list[Stored]:

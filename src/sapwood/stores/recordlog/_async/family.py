@@ -16,15 +16,31 @@ from .desk import AsyncDesk
 async def descendants(desk: AsyncDesk, state: State) -> list[State]:
     """Give the sessions that are alive and stand on a log, or on one that stands on it."""
     found: dict[str, State] = {}
+    seen: set[str] = set()
     waiting = list(state.pins)
     while waiting:
-        born = await _born(desk, waiting)
-        states = [await desk.load(state.tree, pin.log) for pin in waiting if pin.log not in found]
+        some = _with_remembered(desk, waiting)
+        born = await _born(desk, some)
+        states = [await desk.load(state.tree, pin.log) for pin in some]
         begun = [it for it in states if it is not None]
         current = await desk.catch_up(begun) if begun else []
         found.update({it.log: it for it in current if it.log in born or not it.is_alive})
-        waiting = [pin for it in current for pin in it.pins]
+        seen.update(pin.log for pin in some)
+        waiting = [pin for it in current for pin in it.pins if pin.log not in seen]
     return [it for it in found.values() if it.is_alive]
+
+
+def _with_remembered(desk: AsyncDesk, pins: Sequence[Pinned]) -> list[Pinned]:
+    """Add the forks of forks that are remembered, so that a chain is not read link by link."""
+    found: dict[str, Pinned] = {}
+    left = list(pins)
+    while left:
+        pin = left.pop()
+        if pin.log not in found:
+            found[pin.log] = pin
+            known = desk.cache.find(pin.log)
+            left += known.pins if known is not None else []
+    return list(found.values())
 
 
 async def _born(desk: AsyncDesk, pins: Sequence[Pinned]) -> set[str]:
@@ -53,10 +69,9 @@ async def quoting_overlays(desk: AsyncDesk, view: View, places: Sequence[Place])
         if home.is_alive:
             sessions.setdefault(home.log, home)
     laid: dict[int, str] = {}
-    for state in sessions.values():
-        if state.overlays:
-            seen_by = view if state.log == view.own.log else await desk.view(state)
-            laid.update(_covering(seen_by, places))
+    covered = [it for it in sessions.values() if it.overlays and it.log != view.own.log]
+    for seen_by in [view, *await desk.views(covered)]:
+        laid.update(_covering(seen_by, places))
     return [id for _, id in sorted(laid.items())]
 
 

@@ -47,7 +47,7 @@ class AsyncLogSearch:
         states = [] if only is None else [await self._desk.current(owner, only)]
         if only is None:
             states = await alive(self._desk, owner)
-        views = [await self._desk.view(state) for state in states]
+        views = await self._desk.views(states)
         told: dict[Place | int, Said[State]] = {}
         # A message is told by its home; only one whose home is gone is told by a fork.
         for is_home in (True, False):
@@ -87,8 +87,8 @@ class AsyncLogSearch:
     async def _oldest(self, view: View, place: Place) -> State:
         home = view.states[log_of(place.segment)]
         oldest = view.own
-        for other in await descendants(self._desk, home):
-            seen_by = await self._desk.view(other)
+        for seen_by in await self._desk.views(await descendants(self._desk, home)):
+            other = seen_by.own
             if other.log < oldest.log and seen_by.on_path(place, other.fork):
                 oldest = other
         return oldest

@@ -88,7 +88,8 @@ class AsyncLogSessions:
     async def list_page(self, owner: str, query: SessionQuery) -> SessionPage:
         """List sessions."""
         states, cursor = page_of(await alive(self._desk, owner), query)
-        return SessionPage(sessions=[await self._record(it) for it in states], cursor=cursor)
+        views = await self._desk.views(states)
+        return SessionPage(sessions=[await self._told(it) for it in views], cursor=cursor)
 
     async def delete(self, owner: str, session: str) -> None:
         """Delete a session; its records are emptied after that."""

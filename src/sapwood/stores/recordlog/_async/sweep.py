@@ -57,8 +57,8 @@ async def _has_been_swept(state: State) -> Decision:
 async def _needed(desk: AsyncDesk, state: State) -> Needed:
     """Give what sessions that are alive stand on in a log, or have in force of it."""
     needed = Needed({}, set())
-    for other in await descendants(desk, state):
-        view = await desk.view(other)
+    for view in await desk.views(await descendants(desk, state)):
+        other = view.own
         for span in view.spans(other.fork):
             if log_of(span.segment) == state.log:
                 number = number_of(span.segment)

@@ -49,7 +49,7 @@ class LogSearch:
         states = [] if only is None else [self._desk.current(owner, only)]
         if only is None:
             states = alive(self._desk, owner)
-        views = [self._desk.view(state) for state in states]
+        views = self._desk.views(states)
         told: dict[Place | int, Said[State]] = {}
         # A message is told by its home; only one whose home is gone is told by a fork.
         for is_home in (True, False):
@@ -87,8 +87,8 @@ class LogSearch:
     def _oldest(self, view: View, place: Place) -> State:
         home = view.states[log_of(place.segment)]
         oldest = view.own
-        for other in descendants(self._desk, home):
-            seen_by = self._desk.view(other)
+        for seen_by in self._desk.views(descendants(self._desk, home)):
+            other = seen_by.own
             if other.log < oldest.log and seen_by.on_path(place, other.fork):
                 oldest = other
         return oldest

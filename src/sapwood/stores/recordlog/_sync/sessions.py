@@ -90,7 +90,8 @@ class LogSessions:
     def list_page(self, owner: str, query: SessionQuery) -> SessionPage:
         """List sessions."""
         states, cursor = page_of(alive(self._desk, owner), query)
-        return SessionPage(sessions=[self._record(it) for it in states], cursor=cursor)
+        views = self._desk.views(states)
+        return SessionPage(sessions=[self._told(it) for it in views], cursor=cursor)
 
     def delete(self, owner: str, session: str) -> None:
         """Delete a session; its records are emptied after that."""

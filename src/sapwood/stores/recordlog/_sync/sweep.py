@@ -59,8 +59,8 @@ def _has_been_swept(state: State) -> Decision:
 def _needed(desk: Desk, state: State) -> Needed:
     """Give what sessions that are alive stand on in a log, or have in force of it."""
     needed = Needed({}, set())
-    for other in descendants(desk, state):
-        view = desk.view(other)
+    for view in desk.views(descendants(desk, state)):
+        other = view.own
         for span in view.spans(other.fork):
             if log_of(span.segment) == state.log:
                 number = number_of(span.segment)
