@@ -205,7 +205,7 @@ class AsyncDesk:
                 return await work(await self.view(state, fetched))
             except BehindError:
                 continue
-        raise _busy()
+        raise busy()
 
     async def _current_with(
         self, owner: str, session: str, ahead: Callable[[State], Sequence[int]] | None
@@ -238,7 +238,7 @@ class AsyncDesk:
                     return outcome
                 [state] = await self.catch_up([state])
                 is_current = True
-        raise _busy()
+        raise busy()
 
     async def change_log(
         self, tree: str, log: str, decide: Callable[[State], AsyncAnswer[Decision]]
@@ -253,7 +253,7 @@ class AsyncDesk:
                     return outcome
                 [state] = await self.catch_up([state])
                 is_current = True
-        raise _busy()
+        raise busy()
 
     async def _attempt(
         self, state: State, decide: Callable[[State], AsyncAnswer[Decision]], is_current: bool
@@ -312,7 +312,8 @@ class AsyncDesk:
         return decode_record(found.data, found.id).mark == mark
 
 
-def _busy() -> StoreBusyError:
+def busy() -> StoreBusyError:
+    """Say that others changed it again and again."""
     return StoreBusyError("other writers were first, again and again: try again")
 
 

@@ -14,7 +14,7 @@ from ..state import Kept, State
 from ..stored import Key, owner_log, record_key, value_key
 from ..told import BehindError
 from ..work import DropDocument, PutDocument
-from .desk import AsyncDesk, Decision, Outcome
+from .desk import TRIES, AsyncDesk, Decision, Outcome, busy
 
 DOCUMENTS = "documents"
 
@@ -37,7 +37,7 @@ class AsyncLogDocuments:
     async def _read(
         self, owner: str, session: str | None, keys: list[str] | None, prefix: str = ""
     ) -> list[Document]:
-        while True:
+        for _ in range(TRIES):
             state = await self._shelf(owner, session)
             now = await self._desk.now()
             wanted = sorted(state.documents) if keys is None else keys
@@ -52,6 +52,7 @@ class AsyncLogDocuments:
                 return await self._documents(state, live)
             except BehindError:
                 continue
+        raise busy()
 
     async def _documents(self, state: State, keys: Sequence[str]) -> list[Document]:
         values = await values_of(self._desk, state, keys)

@@ -207,7 +207,7 @@ class Desk:
                 return work(self.view(state, fetched))
             except BehindError:
                 continue
-        raise _busy()
+        raise busy()
 
     def _current_with(
         self, owner: str, session: str, ahead: Callable[[State], Sequence[int]] | None
@@ -240,7 +240,7 @@ class Desk:
                     return outcome
                 [state] = self.catch_up([state])
                 is_current = True
-        raise _busy()
+        raise busy()
 
     def change_log(
         self, tree: str, log: str, decide: Callable[[State], Answer[Decision]]
@@ -255,7 +255,7 @@ class Desk:
                     return outcome
                 [state] = self.catch_up([state])
                 is_current = True
-        raise _busy()
+        raise busy()
 
     def _attempt(
         self, state: State, decide: Callable[[State], Answer[Decision]], is_current: bool
@@ -314,7 +314,8 @@ class Desk:
         return decode_record(found.data, found.id).mark == mark
 
 
-def _busy() -> StoreBusyError:
+def busy() -> StoreBusyError:
+    """Say that others changed it again and again."""
     return StoreBusyError("other writers were first, again and again: try again")
 
 

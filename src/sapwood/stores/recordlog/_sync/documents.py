@@ -16,7 +16,7 @@ from ..state import Kept, State
 from ..stored import Key, owner_log, record_key, value_key
 from ..told import BehindError
 from ..work import DropDocument, PutDocument
-from .desk import Decision, Desk, Outcome
+from .desk import TRIES, Decision, Desk, Outcome, busy
 
 DOCUMENTS = "documents"
 
@@ -39,7 +39,7 @@ class LogDocuments:
     def _read(
         self, owner: str, session: str | None, keys: list[str] | None, prefix: str = ""
     ) -> list[Document]:
-        while True:
+        for _ in range(TRIES):
             state = self._shelf(owner, session)
             now = self._desk.now()
             wanted = sorted(state.documents) if keys is None else keys
@@ -54,6 +54,7 @@ class LogDocuments:
                 return self._documents(state, live)
             except BehindError:
                 continue
+        raise busy()
 
     def _documents(self, state: State, keys: Sequence[str]) -> list[Document]:
         values = values_of(self._desk, state, keys)

@@ -1,0 +1,151 @@
+"""Two processes on one log, each with a state of its own: what one does between two looks of the
+other, and what is left when one of them stops halfway."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from recordlog._sync.dictionary import DictionaryLog
+from recordlog.stores import DictionaryStore
+from sapwood.errors import StoreUnavailableError
+from sapwood.model import (
+    EntryRef,
+    NewOverlay,
+    NewSession,
+    Usage,
+)
+from sapwood.stores.recordlog.stored import Key, Kind, Stored
+from sapwood.testing import ManualClock
+from sapwood.testing.makers import ADA, say
+
+Hook = Callable[[], object]
+
+
+class Paused(DictionaryLog):
+    """What one process sees of a dictionary; before a named call, something may happen."""
+
+    def __init__(self, documents: dict[Key, Stored] | None = None, *, lag: int = 0) -> None:
+        super().__init__(documents, lag=lag)
+        self.hooks: list[tuple[str, Callable[[Any], bool], Hook]] = []
+
+    def before(self, call: str, hook: Hook, when: Callable[[Any], bool] = lambda _: True) -> None:
+        """Do something before the next such call, once."""
+        self.hooks.append((call, when, hook))
+
+    def _reach(self, call: str, given: Any) -> None:
+        for it in self.hooks:
+            if it[0] == call and it[1](given):
+                self.hooks.remove(it)
+                it[2]()
+                return
+
+    def create(self, document: Stored) -> bool:
+        self._reach("create", document)
+        return super().create(document)
+
+    def get(self, keys: Sequence[Key]) -> list[Stored | None]:
+        self._reach("get", keys)
+        return super().get(keys)
+
+    def following(self, tree: str, log: str, after: int) -> list[Stored]:
+        self._reach("following", log)
+        return super().following(tree, log, after)
+
+    def spans(self, tree: str, ranges: Sequence[tuple[str, int, int]]) -> list[Stored]:
+        self._reach("spans", ranges)
+        return super().spans(tree, ranges)
+
+    def entries(self, owner: str | None) -> list[Stored]:
+        self._reach("entries", owner)
+        return super().entries(owner)
+
+    def put(self, documents: Sequence[Stored]) -> None:
+        self._reach("put", documents)
+        super().put(documents)
+
+    def blank(self, keys: Sequence[Key]) -> None:
+        self._reach("blank", keys)
+        super().blank(keys)
+
+    def create_all(self, documents: Sequence[Stored]) -> None:
+        self._reach("create_all", documents)
+        super().create_all(documents)
+
+
+def is_entry(document: Stored) -> bool:
+    return document.kind is Kind.ENTRY
+
+
+def fail() -> None:
+    raise StoreUnavailableError("the server is gone")
+
+
+@pytest.fixture
+def documents() -> dict[Key, Stored]:
+    return {}
+
+
+@pytest.fixture
+def log(documents: dict[Key, Stored]) -> Paused:
+    return Paused(documents)
+
+
+class Shared(Paused):
+    """Shows at once what others wrote."""
+
+    def _records(self, tree: str) -> list[Stored]:
+        self._show()
+        return super()._records(tree)
+
+
+@pytest.fixture
+def store(documents: dict[Key, Stored]) -> DictionaryStore:
+    store = DictionaryStore(ManualClock(), Shared(documents))
+    store.create_session(ADA, NewSession(id="s"))
+    store.append(ADA, "s", [say("m1"), say("m2")])
+    return store
+
+
+@pytest.fixture
+def other(documents: dict[Key, Stored], store: DictionaryStore) -> DictionaryStore:
+    return DictionaryStore(ManualClock(), Shared(documents))
+
+
+def texts(documents: dict[Key, Stored]) -> bytes:
+    return b"".join(it.data for it in documents.values())
+
+
+# what is cleared
+
+
+@pytest.mark.parametrize("before", range(28, 34))
+def test_a_document_outlives_a_clear_whichever_record_it_was_put_by(
+    store: DictionaryStore, before: int
+) -> None:
+    for _ in range(before):
+        store.append(ADA, "s", [say(None, "x")])
+    store.put_document(ADA, "k", b"v", session="s")
+    store.clear_session(ADA, "s")
+    found = store.find_document(ADA, "k", session="s")
+    assert found is not None
+    assert found.value == b"v"
+
+
+@pytest.mark.parametrize("before", range(28, 34))
+def test_usage_outlives_a_clear_whichever_record_it_was_counted_by(
+    store: DictionaryStore, before: int
+) -> None:
+    for _ in range(before):
+        store.append(ADA, "s", [say(None, "x")])
+    store.add_usage(ADA, "s", Usage(id="u", model="m", input_tokens=1))
+    store.clear_session(ADA, "s")
+    assert store.total_usage(ADA, "s", by="message")[0].input_tokens == 1
+
+
+def covered(store: DictionaryStore) -> None:
+    first, last = EntryRef(kind="message", id="m1"), EntryRef(kind="message", id="m2")
+    store.add_overlay(ADA, "s", NewOverlay(first=first, last=last, summary="sum"))
+    store.put_document(ADA, "pins", b'["m1"]', session="s")
