@@ -10,7 +10,7 @@ import pytest
 
 from recordlog._sync.dictionary import DictionaryLog
 from recordlog.stores import DictionaryStore
-from sapwood.errors import StoreUnavailableError
+from sapwood.errors import ConflictError, StoreUnavailableError
 from sapwood.model import (
     EntryRef,
     NewOverlay,
@@ -19,7 +19,7 @@ from sapwood.model import (
 )
 from sapwood.stores.recordlog.stored import Key, Kind, Stored
 from sapwood.testing import ManualClock
-from sapwood.testing.makers import ADA, say
+from sapwood.testing.makers import ADA, fork_of, say
 
 Hook = Callable[[], object]
 
@@ -145,7 +145,33 @@ def test_usage_outlives_a_clear_whichever_record_it_was_counted_by(
     assert store.total_usage(ADA, "s", by="message")[0].input_tokens == 1
 
 
+# forks
+
+
+def test_a_fork_whose_name_another_took_is_in_nobodys_way(
+    store: DictionaryStore, other: DictionaryStore
+) -> None:
+    store.log.before("create", lambda: other.create_session(ADA, NewSession(id="fork")), is_entry)
+    with pytest.raises(ConflictError):
+        store.create_session(ADA, fork_of("s"))
+    store.delete_messages(ADA, "s", ["m1"])
+    DictionaryStore(ManualClock(), store.log).delete_messages(ADA, "s", ["m2"])
+    store.delete_session(ADA, "s")
+    store.settle()
+    other.settle()
+
+
 def covered(store: DictionaryStore) -> None:
     first, last = EntryRef(kind="message", id="m1"), EntryRef(kind="message", id="m2")
     store.add_overlay(ADA, "s", NewOverlay(first=first, last=last, summary="sum"))
     store.put_document(ADA, "pins", b'["m1"]', session="s")
+
+
+def test_what_an_owner_had_may_be_asked_for_before_searches_see_that_it_went(
+    store: DictionaryStore, documents: dict[Key, Stored]
+) -> None:
+    late = DictionaryStore(ManualClock(), Paused(documents, lag=1000))
+    for n in range(3):
+        store.put_document(ADA, "k", b"%d" % n)
+    store.erase_owner(ADA)
+    assert late.find_document(ADA, "k") is None

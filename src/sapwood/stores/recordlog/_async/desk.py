@@ -78,17 +78,20 @@ class AsyncDesk:
         for is_last in (False, True):
             page = await self.log.newest_page(tree, log)
             if page is None:
-                [page] = await self.log.get([record_key(tree, log, 0)])
-            if page is None:
-                return None
-            if page.data:
+                # A session's log begins with a page, and that of an owner after it.
+                begun = await self.log.get([record_key(tree, log, n) for n in (0, 1)])
+                if begun[0] is None and (begun[1] is None or begun[1].data):
+                    return None
+                page = begun[0]
+            if page is not None and page.data:
                 try:
                     return self._kept(await self._follow(_state_at(page)))
                 except BehindError:
                     if is_last:
                         raise StoreCorruptError(f"log {log} has an empty record") from None
             await self.log.refresh()
-        raise StoreCorruptError(f"log {log} has no page")
+        # It was given up before anybody knew of it.
+        return None
 
     async def _follow(self, state: State) -> State:
         """Read on from a state to the end of its log."""
@@ -112,7 +115,8 @@ class AsyncDesk:
                 # It is so old that what follows it was swept since.
                 self.cache.forget(state.log)
                 read = await self.read_log(state.tree, state.log)
-                assert read is not None
+                if read is None:
+                    raise StoreCorruptError(f"log {state.log} has no page") from None
                 after = read
             current.append(self._kept(after))
         return current

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ....errors import StoreCorruptError
 from ....rules.tree import Place
 from ..entry import entry_of, void_entry
 from ..place import log_of
@@ -21,8 +22,10 @@ async def descendants(desk: AsyncDesk, state: State) -> list[State]:
     while waiting:
         some = _with_remembered(desk, waiting)
         born = await _born(desk, some)
-        states = [await desk.load(state.tree, pin.log) for pin in some]
-        begun = [it for it in states if it is not None]
+        states = {pin.log: await desk.load(state.tree, pin.log) for pin in some}
+        begun = [it for it in states.values() if it is not None]
+        if any(states[log] is None for log in born):
+            raise StoreCorruptError(f"a session that stands on log {state.log} has no log")
         current = await desk.catch_up(begun) if begun else []
         found.update({it.log: it for it in current if it.log in born or not it.is_alive})
         seen.update(pin.log for pin in some)

@@ -80,17 +80,20 @@ class Desk:
         for is_last in (False, True):
             page = self.log.newest_page(tree, log)
             if page is None:
-                [page] = self.log.get([record_key(tree, log, 0)])
-            if page is None:
-                return None
-            if page.data:
+                # A session's log begins with a page, and that of an owner after it.
+                begun = self.log.get([record_key(tree, log, n) for n in (0, 1)])
+                if begun[0] is None and (begun[1] is None or begun[1].data):
+                    return None
+                page = begun[0]
+            if page is not None and page.data:
                 try:
                     return self._kept(self._follow(_state_at(page)))
                 except BehindError:
                     if is_last:
                         raise StoreCorruptError(f"log {log} has an empty record") from None
             self.log.refresh()
-        raise StoreCorruptError(f"log {log} has no page")
+        # It was given up before anybody knew of it.
+        return None
 
     def _follow(self, state: State) -> State:
         """Read on from a state to the end of its log."""
@@ -114,7 +117,8 @@ class Desk:
                 # It is so old that what follows it was swept since.
                 self.cache.forget(state.log)
                 read = self.read_log(state.tree, state.log)
-                assert read is not None
+                if read is None:
+                    raise StoreCorruptError(f"log {state.log} has no page") from None
                 after = read
             current.append(self._kept(after))
         return current

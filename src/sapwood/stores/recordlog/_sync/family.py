@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ....errors import StoreCorruptError
 from ....rules.tree import Place
 from ..entry import entry_of, void_entry
 from ..place import log_of
@@ -23,8 +24,10 @@ def descendants(desk: Desk, state: State) -> list[State]:
     while waiting:
         some = _with_remembered(desk, waiting)
         born = _born(desk, some)
-        states = [desk.load(state.tree, pin.log) for pin in some]
-        begun = [it for it in states if it is not None]
+        states = {pin.log: desk.load(state.tree, pin.log) for pin in some}
+        begun = [it for it in states.values() if it is not None]
+        if any(states[log] is None for log in born):
+            raise StoreCorruptError(f"a session that stands on log {state.log} has no log")
         current = desk.catch_up(begun) if begun else []
         found.update({it.log: it for it in current if it.log in born or not it.is_alive})
         seen.update(pin.log for pin in some)
