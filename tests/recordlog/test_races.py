@@ -10,16 +10,17 @@ import pytest
 
 from recordlog._sync.dictionary import DictionaryLog
 from recordlog.stores import DictionaryStore
-from sapwood.errors import ConflictError, StoreUnavailableError
+from sapwood.errors import ConflictError, NotFoundError, StoreUnavailableError
 from sapwood.model import (
     EntryRef,
     NewOverlay,
     NewSession,
+    Read,
     Usage,
 )
 from sapwood.stores.recordlog.stored import Key, Kind, Stored
 from sapwood.testing import ManualClock
-from sapwood.testing.makers import ADA, fork_of, say
+from sapwood.testing.makers import ADA, fork_of, say, shown
 
 Hook = Callable[[], object]
 
@@ -161,6 +162,26 @@ def test_a_fork_whose_name_another_took_is_in_nobodys_way(
     other.settle()
 
 
+def test_a_fork_that_is_not_born_when_its_source_is_cleared_has_nothing_to_stand_on(
+    store: DictionaryStore, other: DictionaryStore
+) -> None:
+    store.log.before("create", lambda: other.clear_session(ADA, "s"), is_entry)
+    with pytest.raises(NotFoundError):
+        store.create_session(ADA, fork_of("s", "m1"))
+    assert store.find_session(ADA, "fork") is None
+
+
+def test_a_name_that_is_free_again_is_not_taken(
+    store: DictionaryStore, other: DictionaryStore
+) -> None:
+    def come_and_go() -> None:
+        other.create_session(ADA, NewSession(id="n"))
+        other.delete_session(ADA, "n")
+
+    store.log.before("create", come_and_go, is_entry)
+    assert store.create_session(ADA, NewSession(id="n")).id == "n"
+
+
 def covered(store: DictionaryStore) -> None:
     first, last = EntryRef(kind="message", id="m1"), EntryRef(kind="message", id="m2")
     store.add_overlay(ADA, "s", NewOverlay(first=first, last=last, summary="sum"))
@@ -175,3 +196,29 @@ def test_what_an_owner_had_may_be_asked_for_before_searches_see_that_it_went(
         store.put_document(ADA, "k", b"%d" % n)
     store.erase_owner(ADA)
     assert late.find_document(ADA, "k") is None
+
+
+# names
+
+
+def test_a_session_made_again_is_found_by_one_who_knew_the_first_as_a_home(
+    store: DictionaryStore, other: DictionaryStore, documents: dict[Key, Stored]
+) -> None:
+    store.create_session(ADA, fork_of("s"))
+    assert shown(other.read(ADA, "fork", Read())) == ["m1", "m2"]
+    store.log.before("put", fail)
+    store.delete_session(ADA, "s")
+    store.create_session(ADA, NewSession(id="s"))
+    assert other.find_session(ADA, "s") is not None
+
+
+def test_a_name_that_was_used_often_is_found_with_a_few_looks(
+    store: DictionaryStore, other: DictionaryStore
+) -> None:
+    for _ in range(40):
+        store.create_session(ADA, NewSession(id="x"))
+        store.delete_session(ADA, "x")
+    store.create_session(ADA, NewSession(id="x"))
+    other.log.calls.clear()
+    assert other.find_session(ADA, "x") is not None
+    assert len(other.log.calls) <= 12

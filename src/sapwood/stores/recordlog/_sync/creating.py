@@ -19,7 +19,7 @@ from ..view import View
 from ..work import Pin, Profile
 from .beside import settle_beside
 from .copying import COPIED_AT_ONCE, Copying, begin
-from .desk import TRIES, Decision, Desk
+from .desk import TRIES, Decision, Desk, busy
 from .documents import copied, values_of
 from .rows import rows_at, stream
 from .spots import get_spot
@@ -27,10 +27,17 @@ from .spots import get_spot
 
 def create(desk: Desk, owner: str, new: NewSession) -> State:
     """Create a session; another one of its name, created meanwhile, is an error."""
-    k, found = desk.find_entry(owner, new.id)
+    for _ in range(TRIES):
+        born = _try_to_create(desk, owner, new)
+        if born is not None:
+            return born
+    raise busy()
+
+
+def _try_to_create(desk: Desk, owner: str, new: NewSession) -> State | None:
+    """Create a session; None when its entry was taken: by another, or by who refused a fork."""
+    k, found = desk.find_current(owner, new.id)
     if found is not None:
-        [found] = desk.catch_up([found])
-    if found is not None and found.is_alive:
         raise session_exists(new.id)
     if new.parent is not None:
         desk.current(owner, new.parent.session)
@@ -42,10 +49,7 @@ def create(desk: Desk, owner: str, new: NewSession) -> State:
     entry = Entry(owner, new.id, k + 1, born.tree, born.log)
     if not desk.log.create(stored_entry(entry)) and not _is_ours(desk, entry):
         desk.log.blank([record_key(born.tree, born.log, n) for n in range(born.n + 1)])
-        if new.fork is not None and not new.fork.detach:
-            # Whoever deleted the source may have refused the fork; its name may be free, too.
-            desk.current(owner, new.fork.session)
-        raise session_exists(new.id)
+        return None
     desk.cache.keep(born)
     desk.cache.name(born)
     return born

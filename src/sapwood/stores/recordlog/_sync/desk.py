@@ -33,6 +33,8 @@ BYTES_FOR_A_RECORD = 256
 """A page's size is spread over the records that it comes after: so many bytes are one more."""
 TRIES = 200
 SENDINGS = 2
+MOST_ENTRIES = 64
+"""How many entries of one name are got at once, at most."""
 
 
 class Decision(NamedTuple):
@@ -131,18 +133,30 @@ class Desk:
 
     def find_entry(self, owner: str, session: str) -> tuple[int, State | None]:
         """Find the session of a name by its entries: how many there were, and the one alive."""
-        k = 0
+        k, window = 0, 1
         while True:
-            k += 1
-            [stored] = self.log.get([entry_key(owner, session, k)])
-            if stored is None:
-                return k - 1, None
-            entry = entry_of(stored)
-            if entry is None or entry.ended:
-                continue
-            state = self.load_entry(entry)
-            if state.is_alive:
-                return k, state
+            keys = [entry_key(owner, session, k + 1 + n) for n in range(window)]
+            for stored in self.log.get(keys):
+                if stored is None:
+                    return k, None
+                k += 1
+                entry = entry_of(stored)
+                if entry is None or entry.ended:
+                    continue
+                state = self.load_entry(entry)
+                if state.is_alive:
+                    return k, state
+            window = min(2 * window, MOST_ENTRIES)
+
+    def find_current(self, owner: str, session: str) -> tuple[int, State | None]:
+        """Find the session of a name that is alive now, and not only as it is remembered."""
+        while True:
+            k, found = self.find_entry(owner, session)
+            if found is None:
+                return k, None
+            [found] = self.catch_up([found])
+            if found.is_alive:
+                return k, found
 
     def load_entry(self, entry: Entry) -> State:
         """Load the session that an entry names."""
@@ -168,10 +182,8 @@ class Desk:
         if known is not None and known.is_alive:
             [known] = self.catch_up([known])
         if known is None or not known.is_alive:
-            _, known = self.find_entry(owner, session)
-            if known is not None:
-                [known] = self.catch_up([known])
-        if known is None or not known.is_alive:
+            _, known = self.find_current(owner, session)
+        if known is None:
             raise no_session(session)
         return known
 
