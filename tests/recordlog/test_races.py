@@ -182,6 +182,28 @@ def test_a_name_that_is_free_again_is_not_taken(
     assert store.create_session(ADA, NewSession(id="n")).id == "n"
 
 
+def test_a_fork_that_is_not_born_when_its_source_goes_keeps_what_is_above_that(
+    store: DictionaryStore, other: DictionaryStore, documents: dict[Key, Stored]
+) -> None:
+    third = DictionaryStore(ManualClock(), Shared(documents))
+    store.create_session(ADA, fork_of("s", id="f1"))
+    third.read(ADA, "f1", Read())
+
+    def delete_both() -> None:
+        other.log.before("blank", lambda: None)
+        # It is deleted, and what that leaves is not done yet.
+        third.log.before("get", fail, lambda keys: keys and keys[0].kind is Kind.ENTRY)
+        third.delete_session(ADA, "f1")
+        other.delete_session(ADA, "s")
+
+    store.log.before("create", delete_both, is_entry)
+    try:
+        store.create_session(ADA, fork_of("f1", id="f2"))
+    except NotFoundError:
+        return
+    assert shown(store.read(ADA, "f2", Read())) == ["m1", "m2"]
+
+
 def covered(store: DictionaryStore) -> None:
     first, last = EntryRef(kind="message", id="m1"), EntryRef(kind="message", id="m2")
     store.add_overlay(ADA, "s", NewOverlay(first=first, last=last, summary="sum"))

@@ -14,13 +14,18 @@ from ..view import View
 from .desk import AsyncDesk
 
 
-async def descendants(desk: AsyncDesk, state: State) -> list[State]:
-    """Give the sessions that are alive and stand on a log, or on one that stands on it."""
+async def descendants(desk: AsyncDesk, state: State, *, is_last: bool = False) -> list[State]:
+    """Give the sessions that are alive and stand on a log, or on one that stands on it.
+
+    With `is_last` there will be no others: forks that were begun anywhere below are refused.
+    """
     found: dict[str, State] = {}
     seen: set[str] = set()
     waiting = list(state.pins)
     while waiting:
         some = _with_remembered(desk, waiting)
+        if is_last:
+            await _refuse_unborn(desk, some)
         born = await _born(desk, some)
         states = {pin.log: await desk.load(state.tree, pin.log) for pin in some}
         begun = [it for it in states.values() if it is not None]
@@ -54,7 +59,7 @@ async def _born(desk: AsyncDesk, pins: Sequence[Pinned]) -> set[str]:
     return {pin.log for pin in pins if pin.log in named}
 
 
-async def refuse_unborn(desk: AsyncDesk, pins: Sequence[Pinned]) -> None:
+async def _refuse_unborn(desk: AsyncDesk, pins: Sequence[Pinned]) -> None:
     """Keep forks that were begun and are not there from coming to stand on what goes."""
     keys = [Key(Kind.ENTRY, pin.shard, pin.entry) for pin in pins]
     for pin, stored in zip(pins, await desk.log.get(keys) if keys else [], strict=True):

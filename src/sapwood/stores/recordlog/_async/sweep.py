@@ -17,7 +17,7 @@ from ..state import State
 from ..stored import Key, Stored, id_key, key_of, record_key, value_key
 from ..work import Append, Swept
 from .desk import AsyncDesk, Decision
-from .family import descendants, refuse_unborn
+from .family import descendants
 
 AT_ONCE = 200
 
@@ -35,7 +35,6 @@ async def sweep(desk: AsyncDesk, state: State) -> State:
 
 
 async def _sweep_log(desk: AsyncDesk, state: State) -> State:
-    await refuse_unborn(desk, state.pins)
     needed = await _needed(desk, state)
     for start in range(0, state.page, AT_ONCE):
         numbers = range(start, min(start + AT_ONCE, state.page))
@@ -57,7 +56,7 @@ async def _has_been_swept(state: State) -> Decision:
 async def _needed(desk: AsyncDesk, state: State) -> Needed:
     """Give what sessions that are alive stand on in a log, or have in force of it."""
     needed = Needed({}, set())
-    for view in await desk.views(await descendants(desk, state)):
+    for view in await desk.views(await descendants(desk, state, is_last=True)):
         other = view.own
         for span in view.spans(other.fork):
             if log_of(span.segment) == state.log:

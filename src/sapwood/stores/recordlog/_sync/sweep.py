@@ -19,7 +19,7 @@ from ..state import State
 from ..stored import Key, Stored, id_key, key_of, record_key, value_key
 from ..work import Append, Swept
 from .desk import Decision, Desk
-from .family import descendants, refuse_unborn
+from .family import descendants
 
 AT_ONCE = 200
 
@@ -37,7 +37,6 @@ def sweep(desk: Desk, state: State) -> State:
 
 
 def _sweep_log(desk: Desk, state: State) -> State:
-    refuse_unborn(desk, state.pins)
     needed = _needed(desk, state)
     for start in range(0, state.page, AT_ONCE):
         numbers = range(start, min(start + AT_ONCE, state.page))
@@ -59,7 +58,7 @@ def _has_been_swept(state: State) -> Decision:
 def _needed(desk: Desk, state: State) -> Needed:
     """Give what sessions that are alive stand on in a log, or have in force of it."""
     needed = Needed({}, set())
-    for view in desk.views(descendants(desk, state)):
+    for view in desk.views(descendants(desk, state, is_last=True)):
         other = view.own
         for span in view.spans(other.fork):
             if log_of(span.segment) == state.log:
