@@ -210,6 +210,35 @@ def covered(store: DictionaryStore) -> None:
     store.put_document(ADA, "pins", b'["m1"]', session="s")
 
 
+def test_a_sweep_that_failed_above_is_finished_by_settling(
+    store: DictionaryStore, documents: dict[Key, Stored]
+) -> None:
+    store.append(ADA, "s", [say("m3", "secret")])
+    store.create_session(ADA, fork_of("s"))
+    store.append(ADA, "fork", [say("f1")])
+    store.delete_session(ADA, "s")
+    home = next(it.log for it in documents.values() if it.kind is Kind.RECORD and it.n == 1)
+    store.log.before("blank", fail, lambda keys: home in keys[0].id.split("/")[1])
+    store.delete_session(ADA, "fork")
+    store.settle()
+    assert b"secret" not in texts(documents)
+
+
+@pytest.mark.parametrize("end", ["delete_session", "clear_session"])
+def test_a_sweep_does_not_count_for_what_was_retired_after_it(
+    store: DictionaryStore, other: DictionaryStore, documents: dict[Key, Stored], end: str
+) -> None:
+    def say_and_go() -> None:
+        other.append(ADA, "s", [say("m3", "secret")])
+        other.log.before("blank", fail)
+        getattr(other, end)(ADA, "s")
+
+    store.log.before("blank", say_and_go)
+    store.clear_session(ADA, "s")
+    store.settle()
+    assert b"secret" not in texts(documents)
+
+
 def test_what_an_owner_had_may_be_asked_for_before_searches_see_that_it_went(
     store: DictionaryStore, documents: dict[Key, Stored]
 ) -> None:

@@ -32,7 +32,7 @@ async def _settle_session(desk: AsyncDesk, entry: Entry) -> None:
     state = await settle_log(desk, entry.tree, entry.log)
     if state.is_unswept:
         state = await sweep(desk, state)
-    if not state.is_alive:
+    if not (state.is_alive or state.is_unswept):
         await desk.log.put([stored_entry(replace(entry, ended=state.n))])
 
 

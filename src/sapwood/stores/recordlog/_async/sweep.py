@@ -24,17 +24,17 @@ AT_ONCE = 200
 
 async def sweep(desk: AsyncDesk, state: State) -> State:
     """Empty what is retired in a log, and in those that only it stood on."""
-    state = await _sweep_log(desk, state)
+    await _sweep_log(desk, state)
     for log, _ in state.homes:
         home = await desk.load(state.tree, log)
         if home is not None:
             [home] = await desk.catch_up([home])
             if home.marks:
                 await _sweep_log(desk, home)
-    return state
+    return await _note_swept(desk, state) if state.is_unswept else state
 
 
-async def _sweep_log(desk: AsyncDesk, state: State) -> State:
+async def _sweep_log(desk: AsyncDesk, state: State) -> None:
     needed = await _needed(desk, state)
     for start in range(0, state.page, AT_ONCE):
         numbers = range(start, min(start + AT_ONCE, state.page))
@@ -44,13 +44,16 @@ async def _sweep_log(desk: AsyncDesk, state: State) -> State:
     if not state.is_alive and state.copies:
         copies = [value_key(state.tree, state.log, key, n) for key, n in state.copies]
         await desk.log.delete(copies)
-    if not state.is_unswept:
-        return state
-    return (await desk.change_log(state.tree, state.log, _has_been_swept)).state
 
 
-async def _has_been_swept(state: State) -> Decision:
-    return Decision(Swept() if state.is_unswept else None)
+async def _note_swept(desk: AsyncDesk, swept: State) -> State:
+    """Note that nothing is left to be swept, unless more was retired since."""
+
+    async def decide(state: State) -> Decision:
+        is_done = state.is_unswept and state.marks == swept.marks
+        return Decision(Swept() if is_done else None)
+
+    return (await desk.change_log(swept.tree, swept.log, decide)).state
 
 
 async def _needed(desk: AsyncDesk, state: State) -> Needed:

@@ -34,7 +34,7 @@ def _settle_session(desk: Desk, entry: Entry) -> None:
     state = settle_log(desk, entry.tree, entry.log)
     if state.is_unswept:
         state = sweep(desk, state)
-    if not state.is_alive:
+    if not (state.is_alive or state.is_unswept):
         desk.log.put([stored_entry(replace(entry, ended=state.n))])
 
 

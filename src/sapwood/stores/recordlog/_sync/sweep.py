@@ -26,17 +26,17 @@ AT_ONCE = 200
 
 def sweep(desk: Desk, state: State) -> State:
     """Empty what is retired in a log, and in those that only it stood on."""
-    state = _sweep_log(desk, state)
+    _sweep_log(desk, state)
     for log, _ in state.homes:
         home = desk.load(state.tree, log)
         if home is not None:
             [home] = desk.catch_up([home])
             if home.marks:
                 _sweep_log(desk, home)
-    return state
+    return _note_swept(desk, state) if state.is_unswept else state
 
 
-def _sweep_log(desk: Desk, state: State) -> State:
+def _sweep_log(desk: Desk, state: State) -> None:
     needed = _needed(desk, state)
     for start in range(0, state.page, AT_ONCE):
         numbers = range(start, min(start + AT_ONCE, state.page))
@@ -46,13 +46,16 @@ def _sweep_log(desk: Desk, state: State) -> State:
     if not state.is_alive and state.copies:
         copies = [value_key(state.tree, state.log, key, n) for key, n in state.copies]
         desk.log.delete(copies)
-    if not state.is_unswept:
-        return state
-    return (desk.change_log(state.tree, state.log, _has_been_swept)).state
 
 
-def _has_been_swept(state: State) -> Decision:
-    return Decision(Swept() if state.is_unswept else None)
+def _note_swept(desk: Desk, swept: State) -> State:
+    """Note that nothing is left to be swept, unless more was retired since."""
+
+    def decide(state: State) -> Decision:
+        is_done = state.is_unswept and state.marks == swept.marks
+        return Decision(Swept() if is_done else None)
+
+    return (desk.change_log(swept.tree, swept.log, decide)).state
 
 
 def _needed(desk: Desk, state: State) -> Needed:
