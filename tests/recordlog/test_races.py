@@ -210,6 +210,28 @@ def covered(store: DictionaryStore) -> None:
     store.put_document(ADA, "pins", b'["m1"]', session="s")
 
 
+# sweeping
+
+
+def test_what_was_emptied_is_not_put_back_by_one_who_read_it_before(
+    store: DictionaryStore, other: DictionaryStore, documents: dict[Key, Stored]
+) -> None:
+    store.append(ADA, "s", [say("m3"), say("m4", "secret")])
+    store.log.before("put", lambda: other.delete_session(ADA, "s"))
+    store.update_message(ADA, "s", say("m3", "other words"))
+    store.settle()
+    assert b"secret" not in texts(documents)
+
+
+def test_an_entry_that_was_emptied_is_not_put_back(
+    store: DictionaryStore, other: DictionaryStore, documents: dict[Key, Stored]
+) -> None:
+    store.create_session(ADA, NewSession(id="a-name"))
+    store.log.before("put", lambda: other.erase_owner(ADA))
+    store.delete_session(ADA, "a-name")
+    assert b"a-name" not in texts(documents)
+
+
 def test_a_sweep_that_failed_above_is_finished_by_settling(
     store: DictionaryStore, documents: dict[Key, Stored]
 ) -> None:

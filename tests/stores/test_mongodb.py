@@ -17,6 +17,7 @@ from sapwood.errors import StoreCorruptError, UsageError
 from sapwood.model import NewSession, Read, Usage
 from sapwood.rules.ids import IdMaker
 from sapwood.stores.mongodb import AsyncMongoStore, MongoStore
+from sapwood.stores.recordlog.stored import Stored
 from sapwood.testing.makers import ADA, cover, fork_of, say, shown
 
 new_id = IdMaker(lambda: time.time_ns() // 1000, os.urandom)
@@ -248,3 +249,23 @@ async def test_a_record_that_arrives_as_the_last_sender_ends_is_sent() -> None:
 
     async with asyncio.timeout(20):
         await asyncio.gather(*(add_often() for _ in range(8)))
+
+
+def test_what_was_emptied_is_not_put_back_by_one_who_read_it_before(
+    store: MongoStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.create_session(ADA, NewSession(id="s"))
+    store.append(ADA, "s", [say("m1"), say("m2", "secret")])
+    log = store._runner.desk.log
+    put = log.put
+
+    def late(documents: Sequence[Stored]) -> None:
+        monkeypatch.setattr(log, "put", put)
+        with MongoStore(client=log._client, database=mongodb.database(), new_id=new_id) as other:
+            other.delete_session(ADA, "s")
+        put(documents)
+
+    monkeypatch.setattr(log, "put", late)
+    store.update_message(ADA, "s", say("m1", "other words"))
+    store.settle()
+    assert b"secret" not in b"".join(it["data"] for it in stored())

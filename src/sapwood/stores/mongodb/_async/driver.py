@@ -17,7 +17,7 @@ from ....errors import MigrationNeededError, SchemaTooNewError, StoreUnavailable
 from ....model import Health, microseconds_of
 from ...recordlog._async.log import AsyncLog
 from ...recordlog.gather import AsyncGather
-from ...recordlog.stored import Key, Kind, Stored
+from ...recordlog.stored import Key, Kind, Stored, key_of
 from ..documents import BLANK, by_kind, from_mongo, range_filter, to_mongo
 from ..failure import translate
 
@@ -172,10 +172,10 @@ class AsyncMongoLog(AsyncLog):
         await self._send(documents)
 
     async def put(self, documents: Sequence[Stored]) -> None:
-        """Replace documents."""
+        """Replace documents, but for those that were emptied."""
         async with self._told():
             for document in documents:
-                asked = self._named([Key(document.kind, document.shard, document.id)])
+                asked = self._named([key_of(document)]) | {"data": {"$ne": b""}}
                 await self._of(document.kind).bulk_write([ReplaceOne(asked, to_mongo(document))])
 
     async def blank(self, keys: Sequence[Key]) -> None:

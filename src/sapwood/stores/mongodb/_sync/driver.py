@@ -19,7 +19,7 @@ from ....errors import MigrationNeededError, SchemaTooNewError, StoreUnavailable
 from ....model import Health, microseconds_of
 from ...recordlog._sync.log import Log
 from ...recordlog.gather import Gather
-from ...recordlog.stored import Key, Kind, Stored
+from ...recordlog.stored import Key, Kind, Stored, key_of
 from ..documents import BLANK, by_kind, from_mongo, range_filter, to_mongo
 from ..failure import translate
 
@@ -174,10 +174,10 @@ class MongoLog(Log):
         self._send(documents)
 
     def put(self, documents: Sequence[Stored]) -> None:
-        """Replace documents."""
+        """Replace documents, but for those that were emptied."""
         with self._told():
             for document in documents:
-                asked = self._named([Key(document.kind, document.shard, document.id)])
+                asked = self._named([key_of(document)]) | {"data": {"$ne": b""}}
                 self._of(document.kind).bulk_write([ReplaceOne(asked, to_mongo(document))])
 
     def blank(self, keys: Sequence[Key]) -> None:

@@ -202,24 +202,30 @@ class OpenSearchLog(Log):
             self._send(documents)
 
     def put(self, documents: Sequence[Stored]) -> None:
-        """Replace documents that are there."""
+        """Replace documents that are there and were not emptied."""
         new = {document.id: to_document(document, "") for document in documents}
-        self._rewrite([key_of(it) for it in documents], lambda found: new[found["_id"]])
+
+        def change(found: Any) -> dict[str, Any] | None:
+            return new[found["_id"]] if found["_source"]["data"] else None
+
+        self._rewrite([key_of(it) for it in documents], change)
 
     def blank(self, keys: Sequence[Key]) -> None:
         """Empty documents."""
         self._rewrite(keys, blanked)
 
-    def _rewrite(self, keys: Sequence[Key], change: Callable[[Any], dict[str, Any]]) -> None:
+    def _rewrite(self, keys: Sequence[Key], change: Callable[[Any], dict[str, Any] | None]) -> None:
         """Put other documents in the place of those that are there, and of no others."""
         left = {key.id: key for key in keys}
         for _ in range(TRIES):
             found = self._find(list(left.values())) if left else {}
-            if not found:
-                return
             lines = [
-                self._line("index", left[id], change(it), **_at(it)) for id, it in found.items()
+                self._line("index", left[id], changed, **_at(it))
+                for id, it in found.items()
+                if (changed := change(it)) is not None
             ]
+            if not lines:
+                return
             answers = self._wire.bulk(lines, require_alias="true")
             _refuse_others(answers)
             left = {it["_id"]: left[it["_id"]] for it in answers if it["status"] == 409}
