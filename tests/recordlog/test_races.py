@@ -261,6 +261,43 @@ def test_a_sweep_does_not_count_for_what_was_retired_after_it(
     assert b"secret" not in texts(documents)
 
 
+# owners
+
+
+def test_an_owner_may_be_erased_by_two_at_once(
+    store: DictionaryStore, other: DictionaryStore
+) -> None:
+    store.create_session(ADA, NewSession(id="t"))
+    store.log.before("create", lambda: other.erase_owner(ADA))
+    store.erase_owner(ADA)
+    assert store.admin.list_owners() == []
+
+
+def test_rule_01_a_session_made_while_its_owner_is_erased_is_there_or_not(
+    store: DictionaryStore, other: DictionaryStore
+) -> None:
+    def go_on() -> None:
+        other.create_session(ADA, NewSession(id="new"))
+        other.append(ADA, "new", [say("n1")])
+
+    # The first two look for sessions; the third is for their entries.
+    store.log.before("entries", lambda: store.log.before("entries", again))
+    again: Hook = lambda: store.log.before("entries", go_on)  # noqa: E731
+    store.erase_owner(ADA)
+    other.append(ADA, "new", [say("n2")])
+    third = DictionaryStore(ManualClock(), other.log)
+    assert shown(third.read(ADA, "new", Read())) == ["n1", "n2"]
+
+
+def test_an_owner_who_puts_a_document_after_being_erased_is_listed(
+    store: DictionaryStore, other: DictionaryStore
+) -> None:
+    store.put_document(ADA, "k", b"v")
+    other.erase_owner(ADA)
+    store.put_document(ADA, "k", b"w")
+    assert store.admin.list_owners() == [ADA]
+
+
 def test_what_an_owner_had_may_be_asked_for_before_searches_see_that_it_went(
     store: DictionaryStore, documents: dict[Key, Stored]
 ) -> None:

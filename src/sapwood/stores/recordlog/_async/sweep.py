@@ -110,12 +110,18 @@ async def end_entry(desk: AsyncDesk, state: State) -> None:
 
 
 async def forget_owner(desk: AsyncDesk, owner: str) -> None:
-    """Empty the entries of an owner of whom nothing is left."""
-    entries = [(it, entry_of(it)) for it in await desk.log.entries(owner)]
-    for _, entry in entries:
-        if entry is not None and entry.session and not entry.ended:
-            await sweep(desk, await desk.load_entry(entry))
-    gone = [key_of(it) for it, entry in entries if entry is not None and entry.session]
+    """Empty the entries of an owner of whom nothing is left, but for what was made since."""
+    gone: list[Key] = []
+    for stored in await desk.log.entries(owner):
+        entry = entry_of(stored)
+        if entry is None or not entry.session:
+            continue
+        if not entry.ended:
+            [state] = await desk.catch_up([await desk.load_entry(entry)])
+            if state.is_alive:
+                continue
+            await sweep(desk, state)
+        gone.append(entry.key)
     if gone:
         await desk.log.blank(gone)
     await desk.log.delete([Entry(owner).key])

@@ -120,7 +120,8 @@ class LogSessions:
         """Delete all that an owner has."""
         while states := alive(self._desk, owner):
             for state in states:
-                self.delete(owner, state.session)
+                with suppress(NotFoundError):  # another may erase the same owner
+                    self.delete(owner, state.session)
         for what in (DOCUMENTS, FEED):
             self._wipe(owner_log(owner, what))
         forget_owner(self._desk, owner)

@@ -110,12 +110,18 @@ def end_entry(desk: Desk, state: State) -> None:
 
 
 def forget_owner(desk: Desk, owner: str) -> None:
-    """Empty the entries of an owner of whom nothing is left."""
-    entries = [(it, entry_of(it)) for it in desk.log.entries(owner)]
-    for _, entry in entries:
-        if entry is not None and entry.session and not entry.ended:
-            sweep(desk, desk.load_entry(entry))
-    gone = [key_of(it) for it, entry in entries if entry is not None and entry.session]
+    """Empty the entries of an owner of whom nothing is left, but for what was made since."""
+    gone: list[Key] = []
+    for stored in desk.log.entries(owner):
+        entry = entry_of(stored)
+        if entry is None or not entry.session:
+            continue
+        if not entry.ended:
+            [state] = desk.catch_up([desk.load_entry(entry)])
+            if state.is_alive:
+                continue
+            sweep(desk, state)
+        gone.append(entry.key)
     if gone:
         desk.log.blank(gone)
     desk.log.delete([Entry(owner).key])
