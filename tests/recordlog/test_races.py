@@ -12,10 +12,12 @@ from recordlog._sync.dictionary import DictionaryLog
 from recordlog.stores import DictionaryStore
 from sapwood.errors import ConflictError, NotFoundError, StoreUnavailableError
 from sapwood.model import (
+    ROOT,
     EntryRef,
     NewOverlay,
     NewSession,
     Read,
+    Search,
     Usage,
 )
 from sapwood.stores.recordlog.stored import Key, Kind, Stored
@@ -204,6 +206,42 @@ def test_a_fork_that_is_not_born_when_its_source_goes_keeps_what_is_above_that(
     assert shown(store.read(ADA, "f2", Read())) == ["m1", "m2"]
 
 
+# reading while another clears or deletes
+
+
+@pytest.mark.parametrize("call", ["spans", "get"])
+def test_a_session_that_is_cleared_while_it_is_read_is_not_damaged(
+    store: DictionaryStore, other: DictionaryStore, call: str
+) -> None:
+    for _ in range(40):
+        store.append(ADA, "s", [say(None, "x")])
+    if call == "spans":
+        store.log.before("spans", lambda: other.clear_session(ADA, "s"))
+        assert shown(store.read(ADA, "s", Read())) == []
+    else:
+        records = lambda keys: keys[0].kind is Kind.RECORD and keys[0].id.endswith("001")  # noqa: E731
+        store.log.before("get", lambda: other.clear_session(ADA, "s"), records)
+        assert store.find_messages(ADA, "s", ["m1"]) == [None]
+
+
+def test_a_session_that_is_deleted_while_it_is_read_is_gone(
+    store: DictionaryStore, other: DictionaryStore
+) -> None:
+    store.log.before("spans", lambda: other.delete_session(ADA, "s"))
+    with pytest.raises(NotFoundError):
+        store.read(ADA, "s", Read())
+
+
+def test_overlays_that_are_cleared_while_they_are_listed_are_gone(
+    store: DictionaryStore, other: DictionaryStore
+) -> None:
+    first, last = EntryRef(kind="message", id="m1"), EntryRef(kind="message", id="m2")
+    store.add_overlay(ADA, "s", NewOverlay(first=first, last=last, summary="sum"))
+    three = lambda keys: keys[0].id.endswith("002")  # noqa: E731
+    store.log.before("get", lambda: other.clear_session(ADA, "s"), three)
+    assert store.list_overlays(ADA, "s") == []
+
+
 def covered(store: DictionaryStore) -> None:
     first, last = EntryRef(kind="message", id="m1"), EntryRef(kind="message", id="m2")
     store.add_overlay(ADA, "s", NewOverlay(first=first, last=last, summary="sum"))
@@ -332,3 +370,39 @@ def test_a_name_that_was_used_often_is_found_with_a_few_looks(
     other.log.calls.clear()
     assert other.find_session(ADA, "x") is not None
     assert len(other.log.calls) <= 12
+
+
+# overlays
+
+
+def test_an_overlays_id_is_taken_by_a_fork_that_another_process_made(
+    store: DictionaryStore, other: DictionaryStore
+) -> None:
+    store.create_session(ADA, fork_of("s", ROOT, id="mine"))
+    store.append(ADA, "mine", [say("a"), say("b")])
+    other.create_session(ADA, fork_of("s", "m2", id="theirs"))
+    first, last = EntryRef(kind="message", id="m1"), EntryRef(kind="message", id="m2")
+    other.add_overlay(ADA, "theirs", NewOverlay(id="o", first=first, last=last, summary="sum"))
+    first, last = EntryRef(kind="message", id="a"), EntryRef(kind="message", id="b")
+    with pytest.raises(ConflictError):
+        store.add_overlay(ADA, "mine", NewOverlay(id="o", first=first, last=last, summary="sum"))
+
+
+def test_what_is_cleared_while_it_is_searched_is_not_found(
+    store: DictionaryStore, other: DictionaryStore
+) -> None:
+    for scope in ("s", None):
+        store.append(ADA, "s", [say(None, "lighthouse")])
+        assert len(store.search(ADA, Search(query="lighthouse", session=scope)).hits) == 1
+        store.log.before("spans", lambda: other.clear_session(ADA, "s"))
+        assert store.search(ADA, Search(query="lighthouse", session=scope)).hits == []
+
+
+def test_usage_of_a_session_that_is_deleted_while_it_is_summed_is_gone(
+    store: DictionaryStore, other: DictionaryStore
+) -> None:
+    store.add_usage(ADA, "s", Usage(id="u", model="m", input_tokens=1))
+    two = lambda keys: keys[0].id.endswith("002")  # noqa: E731
+    store.log.before("get", lambda: other.delete_session(ADA, "s"), two)
+    with pytest.raises(NotFoundError):
+        store.total_usage(ADA, "s", by="message")

@@ -211,7 +211,7 @@ class AsyncDesk:
         work: Callable[[View], AsyncAnswer[T]],
         ahead: Callable[[State], Sequence[int]] | None = None,
     ) -> T:
-        """Read a session as it is at one moment.
+        """Read a session as it is at one moment; begin again when that is over.
 
         `ahead` says which of its records will be read: they are got as its newest is looked for.
         """
@@ -221,7 +221,15 @@ class AsyncDesk:
                 return await work(await self.view(state, fetched))
             except BehindError:
                 continue
+            except StoreCorruptError:
+                if not await self.are_over([state]):
+                    raise
         raise busy()
+
+    async def are_over(self, states: Sequence[State]) -> bool:
+        """Tell whether a log went on: what is missing may have been cleared away since."""
+        now = await self.catch_up(states) if states else []
+        return any(a.n > b.n for a, b in zip(now, states, strict=True))
 
     async def _current_with(
         self, owner: str, session: str, ahead: Callable[[State], Sequence[int]] | None
@@ -278,6 +286,10 @@ class AsyncDesk:
         try:
             decision = await decide(state)
         except BehindError:
+            return None
+        except StoreCorruptError:
+            if is_current and not await self.are_over([state]):
+                raise
             return None
         except SapwoodError:
             # What is wrong by an old state may be right by the one that is there now.

@@ -213,7 +213,7 @@ class Desk:
         work: Callable[[View], Answer[T]],
         ahead: Callable[[State], Sequence[int]] | None = None,
     ) -> T:
-        """Read a session as it is at one moment.
+        """Read a session as it is at one moment; begin again when that is over.
 
         `ahead` says which of its records will be read: they are got as its newest is looked for.
         """
@@ -223,7 +223,15 @@ class Desk:
                 return work(self.view(state, fetched))
             except BehindError:
                 continue
+            except StoreCorruptError:
+                if not self.are_over([state]):
+                    raise
         raise busy()
+
+    def are_over(self, states: Sequence[State]) -> bool:
+        """Tell whether a log went on: what is missing may have been cleared away since."""
+        now = self.catch_up(states) if states else []
+        return any(a.n > b.n for a, b in zip(now, states, strict=True))
 
     def _current_with(
         self, owner: str, session: str, ahead: Callable[[State], Sequence[int]] | None
@@ -280,6 +288,10 @@ class Desk:
         try:
             decision = decide(state)
         except BehindError:
+            return None
+        except StoreCorruptError:
+            if is_current and not self.are_over([state]):
+                raise
             return None
         except SapwoodError:
             # What is wrong by an old state may be right by the one that is there now.
