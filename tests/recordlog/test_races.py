@@ -18,6 +18,8 @@ from sapwood.model import (
     NewSession,
     Read,
     Search,
+    SessionPatch,
+    SessionQuery,
     Usage,
 )
 from sapwood.stores.recordlog.stored import Key, Kind, Stored
@@ -248,6 +250,25 @@ def covered(store: DictionaryStore) -> None:
     store.put_document(ADA, "pins", b'["m1"]', session="s")
 
 
+def test_what_is_edited_while_a_session_is_told_of_is_told_as_it_is(
+    store: DictionaryStore, other: DictionaryStore
+) -> None:
+    covered(store)
+    one = lambda keys: keys[0].id.endswith("001")  # noqa: E731
+    edits = iter(range(9))
+
+    def edit() -> None:
+        other.update_message(ADA, "s", say("m1", f"edit {next(edits)}"))
+
+    store.log.before("get", edit, one)
+    assert store.update_session(ADA, "s", SessionPatch(title="t")).title == "t"
+    store.log.before("get", edit, one)
+    [listed] = store.list_sessions(ADA, SessionQuery()).sessions
+    assert listed == other.find_session(ADA, "s")
+    store.log.before("spans", edit)
+    assert store.admin.check() == []
+
+
 # sweeping
 
 
@@ -393,9 +414,9 @@ def test_what_is_cleared_while_it_is_searched_is_not_found(
 ) -> None:
     for scope in ("s", None):
         store.append(ADA, "s", [say(None, "lighthouse")])
-        assert len(store.search(ADA, Search(query="lighthouse", session=scope)).hits) == 1
+        assert len(store.search(ADA, Search(text="lighthouse", session=scope)).hits) == 1
         store.log.before("spans", lambda: other.clear_session(ADA, "s"))
-        assert store.search(ADA, Search(query="lighthouse", session=scope)).hits == []
+        assert store.search(ADA, Search(text="lighthouse", session=scope)).hits == []
 
 
 def test_usage_of_a_session_that_is_deleted_while_it_is_summed_is_gone(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from ....errors import StoreCorruptError
+from ....errors import NotFoundError, StoreCorruptError
 from ....model import Health, Problem
 from ....rules.codec import decode_body
 from ..entry import Entry, entry_of
@@ -16,6 +16,7 @@ from ..record import decode_record
 from ..rows import Row
 from ..state import Spotted, State, decode_state
 from ..stored import key_of, record_key
+from ..told import BehindError
 from ..view import View
 from ..work import Page
 from .desk import AsyncDesk
@@ -68,7 +69,13 @@ class AsyncLogAdmin:
         """Look for damage, and for what does not add up."""
         problems: list[Problem] = []
         for state in await self._sessions():
-            problems += await self._faults(state)
+            where = f"session {state.session!r} of {state.owner!r}"
+            try:
+                problems += await self._desk.told_by(state, self._faults)
+            except NotFoundError:
+                continue  # it was deleted meanwhile
+            except StoreCorruptError as error:
+                problems.append(Problem(kind="session", where=where, what=str(error)))
         return problems
 
     async def _sessions(self) -> list[State]:
@@ -76,16 +83,13 @@ class AsyncLogAdmin:
         current = await self._desk.catch_up(states) if states else []
         return [it for it in current if it.is_alive]
 
-    async def _faults(self, state: State) -> list[Problem]:
+    async def _faults(self, view: View) -> list[Problem]:
+        state = view.own
         where = f"session {state.session!r} of {state.owner!r}"
-        try:
-            view = await self._desk.view(state)
-            rows = await self._rows(view)
-            await covers_of(self._desk, state, state.overlays)
-            await values_of(self._desk, state, list(state.documents))
-            folded = await self._folded(state)
-        except StoreCorruptError as error:
-            return [Problem(kind="session", where=where, what=str(error))]
+        rows = await self._rows(view)
+        await covers_of(self._desk, state, state.overlays)
+        await values_of(self._desk, state, list(state.documents))
+        folded = await self._folded(state)
         problems = [it for row in rows for it in _body_faults(row)]
         problems += await self._lookup_faults(state, rows)
         if folded is not None and _figures(folded) != _figures(state):
@@ -140,7 +144,7 @@ class AsyncLogAdmin:
             try:
                 rows = await self._rows(view)
                 folded = await self._folded(state)
-            except StoreCorruptError:
+            except (StoreCorruptError, BehindError):
                 continue
             right = lookups_of(_found_by(state, rows))
             found = await self._desk.log.get([key_of(it) for it in right]) if right else []

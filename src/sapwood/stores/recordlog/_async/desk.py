@@ -226,6 +226,22 @@ class AsyncDesk:
                     raise
         raise busy()
 
+    async def told_by(self, state: State, work: Callable[[View], AsyncAnswer[T]]) -> T:
+        """Read a session by a state that may not be the newest any more; then by that."""
+        session = state.session
+        for _ in range(TRIES):
+            try:
+                return await work(await self.view(state))
+            except BehindError:
+                [state] = await self.catch_up([state])
+            except StoreCorruptError:
+                if not await self.are_over([state]):
+                    raise
+                [state] = await self.catch_up([state])
+            if not state.is_alive:
+                raise no_session(session)
+        raise busy()
+
     async def are_over(self, states: Sequence[State]) -> bool:
         """Tell whether a log went on: what is missing may have been cleared away since."""
         now = await self.catch_up(states) if states else []

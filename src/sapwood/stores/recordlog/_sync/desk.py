@@ -228,6 +228,22 @@ class Desk:
                     raise
         raise busy()
 
+    def told_by(self, state: State, work: Callable[[View], Answer[T]]) -> T:
+        """Read a session by a state that may not be the newest any more; then by that."""
+        session = state.session
+        for _ in range(TRIES):
+            try:
+                return work(self.view(state))
+            except BehindError:
+                [state] = self.catch_up([state])
+            except StoreCorruptError:
+                if not self.are_over([state]):
+                    raise
+                [state] = self.catch_up([state])
+            if not state.is_alive:
+                raise no_session(session)
+        raise busy()
+
     def are_over(self, states: Sequence[State]) -> bool:
         """Tell whether a log went on: what is missing may have been cleared away since."""
         now = self.catch_up(states) if states else []
