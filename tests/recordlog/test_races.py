@@ -22,6 +22,7 @@ from sapwood.model import (
     SessionQuery,
     Usage,
 )
+from sapwood.stores.recordlog import cache
 from sapwood.stores.recordlog.stored import Key, Kind, Stored
 from sapwood.testing import ManualClock
 from sapwood.testing.makers import ADA, fork_of, say, shown
@@ -379,6 +380,17 @@ def test_a_session_made_again_is_found_by_one_who_knew_the_first_as_a_home(
     store.delete_session(ADA, "s")
     store.create_session(ADA, NewSession(id="s"))
     assert other.find_session(ADA, "s") is not None
+
+
+def test_names_of_sessions_that_are_gone_are_not_remembered(
+    store: DictionaryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remembered = store._runner.desk.cache  # type: ignore[attr-defined]
+    for n in range(20):
+        store.create_session(ADA, NewSession(id=f"x{n}"))
+        store.delete_session(ADA, f"x{n}")
+    assert isinstance(remembered, cache.Cache)
+    assert len(remembered._names) == 1
 
 
 def test_a_name_that_was_used_often_is_found_with_a_few_looks(
