@@ -421,6 +421,34 @@ def test_an_overlays_id_is_taken_by_a_fork_that_another_process_made(
         store.add_overlay(ADA, "mine", NewOverlay(id="o", first=first, last=last, summary="sum"))
 
 
+# the feed
+
+
+def test_a_feed_that_is_trimmed_while_it_is_read_passes_nothing_by(
+    store: DictionaryStore, other: DictionaryStore
+) -> None:
+    cursor = store.changes(ADA, limit=1).cursor
+    seen = other.changes(ADA).cursor
+    other.append(ADA, "s", [say("m3")])
+    other.changes(ADA, after=other.changes(ADA, after=seen, reader="r").cursor, reader="r")
+    other._runner.desk._clock.advance(2 * 3_600)  # type: ignore[attr-defined]
+    store.changes(ADA)
+    store.log.before("following", other.settle)
+    with pytest.raises(NotFoundError):
+        store.changes(ADA, after=cursor)
+
+
+def test_a_reader_that_looks_for_news_writes_nothing_when_there_is_none(
+    store: DictionaryStore, documents: dict[Key, Stored]
+) -> None:
+    cursor = store.changes(ADA, reader="r").cursor
+    cursor = store.changes(ADA, after=cursor, reader="r").cursor
+    before = len(documents)
+    for _ in range(5):
+        assert store.changes(ADA, after=cursor, reader="r").cursor == cursor
+    assert len(documents) == before
+
+
 def test_what_is_cleared_while_it_is_searched_is_not_found(
     store: DictionaryStore, other: DictionaryStore
 ) -> None:
