@@ -14,6 +14,7 @@ from sapwood.errors import ConflictError, NotFoundError, StoreUnavailableError
 from sapwood.model import (
     ROOT,
     EntryRef,
+    ForkPoint,
     NewOverlay,
     NewSession,
     Read,
@@ -207,6 +208,38 @@ def test_a_fork_that_is_not_born_when_its_source_goes_keeps_what_is_above_that(
     except NotFoundError:
         return
     assert shown(store.read(ADA, "f2", Read())) == ["m1", "m2"]
+
+
+@pytest.mark.parametrize("what", ["edited", "cut off"])
+def test_a_detached_fork_that_began_again_leaves_nothing_behind(
+    store: DictionaryStore, other: DictionaryStore, documents: dict[Key, Stored], what: str
+) -> None:
+    store.append(ADA, "s", [say(f"x{n}", "secret") for n in range(300)])
+    new = NewSession(id="d", fork=ForkPoint(session="s", message=None, detach=True))
+    edit: Hook = lambda: other.update_message(ADA, "s", say("x290", "words"))  # noqa: E731
+    hook = edit if what == "edited" else fail
+    store.log.before("spans", lambda: store.log.before("spans", hook))
+    if what == "edited":
+        store.create_session(ADA, new)
+        assert store.read(ADA, "d", Read()).messages[-10].text == "words"
+    else:
+        with pytest.raises(StoreUnavailableError):
+            store.create_session(ADA, new)
+    store.erase_owner(ADA)
+    store.settle()
+    left = [it for it in documents.values() if it.segment and it.data]
+    assert left == []
+
+
+def test_a_fork_of_a_session_that_goes_leaves_no_copies_of_its_documents(
+    store: DictionaryStore, other: DictionaryStore, documents: dict[Key, Stored]
+) -> None:
+    store.put_document(ADA, "k", b"secret", session="s")
+    store.log.before("create", lambda: other.delete_session(ADA, "s"))
+    with pytest.raises(NotFoundError):
+        store.create_session(ADA, fork_of("s"))
+    store.settle()
+    assert b"secret" not in texts(documents)
 
 
 # reading while another clears or deletes

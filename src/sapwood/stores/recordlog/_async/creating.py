@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from msgspec.structs import replace
 
+from ....errors import SapwoodError, StoreError
 from ....model import EdgeKind, ForkPoint, NewSession, Root, SessionPatch
 from ....rules.tree import Place
 from ..entry import Entry, entry_of, stored_entry
@@ -11,12 +14,12 @@ from ..lookup import copied_value
 from ..place import log_of, to_wire
 from ..profile import patched
 from ..state import NO_PROFILE, State
-from ..stored import digest, record_key
+from ..stored import digest
 from ..told import BehindError, session_exists
 from ..view import View
 from ..work import Pin, Profile
 from .beside import settle_beside
-from .copying import COPIED_AT_ONCE, AsyncCopying, begin
+from .copying import COPIED_AT_ONCE, AsyncCopying, begin, give_up
 from .desk import TRIES, AsyncDesk, Decision, busy
 from .documents import copied, values_of
 from .rows import rows_at, stream
@@ -46,7 +49,7 @@ async def _try_to_create(desk: AsyncDesk, owner: str, new: NewSession) -> State 
         await begin(desk, born)
     entry = Entry(owner, new.id, k + 1, born.tree, born.log)
     if not await desk.log.create(stored_entry(entry)) and not await _is_ours(desk, entry):
-        await desk.log.blank([record_key(born.tree, born.log, n) for n in range(born.n + 1)])
+        await give_up(desk, born)
         return None
     desk.cache.keep(born)
     desk.cache.name(born)
@@ -103,18 +106,27 @@ async def _fork(
                 return await _detach(desk, owner, born, new, point)
             except BehindError:
                 continue
+        raise busy()
     key = Entry(owner, born.session, born.k).key
+    begun: list[State] = []
 
     async def decide(state: State) -> Decision:
         view = await desk.view(state)
         at = await _point(desk, view, point.message)
         standing = _standing(born, view, new, at)
+        begun.append(standing)
         await _copy_documents(desk, state, standing)
         # From here on the ids above it are looked up, and not read from the source's log.
         await settle_beside(desk, state)
         return Decision(Pin(key.shard, key.id, born.log, to_wire(at[0], state.log)), standing)
 
-    _, standing = await desk.change(owner, point.session, decide)
+    try:
+        _, standing = await desk.change(owner, point.session, decide)
+    except SapwoodError:
+        with suppress(StoreError):
+            for it in begun:
+                await give_up(desk, it)
+        raise
     assert isinstance(standing, State)
     await begin(desk, standing)
     return standing
@@ -182,9 +194,14 @@ async def _detach(
     born = _dressed(replace(born, tree=log, log=log), source, new)
     await _copy_documents(desk, source, born)
     copying = AsyncCopying(desk, born)
-    await copying.begin()
-    spans = [*reversed([*view.spans(place)])]
-    async for rows in stream(desk, view, spans, backwards=False, page=COPIED_AT_ONCE):
-        await copying.take(rows)
-    await copying.cover(source, [it for it in source.overlays if view.on_path(it.last, place)])
-    return await copying.end()
+    try:
+        await copying.begin()
+        spans = [*reversed([*view.spans(place)])]
+        async for rows in stream(desk, view, spans, backwards=False, page=COPIED_AT_ONCE):
+            await copying.take(rows)
+        await copying.cover(source, [it for it in source.overlays if view.on_path(it.last, place)])
+        return await copying.end()
+    except (BehindError, SapwoodError):
+        with suppress(StoreError):
+            await copying.give_up()
+        raise

@@ -92,7 +92,8 @@ class AsyncLog(ABC):
     async def put(self, documents: Sequence[Stored]) -> None:
         """Replace documents that are there by others of the same name, each by itself.
 
-        One that `blank` emptied stays empty: what was read before that is not put back. The log only takes content away in this way, and looks at the outcome again.
+        One that `blank` emptied stays empty: what was read before that is not put back. The log
+        only takes content away in this way, and looks at the outcome again.
         """
 
     @abstractmethod

@@ -4,8 +4,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from msgspec.structs import replace
 
+from ....errors import SapwoodError, StoreError
 from ....model import EdgeKind, ForkPoint, NewSession, Root, SessionPatch
 from ....rules.tree import Place
 from ..entry import Entry, entry_of, stored_entry
@@ -13,12 +16,12 @@ from ..lookup import copied_value
 from ..place import log_of, to_wire
 from ..profile import patched
 from ..state import NO_PROFILE, State
-from ..stored import digest, record_key
+from ..stored import digest
 from ..told import BehindError, session_exists
 from ..view import View
 from ..work import Pin, Profile
 from .beside import settle_beside
-from .copying import COPIED_AT_ONCE, Copying, begin
+from .copying import COPIED_AT_ONCE, Copying, begin, give_up
 from .desk import TRIES, Decision, Desk, busy
 from .documents import copied, values_of
 from .rows import rows_at, stream
@@ -48,7 +51,7 @@ def _try_to_create(desk: Desk, owner: str, new: NewSession) -> State | None:
         begin(desk, born)
     entry = Entry(owner, new.id, k + 1, born.tree, born.log)
     if not desk.log.create(stored_entry(entry)) and not _is_ours(desk, entry):
-        desk.log.blank([record_key(born.tree, born.log, n) for n in range(born.n + 1)])
+        give_up(desk, born)
         return None
     desk.cache.keep(born)
     desk.cache.name(born)
@@ -103,18 +106,27 @@ def _fork(desk: Desk, owner: str, born: State, new: NewSession, point: ForkPoint
                 return _detach(desk, owner, born, new, point)
             except BehindError:
                 continue
+        raise busy()
     key = Entry(owner, born.session, born.k).key
+    begun: list[State] = []
 
     def decide(state: State) -> Decision:
         view = desk.view(state)
         at = _point(desk, view, point.message)
         standing = _standing(born, view, new, at)
+        begun.append(standing)
         _copy_documents(desk, state, standing)
         # From here on the ids above it are looked up, and not read from the source's log.
         settle_beside(desk, state)
         return Decision(Pin(key.shard, key.id, born.log, to_wire(at[0], state.log)), standing)
 
-    _, standing = desk.change(owner, point.session, decide)
+    try:
+        _, standing = desk.change(owner, point.session, decide)
+    except SapwoodError:
+        with suppress(StoreError):
+            for it in begun:
+                give_up(desk, it)
+        raise
     assert isinstance(standing, State)
     begin(desk, standing)
     return standing
@@ -180,9 +192,14 @@ def _detach(desk: Desk, owner: str, born: State, new: NewSession, point: ForkPoi
     born = _dressed(replace(born, tree=log, log=log), source, new)
     _copy_documents(desk, source, born)
     copying = Copying(desk, born)
-    copying.begin()
-    spans = [*reversed([*view.spans(place)])]
-    for rows in stream(desk, view, spans, backwards=False, page=COPIED_AT_ONCE):
-        copying.take(rows)
-    copying.cover(source, [it for it in source.overlays if view.on_path(it.last, place)])
-    return copying.end()
+    try:
+        copying.begin()
+        spans = [*reversed([*view.spans(place)])]
+        for rows in stream(desk, view, spans, backwards=False, page=COPIED_AT_ONCE):
+            copying.take(rows)
+        copying.cover(source, [it for it in source.overlays if view.on_path(it.last, place)])
+        return copying.end()
+    except (BehindError, SapwoodError):
+        with suppress(StoreError):
+            copying.give_up()
+        raise
