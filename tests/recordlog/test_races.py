@@ -260,6 +260,14 @@ def test_a_session_that_is_cleared_while_it_is_read_is_not_damaged(
         assert store.find_messages(ADA, "s", ["m1"]) == [None]
 
 
+def test_a_session_that_is_cleared_while_it_is_copied_is_not_damaged(
+    store: DictionaryStore, other: DictionaryStore
+) -> None:
+    store.log.before("spans", lambda: other.clear_session(ADA, "s"))
+    new = NewSession(id="d", fork=ForkPoint(session="s", message=None, detach=True))
+    assert store.create_session(ADA, new).messages == 0
+
+
 def test_a_session_that_is_deleted_while_it_is_read_is_gone(
     store: DictionaryStore, other: DictionaryStore
 ) -> None:

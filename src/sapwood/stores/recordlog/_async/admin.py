@@ -99,6 +99,8 @@ class AsyncLogAdmin:
         if live != state.messages:
             what = f"it counts {state.messages} messages and has {live}"
             problems.append(Problem(kind="messages", where=where, what=what))
+        if problems and await self._desk.are_over([state]):
+            raise BehindError
         return problems
 
     async def _rows(self, view: View) -> list[Row]:

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from msgspec.structs import replace
 
-from ....errors import SapwoodError, StoreError
+from ....errors import SapwoodError, StoreCorruptError, StoreError
 from ....model import EdgeKind, ForkPoint, NewSession, Root, SessionPatch
 from ....rules.tree import Place
 from ..entry import Entry, entry_of, stored_entry
@@ -201,7 +201,9 @@ async def _detach(
             await copying.take(rows)
         await copying.cover(source, [it for it in source.overlays if view.on_path(it.last, place)])
         return await copying.end()
-    except (BehindError, SapwoodError):
+    except (BehindError, SapwoodError) as error:
         with suppress(StoreError):
             await copying.give_up()
+        if isinstance(error, StoreCorruptError) and await desk.are_over([source]):
+            raise BehindError from None
         raise

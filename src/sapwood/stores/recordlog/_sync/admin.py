@@ -101,6 +101,8 @@ class LogAdmin:
         if live != state.messages:
             what = f"it counts {state.messages} messages and has {live}"
             problems.append(Problem(kind="messages", where=where, what=what))
+        if problems and self._desk.are_over([state]):
+            raise BehindError
         return problems
 
     def _rows(self, view: View) -> list[Row]:

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from msgspec.structs import replace
 
-from ....errors import SapwoodError, StoreError
+from ....errors import SapwoodError, StoreCorruptError, StoreError
 from ....model import EdgeKind, ForkPoint, NewSession, Root, SessionPatch
 from ....rules.tree import Place
 from ..entry import Entry, entry_of, stored_entry
@@ -199,7 +199,9 @@ def _detach(desk: Desk, owner: str, born: State, new: NewSession, point: ForkPoi
             copying.take(rows)
         copying.cover(source, [it for it in source.overlays if view.on_path(it.last, place)])
         return copying.end()
-    except (BehindError, SapwoodError):
+    except (BehindError, SapwoodError) as error:
         with suppress(StoreError):
             copying.give_up()
+        if isinstance(error, StoreCorruptError) and desk.are_over([source]):
+            raise BehindError from None
         raise
