@@ -508,3 +508,15 @@ def test_usage_of_a_session_that_is_deleted_while_it_is_summed_is_gone(
     store.log.before("get", lambda: other.delete_session(ADA, "s"), two)
     with pytest.raises(NotFoundError):
         store.total_usage(ADA, "s", by="message")
+
+
+def test_usage_that_goes_with_its_session_leaves_no_look_ups(
+    store: DictionaryStore, documents: dict[Key, Stored]
+) -> None:
+    for n in range(50):
+        store.add_usage(ADA, "s", Usage(id=f"u{n}", model="m", input_tokens=1))
+    store.clear_session(ADA, "s")
+    assert not store.add_usage(ADA, "s", Usage(id="u1", model="m", input_tokens=1))
+    store.delete_session(ADA, "s")
+    store.settle()
+    assert [it for it in documents.values() if it.kind is Kind.LOOKUP] == []

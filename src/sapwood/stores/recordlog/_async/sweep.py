@@ -14,8 +14,8 @@ from ..entry import Entry, entry_of, stored_entry
 from ..place import log_of, number_of
 from ..record import decode_record
 from ..state import State
-from ..stored import Key, Stored, id_key, key_of, record_key, value_key
-from ..work import Append, Swept
+from ..stored import Key, Stored, id_key, key_of, record_key, usage_key, value_key
+from ..work import AddUsage, Append, Swept
 from .desk import AsyncDesk, Decision
 from .family import descendants
 
@@ -90,9 +90,11 @@ async def _sweep_some(
 
 
 def _lookups(stored: Stored, state: State, needed: Needed) -> list[Key]:
-    """Give the look-ups of messages that nobody stands on."""
+    """Give the look-ups of messages that nobody stands on, or of a usage."""
     with suppress(StoreCorruptError):
         work = decode_record(stored.data, stored.id).work
+        if isinstance(work, AddUsage) and not state.is_alive:
+            return [usage_key(state.tree, state.log, work.id)]
         if isinstance(work, Append):
             epoch, last = state.epoch_of(work.number), needed.depths.get(work.number, 0)
             return [
