@@ -11,13 +11,15 @@ from typing import Any
 
 import pytest
 from pymongo import AsyncMongoClient, MongoClient, monitoring
+from pymongo.errors import OperationFailure
 from servers import mongodb
 
 import sapwood
-from sapwood.errors import StoreCorruptError, StoreError, UsageError
+from sapwood.errors import StoreCorruptError, StoreError, StoreUnavailableError, UsageError
 from sapwood.model import NewSession, Read, Usage
 from sapwood.rules.ids import IdMaker
 from sapwood.stores.mongodb import AsyncMongoStore, MongoStore
+from sapwood.stores.mongodb.failure import translate
 from sapwood.stores.recordlog.stored import Kind, Stored, record_key
 from sapwood.testing.makers import ADA, cover, fork_of, say, shown
 
@@ -297,3 +299,23 @@ def test_any_number_of_names_is_asked_for_and_emptied(store: MongoStore) -> None
     log.blank(names)
     log.delete(names)
     assert log.get(names[-1:]) == [None]
+
+
+def test_a_store_of_another_event_loop_is_refused_in_our_words(mongodb_url: str) -> None:
+    store = AsyncMongoStore(mongodb_url, database=mongodb.database(), new_id=new_id)
+
+    async def find() -> None:
+        assert await store.find_session(ADA, "nobody") is None
+
+    with asyncio.Runner() as first:
+        first.run(find())
+        with asyncio.Runner() as second, pytest.raises(UsageError, match="event loop"):
+            second.run(find())
+        first.run(store.aclose())
+
+
+@pytest.mark.parametrize("code", [6, 7, 89, 91, 189, 262, 9001, 10107, 11600])
+def test_what_a_router_cannot_reach_may_be_tried_again(code: int) -> None:
+    error = translate(OperationFailure("lost", code), "MongoDB", 1)
+    assert isinstance(error, StoreUnavailableError)
+    assert error.retryable

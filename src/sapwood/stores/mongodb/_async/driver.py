@@ -18,6 +18,7 @@ from ....errors import (
     SapwoodError,
     SchemaTooNewError,
     StoreUnavailableError,
+    UsageError,
 )
 from ....model import Health, microseconds_of
 from ...recordlog._async.log import AsyncLog
@@ -75,6 +76,13 @@ class AsyncMongoLog(AsyncLog):
             yield
         except PyMongoError as error:
             raise translate(error, WHERE, self.max_data_bytes) from error
+        except RuntimeError as error:
+            if "event loop" not in str(error):
+                raise
+            raise UsageError(
+                f"{WHERE}: a client is of the event loop that it was first used on: "
+                "open a store for each"
+            ) from error
 
     # commit
 

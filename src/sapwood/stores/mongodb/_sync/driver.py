@@ -19,6 +19,7 @@ from ....errors import (
     MigrationNeededError,
     SchemaTooNewError,
     StoreUnavailableError,
+    UsageError,
 )
 from ....model import Health, microseconds_of
 from ...recordlog._sync.log import Log
@@ -76,6 +77,13 @@ class MongoLog(Log):
             yield
         except PyMongoError as error:
             raise translate(error, WHERE, self.max_data_bytes) from error
+        except RuntimeError as error:
+            if "event loop" not in str(error):
+                raise
+            raise UsageError(
+                f"{WHERE}: a client is of the event loop that it was first used on: "
+                "open a store for each"
+            ) from error
 
     # commit
 
