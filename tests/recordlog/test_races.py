@@ -520,3 +520,15 @@ def test_usage_that_goes_with_its_session_leaves_no_look_ups(
     store.delete_session(ADA, "s")
     store.settle()
     assert [it for it in documents.values() if it.kind is Kind.LOOKUP] == []
+
+
+def test_the_names_of_documents_go_with_their_session(
+    store: DictionaryStore, documents: dict[Key, Stored]
+) -> None:
+    store.put_document(ADA, "a-name", b"v", session="s")
+    store.create_session(ADA, fork_of("s"))
+    cursor = store.changes(ADA).cursor
+    store.delete_session(ADA, "s")
+    store.delete_session(ADA, "fork")
+    assert b"a-name" not in texts(documents)
+    assert [it.session for it in store.changes(ADA, after=cursor).changes] == ["s", "fork"]

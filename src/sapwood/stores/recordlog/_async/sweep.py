@@ -53,7 +53,13 @@ async def _note_swept(desk: AsyncDesk, swept: State) -> State:
         is_done = state.is_unswept and state.marks == swept.marks
         return Decision(Swept() if is_done else None)
 
-    return (await desk.change_log(swept.tree, swept.log, decide)).state
+    state = (await desk.change_log(swept.tree, swept.log, decide)).state
+    if not state.is_alive and state.page > swept.page:
+        # It goes on without the state that the deletion itself left.
+        [retired] = await desk.log.get([record_key(state.tree, state.log, swept.page)])
+        if retired is not None:
+            await _sweep_some(desk, state, [retired], Needed({}, set()))
+    return state
 
 
 async def _needed(desk: AsyncDesk, state: State) -> Needed:

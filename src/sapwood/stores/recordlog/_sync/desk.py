@@ -21,7 +21,7 @@ from ..stored import MOST_IN_A_RECORD, Kind, Stored, entry_key, record_key
 from ..told import BehindError, no_session, too_many
 from ..turns import Turns
 from ..view import View
-from ..work import Append, Clear, Page, Retire, Trim, Wipe, Work
+from ..work import Append, Clear, Page, Retire, Swept, Trim, Wipe, Work
 from .beside import settle_beside
 from .log import Log
 
@@ -365,6 +365,9 @@ def busy() -> StoreBusyError:
 
 def _is_page_due(after: State, work: Work) -> bool:
     if isinstance(work, Clear | Retire | Page | Trim | Wipe):
+        return True
+    if isinstance(work, Swept) and not after.is_alive:
+        # The state by which it was swept still names its documents, and may go now.
         return True
     return after.n - after.page >= PAGE + after.page_bytes // BYTES_FOR_A_RECORD
 

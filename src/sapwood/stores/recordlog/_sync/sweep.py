@@ -55,7 +55,13 @@ def _note_swept(desk: Desk, swept: State) -> State:
         is_done = state.is_unswept and state.marks == swept.marks
         return Decision(Swept() if is_done else None)
 
-    return (desk.change_log(swept.tree, swept.log, decide)).state
+    state = (desk.change_log(swept.tree, swept.log, decide)).state
+    if not state.is_alive and state.page > swept.page:
+        # It goes on without the state that the deletion itself left.
+        [retired] = desk.log.get([record_key(state.tree, state.log, swept.page)])
+        if retired is not None:
+            _sweep_some(desk, state, [retired], Needed({}, set()))
+    return state
 
 
 def _needed(desk: Desk, state: State) -> Needed:
