@@ -7,10 +7,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from recordlog._sync.dictionary import DictionaryLog
 from recordlog.stores import DictionaryStore
-from sapwood.errors import ConflictError, NotFoundError, StoreUnavailableError
+from sapwood.errors import (
+    ConflictError,
+    NotFoundError,
+    StoreCorruptError,
+    StoreUnavailableError,
+)
 from sapwood.model import (
     ROOT,
     EntryRef,
@@ -532,3 +538,53 @@ def test_the_names_of_documents_go_with_their_session(
     store.delete_session(ADA, "fork")
     assert b"a-name" not in texts(documents)
     assert [it.session for it in store.changes(ADA, after=cursor).changes] == ["s", "fork"]
+
+
+# damage
+
+
+def damage(documents: dict[Key, Stored], text: bytes) -> None:
+    for key, it in documents.items():
+        if text in it.data:
+            documents[key] = replace(it, data=b"\xc1damage")
+
+
+def test_a_damaged_document_that_was_put_again_is_in_nobodys_way(
+    store: DictionaryStore, documents: dict[Key, Stored]
+) -> None:
+    store.put_document(ADA, "k", b"broken", session="s")
+    damage(documents, b"broken")
+    store.put_document(ADA, "k", b"whole", session="s")
+    for n in range(40):
+        store.append(ADA, "s", [say(f"x{n}")])
+    store.settle()
+    found = store.find_document(ADA, "k", session="s")
+    assert found is not None
+    assert found.value == b"whole"
+
+
+def test_a_damaged_session_can_be_deleted_and_its_owner_erased(
+    store: DictionaryStore, documents: dict[Key, Stored]
+) -> None:
+    store.append(ADA, "s", [say("m3", "secret")])
+    damage(documents, b"m1")
+    store.delete_session(ADA, "s")
+    store.settle()
+    assert b"secret" not in texts(documents)
+    assert b"damage" not in texts(documents)
+    store.erase_owner(ADA)
+    assert store.admin.list_owners() == []
+
+
+def test_a_damaged_record_that_a_fork_may_stand_on_is_left(
+    store: DictionaryStore, documents: dict[Key, Stored]
+) -> None:
+    store.append(ADA, "s", [say("m3")])
+    store.create_session(ADA, fork_of("s", "m2"))
+    store.append(ADA, "s", [say("m4", "secret")])
+    damage(documents, b"m1")
+    store.delete_session(ADA, "s")
+    store.settle()
+    assert b"secret" not in texts(documents)
+    with pytest.raises(StoreCorruptError):
+        store.read(ADA, "fork", Read())

@@ -1,4 +1,4 @@
-"""What the record log asks of OpenSearch: each document has its own outcome, whoever it came with."""
+"""What the record log asks of OpenSearch: each document has an outcome of its own."""
 
 from __future__ import annotations
 
@@ -26,9 +26,7 @@ numbers = count()
 @pytest.fixture
 async def log() -> AsyncIterator[AsyncLog]:
     prefix = f"{opensearch.prefix()}-log{next(numbers)}"
-    async with AsyncOpenSearchStore(
-        opensearch.shared_url(), prefix=prefix, new_id=new_id
-    ) as store:
+    async with AsyncOpenSearchStore(opensearch.shared_url(), prefix=prefix, new_id=new_id) as store:
         await store.admin.migrate()
         yield store._store._runner.desk.log  # type: ignore[attr-defined]
     opensearch.admin().indices.delete(index=f"{prefix}-*")

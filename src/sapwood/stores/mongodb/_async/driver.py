@@ -15,7 +15,6 @@ from pymongo.write_concern import WriteConcern
 
 from ....errors import (
     MigrationNeededError,
-    SapwoodError,
     SchemaTooNewError,
     StoreUnavailableError,
     UsageError,

@@ -81,7 +81,7 @@ async def _sweep_some(
     empty: list[Stored] = []
     cut: list[Stored] = []
     for stored in records:
-        fate = swept(stored, state, needed)
+        fate = _fate(stored, state, needed)
         if fate is False:
             empty.append(stored)
         elif isinstance(fate, Stored):
@@ -93,6 +93,14 @@ async def _sweep_some(
         await desk.log.put(cut)
     if empty:
         await desk.log.blank([key_of(it) for it in empty])
+
+
+def _fate(stored: Stored, state: State, needed: Needed) -> Stored | bool:
+    try:
+        return swept(stored, state, needed)
+    except StoreCorruptError:
+        # What it was nobody knows: it goes when nobody can stand on it.
+        return state.is_alive or bool(needed.depths or needed.records)
 
 
 def _lookups(stored: Stored, state: State, needed: Needed) -> list[Key]:

@@ -81,7 +81,7 @@ def _sweep_some(desk: Desk, state: State, records: Sequence[Stored], needed: Nee
     empty: list[Stored] = []
     cut: list[Stored] = []
     for stored in records:
-        fate = swept(stored, state, needed)
+        fate = _fate(stored, state, needed)
         if fate is False:
             empty.append(stored)
         elif isinstance(fate, Stored):
@@ -93,6 +93,14 @@ def _sweep_some(desk: Desk, state: State, records: Sequence[Stored], needed: Nee
         desk.log.put(cut)
     if empty:
         desk.log.blank([key_of(it) for it in empty])
+
+
+def _fate(stored: Stored, state: State, needed: Needed) -> Stored | bool:
+    try:
+        return swept(stored, state, needed)
+    except StoreCorruptError:
+        # What it was nobody knows: it goes when nobody can stand on it.
+        return state.is_alive or bool(needed.depths or needed.records)
 
 
 def _lookups(stored: Stored, state: State, needed: Needed) -> list[Key]:
