@@ -588,3 +588,22 @@ def test_a_damaged_record_that_a_fork_may_stand_on_is_left(
     assert b"secret" not in texts(documents)
     with pytest.raises(StoreCorruptError):
         store.read(ADA, "fork", Read())
+
+
+def test_a_session_whose_state_is_damaged_is_told_by_a_check_and_hides_no_other(
+    store: DictionaryStore, other: DictionaryStore, documents: dict[Key, Stored]
+) -> None:
+    store.create_session(ADA, NewSession(id="t"))
+    store.append(ADA, "t", [say("t1", "secret")])
+    store.put_document(ADA, "k", b"old value", session="t")
+    store.put_document(ADA, "k", b"new value", session="t")
+    for key, it in documents.items():
+        if it.kind is Kind.RECORD and it.n == 0 and b"s" in it.data and b"\xa1t" not in it.data:
+            documents[key] = replace(it, data=b"\xc1damage")
+    [problem] = other.admin.check()
+    assert problem.kind == "session"
+    assert "'s'" in problem.where
+    with pytest.raises(StoreCorruptError):
+        other.settle()
+    assert b"old value" not in texts(documents)
+    assert [it.kind for it in other.admin.repair()] == ["session"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 from msgspec.structs import replace
 
@@ -51,15 +52,23 @@ class AsyncLogAdmin:
             if entry.owner in owners:
                 continue
             if entry.session:
-                state = await self._desk.load_entry(entry)
-                [state] = await self._desk.catch_up([state])
-                has_something = state.is_alive
+                has_something = await self._is_there(entry)
             else:
                 shelf = await owner_state(self._desk, entry.owner, DOCUMENTS)
                 has_something = bool(shelf.documents)
             if has_something:
                 owners.add(entry.owner)
         return sorted(owners)
+
+    async def _is_there(self, entry: Entry) -> bool:
+        try:
+            return (await self._loaded(entry)).is_alive
+        except StoreCorruptError:
+            return True
+
+    async def _loaded(self, entry: Entry) -> State:
+        [state] = await self._desk.catch_up([await self._desk.load_entry(entry)])
+        return state
 
     async def _entries(self) -> list[Entry]:
         entries = [entry_of(stored) for stored in await self._desk.log.entries(None)]
@@ -68,10 +77,12 @@ class AsyncLogAdmin:
     async def check(self) -> list[Problem]:
         """Look for damage, and for what does not add up."""
         problems: list[Problem] = []
-        for state in await self._sessions():
-            where = f"session {state.session!r} of {state.owner!r}"
+        for entry in await self._entries():
+            where = f"session {entry.session!r} of {entry.owner!r}"
             try:
-                problems += await self._desk.told_by(state, self._faults)
+                state = await self._loaded(entry) if entry.session else None
+                if state is not None and state.is_alive:
+                    problems += await self._desk.told_by(state, self._faults)
             except NotFoundError:
                 continue  # it was deleted meanwhile
             except StoreCorruptError as error:
@@ -79,9 +90,13 @@ class AsyncLogAdmin:
         return problems
 
     async def _sessions(self) -> list[State]:
-        states = [await self._desk.load_entry(it) for it in await self._entries() if it.session]
-        current = await self._desk.catch_up(states) if states else []
-        return [it for it in current if it.is_alive]
+        """Give the sessions that are alive, but for those that cannot be read at all."""
+        states: list[State] = []
+        for entry in await self._entries():
+            if entry.session:
+                with suppress(StoreCorruptError):
+                    states.append(await self._loaded(entry))
+        return [it for it in states if it.is_alive]
 
     async def _faults(self, view: View) -> list[Problem]:
         state = view.own
@@ -140,7 +155,8 @@ class AsyncLogAdmin:
 
     async def repair(self) -> None:
         """Make look-ups anew, and write a state down again that does not add up."""
-        await settle(self._desk)
+        with suppress(StoreCorruptError):  # damage stays, and is told by a check
+            await settle(self._desk)
         for state in await self._sessions():
             view = await self._desk.view(state)
             try:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 from msgspec.structs import replace
 
@@ -53,15 +54,23 @@ class LogAdmin:
             if entry.owner in owners:
                 continue
             if entry.session:
-                state = self._desk.load_entry(entry)
-                [state] = self._desk.catch_up([state])
-                has_something = state.is_alive
+                has_something = self._is_there(entry)
             else:
                 shelf = owner_state(self._desk, entry.owner, DOCUMENTS)
                 has_something = bool(shelf.documents)
             if has_something:
                 owners.add(entry.owner)
         return sorted(owners)
+
+    def _is_there(self, entry: Entry) -> bool:
+        try:
+            return (self._loaded(entry)).is_alive
+        except StoreCorruptError:
+            return True
+
+    def _loaded(self, entry: Entry) -> State:
+        [state] = self._desk.catch_up([self._desk.load_entry(entry)])
+        return state
 
     def _entries(self) -> list[Entry]:
         entries = [entry_of(stored) for stored in self._desk.log.entries(None)]
@@ -70,10 +79,12 @@ class LogAdmin:
     def check(self) -> list[Problem]:
         """Look for damage, and for what does not add up."""
         problems: list[Problem] = []
-        for state in self._sessions():
-            where = f"session {state.session!r} of {state.owner!r}"
+        for entry in self._entries():
+            where = f"session {entry.session!r} of {entry.owner!r}"
             try:
-                problems += self._desk.told_by(state, self._faults)
+                state = self._loaded(entry) if entry.session else None
+                if state is not None and state.is_alive:
+                    problems += self._desk.told_by(state, self._faults)
             except NotFoundError:
                 continue  # it was deleted meanwhile
             except StoreCorruptError as error:
@@ -81,9 +92,13 @@ class LogAdmin:
         return problems
 
     def _sessions(self) -> list[State]:
-        states = [self._desk.load_entry(it) for it in self._entries() if it.session]
-        current = self._desk.catch_up(states) if states else []
-        return [it for it in current if it.is_alive]
+        """Give the sessions that are alive, but for those that cannot be read at all."""
+        states: list[State] = []
+        for entry in self._entries():
+            if entry.session:
+                with suppress(StoreCorruptError):
+                    states.append(self._loaded(entry))
+        return [it for it in states if it.is_alive]
 
     def _faults(self, view: View) -> list[Problem]:
         state = view.own
@@ -142,7 +157,8 @@ class LogAdmin:
 
     def repair(self) -> None:
         """Make look-ups anew, and write a state down again that does not add up."""
-        settle(self._desk)
+        with suppress(StoreCorruptError):  # damage stays, and is told by a check
+            settle(self._desk)
         for state in self._sessions():
             view = self._desk.view(state)
             try:
