@@ -248,6 +248,20 @@ def test_a_fork_of_a_session_that_goes_leaves_no_copies_of_its_documents(
     assert b"secret" not in texts(documents)
 
 
+def test_a_fork_leaves_no_copies_of_what_its_source_replaced_meanwhile(
+    store: DictionaryStore, other: DictionaryStore, documents: dict[Key, Stored]
+) -> None:
+    store.put_document(ADA, "k", b"secret", session="s")
+    put: Hook = lambda: other.put_document(ADA, "k", b"words", session="s")  # noqa: E731
+    store.log.before("create", put)
+    store.create_session(ADA, fork_of("s"))
+    found = store.find_document(ADA, "k", session="fork")
+    assert found is not None
+    assert found.value == b"words"
+    store.settle()
+    assert b"secret" not in texts(documents)
+
+
 # reading while another clears or deletes
 
 

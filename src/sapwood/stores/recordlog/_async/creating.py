@@ -14,7 +14,7 @@ from ..lookup import copied_value
 from ..place import log_of, to_wire
 from ..profile import patched
 from ..state import NO_PROFILE, State
-from ..stored import digest
+from ..stored import digest, value_key
 from ..told import BehindError, session_exists
 from ..view import View
 from ..work import Pin, Profile
@@ -128,6 +128,10 @@ async def _fork(
                 await give_up(desk, it)
         raise
     assert isinstance(standing, State)
+    # Of a document that was replaced meanwhile there are two copies.
+    stale = {copy for it in begun for copy in it.copies} - set(standing.copies)
+    if stale:
+        await desk.log.delete([value_key(standing.tree, standing.log, *it) for it in sorted(stale)])
     await begin(desk, standing)
     return standing
 

@@ -16,7 +16,7 @@ from ..lookup import copied_value
 from ..place import log_of, to_wire
 from ..profile import patched
 from ..state import NO_PROFILE, State
-from ..stored import digest
+from ..stored import digest, value_key
 from ..told import BehindError, session_exists
 from ..view import View
 from ..work import Pin, Profile
@@ -128,6 +128,10 @@ def _fork(desk: Desk, owner: str, born: State, new: NewSession, point: ForkPoint
                 give_up(desk, it)
         raise
     assert isinstance(standing, State)
+    # Of a document that was replaced meanwhile there are two copies.
+    stale = {copy for it in begun for copy in it.copies} - set(standing.copies)
+    if stale:
+        desk.log.delete([value_key(standing.tree, standing.log, *it) for it in sorted(stale)])
     begin(desk, standing)
     return standing
 
