@@ -321,7 +321,9 @@ def _refused(answer: Any) -> StoreError | None:
     status = answer["status"]
     if status < 300 or status == 409 or (status == 404 and "error" not in answer):
         return None
-    return refusal(status, str((answer.get("error") or {}).get("type")))
+    error = refusal(status, str((answer.get("error") or {}).get("type")))
+    # Of a server that failed it is not known whether it was done.
+    return StoreUnavailableError(str(error)) if status >= 500 else error
 
 
 def _at(found: Any) -> dict[str, int]:
