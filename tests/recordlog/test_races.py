@@ -621,3 +621,20 @@ def test_a_session_whose_state_is_damaged_is_told_by_a_check_and_hides_no_other(
         other.settle()
     assert b"old value" not in texts(documents)
     assert [it.kind for it in other.admin.repair()] == ["session"]
+
+
+def test_rule_08_a_look_up_that_cannot_be_decoded_is_told(
+    store: DictionaryStore, documents: dict[Key, Stored]
+) -> None:
+    store.add_usage(ADA, "s", Usage(id="u", model="m", input_tokens=1))
+    store.settle()
+    for key, it in documents.items():
+        if it.kind is Kind.LOOKUP:
+            documents[key] = replace(it, data=b"\xc1damage")
+    with pytest.raises(StoreCorruptError):
+        store.find_messages(ADA, "s", ["m1"])
+    with pytest.raises(StoreCorruptError):
+        store.add_usage(ADA, "s", Usage(id="u", model="m", input_tokens=1))
+    assert len(store.admin.check()) == 2
+    assert store.admin.repair() == []
+    assert store.find_messages(ADA, "s", ["m1"]) != [None]
