@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -10,13 +11,16 @@ from typing import Any
 
 import pytest
 from pymongo import AsyncMongoClient, MongoClient, monitoring
+from pymongo.errors import OperationFailure
 from servers import mongodb
 
 import sapwood
-from sapwood.errors import StoreCorruptError, UsageError
+from sapwood.errors import StoreCorruptError, StoreError, StoreUnavailableError, UsageError
 from sapwood.model import NewSession, Read, Usage
 from sapwood.rules.ids import IdMaker
 from sapwood.stores.mongodb import AsyncMongoStore, MongoStore
+from sapwood.stores.mongodb.failure import translate
+from sapwood.stores.recordlog.stored import Kind, Stored, record_key
 from sapwood.testing.makers import ADA, cover, fork_of, say, shown
 
 new_id = IdMaker(lambda: time.time_ns() // 1000, os.urandom)
@@ -231,10 +235,7 @@ def test_time_is_the_servers_wherever_the_client_is(
 
 
 async def test_a_record_that_arrives_as_the_last_sender_ends_is_sent() -> None:
-    import asyncio
-
     from sapwood.stores.recordlog import gather
-    from sapwood.stores.recordlog.stored import Kind, Stored
 
     async def send(documents: Sequence[Stored]) -> Sequence[bool]:
         return [True] * len(documents)
@@ -248,3 +249,73 @@ async def test_a_record_that_arrives_as_the_last_sender_ends_is_sent() -> None:
 
     async with asyncio.timeout(20):
         await asyncio.gather(*(add_often() for _ in range(8)))
+
+
+def test_what_was_emptied_is_not_put_back_by_one_who_read_it_before(
+    store: MongoStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.create_session(ADA, NewSession(id="s"))
+    store.append(ADA, "s", [say("m1"), say("m2", "secret")])
+    log = store._runner.desk.log
+    put = log.put
+
+    def late(documents: Sequence[Stored]) -> None:
+        monkeypatch.setattr(log, "put", put)
+        with MongoStore(client=log._client, database=mongodb.database(), new_id=new_id) as other:
+            other.delete_session(ADA, "s")
+        put(documents)
+
+    monkeypatch.setattr(log, "put", late)
+    store.update_message(ADA, "s", say("m1", "other words"))
+    store.settle()
+    assert b"secret" not in b"".join(it["data"] for it in stored())
+
+
+async def test_a_record_that_is_refused_does_not_fail_those_that_go_out_with_it(
+    async_store: AsyncMongoStore,
+) -> None:
+    await async_store.admin.migrate()
+    log = async_store._runner.desk.log
+
+    def record(id: Any) -> Stored:
+        return Stored(kind=Kind.RECORD, id=id, shard="t", data=b"x", log="l", n=1)
+
+    # No server takes a list for a name.
+    sent = [record("t/l/1"), record(["t/l/2"]), record("t/l/3"), record("t/l/1")]
+    told = await asyncio.gather(*(log.create(it) for it in sent), return_exceptions=True)
+    assert told[0::2] == [True, True]
+    assert told[3] is False
+    assert isinstance(told[1], StoreError)
+    assert len(stored()) == 2
+
+
+def test_any_number_of_names_is_asked_for_and_emptied(store: MongoStore) -> None:
+    store.create_session(ADA, NewSession(id="s"))
+    log = store._runner.desk.log
+    names = [record_key("t" * 30, "l" * 30, n) for n in range(200_000)]
+    log.create(Stored(kind=Kind.RECORD, id=names[-1].id, shard="t" * 30, data=b"x"))
+    found = log.get(names)
+    assert [it is not None for it in found[-2:]] == [False, True]
+    log.blank(names)
+    log.delete(names)
+    assert log.get(names[-1:]) == [None]
+
+
+def test_a_store_of_another_event_loop_is_refused_in_our_words(mongodb_url: str) -> None:
+    store = AsyncMongoStore(mongodb_url, database=mongodb.database(), new_id=new_id)
+
+    async def find() -> None:
+        assert await store.find_session(ADA, "nobody") is None
+
+    with asyncio.Runner() as first:
+        first.run(find())
+        with asyncio.Runner() as second, pytest.raises(UsageError, match="event loop"):
+            second.run(find())
+        first.run(store.aclose())
+
+
+@pytest.mark.parametrize("code", [6, 7, 89, 91, 189, 262, 9001, 10107, 11600])
+def test_what_a_router_cannot_reach_may_be_tried_again(code: int) -> None:
+    error = translate(OperationFailure("lost", code), "MongoDB", 1)
+    assert isinstance(error, StoreUnavailableError)
+    assert error.retryable

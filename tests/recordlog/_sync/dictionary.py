@@ -98,7 +98,8 @@ class DictionaryLog(Log):
 
     def put(self, documents: Sequence[Stored]) -> None:
         for document in documents:
-            if key_of(document) in self.documents:
+            found = self.documents.get(key_of(document))
+            if found is not None and found.data:
                 self.documents[key_of(document)] = document
                 self._changed()
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ..recordlog.stored import MOST_IN_A_RECORD, Key, Kind, Stored
 
+MOST_NAMES = 50_000
+"""A command has 16 MB, and a name of ours less than a hundred bytes."""
 BLANK: dict[str, Any] = {"data": b"", "owner": "", "segment": "", "page": False}
 
 
@@ -54,9 +57,13 @@ def range_filter(segment: str, first: int, last: int) -> dict[str, Any]:
     }
 
 
-def by_kind(keys: list[Key]) -> dict[Kind, list[Key]]:
-    """Sort names by the collection that they are in."""
+def by_kind(keys: Sequence[Key]) -> list[tuple[Kind, list[Key]]]:
+    """Sort names by the collection that they are in, as many together as a command takes."""
     sorted_keys: dict[Kind, list[Key]] = {}
     for key in keys:
         sorted_keys.setdefault(key.kind, []).append(key)
-    return sorted_keys
+    return [
+        (kind, named[start : start + MOST_NAMES])
+        for kind, named in sorted_keys.items()
+        for start in range(0, len(named), MOST_NAMES)
+    ]

@@ -35,6 +35,8 @@ _BY_CODE: dict[int, tuple[type[StoreError], str]] = {
     14031: (StoreUnavailableError, "the server has no room left"),
 }
 _TOO_LARGE = (10334, 17419, 17420)
+_LOST = (6, 7, 89, 133, 134, 262, 9001, 11601)
+"""A router tells so of servers that it cannot reach, or that took too long."""
 _NOT_PRIMARY = (91, 189, 10107, 10058, 11600, 11602, 13435, 13436)
 
 
@@ -59,6 +61,8 @@ def _of_server(error: OperationFailure, where: str, most: int) -> SapwoodError:
     if isinstance(error, WriteConcernError | WTimeoutError):
         what = "it is not known whether the write was replicated"
         return StoreUnavailableError(f"{where}: {what} ({_told(error)})")
+    if error.code in _LOST:
+        return StoreUnavailableError(f"{where}: a server cannot be reached ({_told(error)})")
     if error.code in _NOT_PRIMARY:
         return StoreUnavailableError(f"{where}: the server is no primary now ({_told(error)})")
     kind, advice = _BY_CODE.get(error.code or 0, (StoreError, "MongoDB failed"))

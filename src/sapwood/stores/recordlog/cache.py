@@ -36,6 +36,8 @@ class Cache:
         """Remember a state, unless a newer one is."""
         with self._lock:
             known = self._states.pop(state.log, None)
+            if known is not None and not state.is_alive:
+                self._drop(known)
             self._states[state.log] = state if known is None or known.n <= state.n else known
             while len(self._states) > self._most:
                 self._drop(self._states.pop(next(iter(self._states))))

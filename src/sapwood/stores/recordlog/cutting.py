@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from .record import Record, decode_record, encode_record
 from .state import State
 from .stored import Stored
-from .work import Append, Clear, Cover, Edit, PutDocument, Retire, Said, Work
+from .work import AddUsage, Append, Clear, Cover, Edit, PutDocument, Retire, Said, Work
 
 IsGone = Callable[[int, int], bool]
 """Tell whether nothing is to be left of the position in a segment, by its number, at a depth."""
@@ -93,14 +93,21 @@ def swept(stored: Stored, state: State, needed: Needed) -> Stored | bool:
         return stored.n in needed.records or stored.n in in_force
     if isinstance(work, Clear | Retire):
         # The change feed tells of it, whatever else became of the session.
-        if not stored.is_page:
-            return True
-        data = encode_record(replace(record, state=None))
-        return replace(stored, data=data, is_page=False)
-    if state.is_alive and state.session:
-        # A page has nothing that a later one does not have.
-        return not stored.is_page
-    return False
+        return _without_state(stored, record)
+    if not (state.is_alive and state.session):
+        return False
+    if isinstance(work, PutDocument | AddUsage):
+        return _without_state(stored, record)
+    # A page has nothing that a later one does not have.
+    return not stored.is_page
+
+
+def _without_state(stored: Stored, record: Record) -> Stored | bool:
+    """Keep what a record did; a state that it has is also in a later page."""
+    if not stored.is_page:
+        return True
+    data = encode_record(replace(record, state=None))
+    return replace(stored, data=data, is_page=False)
 
 
 def _swept_append(

@@ -18,12 +18,23 @@ MOST_BYTES = 2 * 1024 * 1024
 MOST_SENDERS = 4
 
 
+Told = bool | Exception
+"""What became of a document: whether it is new, or why it was refused."""
+
+
+def is_new(told: Told) -> bool:
+    """Tell whether a document is new; raise the error if it was refused."""
+    if isinstance(told, Exception):
+        raise told
+    return told
+
+
 class AsyncGather:
     """Gathers what arrives while others are being sent, for an event loop."""
 
-    def __init__(self, send: Callable[[Sequence[Stored]], Awaitable[Sequence[bool]]]) -> None:
+    def __init__(self, send: Callable[[Sequence[Stored]], Awaitable[Sequence[Told]]]) -> None:
         self._send = send
-        self._waiting: list[tuple[Stored, asyncio.Future[bool]]] = []
+        self._waiting: list[tuple[Stored, asyncio.Future[Told]]] = []
         self._senders: set[asyncio.Task[None]] = set()
         self._sending = 0
 
@@ -31,14 +42,14 @@ class AsyncGather:
         """Send a document, maybe with others."""
         import asyncio
 
-        outcome: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        outcome: asyncio.Future[Told] = asyncio.get_running_loop().create_future()
         self._waiting.append((document, outcome))
         if self._sending < MOST_SENDERS:
             self._sending += 1
             sender = asyncio.create_task(self._send_waiting())
             self._senders.add(sender)
             sender.add_done_callback(self._senders.discard)
-        return await outcome
+        return is_new(await outcome)
 
     async def _send_waiting(self) -> None:
         while self._waiting:
@@ -56,7 +67,7 @@ class AsyncGather:
         # At once, and not when the task is cleared away: who comes between needs a sender.
         self._sending -= 1
 
-    def _next_group(self) -> list[tuple[Stored, asyncio.Future[bool]]]:
+    def _next_group(self) -> list[tuple[Stored, asyncio.Future[Told]]]:
         count, size = 0, 0
         for document, _ in self._waiting[:MOST_AT_ONCE]:
             size += len(document.data)
@@ -70,9 +81,9 @@ class AsyncGather:
 class Gather:
     """Sends each by itself, for threads."""
 
-    def __init__(self, send: Callable[[Sequence[Stored]], Sequence[bool]]) -> None:
+    def __init__(self, send: Callable[[Sequence[Stored]], Sequence[Told]]) -> None:
         self._send = send
 
     def add(self, document: Stored) -> bool:
         """Send a document."""
-        return self._send([document])[0]
+        return is_new(self._send([document])[0])

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 import msgspec
 
+from ...errors import StoreCorruptError
 from ...rules.tree import Place
 from .place import number_of, segment_of
 from .state import Spotted, State
 from .stored import Kind, Stored, id_key, usage_key, value_key
+
+T = TypeVar("T")
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode_spot = msgspec.msgpack.Decoder(tuple[int, int, int]).decode
@@ -29,13 +35,22 @@ def lookups_of(state: State) -> list[Stored]:
 
 def spotted_by(stored: Stored, log: str) -> Spotted:
     """Read where a message of a log stands."""
-    number, depth, n = _decode_spot(stored.data)
+    number, depth, n = _decoded(stored, _decode_spot)
     return Spotted(Place(segment_of(log, number), depth), n)
 
 
 def counted_by(stored: Stored) -> int:
     """Read which record counts a usage."""
-    return _decode_number(stored.data)
+    return _decoded(stored, _decode_number)
+
+
+def _decoded(stored: Stored, decode: Callable[[bytes], T]) -> T:
+    try:
+        return decode(stored.data)
+    except (msgspec.MsgspecError, ValueError) as error:
+        raise StoreCorruptError(
+            f"look-up {stored.id} cannot be decoded: call admin.repair() ({error})"
+        ) from error
 
 
 def copied_value(tree: str, log: str, key: str, n: int, value: bytes) -> Stored:

@@ -9,15 +9,20 @@ from datetime import UTC
 from typing import Any
 
 from pymongo import AsyncMongoClient, ReplaceOne
-from pymongo.errors import BulkWriteError, DuplicateKeyError, PyMongoError
+from pymongo.errors import BulkWriteError, DuplicateKeyError, PyMongoError, WriteError
 from pymongo.read_preferences import ReadPreference
 from pymongo.write_concern import WriteConcern
 
-from ....errors import MigrationNeededError, SchemaTooNewError, StoreUnavailableError
+from ....errors import (
+    MigrationNeededError,
+    SchemaTooNewError,
+    StoreUnavailableError,
+    UsageError,
+)
 from ....model import Health, microseconds_of
 from ...recordlog._async.log import AsyncLog
-from ...recordlog.gather import AsyncGather
-from ...recordlog.stored import Key, Kind, Stored
+from ...recordlog.gather import AsyncGather, Told, is_new
+from ...recordlog.stored import Key, Kind, Stored, key_of
 from ..documents import BLANK, by_kind, from_mongo, range_filter, to_mongo
 from ..failure import translate
 
@@ -70,6 +75,13 @@ class AsyncMongoLog(AsyncLog):
             yield
         except PyMongoError as error:
             raise translate(error, WHERE, self.max_data_bytes) from error
+        except RuntimeError as error:
+            if "event loop" not in str(error):
+                raise
+            raise UsageError(
+                f"{WHERE}: a client is of the event loop that it was first used on: "
+                "open a store for each"
+            ) from error
 
     # commit
 
@@ -77,10 +89,11 @@ class AsyncMongoLog(AsyncLog):
         """Create a document; records go out together with others'."""
         if document.kind is Kind.RECORD:
             return await self._gather.add(document)
-        return (await self._send([document]))[0]
+        [told] = await self._send([document])
+        return is_new(told)
 
-    async def _send(self, documents: Sequence[Stored]) -> Sequence[bool]:
-        """Create documents of one kind; tell of each whether it is new."""
+    async def _send(self, documents: Sequence[Stored]) -> Sequence[Told]:
+        """Create documents of one kind; tell of each whether it is new, or why it was refused."""
         collection = self._of(documents[0].kind)
         async with self._told():
             if len(documents) == 1:
@@ -92,8 +105,8 @@ class AsyncMongoLog(AsyncLog):
             try:
                 await collection.insert_many([to_mongo(it) for it in documents], ordered=False)
             except BulkWriteError as error:
-                taken = _taken(error)
-                return [index not in taken for index in range(len(documents))]
+                told = _told_of(error)
+                return [told.get(index, True) for index in range(len(documents))]
             return [True] * len(documents)
 
     # by name
@@ -102,7 +115,7 @@ class AsyncMongoLog(AsyncLog):
         """Get documents by their names."""
         found: dict[tuple[Kind, str], Stored] = {}
         async with self._told():
-            for kind, named in by_kind(list(keys)).items():
+            for kind, named in by_kind(keys):
                 for document in await self._find_all(kind, named):
                     found[kind, document["_id"]] = from_mongo(document, kind)
         return [found.get((key.kind, key.id)) for key in keys]
@@ -169,25 +182,26 @@ class AsyncMongoLog(AsyncLog):
         for document in documents:
             if document.kind is not documents[0].kind:
                 raise ValueError("these are of different kinds")
-        await self._send(documents)
+        for told in await self._send(documents):
+            is_new(told)
 
     async def put(self, documents: Sequence[Stored]) -> None:
-        """Replace documents."""
+        """Replace documents, but for those that were emptied."""
         async with self._told():
             for document in documents:
-                asked = self._named([Key(document.kind, document.shard, document.id)])
+                asked = self._named([key_of(document)]) | {"data": {"$ne": b""}}
                 await self._of(document.kind).bulk_write([ReplaceOne(asked, to_mongo(document))])
 
     async def blank(self, keys: Sequence[Key]) -> None:
         """Empty documents."""
         async with self._told():
-            for kind, named in by_kind(list(keys)).items():
+            for kind, named in by_kind(keys):
                 await self._of(kind).update_many(self._named(named), {"$set": BLANK})
 
     async def delete(self, keys: Sequence[Key]) -> None:
         """Delete documents."""
         async with self._told():
-            for kind, named in by_kind(list(keys)).items():
+            for kind, named in by_kind(keys):
                 await self._of(kind).delete_many(self._named(named))
 
     # the database as a whole
@@ -259,11 +273,16 @@ class AsyncMongoLog(AsyncLog):
             await self._client.aclose()
 
 
-def _taken(error: BulkWriteError) -> set[int]:
-    """Give which documents were there already; anything else is told, and in doubt."""
-    errors = error.details.get("writeErrors", [])
-    others = [it for it in errors if it.get("code") != DUPLICATE]
-    if others or error.details.get("writeConcernErrors"):
-        what = others[0].get("errmsg") if others else "the write was not replicated in time"
-        raise StoreUnavailableError(f"{WHERE}: {str(what)[:200]}: try again") from error
-    return {it["index"] for it in errors}
+def _told_of(error: BulkWriteError) -> dict[int, Told]:
+    """Give which documents were there already, or were refused; each answers for itself."""
+    if error.details.get("writeConcernErrors"):
+        what = "the write was not replicated in time"
+        raise StoreUnavailableError(f"{WHERE}: {what}: try again") from error
+    return {it["index"]: _told(it) for it in error.details.get("writeErrors", [])}
+
+
+def _told(item: dict[str, Any]) -> Told:
+    if item.get("code") == DUPLICATE:
+        return False
+    error = WriteError(str(item.get("errmsg")), item.get("code"), item)
+    return translate(error, WHERE, MAX_DATA_BYTES)

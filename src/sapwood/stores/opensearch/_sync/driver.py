@@ -12,11 +12,12 @@ from ....errors import (
     MigrationNeededError,
     SchemaTooNewError,
     StoreBusyError,
+    StoreError,
     StoreUnavailableError,
 )
 from ....model import Health
 from ...recordlog._sync.log import Log
-from ...recordlog.gather import Gather
+from ...recordlog.gather import Gather, Told, is_new
 from ...recordlog.stored import Key, Kind, Stored, key_of, record_key
 from ...searched._sync.index import SearchIndex
 from ..failure import WHERE, is_gone, refusal
@@ -78,26 +79,32 @@ class OpenSearchLog(Log):
         """Create a document; records go out together with others'."""
         if document.kind is Kind.RECORD:
             return self._gather.add(document)
-        return (self._send([document]))[0]
+        [told] = self._send([document])
+        return is_new(told)
 
-    def _send(self, documents: Sequence[Stored]) -> Sequence[bool]:
-        """Create documents; tell of each whether it is new.
+    def _send(self, documents: Sequence[Stored]) -> Sequence[Told]:
+        """Create documents; tell of each whether it is new, or why it was refused.
 
         The wire may send a request twice when an answer is lost: what is there by then and was
-        written by this call is new.
+        written by this call is new. Each has a mark of its own, since two may be of one name.
         """
-        by = self._new_id()
-        lines = [self._line("create", key_of(it), to_document(it, by)) for it in documents]
+        marks = [self._new_id() for _ in documents]
+        lines = [
+            self._line("create", key_of(it), to_document(it, by))
+            for it, by in zip(documents, marks, strict=True)
+        ]
         answers = self._wire.bulk(lines, refresh=self._refresh, require_alias="true")
-        _refuse_others(answers)
         taken = [
             key_of(document)
             for document, answer in zip(documents, answers, strict=True)
             if answer["status"] == 409
         ]
         found = self._find(taken) if taken else {}
-        others = {id for id, it in found.items() if it["_source"]["by"] != by}
-        return [document.id not in others for document in documents]
+        by = {id: it["_source"]["by"] for id, it in found.items()}
+        return [
+            _refused(answer) or by.get(document.id, mark) == mark
+            for document, mark, answer in zip(documents, marks, answers, strict=True)
+        ]
 
     def _line(self, action: str, key: Key, document: Any = None, **expecting: int) -> list[Any]:
         line = {action: {**named(key, self._of(key.kind)), **expecting}}
@@ -199,27 +206,34 @@ class OpenSearchLog(Log):
     def create_all(self, documents: Sequence[Stored]) -> None:
         """Create what is not there."""
         if documents:
-            self._send(documents)
+            for told in self._send(documents):
+                is_new(told)
 
     def put(self, documents: Sequence[Stored]) -> None:
-        """Replace documents that are there."""
+        """Replace documents that are there and were not emptied."""
         new = {document.id: to_document(document, "") for document in documents}
-        self._rewrite([key_of(it) for it in documents], lambda found: new[found["_id"]])
+
+        def change(found: Any) -> dict[str, Any] | None:
+            return new[found["_id"]] if found["_source"]["data"] else None
+
+        self._rewrite([key_of(it) for it in documents], change)
 
     def blank(self, keys: Sequence[Key]) -> None:
         """Empty documents."""
         self._rewrite(keys, blanked)
 
-    def _rewrite(self, keys: Sequence[Key], change: Callable[[Any], dict[str, Any]]) -> None:
+    def _rewrite(self, keys: Sequence[Key], change: Callable[[Any], dict[str, Any] | None]) -> None:
         """Put other documents in the place of those that are there, and of no others."""
         left = {key.id: key for key in keys}
         for _ in range(TRIES):
             found = self._find(list(left.values())) if left else {}
-            if not found:
-                return
             lines = [
-                self._line("index", left[id], change(it), **_at(it)) for id, it in found.items()
+                self._line("index", left[id], changed, **_at(it))
+                for id, it in found.items()
+                if (changed := change(it)) is not None
             ]
+            if not lines:
+                return
             answers = self._wire.bulk(lines, require_alias="true")
             _refuse_others(answers)
             left = {it["_id"]: left[it["_id"]] for it in answers if it["status"] == 409}
@@ -295,13 +309,21 @@ class OpenSearchLog(Log):
 def _refuse_others(answers: Sequence[Any]) -> None:
     """Refuse what is neither done, nor done before; whether the rest was done is then in doubt."""
     for answer in answers:
-        status = answer["status"]
-        if status < 300 or status == 409 or (status == 404 and "error" not in answer):
+        error = _refused(answer)
+        if error is None:
             continue
-        error = refusal(status, str((answer.get("error") or {}).get("type")))
         if isinstance(error, MigrationNeededError) or len(answers) == 1:
             raise error
         raise StoreUnavailableError(str(error))
+
+
+def _refused(answer: Any) -> StoreError | None:
+    status = answer["status"]
+    if status < 300 or status == 409 or (status == 404 and "error" not in answer):
+        return None
+    error = refusal(status, str((answer.get("error") or {}).get("type")))
+    # Of a server that failed it is not known whether it was done.
+    return StoreUnavailableError(str(error)) if status >= 500 else error
 
 
 def _at(found: Any) -> dict[str, int]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 from msgspec.structs import replace
 
-from ....errors import StoreCorruptError
+from ....errors import NotFoundError, StoreCorruptError
 from ....model import Health, Problem
 from ....rules.codec import decode_body
 from ..entry import Entry, entry_of
@@ -16,6 +17,7 @@ from ..record import decode_record
 from ..rows import Row
 from ..state import Spotted, State, decode_state
 from ..stored import key_of, record_key
+from ..told import BehindError
 from ..view import View
 from ..work import Page
 from .desk import AsyncDesk
@@ -50,15 +52,23 @@ class AsyncLogAdmin:
             if entry.owner in owners:
                 continue
             if entry.session:
-                state = await self._desk.load_entry(entry)
-                [state] = await self._desk.catch_up([state])
-                has_something = state.is_alive
+                has_something = await self._is_there(entry)
             else:
                 shelf = await owner_state(self._desk, entry.owner, DOCUMENTS)
                 has_something = bool(shelf.documents)
             if has_something:
                 owners.add(entry.owner)
         return sorted(owners)
+
+    async def _is_there(self, entry: Entry) -> bool:
+        try:
+            return (await self._loaded(entry)).is_alive
+        except StoreCorruptError:
+            return True
+
+    async def _loaded(self, entry: Entry) -> State:
+        [state] = await self._desk.catch_up([await self._desk.load_entry(entry)])
+        return state
 
     async def _entries(self) -> list[Entry]:
         entries = [entry_of(stored) for stored in await self._desk.log.entries(None)]
@@ -67,25 +77,34 @@ class AsyncLogAdmin:
     async def check(self) -> list[Problem]:
         """Look for damage, and for what does not add up."""
         problems: list[Problem] = []
-        for state in await self._sessions():
-            problems += await self._faults(state)
+        for entry in await self._entries():
+            where = f"session {entry.session!r} of {entry.owner!r}"
+            try:
+                state = await self._loaded(entry) if entry.session else None
+                if state is not None and state.is_alive:
+                    problems += await self._desk.told_by(state, self._faults)
+            except NotFoundError:
+                continue  # it was deleted meanwhile
+            except StoreCorruptError as error:
+                problems.append(Problem(kind="session", where=where, what=str(error)))
         return problems
 
     async def _sessions(self) -> list[State]:
-        states = [await self._desk.load_entry(it) for it in await self._entries() if it.session]
-        current = await self._desk.catch_up(states) if states else []
-        return [it for it in current if it.is_alive]
+        """Give the sessions that are alive, but for those that cannot be read at all."""
+        states: list[State] = []
+        for entry in await self._entries():
+            if entry.session:
+                with suppress(StoreCorruptError):
+                    states.append(await self._loaded(entry))
+        return [it for it in states if it.is_alive]
 
-    async def _faults(self, state: State) -> list[Problem]:
+    async def _faults(self, view: View) -> list[Problem]:
+        state = view.own
         where = f"session {state.session!r} of {state.owner!r}"
-        try:
-            view = await self._desk.view(state)
-            rows = await self._rows(view)
-            await covers_of(self._desk, state, state.overlays)
-            await values_of(self._desk, state, list(state.documents))
-            folded = await self._folded(state)
-        except StoreCorruptError as error:
-            return [Problem(kind="session", where=where, what=str(error))]
+        rows = await self._rows(view)
+        await covers_of(self._desk, state, state.overlays)
+        await values_of(self._desk, state, list(state.documents))
+        folded = await self._folded(state)
         problems = [it for row in rows for it in _body_faults(row)]
         problems += await self._lookup_faults(state, rows)
         if folded is not None and _figures(folded) != _figures(state):
@@ -95,6 +114,8 @@ class AsyncLogAdmin:
         if live != state.messages:
             what = f"it counts {state.messages} messages and has {live}"
             problems.append(Problem(kind="messages", where=where, what=what))
+        if problems and await self._desk.are_over([state]):
+            raise BehindError
         return problems
 
     async def _rows(self, view: View) -> list[Row]:
@@ -134,13 +155,14 @@ class AsyncLogAdmin:
 
     async def repair(self) -> None:
         """Make look-ups anew, and write a state down again that does not add up."""
-        await settle(self._desk)
+        with suppress(StoreCorruptError):  # damage stays, and is told by a check
+            await settle(self._desk)
         for state in await self._sessions():
             view = await self._desk.view(state)
             try:
                 rows = await self._rows(view)
                 folded = await self._folded(state)
-            except StoreCorruptError:
+            except (StoreCorruptError, BehindError):
                 continue
             right = lookups_of(_found_by(state, rows))
             found = await self._desk.log.get([key_of(it) for it in right]) if right else []

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ....errors import StoreCorruptError
 from ....rules.tree import Place
 from ..cutting import tidied
 from ..lookup import lookups_of
 from ..place import log_of, number_of, to_wire
 from ..state import State
-from ..stored import record_key
+from ..stored import Stored, record_key
 from ..work import Erase, Spot
 
 if TYPE_CHECKING:
@@ -78,8 +79,16 @@ async def _tidy_some(desk: AsyncDesk, state: State, numbers: Sequence[int]) -> N
     keys = [record_key(state.tree, state.log, n) for n in numbers]
     for _ in range(LOOKS):
         found = [it for it in await desk.log.get(keys) if it is not None]
-        changed = [new for new in (tidied(it, state) for it in found) if new is not None]
+        changed = [new for new in (_tidied(it, state) for it in found) if new is not None]
         if not changed:
             return
         await desk.log.put(changed)
         [state] = await desk.catch_up([state])
+
+
+def _tidied(stored: Stored, state: State) -> Stored | None:
+    try:
+        return tidied(stored, state)
+    except StoreCorruptError:
+        # Whoever reads it is told. It is said no more, and stops nobody who writes.
+        return None

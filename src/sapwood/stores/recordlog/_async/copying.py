@@ -10,6 +10,7 @@ from ..fold import fold, turn_page
 from ..record import Record
 from ..rows import Row, first_digest
 from ..state import Laid, State, encode_state
+from ..stored import record_key, value_key
 from ..work import Append, Erase, Page, Said, Spot, Work
 from .beside import settle_beside
 from .desk import AsyncDesk, stored_record
@@ -25,6 +26,14 @@ async def begin(desk: AsyncDesk, born: State) -> None:
     await desk.log.create(stored_record(born, Page(), record))
 
 
+async def give_up(desk: AsyncDesk, born: State) -> None:
+    """Empty a log that nobody will know of; what was copied into it is left nowhere."""
+    await desk.log.blank([record_key(born.tree, born.log, n) for n in range(born.n + 1)])
+    copies = [value_key(born.tree, born.log, key, n) for key, n in born.copies]
+    if copies:
+        await desk.log.delete(copies)
+
+
 class AsyncCopying:
     """A detached fork on its way: its path is one segment, in which every depth stays."""
 
@@ -33,6 +42,10 @@ class AsyncCopying:
         self._born = born
         self._state = born
         self._bases: list[int] = [0]
+
+    async def give_up(self) -> None:
+        """Leave nothing of what was copied."""
+        await give_up(self._desk, self._state)
 
     async def begin(self) -> None:
         """Write the first record."""

@@ -19,7 +19,7 @@ from ..stored import MOST_IN_A_RECORD, Kind, Stored, entry_key, record_key
 from ..told import BehindError, no_session, too_many
 from ..turns import AsyncTurns
 from ..view import View
-from ..work import Append, Clear, Page, Retire, Trim, Wipe, Work
+from ..work import Append, Clear, Page, Retire, Swept, Trim, Wipe, Work
 from .beside import settle_beside
 from .log import AsyncLog
 
@@ -31,6 +31,8 @@ BYTES_FOR_A_RECORD = 256
 """A page's size is spread over the records that it comes after: so many bytes are one more."""
 TRIES = 200
 SENDINGS = 2
+MOST_ENTRIES = 64
+"""How many entries of one name are got at once, at most."""
 
 
 class Decision(NamedTuple):
@@ -78,17 +80,20 @@ class AsyncDesk:
         for is_last in (False, True):
             page = await self.log.newest_page(tree, log)
             if page is None:
-                [page] = await self.log.get([record_key(tree, log, 0)])
-            if page is None:
-                return None
-            if page.data:
+                # A session's log begins with a page, and that of an owner after it.
+                begun = await self.log.get([record_key(tree, log, n) for n in (0, 1)])
+                if begun[0] is None and (begun[1] is None or begun[1].data):
+                    return None
+                page = begun[0]
+            if page is not None and page.data:
                 try:
                     return self._kept(await self._follow(_state_at(page)))
                 except BehindError:
                     if is_last:
                         raise StoreCorruptError(f"log {log} has an empty record") from None
             await self.log.refresh()
-        raise StoreCorruptError(f"log {log} has no page")
+        # It was given up before anybody knew of it.
+        return None
 
     async def _follow(self, state: State) -> State:
         """Read on from a state to the end of its log."""
@@ -112,7 +117,8 @@ class AsyncDesk:
                 # It is so old that what follows it was swept since.
                 self.cache.forget(state.log)
                 read = await self.read_log(state.tree, state.log)
-                assert read is not None
+                if read is None:
+                    raise StoreCorruptError(f"log {state.log} has no page") from None
                 after = read
             current.append(self._kept(after))
         return current
@@ -125,18 +131,30 @@ class AsyncDesk:
 
     async def find_entry(self, owner: str, session: str) -> tuple[int, State | None]:
         """Find the session of a name by its entries: how many there were, and the one alive."""
-        k = 0
+        k, window = 0, 1
         while True:
-            k += 1
-            [stored] = await self.log.get([entry_key(owner, session, k)])
-            if stored is None:
-                return k - 1, None
-            entry = entry_of(stored)
-            if entry is None or entry.ended:
-                continue
-            state = await self.load_entry(entry)
-            if state.is_alive:
-                return k, state
+            keys = [entry_key(owner, session, k + 1 + n) for n in range(window)]
+            for stored in await self.log.get(keys):
+                if stored is None:
+                    return k, None
+                k += 1
+                entry = entry_of(stored)
+                if entry is None or entry.ended:
+                    continue
+                state = await self.load_entry(entry)
+                if state.is_alive:
+                    return k, state
+            window = min(2 * window, MOST_ENTRIES)
+
+    async def find_current(self, owner: str, session: str) -> tuple[int, State | None]:
+        """Find the session of a name that is alive now, and not only as it is remembered."""
+        while True:
+            k, found = await self.find_entry(owner, session)
+            if found is None:
+                return k, None
+            [found] = await self.catch_up([found])
+            if found.is_alive:
+                return k, found
 
     async def load_entry(self, entry: Entry) -> State:
         """Load the session that an entry names."""
@@ -162,10 +180,8 @@ class AsyncDesk:
         if known is not None and known.is_alive:
             [known] = await self.catch_up([known])
         if known is None or not known.is_alive:
-            _, known = await self.find_entry(owner, session)
-            if known is not None:
-                [known] = await self.catch_up([known])
-        if known is None or not known.is_alive:
+            _, known = await self.find_current(owner, session)
+        if known is None:
             raise no_session(session)
         return known
 
@@ -195,7 +211,7 @@ class AsyncDesk:
         work: Callable[[View], AsyncAnswer[T]],
         ahead: Callable[[State], Sequence[int]] | None = None,
     ) -> T:
-        """Read a session as it is at one moment.
+        """Read a session as it is at one moment; begin again when that is over.
 
         `ahead` says which of its records will be read: they are got as its newest is looked for.
         """
@@ -205,7 +221,31 @@ class AsyncDesk:
                 return await work(await self.view(state, fetched))
             except BehindError:
                 continue
-        raise _busy()
+            except StoreCorruptError:
+                if not await self.are_over([state]):
+                    raise
+        raise busy()
+
+    async def told_by(self, state: State, work: Callable[[View], AsyncAnswer[T]]) -> T:
+        """Read a session by a state that may not be the newest any more; then by that."""
+        session = state.session
+        for _ in range(TRIES):
+            try:
+                return await work(await self.view(state))
+            except BehindError:
+                [state] = await self.catch_up([state])
+            except StoreCorruptError:
+                if not await self.are_over([state]):
+                    raise
+                [state] = await self.catch_up([state])
+            if not state.is_alive:
+                raise no_session(session)
+        raise busy()
+
+    async def are_over(self, states: Sequence[State]) -> bool:
+        """Tell whether a log went on: what is missing may have been cleared away since."""
+        now = await self.catch_up(states) if states else []
+        return any(a.n > b.n for a, b in zip(now, states, strict=True))
 
     async def _current_with(
         self, owner: str, session: str, ahead: Callable[[State], Sequence[int]] | None
@@ -238,7 +278,7 @@ class AsyncDesk:
                     return outcome
                 [state] = await self.catch_up([state])
                 is_current = True
-        raise _busy()
+        raise busy()
 
     async def change_log(
         self, tree: str, log: str, decide: Callable[[State], AsyncAnswer[Decision]]
@@ -253,7 +293,7 @@ class AsyncDesk:
                     return outcome
                 [state] = await self.catch_up([state])
                 is_current = True
-        raise _busy()
+        raise busy()
 
     async def _attempt(
         self, state: State, decide: Callable[[State], AsyncAnswer[Decision]], is_current: bool
@@ -262,6 +302,10 @@ class AsyncDesk:
         try:
             decision = await decide(state)
         except BehindError:
+            return None
+        except StoreCorruptError:
+            if is_current and not await self.are_over([state]):
+                raise
             return None
         except SapwoodError:
             # What is wrong by an old state may be right by the one that is there now.
@@ -312,12 +356,16 @@ class AsyncDesk:
         return decode_record(found.data, found.id).mark == mark
 
 
-def _busy() -> StoreBusyError:
+def busy() -> StoreBusyError:
+    """Say that others changed it again and again."""
     return StoreBusyError("other writers were first, again and again: try again")
 
 
 def _is_page_due(after: State, work: Work) -> bool:
     if isinstance(work, Clear | Retire | Page | Trim | Wipe):
+        return True
+    if isinstance(work, Swept) and not after.is_alive:
+        # The state by which it was swept still names its documents, and may go now.
         return True
     return after.n - after.page >= PAGE + after.page_bytes // BYTES_FOR_A_RECORD
 

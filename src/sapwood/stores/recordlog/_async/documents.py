@@ -14,7 +14,7 @@ from ..state import Kept, State
 from ..stored import Key, owner_log, record_key, value_key
 from ..told import BehindError
 from ..work import DropDocument, PutDocument
-from .desk import AsyncDesk, Decision, Outcome
+from .desk import TRIES, AsyncDesk, Decision, Outcome, busy
 
 DOCUMENTS = "documents"
 
@@ -37,7 +37,7 @@ class AsyncLogDocuments:
     async def _read(
         self, owner: str, session: str | None, keys: list[str] | None, prefix: str = ""
     ) -> list[Document]:
-        while True:
+        for _ in range(TRIES):
             state = await self._shelf(owner, session)
             now = await self._desk.now()
             wanted = sorted(state.documents) if keys is None else keys
@@ -52,6 +52,7 @@ class AsyncLogDocuments:
                 return await self._documents(state, live)
             except BehindError:
                 continue
+        raise busy()
 
     async def _documents(self, state: State, keys: Sequence[str]) -> list[Document]:
         values = await values_of(self._desk, state, keys)
@@ -75,10 +76,11 @@ class AsyncLogDocuments:
             now = await self._desk.now()
             _check_version(key, state.documents.get(key), expected_version, now)
             expires = None if expires_in_us is None else now + expires_in_us
+            if session is None and not state.documents:
+                # The first one sees to it that the owner is listed.
+                await self._desk.log.create_all([stored_entry(Entry(owner))])
             return Decision(PutDocument(key, now, expires, value))
 
-        if session is None:
-            await self._enter(owner)
         state = (await self._change(owner, session, decide)).state
         return document_of(key, state.documents[key], value)
 
@@ -96,12 +98,6 @@ class AsyncLogDocuments:
             return Decision(DropDocument(key), not is_expired(kept, await self._desk.now()))
 
         return bool((await self._change(owner, session, decide)).told)
-
-    async def _enter(self, owner: str) -> None:
-        """See to it that an owner who has documents is listed."""
-        known = self._desk.cache.find(owner_log(owner, DOCUMENTS))
-        if known is None or not known.documents:
-            await self._desk.log.create_all([stored_entry(Entry(owner))])
 
     async def _shelf(self, owner: str, session: str | None) -> State:
         if session is not None:

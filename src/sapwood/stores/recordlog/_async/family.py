@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ....errors import StoreCorruptError
 from ....rules.tree import Place
 from ..entry import entry_of, void_entry
 from ..place import log_of
@@ -13,16 +14,23 @@ from ..view import View
 from .desk import AsyncDesk
 
 
-async def descendants(desk: AsyncDesk, state: State) -> list[State]:
-    """Give the sessions that are alive and stand on a log, or on one that stands on it."""
+async def descendants(desk: AsyncDesk, state: State, *, is_last: bool = False) -> list[State]:
+    """Give the sessions that are alive and stand on a log, or on one that stands on it.
+
+    With `is_last` there will be no others: forks that were begun anywhere below are refused.
+    """
     found: dict[str, State] = {}
     seen: set[str] = set()
     waiting = list(state.pins)
     while waiting:
         some = _with_remembered(desk, waiting)
+        if is_last:
+            await _refuse_unborn(desk, some)
         born = await _born(desk, some)
-        states = [await desk.load(state.tree, pin.log) for pin in some]
-        begun = [it for it in states if it is not None]
+        states = {pin.log: await desk.load(state.tree, pin.log) for pin in some}
+        begun = [it for it in states.values() if it is not None]
+        if any(states[log] is None for log in born):
+            raise StoreCorruptError(f"a session that stands on log {state.log} has no log")
         current = await desk.catch_up(begun) if begun else []
         found.update({it.log: it for it in current if it.log in born or not it.is_alive})
         seen.update(pin.log for pin in some)
@@ -51,7 +59,7 @@ async def _born(desk: AsyncDesk, pins: Sequence[Pinned]) -> set[str]:
     return {pin.log for pin in pins if pin.log in named}
 
 
-async def refuse_unborn(desk: AsyncDesk, pins: Sequence[Pinned]) -> None:
+async def _refuse_unborn(desk: AsyncDesk, pins: Sequence[Pinned]) -> None:
     """Keep forks that were begun and are not there from coming to stand on what goes."""
     keys = [Key(Kind.ENTRY, pin.shard, pin.entry) for pin in pins]
     for pin, stored in zip(pins, await desk.log.get(keys) if keys else [], strict=True):

@@ -16,8 +16,9 @@ from ..entry import Entry, entry_of, stored_entry
 from ..record import decode_record
 from ..state import State
 from ..stored import Stored, owner_log, record_key
+from ..told import BehindError
 from ..work import Advance, Register, Trim
-from .desk import AsyncDesk, Decision, Outcome
+from .desk import TRIES, AsyncDesk, Decision, Outcome, busy
 from .documents import owner_state
 
 FEED = "feed"
@@ -35,7 +36,15 @@ class AsyncLogFeed:
         self._desk = desk
 
     async def changes(self, owner: str, after: str, limit: int) -> Changes:
-        """Read a page."""
+        """Read a page; begin again when the feed was trimmed meanwhile."""
+        for _ in range(TRIES):
+            try:
+                return await self._read(owner, after, limit)
+            except BehindError:
+                continue
+        raise busy()
+
+    async def _read(self, owner: str, after: str, limit: int) -> Changes:
         state, noted = await self._advance(owner)
         cursor = Cursor.read(after, state.trimmed)
         page = _Page(self._desk, cursor, limit)
@@ -44,11 +53,14 @@ class AsyncLogFeed:
                 await page.take(page.cursor.n + 1, noted[page.cursor.n + 1])
                 continue
             for stored in await self._desk.log.following(state.tree, state.log, page.cursor.n):
-                work = decode_record(stored.data, stored.id).work if stored.data else None
+                if not stored.data:
+                    raise BehindError
+                work = decode_record(stored.data, stored.id).work
                 await page.take(stored.n, work.parts if isinstance(work, Advance) else [])
                 if not page.has_room():
                     break
-        return Changes(changes=page.changes, cursor=str(page.cursor), more=page.more)
+        reached = page.cursor if page.more else page.news
+        return Changes(changes=page.changes, cursor=str(reached), more=page.more)
 
     async def end(self, owner: str) -> str:
         """Give the cursor behind all that was recorded so far."""
@@ -62,7 +74,8 @@ class AsyncLogFeed:
             if not state.readers:
                 # The first one sees to it that the owner is listed, for those who trim.
                 await self._desk.log.create_all([stored_entry(Entry(owner))])
-            return Decision(Register(reader, Cursor.read(after, state.trimmed).n))
+            n = Cursor.read(after, state.trimmed).n
+            return Decision(None if state.readers.get(reader) == n else Register(reader, n))
 
         log = owner_log(owner, FEED)
         await self._desk.change_log(log, log, decide)
@@ -140,6 +153,8 @@ class _Page:
         self._desk = desk
         self._limit = limit
         self.cursor = cursor
+        self.news = cursor
+        """Where the last news were: what only says who has read what is none, and not passed."""
         self.changes: list[Change] = []
         self.more = False
 
@@ -162,6 +177,8 @@ class _Page:
                 if self.more:
                     return
         self.cursor = Cursor(n)
+        if parts:
+            self.news = self.cursor
 
     def _left(self, parts: Sequence[Part]) -> Iterator[tuple[int, int]]:
         """Give the records that were not read whole: the part of each, and its number."""
@@ -200,7 +217,9 @@ async def trim(desk: AsyncDesk, owner: str) -> None:
         work = decode_record(stored.data, stored.id).work if stored and stored.data else None
         if stored is None or (isinstance(work, Advance) and work.at_us > kept_from):
             break
-        old = stored.n
+        if isinstance(work, Advance):
+            # A cursor stands behind one of these.
+            old = stored.n
     if old > state.trimmed:
 
         async def decide(now: State) -> Decision:

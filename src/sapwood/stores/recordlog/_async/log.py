@@ -34,8 +34,8 @@ class AsyncLog(ABC):
     async def create(self, document: Stored) -> bool:
         """Create a document; False, and nothing changed, when there is one of that name.
 
-        Durable when it returns True. Calls of several callers may go out together, since each has
-        its own outcome: the log never sends two of one name at once from one process.
+        Durable when it returns True. Calls of several callers may go out together; each has its
+        own outcome, though one of them is refused, and though two are of one name.
         """
 
     # by name: sees all that was acknowledged before
@@ -92,7 +92,8 @@ class AsyncLog(ABC):
     async def put(self, documents: Sequence[Stored]) -> None:
         """Replace documents that are there by others of the same name, each by itself.
 
-        The log only takes content away in this way, and looks at the outcome again.
+        One that `blank` emptied stays empty: what was read before that is not put back. The log
+        only takes content away in this way, and looks at the outcome again.
         """
 
     @abstractmethod

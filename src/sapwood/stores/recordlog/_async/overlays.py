@@ -18,7 +18,7 @@ from ..view import Piece, View
 from ..work import Cover, Uncover
 from .desk import AsyncDesk, Decision
 from .family import descendants
-from .reading import overlay_of, overlays_of
+from .reading import made_overlay, overlay_of, overlays_of
 from .rows import rows_at
 from .spots import get_spot
 
@@ -59,10 +59,12 @@ class AsyncLogOverlays:
             if new.id is not None:
                 await self._refuse_taken(view, id)
             _check_snapshot(view, begin.first, end.last, new.snapshot)
-            return Decision(await self._cover(view, pieces, begin, end, new, id, tokens))
+            work = await self._cover(view, pieces, begin, end, new, id, tokens)
+            return Decision(work, work)
 
-        state, _ = await self._desk.change(owner, session, decide)
-        return await overlay_of(self._desk, state, state.overlays[-1])
+        state, work = await self._desk.change(owner, session, decide)
+        assert isinstance(work, Cover)
+        return made_overlay(state.overlays[-1], work)
 
     async def _cover(
         self,
@@ -94,8 +96,9 @@ class AsyncLogOverlays:
 
     async def in_force(self, owner: str, session: str) -> list[Overlay]:
         """List the overlays in force."""
-        state = await self._desk.current(owner, session)
-        return await overlays_of(self._desk, state, state.overlays)
+        return await self._desk.look(
+            owner, session, lambda view: overlays_of(self._desk, view.own, view.own.overlays)
+        )
 
     async def undo(self, owner: str, session: str, overlay: str) -> Overlay:
         """Take an overlay out of force."""
@@ -129,6 +132,7 @@ class AsyncLogOverlays:
         """Refuse an id that is in force in any session of the tree."""
         # A tree is named after the log that it began with.
         root = await self._desk.load(view.own.tree, view.own.tree) or view.own
+        [root] = await self._desk.catch_up([root])
         for state in (view.own, root, *await descendants(self._desk, root)):
             if any(laid.id == id for laid in state.overlays):
                 raise AlreadyExistsError(f"overlay {id!r} exists already: choose another id")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ....errors import StoreCorruptError
 from ....model import EntryRef, Hits, Search
 from ....rules.match import Facts, matches
@@ -17,7 +19,7 @@ from ..rows import Row
 from ..state import State
 from ..told import BehindError
 from ..view import View
-from .desk import TRIES, AsyncDesk
+from .desk import TRIES, AsyncDesk, busy
 from .family import descendants, segments_of
 from .reading import covers_of
 from .rows import rows_in_all
@@ -35,18 +37,25 @@ class AsyncLogSearch:
     async def search(self, owner: str, search: Search, query: Query) -> Hits:
         """Find what matches, the best first; of equals, the newest."""
         for _ in range(TRIES):
+            states = await self._asked(owner, search.session)
             try:
-                said = await self._said(owner, search.session)
+                said = await self._said(states, search.session)
             except BehindError:
                 continue
+            except StoreCorruptError:
+                if not await self._desk.are_over(states):
+                    raise
+                continue
             return _hits(said, search, query)
-        raise BehindError
+        raise busy()
 
-    async def _said(self, owner: str, only: str | None) -> list[Said[State]]:
-        """Give all that was said, each once: by its home, or the oldest that stands on it."""
-        states = [] if only is None else [await self._desk.current(owner, only)]
+    async def _asked(self, owner: str, only: str | None) -> list[State]:
         if only is None:
-            states = await alive(self._desk, owner)
+            return await alive(self._desk, owner)
+        return [await self._desk.current(owner, only)]
+
+    async def _said(self, states: Sequence[State], only: str | None) -> list[Said[State]]:
+        """Give all that was said, each once: by its home, or the oldest that stands on it."""
         views = await self._desk.views(states)
         told: dict[Place | int, Said[State]] = {}
         # A message is told by its home; only one whose home is gone is told by a fork.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from ....errors import NotFoundError, StaleVersionError, StoreError
+from ....errors import NotFoundError, StaleVersionError, StoreCorruptError, StoreError
 from ....model import (
     NewSession,
     Root,
@@ -20,10 +20,11 @@ from ..place import to_wire
 from ..profile import patched, record_of
 from ..state import State
 from ..stored import owner_log
+from ..told import BehindError
 from ..view import View
 from ..work import Change, Clear, Move, Retire, Wipe
 from .creating import create
-from .desk import AsyncDesk, Decision
+from .desk import TRIES, AsyncDesk, Decision, busy
 from .documents import DOCUMENTS, is_expired, owner_state
 from .feed import FEED
 from .rows import rows_at
@@ -50,7 +51,7 @@ class AsyncLogSessions:
             return None
 
     async def _record(self, state: State) -> SessionRecord:
-        return await self._told(await self._desk.view(state))
+        return await self._desk.told_by(state, self._told)
 
     async def _told(self, view: View) -> SessionRecord:
         own = view.own
@@ -87,9 +88,19 @@ class AsyncLogSessions:
 
     async def list_page(self, owner: str, query: SessionQuery) -> SessionPage:
         """List sessions."""
-        states, cursor = page_of(await alive(self._desk, owner), query)
-        views = await self._desk.views(states)
-        return SessionPage(sessions=[await self._told(it) for it in views], cursor=cursor)
+        for _ in range(TRIES):
+            states, cursor = page_of(await alive(self._desk, owner), query)
+            try:
+                views = await self._desk.views(states)
+                sessions = [await self._told(it) for it in views]
+            except BehindError:
+                continue
+            except StoreCorruptError:
+                if not await self._desk.are_over(states):
+                    raise
+                continue
+            return SessionPage(sessions=sessions, cursor=cursor)
+        raise busy()
 
     async def delete(self, owner: str, session: str) -> None:
         """Delete a session; its records are emptied after that."""
@@ -118,7 +129,8 @@ class AsyncLogSessions:
         """Delete all that an owner has."""
         while states := await alive(self._desk, owner):
             for state in states:
-                await self.delete(owner, state.session)
+                with suppress(NotFoundError):  # another may erase the same owner
+                    await self.delete(owner, state.session)
         for what in (DOCUMENTS, FEED):
             await self._wipe(owner_log(owner, what))
         await forget_owner(self._desk, owner)

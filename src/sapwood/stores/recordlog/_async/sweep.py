@@ -14,28 +14,27 @@ from ..entry import Entry, entry_of, stored_entry
 from ..place import log_of, number_of
 from ..record import decode_record
 from ..state import State
-from ..stored import Key, Stored, id_key, key_of, record_key, value_key
-from ..work import Append, Swept
+from ..stored import Key, Stored, id_key, key_of, record_key, usage_key, value_key
+from ..work import AddUsage, Append, Swept
 from .desk import AsyncDesk, Decision
-from .family import descendants, refuse_unborn
+from .family import descendants
 
 AT_ONCE = 200
 
 
 async def sweep(desk: AsyncDesk, state: State) -> State:
     """Empty what is retired in a log, and in those that only it stood on."""
-    state = await _sweep_log(desk, state)
+    await _sweep_log(desk, state)
     for log, _ in state.homes:
         home = await desk.load(state.tree, log)
         if home is not None:
             [home] = await desk.catch_up([home])
             if home.marks:
                 await _sweep_log(desk, home)
-    return state
+    return await _note_swept(desk, state) if state.is_unswept else state
 
 
-async def _sweep_log(desk: AsyncDesk, state: State) -> State:
-    await refuse_unborn(desk, state.pins)
+async def _sweep_log(desk: AsyncDesk, state: State) -> None:
     needed = await _needed(desk, state)
     for start in range(0, state.page, AT_ONCE):
         numbers = range(start, min(start + AT_ONCE, state.page))
@@ -45,19 +44,28 @@ async def _sweep_log(desk: AsyncDesk, state: State) -> State:
     if not state.is_alive and state.copies:
         copies = [value_key(state.tree, state.log, key, n) for key, n in state.copies]
         await desk.log.delete(copies)
-    if not state.is_unswept:
-        return state
-    return (await desk.change_log(state.tree, state.log, _has_been_swept)).state
 
 
-async def _has_been_swept(state: State) -> Decision:
-    return Decision(Swept() if state.is_unswept else None)
+async def _note_swept(desk: AsyncDesk, swept: State) -> State:
+    """Note that nothing is left to be swept, unless more was retired since."""
+
+    async def decide(state: State) -> Decision:
+        is_done = state.is_unswept and state.marks == swept.marks
+        return Decision(Swept() if is_done else None)
+
+    state = (await desk.change_log(swept.tree, swept.log, decide)).state
+    if not state.is_alive and state.page > swept.page:
+        # It goes on without the state that the deletion itself left.
+        [retired] = await desk.log.get([record_key(state.tree, state.log, swept.page)])
+        if retired is not None:
+            await _sweep_some(desk, state, [retired], Needed({}, set()))
+    return state
 
 
 async def _needed(desk: AsyncDesk, state: State) -> Needed:
     """Give what sessions that are alive stand on in a log, or have in force of it."""
     needed = Needed({}, set())
-    for view in await desk.views(await descendants(desk, state)):
+    for view in await desk.views(await descendants(desk, state, is_last=True)):
         other = view.own
         for span in view.spans(other.fork):
             if log_of(span.segment) == state.log:
@@ -73,7 +81,7 @@ async def _sweep_some(
     empty: list[Stored] = []
     cut: list[Stored] = []
     for stored in records:
-        fate = swept(stored, state, needed)
+        fate = _fate(stored, state, needed)
         if fate is False:
             empty.append(stored)
         elif isinstance(fate, Stored):
@@ -87,10 +95,20 @@ async def _sweep_some(
         await desk.log.blank([key_of(it) for it in empty])
 
 
+def _fate(stored: Stored, state: State, needed: Needed) -> Stored | bool:
+    try:
+        return swept(stored, state, needed)
+    except StoreCorruptError:
+        # What it was nobody knows: it goes when nobody can stand on it.
+        return state.is_alive or bool(needed.depths or needed.records)
+
+
 def _lookups(stored: Stored, state: State, needed: Needed) -> list[Key]:
-    """Give the look-ups of messages that nobody stands on."""
+    """Give the look-ups of messages that nobody stands on, or of a usage."""
     with suppress(StoreCorruptError):
         work = decode_record(stored.data, stored.id).work
+        if isinstance(work, AddUsage) and not state.is_alive:
+            return [usage_key(state.tree, state.log, work.id)]
         if isinstance(work, Append):
             epoch, last = state.epoch_of(work.number), needed.depths.get(work.number, 0)
             return [
@@ -108,12 +126,18 @@ async def end_entry(desk: AsyncDesk, state: State) -> None:
 
 
 async def forget_owner(desk: AsyncDesk, owner: str) -> None:
-    """Empty the entries of an owner of whom nothing is left."""
-    entries = [(it, entry_of(it)) for it in await desk.log.entries(owner)]
-    for _, entry in entries:
-        if entry is not None and entry.session and not entry.ended:
-            await sweep(desk, await desk.load_entry(entry))
-    gone = [key_of(it) for it, entry in entries if entry is not None and entry.session]
+    """Empty the entries of an owner of whom nothing is left, but for what was made since."""
+    gone: list[Key] = []
+    for stored in await desk.log.entries(owner):
+        entry = entry_of(stored)
+        if entry is None or not entry.session:
+            continue
+        if not entry.ended:
+            [state] = await desk.catch_up([await desk.load_entry(entry)])
+            if state.is_alive:
+                continue
+            await sweep(desk, state)
+        gone.append(entry.key)
     if gone:
         await desk.log.blank(gone)
     await desk.log.delete([Entry(owner).key])

@@ -5,10 +5,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 from msgspec.structs import replace
 
-from ....errors import StoreCorruptError
+from ....errors import NotFoundError, StoreCorruptError
 from ....model import Health, Problem
 from ....rules.codec import decode_body
 from ..entry import Entry, entry_of
@@ -18,6 +19,7 @@ from ..record import decode_record
 from ..rows import Row
 from ..state import Spotted, State, decode_state
 from ..stored import key_of, record_key
+from ..told import BehindError
 from ..view import View
 from ..work import Page
 from .desk import Desk
@@ -52,15 +54,23 @@ class LogAdmin:
             if entry.owner in owners:
                 continue
             if entry.session:
-                state = self._desk.load_entry(entry)
-                [state] = self._desk.catch_up([state])
-                has_something = state.is_alive
+                has_something = self._is_there(entry)
             else:
                 shelf = owner_state(self._desk, entry.owner, DOCUMENTS)
                 has_something = bool(shelf.documents)
             if has_something:
                 owners.add(entry.owner)
         return sorted(owners)
+
+    def _is_there(self, entry: Entry) -> bool:
+        try:
+            return (self._loaded(entry)).is_alive
+        except StoreCorruptError:
+            return True
+
+    def _loaded(self, entry: Entry) -> State:
+        [state] = self._desk.catch_up([self._desk.load_entry(entry)])
+        return state
 
     def _entries(self) -> list[Entry]:
         entries = [entry_of(stored) for stored in self._desk.log.entries(None)]
@@ -69,25 +79,34 @@ class LogAdmin:
     def check(self) -> list[Problem]:
         """Look for damage, and for what does not add up."""
         problems: list[Problem] = []
-        for state in self._sessions():
-            problems += self._faults(state)
+        for entry in self._entries():
+            where = f"session {entry.session!r} of {entry.owner!r}"
+            try:
+                state = self._loaded(entry) if entry.session else None
+                if state is not None and state.is_alive:
+                    problems += self._desk.told_by(state, self._faults)
+            except NotFoundError:
+                continue  # it was deleted meanwhile
+            except StoreCorruptError as error:
+                problems.append(Problem(kind="session", where=where, what=str(error)))
         return problems
 
     def _sessions(self) -> list[State]:
-        states = [self._desk.load_entry(it) for it in self._entries() if it.session]
-        current = self._desk.catch_up(states) if states else []
-        return [it for it in current if it.is_alive]
+        """Give the sessions that are alive, but for those that cannot be read at all."""
+        states: list[State] = []
+        for entry in self._entries():
+            if entry.session:
+                with suppress(StoreCorruptError):
+                    states.append(self._loaded(entry))
+        return [it for it in states if it.is_alive]
 
-    def _faults(self, state: State) -> list[Problem]:
+    def _faults(self, view: View) -> list[Problem]:
+        state = view.own
         where = f"session {state.session!r} of {state.owner!r}"
-        try:
-            view = self._desk.view(state)
-            rows = self._rows(view)
-            covers_of(self._desk, state, state.overlays)
-            values_of(self._desk, state, list(state.documents))
-            folded = self._folded(state)
-        except StoreCorruptError as error:
-            return [Problem(kind="session", where=where, what=str(error))]
+        rows = self._rows(view)
+        covers_of(self._desk, state, state.overlays)
+        values_of(self._desk, state, list(state.documents))
+        folded = self._folded(state)
         problems = [it for row in rows for it in _body_faults(row)]
         problems += self._lookup_faults(state, rows)
         if folded is not None and _figures(folded) != _figures(state):
@@ -97,6 +116,8 @@ class LogAdmin:
         if live != state.messages:
             what = f"it counts {state.messages} messages and has {live}"
             problems.append(Problem(kind="messages", where=where, what=what))
+        if problems and self._desk.are_over([state]):
+            raise BehindError
         return problems
 
     def _rows(self, view: View) -> list[Row]:
@@ -136,13 +157,14 @@ class LogAdmin:
 
     def repair(self) -> None:
         """Make look-ups anew, and write a state down again that does not add up."""
-        settle(self._desk)
+        with suppress(StoreCorruptError):  # damage stays, and is told by a check
+            settle(self._desk)
         for state in self._sessions():
             view = self._desk.view(state)
             try:
                 rows = self._rows(view)
                 folded = self._folded(state)
-            except StoreCorruptError:
+            except (StoreCorruptError, BehindError):
                 continue
             right = lookups_of(_found_by(state, rows))
             found = self._desk.log.get([key_of(it) for it in right]) if right else []

@@ -12,6 +12,7 @@ from ..fold import fold, turn_page
 from ..record import Record
 from ..rows import Row, first_digest
 from ..state import Laid, State, encode_state
+from ..stored import record_key, value_key
 from ..work import Append, Erase, Page, Said, Spot, Work
 from .beside import settle_beside
 from .desk import Desk, stored_record
@@ -27,6 +28,14 @@ def begin(desk: Desk, born: State) -> None:
     desk.log.create(stored_record(born, Page(), record))
 
 
+def give_up(desk: Desk, born: State) -> None:
+    """Empty a log that nobody will know of; what was copied into it is left nowhere."""
+    desk.log.blank([record_key(born.tree, born.log, n) for n in range(born.n + 1)])
+    copies = [value_key(born.tree, born.log, key, n) for key, n in born.copies]
+    if copies:
+        desk.log.delete(copies)
+
+
 class Copying:
     """A detached fork on its way: its path is one segment, in which every depth stays."""
 
@@ -35,6 +44,10 @@ class Copying:
         self._born = born
         self._state = born
         self._bases: list[int] = [0]
+
+    def give_up(self) -> None:
+        """Leave nothing of what was copied."""
+        give_up(self._desk, self._state)
 
     def begin(self) -> None:
         """Write the first record."""

@@ -4,8 +4,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from msgspec.structs import replace
 
+from ....errors import SapwoodError, StoreCorruptError, StoreError
 from ....model import EdgeKind, ForkPoint, NewSession, Root, SessionPatch
 from ....rules.tree import Place
 from ..entry import Entry, entry_of, stored_entry
@@ -13,13 +16,13 @@ from ..lookup import copied_value
 from ..place import log_of, to_wire
 from ..profile import patched
 from ..state import NO_PROFILE, State
-from ..stored import digest, record_key
+from ..stored import digest, value_key
 from ..told import BehindError, session_exists
 from ..view import View
 from ..work import Pin, Profile
 from .beside import settle_beside
-from .copying import COPIED_AT_ONCE, Copying, begin
-from .desk import TRIES, Decision, Desk
+from .copying import COPIED_AT_ONCE, Copying, begin, give_up
+from .desk import TRIES, Decision, Desk, busy
 from .documents import copied, values_of
 from .rows import rows_at, stream
 from .spots import get_spot
@@ -27,10 +30,17 @@ from .spots import get_spot
 
 def create(desk: Desk, owner: str, new: NewSession) -> State:
     """Create a session; another one of its name, created meanwhile, is an error."""
-    k, found = desk.find_entry(owner, new.id)
+    for _ in range(TRIES):
+        born = _try_to_create(desk, owner, new)
+        if born is not None:
+            return born
+    raise busy()
+
+
+def _try_to_create(desk: Desk, owner: str, new: NewSession) -> State | None:
+    """Create a session; None when its entry was taken: by another, or by who refused a fork."""
+    k, found = desk.find_current(owner, new.id)
     if found is not None:
-        [found] = desk.catch_up([found])
-    if found is not None and found.is_alive:
         raise session_exists(new.id)
     if new.parent is not None:
         desk.current(owner, new.parent.session)
@@ -41,11 +51,8 @@ def create(desk: Desk, owner: str, new: NewSession) -> State:
         begin(desk, born)
     entry = Entry(owner, new.id, k + 1, born.tree, born.log)
     if not desk.log.create(stored_entry(entry)) and not _is_ours(desk, entry):
-        desk.log.blank([record_key(born.tree, born.log, n) for n in range(born.n + 1)])
-        if new.fork is not None and not new.fork.detach:
-            # Whoever deleted the source may have refused the fork; its name may be free, too.
-            desk.current(owner, new.fork.session)
-        raise session_exists(new.id)
+        give_up(desk, born)
+        return None
     desk.cache.keep(born)
     desk.cache.name(born)
     return born
@@ -99,19 +106,32 @@ def _fork(desk: Desk, owner: str, born: State, new: NewSession, point: ForkPoint
                 return _detach(desk, owner, born, new, point)
             except BehindError:
                 continue
+        raise busy()
     key = Entry(owner, born.session, born.k).key
+    begun: list[State] = []
 
     def decide(state: State) -> Decision:
         view = desk.view(state)
         at = _point(desk, view, point.message)
         standing = _standing(born, view, new, at)
+        begun.append(standing)
         _copy_documents(desk, state, standing)
         # From here on the ids above it are looked up, and not read from the source's log.
         settle_beside(desk, state)
         return Decision(Pin(key.shard, key.id, born.log, to_wire(at[0], state.log)), standing)
 
-    _, standing = desk.change(owner, point.session, decide)
+    try:
+        _, standing = desk.change(owner, point.session, decide)
+    except SapwoodError:
+        with suppress(StoreError):
+            for it in begun:
+                give_up(desk, it)
+        raise
     assert isinstance(standing, State)
+    # Of a document that was replaced meanwhile there are two copies.
+    stale = {copy for it in begun for copy in it.copies} - set(standing.copies)
+    if stale:
+        desk.log.delete([value_key(standing.tree, standing.log, *it) for it in sorted(stale)])
     begin(desk, standing)
     return standing
 
@@ -176,9 +196,16 @@ def _detach(desk: Desk, owner: str, born: State, new: NewSession, point: ForkPoi
     born = _dressed(replace(born, tree=log, log=log), source, new)
     _copy_documents(desk, source, born)
     copying = Copying(desk, born)
-    copying.begin()
-    spans = [*reversed([*view.spans(place)])]
-    for rows in stream(desk, view, spans, backwards=False, page=COPIED_AT_ONCE):
-        copying.take(rows)
-    copying.cover(source, [it for it in source.overlays if view.on_path(it.last, place)])
-    return copying.end()
+    try:
+        copying.begin()
+        spans = [*reversed([*view.spans(place)])]
+        for rows in stream(desk, view, spans, backwards=False, page=COPIED_AT_ONCE):
+            copying.take(rows)
+        copying.cover(source, [it for it in source.overlays if view.on_path(it.last, place)])
+        return copying.end()
+    except (BehindError, SapwoodError) as error:
+        with suppress(StoreError):
+            copying.give_up()
+        if isinstance(error, StoreCorruptError) and desk.are_over([source]):
+            raise BehindError from None
+        raise

@@ -21,7 +21,7 @@ from ..stored import MOST_IN_A_RECORD, Kind, Stored, entry_key, record_key
 from ..told import BehindError, no_session, too_many
 from ..turns import Turns
 from ..view import View
-from ..work import Append, Clear, Page, Retire, Trim, Wipe, Work
+from ..work import Append, Clear, Page, Retire, Swept, Trim, Wipe, Work
 from .beside import settle_beside
 from .log import Log
 
@@ -33,6 +33,8 @@ BYTES_FOR_A_RECORD = 256
 """A page's size is spread over the records that it comes after: so many bytes are one more."""
 TRIES = 200
 SENDINGS = 2
+MOST_ENTRIES = 64
+"""How many entries of one name are got at once, at most."""
 
 
 class Decision(NamedTuple):
@@ -80,17 +82,20 @@ class Desk:
         for is_last in (False, True):
             page = self.log.newest_page(tree, log)
             if page is None:
-                [page] = self.log.get([record_key(tree, log, 0)])
-            if page is None:
-                return None
-            if page.data:
+                # A session's log begins with a page, and that of an owner after it.
+                begun = self.log.get([record_key(tree, log, n) for n in (0, 1)])
+                if begun[0] is None and (begun[1] is None or begun[1].data):
+                    return None
+                page = begun[0]
+            if page is not None and page.data:
                 try:
                     return self._kept(self._follow(_state_at(page)))
                 except BehindError:
                     if is_last:
                         raise StoreCorruptError(f"log {log} has an empty record") from None
             self.log.refresh()
-        raise StoreCorruptError(f"log {log} has no page")
+        # It was given up before anybody knew of it.
+        return None
 
     def _follow(self, state: State) -> State:
         """Read on from a state to the end of its log."""
@@ -114,7 +119,8 @@ class Desk:
                 # It is so old that what follows it was swept since.
                 self.cache.forget(state.log)
                 read = self.read_log(state.tree, state.log)
-                assert read is not None
+                if read is None:
+                    raise StoreCorruptError(f"log {state.log} has no page") from None
                 after = read
             current.append(self._kept(after))
         return current
@@ -127,18 +133,30 @@ class Desk:
 
     def find_entry(self, owner: str, session: str) -> tuple[int, State | None]:
         """Find the session of a name by its entries: how many there were, and the one alive."""
-        k = 0
+        k, window = 0, 1
         while True:
-            k += 1
-            [stored] = self.log.get([entry_key(owner, session, k)])
-            if stored is None:
-                return k - 1, None
-            entry = entry_of(stored)
-            if entry is None or entry.ended:
-                continue
-            state = self.load_entry(entry)
-            if state.is_alive:
-                return k, state
+            keys = [entry_key(owner, session, k + 1 + n) for n in range(window)]
+            for stored in self.log.get(keys):
+                if stored is None:
+                    return k, None
+                k += 1
+                entry = entry_of(stored)
+                if entry is None or entry.ended:
+                    continue
+                state = self.load_entry(entry)
+                if state.is_alive:
+                    return k, state
+            window = min(2 * window, MOST_ENTRIES)
+
+    def find_current(self, owner: str, session: str) -> tuple[int, State | None]:
+        """Find the session of a name that is alive now, and not only as it is remembered."""
+        while True:
+            k, found = self.find_entry(owner, session)
+            if found is None:
+                return k, None
+            [found] = self.catch_up([found])
+            if found.is_alive:
+                return k, found
 
     def load_entry(self, entry: Entry) -> State:
         """Load the session that an entry names."""
@@ -164,10 +182,8 @@ class Desk:
         if known is not None and known.is_alive:
             [known] = self.catch_up([known])
         if known is None or not known.is_alive:
-            _, known = self.find_entry(owner, session)
-            if known is not None:
-                [known] = self.catch_up([known])
-        if known is None or not known.is_alive:
+            _, known = self.find_current(owner, session)
+        if known is None:
             raise no_session(session)
         return known
 
@@ -197,7 +213,7 @@ class Desk:
         work: Callable[[View], Answer[T]],
         ahead: Callable[[State], Sequence[int]] | None = None,
     ) -> T:
-        """Read a session as it is at one moment.
+        """Read a session as it is at one moment; begin again when that is over.
 
         `ahead` says which of its records will be read: they are got as its newest is looked for.
         """
@@ -207,7 +223,31 @@ class Desk:
                 return work(self.view(state, fetched))
             except BehindError:
                 continue
-        raise _busy()
+            except StoreCorruptError:
+                if not self.are_over([state]):
+                    raise
+        raise busy()
+
+    def told_by(self, state: State, work: Callable[[View], Answer[T]]) -> T:
+        """Read a session by a state that may not be the newest any more; then by that."""
+        session = state.session
+        for _ in range(TRIES):
+            try:
+                return work(self.view(state))
+            except BehindError:
+                [state] = self.catch_up([state])
+            except StoreCorruptError:
+                if not self.are_over([state]):
+                    raise
+                [state] = self.catch_up([state])
+            if not state.is_alive:
+                raise no_session(session)
+        raise busy()
+
+    def are_over(self, states: Sequence[State]) -> bool:
+        """Tell whether a log went on: what is missing may have been cleared away since."""
+        now = self.catch_up(states) if states else []
+        return any(a.n > b.n for a, b in zip(now, states, strict=True))
 
     def _current_with(
         self, owner: str, session: str, ahead: Callable[[State], Sequence[int]] | None
@@ -240,7 +280,7 @@ class Desk:
                     return outcome
                 [state] = self.catch_up([state])
                 is_current = True
-        raise _busy()
+        raise busy()
 
     def change_log(
         self, tree: str, log: str, decide: Callable[[State], Answer[Decision]]
@@ -255,7 +295,7 @@ class Desk:
                     return outcome
                 [state] = self.catch_up([state])
                 is_current = True
-        raise _busy()
+        raise busy()
 
     def _attempt(
         self, state: State, decide: Callable[[State], Answer[Decision]], is_current: bool
@@ -264,6 +304,10 @@ class Desk:
         try:
             decision = decide(state)
         except BehindError:
+            return None
+        except StoreCorruptError:
+            if is_current and not self.are_over([state]):
+                raise
             return None
         except SapwoodError:
             # What is wrong by an old state may be right by the one that is there now.
@@ -314,12 +358,16 @@ class Desk:
         return decode_record(found.data, found.id).mark == mark
 
 
-def _busy() -> StoreBusyError:
+def busy() -> StoreBusyError:
+    """Say that others changed it again and again."""
     return StoreBusyError("other writers were first, again and again: try again")
 
 
 def _is_page_due(after: State, work: Work) -> bool:
     if isinstance(work, Clear | Retire | Page | Trim | Wipe):
+        return True
+    if isinstance(work, Swept) and not after.is_alive:
+        # The state by which it was swept still names its documents, and may go now.
         return True
     return after.n - after.page >= PAGE + after.page_bytes // BYTES_FOR_A_RECORD
 

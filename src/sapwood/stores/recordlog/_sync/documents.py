@@ -16,7 +16,7 @@ from ..state import Kept, State
 from ..stored import Key, owner_log, record_key, value_key
 from ..told import BehindError
 from ..work import DropDocument, PutDocument
-from .desk import Decision, Desk, Outcome
+from .desk import TRIES, Decision, Desk, Outcome, busy
 
 DOCUMENTS = "documents"
 
@@ -39,7 +39,7 @@ class LogDocuments:
     def _read(
         self, owner: str, session: str | None, keys: list[str] | None, prefix: str = ""
     ) -> list[Document]:
-        while True:
+        for _ in range(TRIES):
             state = self._shelf(owner, session)
             now = self._desk.now()
             wanted = sorted(state.documents) if keys is None else keys
@@ -54,6 +54,7 @@ class LogDocuments:
                 return self._documents(state, live)
             except BehindError:
                 continue
+        raise busy()
 
     def _documents(self, state: State, keys: Sequence[str]) -> list[Document]:
         values = values_of(self._desk, state, keys)
@@ -77,10 +78,11 @@ class LogDocuments:
             now = self._desk.now()
             _check_version(key, state.documents.get(key), expected_version, now)
             expires = None if expires_in_us is None else now + expires_in_us
+            if session is None and not state.documents:
+                # The first one sees to it that the owner is listed.
+                self._desk.log.create_all([stored_entry(Entry(owner))])
             return Decision(PutDocument(key, now, expires, value))
 
-        if session is None:
-            self._enter(owner)
         state = (self._change(owner, session, decide)).state
         return document_of(key, state.documents[key], value)
 
@@ -98,12 +100,6 @@ class LogDocuments:
             return Decision(DropDocument(key), not is_expired(kept, self._desk.now()))
 
         return bool((self._change(owner, session, decide)).told)
-
-    def _enter(self, owner: str) -> None:
-        """See to it that an owner who has documents is listed."""
-        known = self._desk.cache.find(owner_log(owner, DOCUMENTS))
-        if known is None or not known.documents:
-            self._desk.log.create_all([stored_entry(Entry(owner))])
 
     def _shelf(self, owner: str, session: str | None) -> State:
         if session is not None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ....errors import StoreCorruptError
 from ....rules.tree import Place
 from ..entry import entry_of, void_entry
 from ..place import log_of
@@ -15,16 +16,23 @@ from ..view import View
 from .desk import Desk
 
 
-def descendants(desk: Desk, state: State) -> list[State]:
-    """Give the sessions that are alive and stand on a log, or on one that stands on it."""
+def descendants(desk: Desk, state: State, *, is_last: bool = False) -> list[State]:
+    """Give the sessions that are alive and stand on a log, or on one that stands on it.
+
+    With `is_last` there will be no others: forks that were begun anywhere below are refused.
+    """
     found: dict[str, State] = {}
     seen: set[str] = set()
     waiting = list(state.pins)
     while waiting:
         some = _with_remembered(desk, waiting)
+        if is_last:
+            _refuse_unborn(desk, some)
         born = _born(desk, some)
-        states = [desk.load(state.tree, pin.log) for pin in some]
-        begun = [it for it in states if it is not None]
+        states = {pin.log: desk.load(state.tree, pin.log) for pin in some}
+        begun = [it for it in states.values() if it is not None]
+        if any(states[log] is None for log in born):
+            raise StoreCorruptError(f"a session that stands on log {state.log} has no log")
         current = desk.catch_up(begun) if begun else []
         found.update({it.log: it for it in current if it.log in born or not it.is_alive})
         seen.update(pin.log for pin in some)
@@ -53,7 +61,7 @@ def _born(desk: Desk, pins: Sequence[Pinned]) -> set[str]:
     return {pin.log for pin in pins if pin.log in named}
 
 
-def refuse_unborn(desk: Desk, pins: Sequence[Pinned]) -> None:
+def _refuse_unborn(desk: Desk, pins: Sequence[Pinned]) -> None:
     """Keep forks that were begun and are not there from coming to stand on what goes."""
     keys = [Key(Kind.ENTRY, pin.shard, pin.entry) for pin in pins]
     for pin, stored in zip(pins, desk.log.get(keys) if keys else [], strict=True):

@@ -20,7 +20,7 @@ from ..view import Piece, View
 from ..work import Cover, Uncover
 from .desk import Decision, Desk
 from .family import descendants
-from .reading import overlay_of, overlays_of
+from .reading import made_overlay, overlay_of, overlays_of
 from .rows import rows_at
 from .spots import get_spot
 
@@ -61,10 +61,12 @@ class LogOverlays:
             if new.id is not None:
                 self._refuse_taken(view, id)
             _check_snapshot(view, begin.first, end.last, new.snapshot)
-            return Decision(self._cover(view, pieces, begin, end, new, id, tokens))
+            work = self._cover(view, pieces, begin, end, new, id, tokens)
+            return Decision(work, work)
 
-        state, _ = self._desk.change(owner, session, decide)
-        return overlay_of(self._desk, state, state.overlays[-1])
+        state, work = self._desk.change(owner, session, decide)
+        assert isinstance(work, Cover)
+        return made_overlay(state.overlays[-1], work)
 
     def _cover(
         self,
@@ -96,8 +98,9 @@ class LogOverlays:
 
     def in_force(self, owner: str, session: str) -> list[Overlay]:
         """List the overlays in force."""
-        state = self._desk.current(owner, session)
-        return overlays_of(self._desk, state, state.overlays)
+        return self._desk.look(
+            owner, session, lambda view: overlays_of(self._desk, view.own, view.own.overlays)
+        )
 
     def undo(self, owner: str, session: str, overlay: str) -> Overlay:
         """Take an overlay out of force."""
@@ -131,6 +134,7 @@ class LogOverlays:
         """Refuse an id that is in force in any session of the tree."""
         # A tree is named after the log that it began with.
         root = self._desk.load(view.own.tree, view.own.tree) or view.own
+        [root] = self._desk.catch_up([root])
         for state in (view.own, root, *descendants(self._desk, root)):
             if any(laid.id == id for laid in state.overlays):
                 raise AlreadyExistsError(f"overlay {id!r} exists already: choose another id")

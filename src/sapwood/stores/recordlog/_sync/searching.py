@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ....errors import StoreCorruptError
 from ....model import EntryRef, Hits, Search
 from ....rules.match import Facts, matches
@@ -19,7 +21,7 @@ from ..rows import Row
 from ..state import State
 from ..told import BehindError
 from ..view import View
-from .desk import TRIES, Desk
+from .desk import TRIES, Desk, busy
 from .family import descendants, segments_of
 from .reading import covers_of
 from .rows import rows_in_all
@@ -37,18 +39,25 @@ class LogSearch:
     def search(self, owner: str, search: Search, query: Query) -> Hits:
         """Find what matches, the best first; of equals, the newest."""
         for _ in range(TRIES):
+            states = self._asked(owner, search.session)
             try:
-                said = self._said(owner, search.session)
+                said = self._said(states, search.session)
             except BehindError:
                 continue
+            except StoreCorruptError:
+                if not self._desk.are_over(states):
+                    raise
+                continue
             return _hits(said, search, query)
-        raise BehindError
+        raise busy()
 
-    def _said(self, owner: str, only: str | None) -> list[Said[State]]:
-        """Give all that was said, each once: by its home, or the oldest that stands on it."""
-        states = [] if only is None else [self._desk.current(owner, only)]
+    def _asked(self, owner: str, only: str | None) -> list[State]:
         if only is None:
-            states = alive(self._desk, owner)
+            return alive(self._desk, owner)
+        return [self._desk.current(owner, only)]
+
+    def _said(self, states: Sequence[State], only: str | None) -> list[Said[State]]:
+        """Give all that was said, each once: by its home, or the oldest that stands on it."""
         views = self._desk.views(states)
         told: dict[Place | int, Said[State]] = {}
         # A message is told by its home; only one whose home is gone is told by a fork.

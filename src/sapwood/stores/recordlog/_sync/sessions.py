@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from ....errors import NotFoundError, StaleVersionError, StoreError
+from ....errors import NotFoundError, StaleVersionError, StoreCorruptError, StoreError
 from ....model import (
     NewSession,
     Root,
@@ -22,10 +22,11 @@ from ..place import to_wire
 from ..profile import patched, record_of
 from ..state import State
 from ..stored import owner_log
+from ..told import BehindError
 from ..view import View
 from ..work import Change, Clear, Move, Retire, Wipe
 from .creating import create
-from .desk import Decision, Desk
+from .desk import TRIES, Decision, Desk, busy
 from .documents import DOCUMENTS, is_expired, owner_state
 from .feed import FEED
 from .rows import rows_at
@@ -52,7 +53,7 @@ class LogSessions:
             return None
 
     def _record(self, state: State) -> SessionRecord:
-        return self._told(self._desk.view(state))
+        return self._desk.told_by(state, self._told)
 
     def _told(self, view: View) -> SessionRecord:
         own = view.own
@@ -89,9 +90,19 @@ class LogSessions:
 
     def list_page(self, owner: str, query: SessionQuery) -> SessionPage:
         """List sessions."""
-        states, cursor = page_of(alive(self._desk, owner), query)
-        views = self._desk.views(states)
-        return SessionPage(sessions=[self._told(it) for it in views], cursor=cursor)
+        for _ in range(TRIES):
+            states, cursor = page_of(alive(self._desk, owner), query)
+            try:
+                views = self._desk.views(states)
+                sessions = [self._told(it) for it in views]
+            except BehindError:
+                continue
+            except StoreCorruptError:
+                if not self._desk.are_over(states):
+                    raise
+                continue
+            return SessionPage(sessions=sessions, cursor=cursor)
+        raise busy()
 
     def delete(self, owner: str, session: str) -> None:
         """Delete a session; its records are emptied after that."""
@@ -120,7 +131,8 @@ class LogSessions:
         """Delete all that an owner has."""
         while states := alive(self._desk, owner):
             for state in states:
-                self.delete(owner, state.session)
+                with suppress(NotFoundError):  # another may erase the same owner
+                    self.delete(owner, state.session)
         for what in (DOCUMENTS, FEED):
             self._wipe(owner_log(owner, what))
         forget_owner(self._desk, owner)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from ....errors import StoreCorruptError
 from ..entry import Entry, entry_of, stored_entry
 from ..state import State
 from ..stored import owner_log
@@ -17,24 +18,33 @@ from .sweep import sweep
 
 
 def settle(desk: Desk) -> None:
-    """Finish what units of work left to be done, for all owners."""
+    """Finish what units of work left to be done, for all owners; then tell of damage."""
+    damage: StoreCorruptError | None = None
     for stored in desk.log.entries(None):
-        entry = entry_of(stored)
-        if entry is None or entry.ended:
-            continue
-        if entry.session:
-            _settle_session(desk, entry)
-        else:
-            settle_log(desk, owner_log(entry.owner, DOCUMENTS), "")
-            settle_log(desk, owner_log(entry.owner, FEED), "")
-            trim(desk, entry.owner)
+        try:
+            _settle_entry(desk, entry_of(stored))
+        except StoreCorruptError as error:
+            damage = damage or error
+    if damage is not None:
+        raise damage
+
+
+def _settle_entry(desk: Desk, entry: Entry | None) -> None:
+    if entry is None or entry.ended:
+        return
+    if entry.session:
+        _settle_session(desk, entry)
+    else:
+        settle_log(desk, owner_log(entry.owner, DOCUMENTS), "")
+        settle_log(desk, owner_log(entry.owner, FEED), "")
+        trim(desk, entry.owner)
 
 
 def _settle_session(desk: Desk, entry: Entry) -> None:
     state = settle_log(desk, entry.tree, entry.log)
     if state.is_unswept:
         state = sweep(desk, state)
-    if not state.is_alive:
+    if not (state.is_alive or state.is_unswept):
         desk.log.put([stored_entry(replace(entry, ended=state.n))])
 
 

@@ -16,28 +16,27 @@ from ..entry import Entry, entry_of, stored_entry
 from ..place import log_of, number_of
 from ..record import decode_record
 from ..state import State
-from ..stored import Key, Stored, id_key, key_of, record_key, value_key
-from ..work import Append, Swept
+from ..stored import Key, Stored, id_key, key_of, record_key, usage_key, value_key
+from ..work import AddUsage, Append, Swept
 from .desk import Decision, Desk
-from .family import descendants, refuse_unborn
+from .family import descendants
 
 AT_ONCE = 200
 
 
 def sweep(desk: Desk, state: State) -> State:
     """Empty what is retired in a log, and in those that only it stood on."""
-    state = _sweep_log(desk, state)
+    _sweep_log(desk, state)
     for log, _ in state.homes:
         home = desk.load(state.tree, log)
         if home is not None:
             [home] = desk.catch_up([home])
             if home.marks:
                 _sweep_log(desk, home)
-    return state
+    return _note_swept(desk, state) if state.is_unswept else state
 
 
-def _sweep_log(desk: Desk, state: State) -> State:
-    refuse_unborn(desk, state.pins)
+def _sweep_log(desk: Desk, state: State) -> None:
     needed = _needed(desk, state)
     for start in range(0, state.page, AT_ONCE):
         numbers = range(start, min(start + AT_ONCE, state.page))
@@ -47,19 +46,28 @@ def _sweep_log(desk: Desk, state: State) -> State:
     if not state.is_alive and state.copies:
         copies = [value_key(state.tree, state.log, key, n) for key, n in state.copies]
         desk.log.delete(copies)
-    if not state.is_unswept:
-        return state
-    return (desk.change_log(state.tree, state.log, _has_been_swept)).state
 
 
-def _has_been_swept(state: State) -> Decision:
-    return Decision(Swept() if state.is_unswept else None)
+def _note_swept(desk: Desk, swept: State) -> State:
+    """Note that nothing is left to be swept, unless more was retired since."""
+
+    def decide(state: State) -> Decision:
+        is_done = state.is_unswept and state.marks == swept.marks
+        return Decision(Swept() if is_done else None)
+
+    state = (desk.change_log(swept.tree, swept.log, decide)).state
+    if not state.is_alive and state.page > swept.page:
+        # It goes on without the state that the deletion itself left.
+        [retired] = desk.log.get([record_key(state.tree, state.log, swept.page)])
+        if retired is not None:
+            _sweep_some(desk, state, [retired], Needed({}, set()))
+    return state
 
 
 def _needed(desk: Desk, state: State) -> Needed:
     """Give what sessions that are alive stand on in a log, or have in force of it."""
     needed = Needed({}, set())
-    for view in desk.views(descendants(desk, state)):
+    for view in desk.views(descendants(desk, state, is_last=True)):
         other = view.own
         for span in view.spans(other.fork):
             if log_of(span.segment) == state.log:
@@ -73,7 +81,7 @@ def _sweep_some(desk: Desk, state: State, records: Sequence[Stored], needed: Nee
     empty: list[Stored] = []
     cut: list[Stored] = []
     for stored in records:
-        fate = swept(stored, state, needed)
+        fate = _fate(stored, state, needed)
         if fate is False:
             empty.append(stored)
         elif isinstance(fate, Stored):
@@ -87,10 +95,20 @@ def _sweep_some(desk: Desk, state: State, records: Sequence[Stored], needed: Nee
         desk.log.blank([key_of(it) for it in empty])
 
 
+def _fate(stored: Stored, state: State, needed: Needed) -> Stored | bool:
+    try:
+        return swept(stored, state, needed)
+    except StoreCorruptError:
+        # What it was nobody knows: it goes when nobody can stand on it.
+        return state.is_alive or bool(needed.depths or needed.records)
+
+
 def _lookups(stored: Stored, state: State, needed: Needed) -> list[Key]:
-    """Give the look-ups of messages that nobody stands on."""
+    """Give the look-ups of messages that nobody stands on, or of a usage."""
     with suppress(StoreCorruptError):
         work = decode_record(stored.data, stored.id).work
+        if isinstance(work, AddUsage) and not state.is_alive:
+            return [usage_key(state.tree, state.log, work.id)]
         if isinstance(work, Append):
             epoch, last = state.epoch_of(work.number), needed.depths.get(work.number, 0)
             return [
@@ -108,12 +126,18 @@ def end_entry(desk: Desk, state: State) -> None:
 
 
 def forget_owner(desk: Desk, owner: str) -> None:
-    """Empty the entries of an owner of whom nothing is left."""
-    entries = [(it, entry_of(it)) for it in desk.log.entries(owner)]
-    for _, entry in entries:
-        if entry is not None and entry.session and not entry.ended:
-            sweep(desk, desk.load_entry(entry))
-    gone = [key_of(it) for it, entry in entries if entry is not None and entry.session]
+    """Empty the entries of an owner of whom nothing is left, but for what was made since."""
+    gone: list[Key] = []
+    for stored in desk.log.entries(owner):
+        entry = entry_of(stored)
+        if entry is None or not entry.session:
+            continue
+        if not entry.ended:
+            [state] = desk.catch_up([desk.load_entry(entry)])
+            if state.is_alive:
+                continue
+            sweep(desk, state)
+        gone.append(entry.key)
     if gone:
         desk.log.blank(gone)
     desk.log.delete([Entry(owner).key])

@@ -74,9 +74,9 @@ class LogUsage:
 
     def totals_by_message(self, owner: str, session: str) -> list[UsageTotal]:
         """Sum by message and model, in the order in which the first of each was recorded."""
-        state = self._desk.current(owner, session)
+        every = self._desk.look(owner, session, lambda view: self._read(view.own, view.own.usages))
         sums: dict[tuple[str | None, str], tuple[int, ...]] = {}
-        for work in self._read(state, state.usages):
+        for work in every:
             held = sums.get((work.message, work.model), (0,) * 6)
             added = tuple(a + b for a, b in zip(held, (1, *work.figures), strict=True))
             sums[work.message, work.model] = added
