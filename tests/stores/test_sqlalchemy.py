@@ -227,6 +227,72 @@ def test_an_engine_at_another_isolation_is_used_at_ours(mariadb_url: str) -> Non
     engine.dispose()
 
 
+def url_of(database: Database) -> Any:
+    """Give the URL of a database as SQLAlchemy takes it."""
+    with SqlAlchemyStore.from_url(database.url(), new_id=new_id) as made:
+        return engine_of(made).url
+
+
+COMMITTING: list[dict[str, Any]] = [
+    {"isolation_level": "AUTOCOMMIT"},
+    {"connect_args": {"autocommit": True}},
+]
+
+
+@pytest.mark.parametrize("options", COMMITTING)
+@pytest.mark.parametrize("database", ["mariadb", "postgres"], indirect=True)
+def test_an_engine_that_commits_each_statement_is_refused(
+    database: Database, options: dict[str, Any]
+) -> None:
+    engine = create_engine(url_of(database), **options)
+    with SqlAlchemyStore(engine, new_id=new_id, prefix=mariadb.prefix()) as store:
+        for call in (
+            lambda: store.create_session(ADA, NewSession(id="s")),
+            lambda: store.append(ADA, "s", [say("m1"), say("m2")]),
+            lambda: store.list_leaves(ADA, "s"),
+            lambda: store.append(ADA, "s", [say("m1")]),
+        ):
+            with pytest.raises(StoreError, match="commits each statement"):
+                call()
+    engine.dispose()
+
+
+@pytest.mark.parametrize("options", COMMITTING)
+@pytest.mark.parametrize(
+    ("database", "driver"),
+    [("mariadb", "aiomysql"), ("mariadb", "asyncmy"), ("postgres", "psycopg")],
+    indirect=["database"],
+)
+async def test_an_async_engine_that_commits_each_statement_is_refused(
+    database: Database, driver: str, options: dict[str, Any]
+) -> None:
+    url = url_of(database)
+    engine = create_async_engine(
+        url.set(drivername=f"{url.get_backend_name()}+{driver}"), **options
+    )
+    async with AsyncSqlAlchemyStore(engine, new_id=new_id, prefix=mariadb.prefix()) as store:
+        with pytest.raises(StoreError, match="commits each statement"):
+            await store.create_session(ADA, NewSession(id="s"))
+    await engine.dispose()
+
+
+@pytest.mark.parametrize("database", ["mariadb", "postgres"], indirect=True)
+def test_engines_that_share_connections_are_each_taken_at_their_own_level(
+    database: Database,
+) -> None:
+    engine = create_engine(url_of(database), isolation_level="READ COMMITTED")
+    prefix = mariadb.prefix()
+    with SqlAlchemyStore(engine, new_id=new_id, prefix=prefix) as store:
+        store.create_session(ADA, NewSession(id="s"))
+    committing = engine.execution_options(isolation_level="AUTOCOMMIT")
+    with (
+        SqlAlchemyStore(committing, new_id=new_id, prefix=prefix) as store,
+        pytest.raises(StoreError, match="commits each statement"),
+    ):
+        store.append(ADA, "s", [say("m1"), say("m2")])
+    engine.dispose()
+
+
 # what a call costs
 
 

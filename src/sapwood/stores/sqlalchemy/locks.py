@@ -39,9 +39,11 @@ def begin(conn: Connection, kind: str, mode: Mode) -> None:
     if kind == "sqlite":
         _begin_sqlite(conn, mode)
         return
-    level = conn.info.get(LEVEL)
+    # Engines that differ in their options may share a connection, at another level for each.
+    known_as = LEVEL, conn.get_execution_options().get("isolation_level")
+    level = conn.info.get(known_as)
     if level is None:
-        level = conn.info[LEVEL] = _level_of(conn)
+        level = conn.info[known_as] = _level_of(conn)
     if mode is Mode.WRITE and level != "READ COMMITTED":
         conn.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
     if mode is Mode.READ and level != "REPEATABLE READ":
@@ -49,11 +51,18 @@ def begin(conn: Connection, kind: str, mode: Mode) -> None:
 
 
 def _level_of(conn: Connection) -> str:
+    if _commits_by_itself(conn):
+        raise StoreError("the engine commits each statement by itself: give one that does not")
     level = str(conn.get_isolation_level())
     conn.rollback()
-    if level == "AUTOCOMMIT":
-        raise StoreError("the engine commits each statement by itself: give one that does not")
     return level
+
+
+def _commits_by_itself(conn: Connection) -> bool:
+    """Tell whether each statement is a transaction: the driver knows, the level does not say so."""
+    raw: Any = conn.connection
+    ask = getattr(raw.driver_connection, "get_autocommit", None)
+    return bool(ask() if ask else getattr(raw.dbapi_connection, "autocommit", False))
 
 
 def _begin_sqlite(conn: Connection, mode: Mode) -> None:
