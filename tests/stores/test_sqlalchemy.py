@@ -683,6 +683,46 @@ def test_the_users_own_tables_are_filled_with_their_extra_columns(database: Data
     engine.dispose()
 
 
+def of_some(row: NewRow) -> dict[str, Any]:
+    """Give a column for some rows of a batch only, and another for others."""
+    if row.table != "message" or row.id is None:
+        return {}
+    return {"t": {"tenant": row.id}, "n": {"note": row.id}}.get(row.id[0], {})
+
+
+async def test_extra_columns_may_differ_from_row_to_row(database: Database) -> None:
+    import asyncio
+
+    url = url_of(database)
+    drivers = {"mariadb": "aiomysql", "postgresql": "psycopg", "sqlite": "aiosqlite"}
+    kind = url.get_backend_name()
+    engine = create_async_engine(url.set(drivername=f"{kind}+{drivers[kind]}"))
+    tables = Tables(kind, prefix="some_")
+    for name in ("tenant", "note"):
+        tables.message.append_column(Column(name, String(20)))
+    async with engine.begin() as conn:
+        await conn.run_sync(tables.metadata.drop_all)
+        await conn.run_sync(tables.metadata.create_all)
+    options: dict[str, Any] = {"prefix": "some_", "own_tables": True, "extra": of_some}
+    async with AsyncSqlAlchemyStore(engine, new_id=new_id, **options) as store:
+        for n in range(9):
+            await store.create_session(ADA, NewSession(id=f"s{n}"))
+            await store.append(ADA, f"s{n}", [say(id) for id in ("a", "t1", "n1", "t2", "b")])
+        # Those that come while others are sent go together.
+        calls = [store.append(ADA, f"s{n}", [say(f"{'xtn'[n % 3]}9")]) for n in range(9)]
+        assert [it.written for it in await asyncio.gather(*calls)] == [1] * 9
+        assert await store.admin.check() == []
+    async with engine.connect() as conn:
+        rows = (await conn.execute(text("SELECT id, tenant, note FROM some_message"))).all()
+        await conn.run_sync(tables.metadata.drop_all)
+        await conn.commit()
+    assert len(rows) == 9 * 6
+    for id, *given in rows:
+        id = id.decode() if isinstance(id, bytes) else id
+        assert given == [id if id[0] == letter else None for letter in "tn"]
+    await engine.dispose()
+
+
 def test_what_the_users_tables_lack_is_named(file: Engine) -> None:
     tables = Tables("sqlite", prefix="my_")
     tables.metadata.create_all(file)
