@@ -7,7 +7,7 @@ import os
 import re
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 import sapwood
 from sapwood.errors import (
     MigrationNeededError,
+    NotFoundError,
     SchemaError,
     SchemaTooNewError,
     StaleVersionError,
@@ -30,11 +31,12 @@ from sapwood.errors import (
     StoreError,
     UsageError,
 )
-from sapwood.model import NewMessage, NewSession, Read, Search, SessionQuery, TextPart
+from sapwood.model import Changes, NewMessage, NewSession, Read, Search, SessionQuery, TextPart
 from sapwood.rules.ids import IdMaker
 from sapwood.stores.sqlalchemy import AsyncSqlAlchemyStore, NewRow, SqlAlchemyStore
 from sapwood.stores.sqlalchemy.tables import Tables
 from sapwood.stores.sqlalchemy.tx import Statements, Tx
+from sapwood.testing import ManualClock
 from sapwood.testing.makers import ADA, cover, fork_of, say, shown
 
 new_id = IdMaker(lambda: time.time_ns() // 1000, os.urandom)
@@ -548,6 +550,79 @@ def test_rule_04_a_read_of_several_statements_sees_one_snapshot(
     assert written
     assert seen == before
     assert shown(store.read(ADA, "s", Read())) == ["m1", "<o>", "m4", "late"]
+
+
+@pytest.mark.parametrize("database", ["mariadb", "postgres"], indirect=True)
+def test_a_document_that_is_replaced_while_it_is_deleted_is_gone(
+    store: SqlAlchemyStore, database: Database
+) -> None:
+    store.put_document(ADA, "k", b"1")
+    asked: list[Future[bool]] = []
+    with (
+        SqlAlchemyStore.from_url(database.url(), new_id=new_id) as other,
+        ThreadPoolExecutor(1) as thread,
+    ):
+        other.find_document(ADA, "k")
+
+        def delete(conn: object) -> None:
+            if not asked:
+                asked.append(thread.submit(other.delete_document, ADA, "k"))
+                wait(asked, 0.5)  # it waits for what is about to be committed
+
+        event.listen(engine_of(store), "commit", delete)
+        store.put_document(ADA, "k", b"2")
+        assert asked[0].result()
+    assert store.find_document(ADA, "k") is None
+
+
+DAYS_S = 24 * 3600
+
+
+@pytest.mark.parametrize("database", ["mariadb", "postgres"], indirect=True)
+def test_a_reader_that_is_named_while_the_feed_is_trimmed_is_refused_or_kept(
+    database: Database,
+) -> None:
+    clock = ManualClock()
+    named: list[Future[Changes]] = []
+    with (
+        SqlAlchemyStore.from_url(database.url(), new_id=new_id, clock=clock) as store,
+        SqlAlchemyStore.from_url(database.url(), new_id=new_id, clock=clock) as other,
+        ThreadPoolExecutor(1) as thread,
+    ):
+        store.create_session(ADA, NewSession(id="s"))
+        store.append(ADA, "s", [say("m1")])
+        cursor = other.changes(ADA).cursor
+        store.delete_messages(ADA, "s", ["m1"])
+        clock.advance(3 * DAYS_S)
+
+        def name(*args: Any) -> None:
+            if "_reader" in args[2] and not named:
+                named.append(thread.submit(other.changes, ADA, after=cursor, reader="r"))
+                wait(named, 0.5)
+
+        event.listen(engine_of(store), "after_cursor_execute", name)
+        store.settle()
+        if not isinstance(named[0].exception(), NotFoundError):
+            # It was told that what follows is kept for it.
+            assert len(named[0].result().changes) == 1
+            assert len(other.changes(ADA, after=cursor, reader="r").changes) == 1
+
+
+def test_a_cursor_before_the_first_message_is_trimmed_behind_like_others(
+    database: Database,
+) -> None:
+    clock = ManualClock()
+    with SqlAlchemyStore.from_url(database.url(), new_id=new_id, clock=clock) as store:
+        for id in ("one", "two"):
+            store.create_session(ADA, NewSession(id=id))
+        store.delete_session(ADA, "one")
+        cursor = store.changes(ADA).cursor
+        store.delete_session(ADA, "two")
+        clock.advance(3 * DAYS_S)
+        store.settle()
+        with pytest.raises(NotFoundError, match="trimmed"):
+            store.changes(ADA, after=cursor)
+        assert store.changes(ADA).changes == []
 
 
 async def test_rule_02_forks_that_append_together_know_what_they_inherited(
