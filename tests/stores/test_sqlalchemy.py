@@ -18,10 +18,12 @@ from servers.proxy import Proxy
 from servers.sql import Database, MariaDb, Postgres, Sqlite
 from sqlalchemy import Column, Engine, String, create_engine, event, inspect, text
 from sqlalchemy.ext.asyncio import create_async_engine
+from sqlalchemy.pool import StaticPool
 
 import sapwood
 from sapwood.errors import (
     MigrationNeededError,
+    MissingDependencyError,
     NotFoundError,
     SchemaError,
     SchemaTooNewError,
@@ -206,12 +208,51 @@ async def test_the_async_twin_opens_by_url(database: Database) -> None:
         "mariadb://a:s3cret@host:port/c",
         "mariadb://a:s3cret@host/c?prefix=a.b",
         "mariadb://a:s3cret@host/c?prefix=1x",
+        "mariadb://a:s3cret@host/c?read_timeout=abc",
+        "sqlalchemy+mariadb+nosuch://a:s3cret@host/c",
+        "sqlalchemy+mariadb+aiomysql://a:s3cret@host/c",
+        "sqlalchemy+sqlite:///file::memory:?uri=true",
+        "sqlalchemy+sqlite:///file:x?mode=memory&cache=shared&uri=true",
     ],
 )
 def test_rule_15_a_url_that_is_none_is_refused_without_its_password(url: str) -> None:
     with pytest.raises(UsageError) as caught:
         sapwood.open(url)
     assert "s3cret" not in repr(caught.value)
+
+
+def test_rule_15_a_sync_driver_is_refused_by_the_async_twin() -> None:
+    with pytest.raises(UsageError, match="async"):
+        AsyncSqlAlchemyStore.from_url("sqlalchemy+mariadb+pymysql://a@b/c", new_id=new_id)
+
+
+def test_a_driver_that_is_not_installed_is_named() -> None:
+    with pytest.raises(MissingDependencyError, match="pg8000"):
+        SqlAlchemyStore.from_url("sqlalchemy+postgresql+pg8000://a@b/c", new_id=new_id)
+
+
+async def test_rule_15_a_setting_that_the_driver_does_not_know_is_named(mariadb_url: str) -> None:
+    url = f"{mariadb_url}?nonsense=1"
+    with SqlAlchemyStore.from_url(url, new_id=new_id) as store:
+        with pytest.raises(UsageError, match="nonsense"):
+            store.find_session(ADA, "s")
+        with pytest.raises(UsageError, match="nonsense"):
+            store.admin.migrate()
+    async with AsyncSqlAlchemyStore.from_url(url, new_id=new_id) as later:
+        with pytest.raises(UsageError, match="nonsense"):
+            await later.find_session(ADA, "s")
+
+
+def test_a_connection_that_all_would_share_is_refused(tmp_path: Path) -> None:
+    engine = create_engine(f"sqlite:///{tmp_path}/s.db", poolclass=StaticPool)
+    with pytest.raises(UsageError, match="StaticPool"):
+        SqlAlchemyStore(engine, new_id=new_id)
+    engine.dispose()
+
+
+def test_an_engine_that_translates_schemas_is_refused(file: Engine) -> None:
+    with pytest.raises(UsageError, match="schema"):
+        SqlAlchemyStore(file.execution_options(schema_translate_map={None: "other"}), new_id=new_id)
 
 
 def test_an_engine_at_another_isolation_is_used_at_ours(mariadb_url: str) -> None:
@@ -719,6 +760,20 @@ def test_rule_15_a_name_for_what_we_do_not_have_is_refused(file: Engine) -> None
         SqlAlchemyStore(file, new_id=new_id, tables={"messages": "x"})
     with pytest.raises(UsageError, match="content"):
         SqlAlchemyStore(file, new_id=new_id, columns={"message": {"content": "x"}})
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        {"columns": {"message": {"id": "role"}}},
+        {"columns": {"message": {"id": ""}}},
+        {"tables": {"message": "x", "session": "x"}},
+        {"tables": {"message": ""}},
+    ],
+)
+def test_rule_15_names_that_cannot_be_used_are_refused(file: Engine, names: Any) -> None:
+    with pytest.raises(UsageError):
+        SqlAlchemyStore(file, new_id=new_id, **names)
 
 
 def of_the_users(engine: Engine, **options: Any) -> Tables:

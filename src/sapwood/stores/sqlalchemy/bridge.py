@@ -106,8 +106,8 @@ class Bridge:
 
     @staticmethod
     def core_of(engine: Engine) -> Engine:
-        """Give the engine; refuse what is none."""
-        if not isinstance(engine, Engine):
+        """Give the engine; refuse what is none, or needs an event loop."""
+        if not isinstance(engine, Engine) or engine.dialect.is_async:
             raise UsageError("give an Engine, of create_engine()", path="engine")
         return engine
 

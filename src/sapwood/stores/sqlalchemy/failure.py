@@ -108,6 +108,11 @@ def is_silence(error: BaseException) -> bool:
     return any(words in told for words in _SILENCE)
 
 
+def is_unknown_setting(error: TypeError) -> bool:
+    """Tell whether a driver was given a setting that it does not know, as a URL may."""
+    return "unexpected keyword argument" in str(error)
+
+
 def is_lost(error: BaseException) -> bool:
     """Tell whether the connection is gone, or was never there."""
     if isinstance(error, exc.DBAPIError) and error.connection_invalidated:

@@ -8,7 +8,7 @@ from typing import TypeVar, cast
 from sqlalchemy import exc
 from sqlalchemy.engine import Connection
 
-from ....errors import ClosedError, SapwoodError, StoreError
+from ....errors import ClosedError, SapwoodError, StoreError, UsageError
 from ....model import Appended, Changes, History, Read, SessionRecord
 from ...embedded._async.runner import AsyncRunner
 from ...embedded.appends import Request
@@ -16,7 +16,7 @@ from ...embedded.unit import Unit
 from ..appends import AsyncAppends
 from ..bridge import AsyncBridge, AsyncEngine
 from ..extra import Extra
-from ..failure import is_lost, is_silence, is_worth_a_try, translate
+from ..failure import is_lost, is_silence, is_unknown_setting, is_worth_a_try, translate
 from ..feed import trim_feed
 from ..glance import read_quickly
 from ..locks import Mode
@@ -200,13 +200,21 @@ class AsyncSqlAlchemyRunner(AsyncRunner):
             raise ClosedError("the store is closed")
         if self._is_ready:
             return
-        await AsyncBridge.run(
-            self._engine,
+        await self._run_first(
             lambda conn: self._worker.make_ready(
                 conn, is_ours=self._owns_tables, may_migrate=self._auto_migrate
-            ),
+            )
         )
         self._is_ready = True
+
+    async def _run_first(self, go: Callable[[Connection], T]) -> T:
+        """Run what comes before all else, and finds out whether the driver can connect."""
+        try:
+            return await AsyncBridge.run(self._engine, go)
+        except TypeError as error:
+            if not is_unknown_setting(error):
+                raise
+            raise UsageError(f"the driver cannot connect so: {error}", path="url") from error
 
     async def migrate(self) -> int:
         """Bring the schema up to date; give its version."""
@@ -215,7 +223,7 @@ class AsyncSqlAlchemyRunner(AsyncRunner):
         if not self._owns_tables:
             raise StoreError("the tables are not ours to change: they were brought along")
         try:
-            return await AsyncBridge.run(self._engine, self._worker.migrate)
+            return await self._run_first(self._worker.migrate)
         except (exc.SQLAlchemyError, OSError) as error:
             raise translate(error, self._where) from error
 
