@@ -94,6 +94,7 @@ class Tx:
 
     def run(self, statement: Statement, **params: Any) -> int:
         """Run a statement; give how many rows it touched."""
+        self.refuse_large(params)
         return self.conn.execute(self._statements.of(statement), params).rowcount
 
     def run_many(self, statement: Statement, params: Sequence[Mapping[str, Any]]) -> None:
