@@ -255,6 +255,73 @@ def test_an_engine_that_translates_schemas_is_refused(file: Engine) -> None:
         SqlAlchemyStore(file.execution_options(schema_translate_map={None: "other"}), new_id=new_id)
 
 
+def test_an_engine_of_sqlite_may_begin_transactions_by_its_own_events(file: Engine) -> None:
+    """As SQLAlchemy's own page on SQLite advises."""
+
+    def leave_it_to_us(raw: Any, record: object) -> None:
+        raw.isolation_level = None
+
+    event.listen(file, "connect", leave_it_to_us)
+    event.listen(file, "begin", lambda conn: conn.exec_driver_sql("BEGIN"))
+    with SqlAlchemyStore(file, new_id=new_id) as store:
+        furnish(store)
+        seen: list[str] = []
+        event.listen(file, "before_cursor_execute", lambda *args: seen.append(args[2]))
+        store.append(ADA, "s", [say("m5")])
+        assert "BEGIN IMMEDIATE" in seen
+        assert shown(store.read(ADA, "s", Read())) == ["m1", "<o>", "m4", "m5"]
+        assert store.admin.check() == []
+
+
+@pytest.mark.parametrize("level", ["SERIALIZABLE", "READ COMMITTED"])
+def test_an_engine_of_postgres_may_ask_by_its_own_events(postgres_url: str, level: str) -> None:
+    Postgres()
+    url = postgres_url.replace("postgresql://", "postgresql+psycopg://")
+    engine = create_engine(url, isolation_level=level)
+    event.listen(
+        engine, "begin", lambda conn: conn.exec_driver_sql("SELECT set_config('a.b', '', true)")
+    )
+    levels: list[Any] = []
+    with SqlAlchemyStore(engine, new_id=new_id, prefix=mariadb.prefix()) as store:
+        furnish(store)
+
+        def note(conn: Any, *details: object) -> None:
+            levels.append(conn.exec_driver_sql("SHOW transaction_isolation").scalar())
+
+        event.listen(engine, "begin", note)
+        store.list_leaves(ADA, "s")
+        store.append(ADA, "s", [say("m5"), say("m6")])
+    assert levels == ["repeatable read", "read committed"]
+    engine.dispose()
+
+
+def test_what_a_url_tells_postgres_comes_with_how_long_to_wait(postgres_url: str) -> None:
+    url = f"sqlalchemy+{postgres_url}?options=-c%20work_mem%3D8MB"
+    with (
+        SqlAlchemyStore.from_url(url, new_id=new_id, patience_s=7) as store,
+        engine_of(store).connect() as conn,
+    ):
+        assert conn.exec_driver_sql("SHOW work_mem").scalar() == "8MB"
+        assert conn.exec_driver_sql("SHOW lock_timeout").scalar() == "7s"
+
+
+def test_a_key_is_not_taken_for_what_a_server_says(
+    store: SqlAlchemyStore, database: Database
+) -> None:
+    key = "timed out: max_allowed_packet"
+    added: list[object] = []
+    with SqlAlchemyStore.from_url(database.url(), new_id=new_id) as other:
+        other.put_document(ADA, "other", b"")
+
+        def add(*args: Any) -> None:
+            if isinstance(database, Sqlite) or "INSERT" not in args[2] or added:
+                return
+            added.append(other.put_document(ADA, key, b"1"))
+
+        event.listen(engine_of(store), "before_cursor_execute", add)
+        assert store.put_document(ADA, key, b"2").value == b"2"
+
+
 def test_an_engine_at_another_isolation_is_used_at_ours(mariadb_url: str) -> None:
     MariaDb()
     url = mariadb_url.replace("mariadb://", "mariadb+pymysql://")

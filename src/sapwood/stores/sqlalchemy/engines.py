@@ -94,14 +94,14 @@ def options_for(
     elif kind == "postgresql":
         options["isolation_level"] = "READ COMMITTED"
         if url.get_driver_name() == "psycopg":
-            connect = {
-                "connect_timeout": CONNECT_TIMEOUT_S,
-                "options": f"-c lock_timeout={patience}s",
-            }
+            connect = {"connect_timeout": CONNECT_TIMEOUT_S}
     else:
         connect = {"timeout": patience_s}
     connect |= patient_settings(url, answer_within_s)
     given = {key: value for key, value in connect.items() if key not in url.query}
+    if url.get_driver_name() == "psycopg":
+        # What the URL says of the same setting comes later, and counts.
+        given["options"] = f"-c lock_timeout={patience}s {url.query.get('options', '')}".strip()
     return options | {"connect_args": given}
 
 

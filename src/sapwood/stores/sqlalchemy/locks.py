@@ -44,17 +44,21 @@ def begin(conn: Connection, kind: str, mode: Mode) -> None:
     level = conn.info.get(known_as)
     if level is None:
         level = conn.info[known_as] = _level_of(conn)
-    if mode is Mode.WRITE and level != "READ COMMITTED":
-        conn.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
-    if mode is Mode.READ and level != "REPEATABLE READ":
-        conn.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+    wanted = "READ COMMITTED" if mode is Mode.WRITE else "REPEATABLE READ"
+    if level == wanted:
+        return
+    if kind == "postgresql":
+        # Its drivers begin a transaction with it: what an engine's own events ask comes after that.
+        conn.execution_options(isolation_level=wanted)
+    else:
+        conn.exec_driver_sql(f"SET TRANSACTION ISOLATION LEVEL {wanted}")
 
 
 def _level_of(conn: Connection) -> str:
     if _commits_by_itself(conn):
         raise StoreError("the engine commits each statement by itself: give one that does not")
     level = str(conn.get_isolation_level())
-    conn.rollback()
+    conn.connection.rollback()
     return level
 
 
@@ -66,8 +70,12 @@ def _commits_by_itself(conn: Connection) -> bool:
 
 
 def _begin_sqlite(conn: Connection, mode: Mode) -> None:
-    raw: Any = conn.connection.dbapi_connection
-    if not getattr(raw, "driver_connection", raw).in_transaction:
+    # An engine's own events may begin one as well, which does not take the lock to write.
+    conn.begin()
+    raw: Any = conn.connection.driver_connection
+    if raw.in_transaction and mode is Mode.WRITE:
+        conn.exec_driver_sql("ROLLBACK")
+    if not raw.in_transaction:
         conn.exec_driver_sql("BEGIN IMMEDIATE" if mode is Mode.WRITE else "BEGIN")
 
 
