@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import re
 import time
@@ -12,11 +13,13 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import pymysql
 import pytest
 from servers import mariadb
 from servers.proxy import Proxy
 from servers.sql import Database, MariaDb, Postgres, Sqlite
 from sqlalchemy import Column, Engine, String, create_engine, event, inspect, text
+from sqlalchemy.engine import make_url
 from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import StaticPool
 
@@ -786,6 +789,74 @@ def test_a_connection_comes_back_without_what_was_left_open_on_it(store: SqlAlch
         conn.connection.cursor().execute(f"INSERT INTO {table} (number) VALUES (999999)")
     with engine_of(store).connect() as conn:
         assert conn.exec_driver_sql(f"SELECT count(*) FROM {table}").scalar() == before
+
+
+@pytest.mark.parametrize("database", ["mariadb", "postgres"], indirect=True)
+async def test_a_session_that_is_held_up_does_not_fail_those_that_go_with_it(
+    database: Database,
+) -> None:
+    import asyncio
+
+    async with AsyncSqlAlchemyStore.from_url(database.url(), new_id=new_id, patience_s=1) as store:
+        for n in range(6):
+            await store.create_session(ADA, NewSession(id=f"s{n}"))
+            await store.append(ADA, f"s{n}", [say("m0")])
+        sessions = store._runner._worker._tables.session
+        held = sessions.select().where(sessions.c.id == "s4").with_for_update()
+        async with store._runner._engine.connect() as conn:
+            await conn.execute(held)
+            calls = [store.append(ADA, f"s{n}", [say("m1")]) for n in range(6)]
+            done = await asyncio.gather(*calls, return_exceptions=True)
+            await conn.rollback()
+        assert [n for n, it in enumerate(done) if isinstance(it, StoreBusyError)] == [4]
+        assert (await store.append(ADA, "s4", [say("m1")])).written == 1
+        assert await store.admin.check() == []
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_a_store_goes_on_in_another_event_loop(database: Database) -> None:
+    import asyncio
+
+    store = AsyncSqlAlchemyStore.from_url(database.url(), new_id=new_id)
+
+    async def use(*ids: str) -> list[str]:
+        for id in ids:
+            await store.append(ADA, "s", [say(id)])
+        return shown(await store.read(ADA, "s", Read()))
+
+    async def end() -> list[str]:
+        async with store:
+            return await use("m3", "m4")
+
+    asyncio.run(store.create_session(ADA, NewSession(id="s")))
+    assert asyncio.run(use("m1", "m2")) == ["m1", "m2"]
+    assert asyncio.run(end()) == ["m1", "m2", "m3", "m4"]
+    # What belonged to the loops before cannot be closed any more, and is cleared away.
+    gc.collect()
+
+
+def test_a_reader_may_stay_where_it_is_whatever_a_driver_counts(mariadb_url: str) -> None:
+    MariaDb()
+    address = make_url(mariadb_url)
+
+    def connect() -> Any:
+        # Without the flag that SQLAlchemy sets: rows that stay as they are do not count.
+        return pymysql.connect(
+            host=address.host,
+            port=address.port or 3306,
+            user=address.username,
+            password=address.password or "",
+            database=address.database,
+        )
+
+    engine = create_engine("mariadb+pymysql://", creator=connect)
+    with SqlAlchemyStore(engine, new_id=new_id, prefix=mariadb.prefix()) as store:
+        store.create_session(ADA, NewSession(id="s"))
+        store.append(ADA, "s", [say("m1")])
+        for _ in range(2):
+            assert len(store.changes(ADA, reader="r").changes) == 1
+    engine.dispose()
 
 
 # names and tables of the user's

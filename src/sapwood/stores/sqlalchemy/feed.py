@@ -150,8 +150,11 @@ class SqlFeed:
         number = own_number(self._tx, owner)
         self._refuse_trimmed(number, cursor)
         values = {"seq": cursor.seq, "change": cursor.change}
-        if not self._tx.run(_move_reader, of_owner=number, of_name=reader, **values):
-            self._tx.add("reader", owner=number, name=reader, **values)
+        key = {"of_owner": number, "of_name": reader}
+        if self._tx.run(_move_reader, **key, **values) or self._tx.row(_reader, **key):
+            # A driver may not count a row that is as it was.
+            return
+        self._tx.add("reader", owner=number, name=reader, **values)
 
     def _refuse_trimmed(self, owner: int | None, cursor: Cursor) -> None:
         trimmed = self._tx.row(_trimmed, owner=owner)
@@ -233,6 +236,11 @@ def _changed(t: Tables) -> Any:
 def _move_reader(t: Tables) -> Any:
     r = t.reader.c
     return update(t.reader).where(r.owner == bindparam("of_owner"), r.name == bindparam("of_name"))
+
+
+def _reader(t: Tables) -> Any:
+    r = t.reader.c
+    return select(r.seq).where(r.owner == bindparam("of_owner"), r.name == bindparam("of_name"))
 
 
 def _trimmed(t: Tables) -> Any:
