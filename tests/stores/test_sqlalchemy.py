@@ -813,6 +813,36 @@ async def test_a_session_that_is_held_up_does_not_fail_those_that_go_with_it(
         assert await store.admin.check() == []
 
 
+@pytest.mark.parametrize("database", ["mariadb", "postgres"], indirect=True)
+async def test_callers_that_are_cancelled_leave_no_connection_that_cannot_be_used(
+    database: Database,
+) -> None:
+    import asyncio
+
+    async with AsyncSqlAlchemyStore.from_url(
+        database.url(), new_id=new_id, most_connections=3
+    ) as store:
+        await store.create_session(ADA, NewSession(id="s"))
+        await store.append(ADA, "s", [say("m0")])
+        for n in range(120):
+            calls: list[Any] = [
+                lambda n=n: store.append(ADA, "s", [say(f"a{n}"), say(f"b{n}")]),
+                lambda: store.put_document(ADA, "k", b"v"),
+                lambda: store.list_leaves(ADA, "s"),
+            ]
+            task = asyncio.create_task(calls[n % 3]())
+            await asyncio.sleep(n * 0.00004)
+            task.cancel()
+            await asyncio.wait([task])
+        engine = store._runner._engine
+        conns = [await engine.connect() for _ in range(3)]
+        for conn in conns:
+            assert (await conn.exec_driver_sql("SELECT 1")).scalar() == 1
+        for conn in conns:
+            await conn.close()
+        assert await store.admin.check() == []
+
+
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 def test_a_store_goes_on_in_another_event_loop(database: Database) -> None:

@@ -57,8 +57,10 @@ def begin(conn: Connection, kind: str, mode: Mode) -> None:
 def _level_of(conn: Connection) -> str:
     if _commits_by_itself(conn):
         raise StoreError("the engine commits each statement by itself: give one that does not")
+    # In a transaction of its own: a level cannot be set in one, not even after this question.
+    conn.begin()
     level = str(conn.get_isolation_level())
-    conn.connection.rollback()
+    conn.rollback()
     return level
 
 
