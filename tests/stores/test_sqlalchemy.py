@@ -1036,6 +1036,28 @@ def test_what_the_users_tables_lack_is_named(file: Engine) -> None:
     assert "my_session" not in str(caught.value)
 
 
+def test_rule_02_a_users_table_that_would_take_a_message_twice_is_refused(
+    database: Database,
+) -> None:
+    engine = create_engine(url_of(database))
+    tables = Tables(engine.dialect.name, prefix="twice_")
+    keys = [it for it in tables.message.constraints if {"home", "id"} == {*it.columns.keys()}]
+    tables.message.constraints -= {*keys}
+    tables.metadata.drop_all(engine)
+    tables.metadata.create_all(engine)
+    options: dict[str, Any] = {"prefix": "twice_", "own_tables": True}
+    store = SqlAlchemyStore(engine, new_id=new_id, **options)
+    with store, pytest.raises(SchemaError, match=r"\(home, id\) of twice_message"):
+        store.create_session(ADA, NewSession(id="s"))
+    with engine.begin() as conn:
+        conn.execute(text("CREATE UNIQUE INDEX twice_ids ON twice_message (home, id)"))
+    with SqlAlchemyStore(engine, new_id=new_id, **options) as store:
+        store.create_session(ADA, NewSession(id="s"))
+        assert [store.append(ADA, "s", [say("m1")]).written for _ in range(3)] == [1, 0, 0]
+    tables.metadata.drop_all(engine)
+    engine.dispose()
+
+
 def test_a_users_table_that_would_mix_up_ids_is_refused(mariadb_url: str) -> None:
     engine = create_engine(mariadb_url.replace("mariadb://", "mariadb+pymysql://"))
     tables = Tables("mariadb", prefix="ci_")
