@@ -87,9 +87,10 @@ def now_us(kind: str) -> Select[Any]:
         epoch = extract("epoch", func.clock_timestamp())
         return select(cast(epoch * 1_000_000, BigInteger))
     if kind == "mysql":
-        return select(
-            cast(func.unix_timestamp(func.sysdate(literal_column("6"))) * 1_000_000, BigInteger)
-        )
+        # Not by way of the server's own time, which has an hour twice when summer ends.
+        now = func.utc_timestamp(literal_column("6"))
+        begin_of_time: list[Any] = [literal_column("MICROSECOND"), literal_column("'1970-01-01'")]
+        return select(func.timestampdiff(*begin_of_time, now))
     # SQLite's clock is that of the machine, in thousandths: days since noon in Greenwich.
     days = func.julianday("now") - 2440587.5
     return select(cast(func.round(days * 86_400_000), BigInteger) * 1000)
