@@ -813,6 +813,29 @@ async def test_a_session_that_is_held_up_does_not_fail_those_that_go_with_it(
         assert await store.admin.check() == []
 
 
+@pytest.mark.parametrize("driver", ["aiomysql", "asyncmy"])
+async def test_what_is_said_is_never_run_where_a_backslash_is_a_letter(
+    mariadb_url: str, driver: str
+) -> None:
+    prefix = f"{mariadb.prefix()}mode_"
+    with SqlAlchemyStore.from_url(f"{mariadb_url}?prefix={prefix}", new_id=new_id) as other:
+        other.admin.migrate()
+    mariadb.empty(prefix)
+    url = mariadb_url.replace("mariadb:", f"sqlalchemy+mariadb+{driver}:")
+    url += f"?prefix={prefix}&init_command=SET%20sql_mode%3D'NO_BACKSLASH_ESCAPES'"
+    said = ["it's", 'a "quote" and a \\', "x'), (0) -- "]
+    async with AsyncSqlAlchemyStore.from_url(url, new_id=new_id) as store:
+        if driver == "asyncmy":
+            with pytest.raises(StoreError, match="NO_BACKSLASH_ESCAPES"):
+                await store.create_session(ADA, NewSession(id="s"))
+            return
+        await store.create_session(ADA, NewSession(id="s"))
+        for words in said:
+            await store.append(ADA, "s", [say(None, words)])
+        await store.append(ADA, "s", [say(None, words) for words in said])
+        assert [it.text for it in (await store.read(ADA, "s", Read())).messages] == said * 2
+
+
 @pytest.mark.parametrize("database", ["mariadb", "postgres"], indirect=True)
 async def test_callers_that_are_cancelled_leave_no_connection_that_cannot_be_used(
     database: Database,
