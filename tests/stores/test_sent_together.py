@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -45,3 +46,24 @@ async def test_what_comes_as_the_last_sender_ends_does_not_wait_for_ever(module:
     late = asyncio.create_task(gathered.add(made(module, 99)))
     async with asyncio.timeout(30):
         await asyncio.gather(*first, late)
+
+
+@pytest.mark.parametrize("module", [of_servers, of_databases])
+def test_a_loop_that_ends_before_a_sender_began_comes_to_its_end(module: Any) -> None:
+    sent: list[object] = []
+    left: list[asyncio.Task[object]] = []
+
+    async def send(group: Sequence[object]) -> list[object]:
+        sent.extend(group)
+        return list(group)
+
+    async def leave() -> None:
+        left.append(asyncio.create_task(module.AsyncAppends(send).add(made(module, 1))))
+
+    # It cancels what was begun in its last round, a sender that was not yet run, too.
+    thread = threading.Thread(target=lambda: asyncio.run(leave()), daemon=True)
+    thread.start()
+    thread.join(30)
+    assert not thread.is_alive()
+    assert left[0].cancelled()
+    assert len(sent) == 1

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import re
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from itertools import count
 from pathlib import Path
 from typing import Any
 
+import pymysql
 import pytest
 from servers import mariadb
 from servers.proxy import Proxy
 from servers.sql import Database, MariaDb, Postgres, Sqlite
 from sqlalchemy import Column, Engine, String, create_engine, event, inspect, text
+from sqlalchemy.engine import make_url
 from sqlalchemy.ext.asyncio import create_async_engine
+from sqlalchemy.pool import StaticPool
 
 import sapwood
 from sapwood.errors import (
     MigrationNeededError,
+    MissingDependencyError,
+    NotFoundError,
     SchemaError,
     SchemaTooNewError,
     StaleVersionError,
@@ -30,11 +36,12 @@ from sapwood.errors import (
     StoreError,
     UsageError,
 )
-from sapwood.model import NewMessage, NewSession, Read, Search, SessionQuery, TextPart
+from sapwood.model import Changes, NewMessage, NewSession, Read, Search, SessionQuery, TextPart
 from sapwood.rules.ids import IdMaker
 from sapwood.stores.sqlalchemy import AsyncSqlAlchemyStore, NewRow, SqlAlchemyStore
 from sapwood.stores.sqlalchemy.tables import Tables
 from sapwood.stores.sqlalchemy.tx import Statements, Tx
+from sapwood.testing import ManualClock
 from sapwood.testing.makers import ADA, cover, fork_of, say, shown
 
 new_id = IdMaker(lambda: time.time_ns() // 1000, os.urandom)
@@ -204,12 +211,118 @@ async def test_the_async_twin_opens_by_url(database: Database) -> None:
         "mariadb://a:s3cret@host:port/c",
         "mariadb://a:s3cret@host/c?prefix=a.b",
         "mariadb://a:s3cret@host/c?prefix=1x",
+        "mariadb://a:s3cret@host/c?read_timeout=abc",
+        "sqlalchemy+mariadb+nosuch://a:s3cret@host/c",
+        "sqlalchemy+mariadb+aiomysql://a:s3cret@host/c",
+        "sqlalchemy+sqlite:///file::memory:?uri=true",
+        "sqlalchemy+sqlite:///file:x?mode=memory&cache=shared&uri=true",
     ],
 )
 def test_rule_15_a_url_that_is_none_is_refused_without_its_password(url: str) -> None:
     with pytest.raises(UsageError) as caught:
         sapwood.open(url)
     assert "s3cret" not in repr(caught.value)
+
+
+def test_rule_15_a_sync_driver_is_refused_by_the_async_twin() -> None:
+    with pytest.raises(UsageError, match="async"):
+        AsyncSqlAlchemyStore.from_url("sqlalchemy+mariadb+pymysql://a@b/c", new_id=new_id)
+
+
+def test_a_driver_that_is_not_installed_is_named() -> None:
+    with pytest.raises(MissingDependencyError, match="pg8000"):
+        SqlAlchemyStore.from_url("sqlalchemy+postgresql+pg8000://a@b/c", new_id=new_id)
+
+
+async def test_rule_15_a_setting_that_the_driver_does_not_know_is_named(mariadb_url: str) -> None:
+    url = f"{mariadb_url}?nonsense=1"
+    with SqlAlchemyStore.from_url(url, new_id=new_id) as store:
+        with pytest.raises(UsageError, match="nonsense"):
+            store.find_session(ADA, "s")
+        with pytest.raises(UsageError, match="nonsense"):
+            store.admin.migrate()
+    async with AsyncSqlAlchemyStore.from_url(url, new_id=new_id) as later:
+        with pytest.raises(UsageError, match="nonsense"):
+            await later.find_session(ADA, "s")
+
+
+def test_a_connection_that_all_would_share_is_refused(tmp_path: Path) -> None:
+    engine = create_engine(f"sqlite:///{tmp_path}/s.db", poolclass=StaticPool)
+    with pytest.raises(UsageError, match="StaticPool"):
+        SqlAlchemyStore(engine, new_id=new_id)
+    engine.dispose()
+
+
+def test_an_engine_that_translates_schemas_is_refused(file: Engine) -> None:
+    with pytest.raises(UsageError, match="schema"):
+        SqlAlchemyStore(file.execution_options(schema_translate_map={None: "other"}), new_id=new_id)
+
+
+def test_an_engine_of_sqlite_may_begin_transactions_by_its_own_events(file: Engine) -> None:
+    """As SQLAlchemy's own page on SQLite advises."""
+
+    def leave_it_to_us(raw: Any, record: object) -> None:
+        raw.isolation_level = None
+
+    event.listen(file, "connect", leave_it_to_us)
+    event.listen(file, "begin", lambda conn: conn.exec_driver_sql("BEGIN"))
+    with SqlAlchemyStore(file, new_id=new_id) as store:
+        furnish(store)
+        seen: list[str] = []
+        event.listen(file, "before_cursor_execute", lambda *args: seen.append(args[2]))
+        store.append(ADA, "s", [say("m5")])
+        assert "BEGIN IMMEDIATE" in seen
+        assert shown(store.read(ADA, "s", Read())) == ["m1", "<o>", "m4", "m5"]
+        assert store.admin.check() == []
+
+
+@pytest.mark.parametrize("level", ["SERIALIZABLE", "READ COMMITTED"])
+def test_an_engine_of_postgres_may_ask_by_its_own_events(postgres_url: str, level: str) -> None:
+    Postgres()
+    url = postgres_url.replace("postgresql://", "postgresql+psycopg://")
+    engine = create_engine(url, isolation_level=level)
+    event.listen(
+        engine, "begin", lambda conn: conn.exec_driver_sql("SELECT set_config('a.b', '', true)")
+    )
+    levels: list[Any] = []
+    with SqlAlchemyStore(engine, new_id=new_id, prefix=mariadb.prefix()) as store:
+        furnish(store)
+
+        def note(conn: Any, *details: object) -> None:
+            levels.append(conn.exec_driver_sql("SHOW transaction_isolation").scalar())
+
+        event.listen(engine, "begin", note)
+        store.list_leaves(ADA, "s")
+        store.append(ADA, "s", [say("m5"), say("m6")])
+    assert levels == ["repeatable read", "read committed"]
+    engine.dispose()
+
+
+def test_what_a_url_tells_postgres_comes_with_how_long_to_wait(postgres_url: str) -> None:
+    url = f"sqlalchemy+{postgres_url}?options=-c%20work_mem%3D8MB"
+    with (
+        SqlAlchemyStore.from_url(url, new_id=new_id, patience_s=7) as store,
+        engine_of(store).connect() as conn,
+    ):
+        assert conn.exec_driver_sql("SHOW work_mem").scalar() == "8MB"
+        assert conn.exec_driver_sql("SHOW lock_timeout").scalar() == "7s"
+
+
+def test_a_key_is_not_taken_for_what_a_server_says(
+    store: SqlAlchemyStore, database: Database
+) -> None:
+    key = "timed out: max_allowed_packet"
+    added: list[object] = []
+    with SqlAlchemyStore.from_url(database.url(), new_id=new_id) as other:
+        other.put_document(ADA, "other", b"")
+
+        def add(*args: Any) -> None:
+            if isinstance(database, Sqlite) or "INSERT" not in args[2] or added:
+                return
+            added.append(other.put_document(ADA, key, b"1"))
+
+        event.listen(engine_of(store), "before_cursor_execute", add)
+        assert store.put_document(ADA, key, b"2").value == b"2"
 
 
 def test_an_engine_at_another_isolation_is_used_at_ours(mariadb_url: str) -> None:
@@ -224,6 +337,72 @@ def test_an_engine_at_another_isolation_is_used_at_ours(mariadb_url: str) -> Non
         store.list_leaves(ADA, "s")
     assert "SET TRANSACTION ISOLATION LEVEL READ COMMITTED" in seen
     assert "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ" in seen
+    engine.dispose()
+
+
+def url_of(database: Database) -> Any:
+    """Give the URL of a database as SQLAlchemy takes it."""
+    with SqlAlchemyStore.from_url(database.url(), new_id=new_id) as made:
+        return engine_of(made).url
+
+
+COMMITTING: list[dict[str, Any]] = [
+    {"isolation_level": "AUTOCOMMIT"},
+    {"connect_args": {"autocommit": True}},
+]
+
+
+@pytest.mark.parametrize("options", COMMITTING)
+@pytest.mark.parametrize("database", ["mariadb", "postgres"], indirect=True)
+def test_an_engine_that_commits_each_statement_is_refused(
+    database: Database, options: dict[str, Any]
+) -> None:
+    engine = create_engine(url_of(database), **options)
+    with SqlAlchemyStore(engine, new_id=new_id, prefix=mariadb.prefix()) as store:
+        for call in (
+            lambda: store.create_session(ADA, NewSession(id="s")),
+            lambda: store.append(ADA, "s", [say("m1"), say("m2")]),
+            lambda: store.list_leaves(ADA, "s"),
+            lambda: store.append(ADA, "s", [say("m1")]),
+        ):
+            with pytest.raises(StoreError, match="commits each statement"):
+                call()
+    engine.dispose()
+
+
+@pytest.mark.parametrize("options", COMMITTING)
+@pytest.mark.parametrize(
+    ("database", "driver"),
+    [("mariadb", "aiomysql"), ("mariadb", "asyncmy"), ("postgres", "psycopg")],
+    indirect=["database"],
+)
+async def test_an_async_engine_that_commits_each_statement_is_refused(
+    database: Database, driver: str, options: dict[str, Any]
+) -> None:
+    url = url_of(database)
+    engine = create_async_engine(
+        url.set(drivername=f"{url.get_backend_name()}+{driver}"), **options
+    )
+    async with AsyncSqlAlchemyStore(engine, new_id=new_id, prefix=mariadb.prefix()) as store:
+        with pytest.raises(StoreError, match="commits each statement"):
+            await store.create_session(ADA, NewSession(id="s"))
+    await engine.dispose()
+
+
+@pytest.mark.parametrize("database", ["mariadb", "postgres"], indirect=True)
+def test_engines_that_share_connections_are_each_taken_at_their_own_level(
+    database: Database,
+) -> None:
+    engine = create_engine(url_of(database), isolation_level="READ COMMITTED")
+    prefix = mariadb.prefix()
+    with SqlAlchemyStore(engine, new_id=new_id, prefix=prefix) as store:
+        store.create_session(ADA, NewSession(id="s"))
+    committing = engine.execution_options(isolation_level="AUTOCOMMIT")
+    with (
+        SqlAlchemyStore(committing, new_id=new_id, prefix=prefix) as store,
+        pytest.raises(StoreError, match="commits each statement"),
+    ):
+        store.append(ADA, "s", [say("m1"), say("m2")])
     engine.dispose()
 
 
@@ -484,6 +663,79 @@ def test_rule_04_a_read_of_several_statements_sees_one_snapshot(
     assert shown(store.read(ADA, "s", Read())) == ["m1", "<o>", "m4", "late"]
 
 
+@pytest.mark.parametrize("database", ["mariadb", "postgres"], indirect=True)
+def test_a_document_that_is_replaced_while_it_is_deleted_is_gone(
+    store: SqlAlchemyStore, database: Database
+) -> None:
+    store.put_document(ADA, "k", b"1")
+    asked: list[Future[bool]] = []
+    with (
+        SqlAlchemyStore.from_url(database.url(), new_id=new_id) as other,
+        ThreadPoolExecutor(1) as thread,
+    ):
+        other.find_document(ADA, "k")
+
+        def delete(conn: object) -> None:
+            if not asked:
+                asked.append(thread.submit(other.delete_document, ADA, "k"))
+                wait(asked, 0.5)  # it waits for what is about to be committed
+
+        event.listen(engine_of(store), "commit", delete)
+        store.put_document(ADA, "k", b"2")
+        assert asked[0].result()
+    assert store.find_document(ADA, "k") is None
+
+
+DAYS_S = 24 * 3600
+
+
+@pytest.mark.parametrize("database", ["mariadb", "postgres"], indirect=True)
+def test_a_reader_that_is_named_while_the_feed_is_trimmed_is_refused_or_kept(
+    database: Database,
+) -> None:
+    clock = ManualClock()
+    named: list[Future[Changes]] = []
+    with (
+        SqlAlchemyStore.from_url(database.url(), new_id=new_id, clock=clock) as store,
+        SqlAlchemyStore.from_url(database.url(), new_id=new_id, clock=clock) as other,
+        ThreadPoolExecutor(1) as thread,
+    ):
+        store.create_session(ADA, NewSession(id="s"))
+        store.append(ADA, "s", [say("m1")])
+        cursor = other.changes(ADA).cursor
+        store.delete_messages(ADA, "s", ["m1"])
+        clock.advance(3 * DAYS_S)
+
+        def name(*args: Any) -> None:
+            if "_reader" in args[2] and not named:
+                named.append(thread.submit(other.changes, ADA, after=cursor, reader="r"))
+                wait(named, 0.5)
+
+        event.listen(engine_of(store), "after_cursor_execute", name)
+        store.settle()
+        if not isinstance(named[0].exception(), NotFoundError):
+            # It was told that what follows is kept for it.
+            assert len(named[0].result().changes) == 1
+            assert len(other.changes(ADA, after=cursor, reader="r").changes) == 1
+
+
+def test_a_cursor_before_the_first_message_is_trimmed_behind_like_others(
+    database: Database,
+) -> None:
+    clock = ManualClock()
+    with SqlAlchemyStore.from_url(database.url(), new_id=new_id, clock=clock) as store:
+        for id in ("one", "two"):
+            store.create_session(ADA, NewSession(id=id))
+        store.delete_session(ADA, "one")
+        cursor = store.changes(ADA).cursor
+        store.delete_session(ADA, "two")
+        clock.advance(3 * DAYS_S)
+        store.settle()
+        with pytest.raises(NotFoundError, match="trimmed"):
+            store.changes(ADA, after=cursor)
+        assert store.changes(ADA).changes == []
+
+
 async def test_rule_02_forks_that_append_together_know_what_they_inherited(
     database: Database,
 ) -> None:
@@ -539,6 +791,127 @@ def test_a_connection_comes_back_without_what_was_left_open_on_it(store: SqlAlch
         assert conn.exec_driver_sql(f"SELECT count(*) FROM {table}").scalar() == before
 
 
+@pytest.mark.parametrize("database", ["mariadb", "postgres"], indirect=True)
+async def test_a_session_that_is_held_up_does_not_fail_those_that_go_with_it(
+    database: Database,
+) -> None:
+    import asyncio
+
+    async with AsyncSqlAlchemyStore.from_url(database.url(), new_id=new_id, patience_s=1) as store:
+        for n in range(6):
+            await store.create_session(ADA, NewSession(id=f"s{n}"))
+            await store.append(ADA, f"s{n}", [say("m0")])
+        sessions = store._runner._worker._tables.session
+        held = sessions.select().where(sessions.c.id == "s4").with_for_update()
+        async with store._runner._engine.connect() as conn:
+            await conn.execute(held)
+            calls = [store.append(ADA, f"s{n}", [say("m1")]) for n in range(6)]
+            done = await asyncio.gather(*calls, return_exceptions=True)
+            await conn.rollback()
+        assert [n for n, it in enumerate(done) if isinstance(it, StoreBusyError)] == [4]
+        assert (await store.append(ADA, "s4", [say("m1")])).written == 1
+        assert await store.admin.check() == []
+
+
+@pytest.mark.parametrize("driver", ["aiomysql", "asyncmy"])
+async def test_what_is_said_is_never_run_where_a_backslash_is_a_letter(
+    mariadb_url: str, driver: str
+) -> None:
+    prefix = f"{mariadb.prefix()}mode_"
+    with SqlAlchemyStore.from_url(f"{mariadb_url}?prefix={prefix}", new_id=new_id) as other:
+        other.admin.migrate()
+    mariadb.empty(prefix)
+    url = mariadb_url.replace("mariadb:", f"sqlalchemy+mariadb+{driver}:")
+    url += f"?prefix={prefix}&init_command=SET%20sql_mode%3D'NO_BACKSLASH_ESCAPES'"
+    said = ["it's", 'a "quote" and a \\', "x'), (0) -- "]
+    async with AsyncSqlAlchemyStore.from_url(url, new_id=new_id) as store:
+        if driver == "asyncmy":
+            with pytest.raises(StoreError, match="NO_BACKSLASH_ESCAPES"):
+                await store.create_session(ADA, NewSession(id="s"))
+            return
+        await store.create_session(ADA, NewSession(id="s"))
+        for words in said:
+            await store.append(ADA, "s", [say(None, words)])
+        await store.append(ADA, "s", [say(None, words) for words in said])
+        assert [it.text for it in (await store.read(ADA, "s", Read())).messages] == said * 2
+
+
+@pytest.mark.parametrize("database", ["mariadb", "postgres"], indirect=True)
+async def test_callers_that_are_cancelled_leave_no_connection_that_cannot_be_used(
+    database: Database,
+) -> None:
+    import asyncio
+
+    async with AsyncSqlAlchemyStore.from_url(
+        database.url(), new_id=new_id, most_connections=3
+    ) as store:
+        await store.create_session(ADA, NewSession(id="s"))
+        await store.append(ADA, "s", [say("m0")])
+        for n in range(120):
+            calls: list[Any] = [
+                lambda n=n: store.append(ADA, "s", [say(f"a{n}"), say(f"b{n}")]),
+                lambda: store.put_document(ADA, "k", b"v"),
+                lambda: store.list_leaves(ADA, "s"),
+            ]
+            task = asyncio.create_task(calls[n % 3]())
+            await asyncio.sleep(n * 0.00004)
+            task.cancel()
+            await asyncio.wait([task])
+        engine = store._runner._engine
+        conns = [await engine.connect() for _ in range(3)]
+        for conn in conns:
+            assert (await conn.exec_driver_sql("SELECT 1")).scalar() == 1
+        for conn in conns:
+            await conn.close()
+        assert await store.admin.check() == []
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_a_store_goes_on_in_another_event_loop(database: Database) -> None:
+    import asyncio
+
+    store = AsyncSqlAlchemyStore.from_url(database.url(), new_id=new_id)
+
+    async def use(*ids: str) -> list[str]:
+        for id in ids:
+            await store.append(ADA, "s", [say(id)])
+        return shown(await store.read(ADA, "s", Read()))
+
+    async def end() -> list[str]:
+        async with store:
+            return await use("m3", "m4")
+
+    asyncio.run(store.create_session(ADA, NewSession(id="s")))
+    assert asyncio.run(use("m1", "m2")) == ["m1", "m2"]
+    assert asyncio.run(end()) == ["m1", "m2", "m3", "m4"]
+    # What belonged to the loops before cannot be closed any more, and is cleared away.
+    gc.collect()
+
+
+def test_a_reader_may_stay_where_it_is_whatever_a_driver_counts(mariadb_url: str) -> None:
+    MariaDb()
+    address = make_url(mariadb_url)
+
+    def connect() -> Any:
+        # Without the flag that SQLAlchemy sets: rows that stay as they are do not count.
+        return pymysql.connect(
+            host=address.host,
+            port=address.port or 3306,
+            user=address.username,
+            password=address.password or "",
+            database=address.database,
+        )
+
+    engine = create_engine("mariadb+pymysql://", creator=connect)
+    with SqlAlchemyStore(engine, new_id=new_id, prefix=mariadb.prefix()) as store:
+        store.create_session(ADA, NewSession(id="s"))
+        store.append(ADA, "s", [say("m1")])
+        for _ in range(2):
+            assert len(store.changes(ADA, reader="r").changes) == 1
+    engine.dispose()
+
+
 # names and tables of the user's
 
 
@@ -580,6 +953,20 @@ def test_rule_15_a_name_for_what_we_do_not_have_is_refused(file: Engine) -> None
         SqlAlchemyStore(file, new_id=new_id, columns={"message": {"content": "x"}})
 
 
+@pytest.mark.parametrize(
+    "names",
+    [
+        {"columns": {"message": {"id": "role"}}},
+        {"columns": {"message": {"id": ""}}},
+        {"tables": {"message": "x", "session": "x"}},
+        {"tables": {"message": ""}},
+    ],
+)
+def test_rule_15_names_that_cannot_be_used_are_refused(file: Engine, names: Any) -> None:
+    with pytest.raises(UsageError):
+        SqlAlchemyStore(file, new_id=new_id, **names)
+
+
 def of_the_users(engine: Engine, **options: Any) -> Tables:
     """Make tables as a user would: ours under other names, and some columns more."""
     tables = Tables(engine.dialect.name, prefix="my_", **options)
@@ -617,6 +1004,46 @@ def test_the_users_own_tables_are_filled_with_their_extra_columns(database: Data
     engine.dispose()
 
 
+def of_some(row: NewRow) -> dict[str, Any]:
+    """Give a column for some rows of a batch only, and another for others."""
+    if row.table != "message" or row.id is None:
+        return {}
+    return {"t": {"tenant": row.id}, "n": {"note": row.id}}.get(row.id[0], {})
+
+
+async def test_extra_columns_may_differ_from_row_to_row(database: Database) -> None:
+    import asyncio
+
+    url = url_of(database)
+    drivers = {"mariadb": "aiomysql", "postgresql": "psycopg", "sqlite": "aiosqlite"}
+    kind = url.get_backend_name()
+    engine = create_async_engine(url.set(drivername=f"{kind}+{drivers[kind]}"))
+    tables = Tables(kind, prefix="some_")
+    for name in ("tenant", "note"):
+        tables.message.append_column(Column(name, String(20)))
+    async with engine.begin() as conn:
+        await conn.run_sync(tables.metadata.drop_all)
+        await conn.run_sync(tables.metadata.create_all)
+    options: dict[str, Any] = {"prefix": "some_", "own_tables": True, "extra": of_some}
+    async with AsyncSqlAlchemyStore(engine, new_id=new_id, **options) as store:
+        for n in range(9):
+            await store.create_session(ADA, NewSession(id=f"s{n}"))
+            await store.append(ADA, f"s{n}", [say(id) for id in ("a", "t1", "n1", "t2", "b")])
+        # Those that come while others are sent go together.
+        calls = [store.append(ADA, f"s{n}", [say(f"{'xtn'[n % 3]}9")]) for n in range(9)]
+        assert [it.written for it in await asyncio.gather(*calls)] == [1] * 9
+        assert await store.admin.check() == []
+    async with engine.connect() as conn:
+        rows = (await conn.execute(text("SELECT id, tenant, note FROM some_message"))).all()
+        await conn.run_sync(tables.metadata.drop_all)
+        await conn.commit()
+    assert len(rows) == 9 * 6
+    for id, *given in rows:
+        id = id.decode() if isinstance(id, bytes) else id
+        assert given == [id if id[0] == letter else None for letter in "tn"]
+    await engine.dispose()
+
+
 def test_what_the_users_tables_lack_is_named(file: Engine) -> None:
     tables = Tables("sqlite", prefix="my_")
     tables.metadata.create_all(file)
@@ -630,6 +1057,28 @@ def test_what_the_users_tables_lack_is_named(file: Engine) -> None:
     assert "table my_usage" in str(caught.value)
     assert "column my_message.created_at" in str(caught.value)
     assert "my_session" not in str(caught.value)
+
+
+def test_rule_02_a_users_table_that_would_take_a_message_twice_is_refused(
+    database: Database,
+) -> None:
+    engine = create_engine(url_of(database))
+    tables = Tables(engine.dialect.name, prefix="twice_")
+    keys = [it for it in tables.message.constraints if {"home", "id"} == {*it.columns.keys()}]
+    tables.message.constraints -= {*keys}
+    tables.metadata.drop_all(engine)
+    tables.metadata.create_all(engine)
+    options: dict[str, Any] = {"prefix": "twice_", "own_tables": True}
+    store = SqlAlchemyStore(engine, new_id=new_id, **options)
+    with store, pytest.raises(SchemaError, match=r"\(home, id\) of twice_message"):
+        store.create_session(ADA, NewSession(id="s"))
+    with engine.begin() as conn:
+        conn.execute(text("CREATE UNIQUE INDEX twice_ids ON twice_message (home, id)"))
+    with SqlAlchemyStore(engine, new_id=new_id, **options) as store:
+        store.create_session(ADA, NewSession(id="s"))
+        assert [store.append(ADA, "s", [say("m1")]).written for _ in range(3)] == [1, 0, 0]
+    tables.metadata.drop_all(engine)
+    engine.dispose()
 
 
 def test_a_users_table_that_would_mix_up_ids_is_refused(mariadb_url: str) -> None:

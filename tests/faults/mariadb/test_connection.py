@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from sapwood.errors import (
     StoreBusyError,
     StoreUnavailableError,
 )
+from sapwood.model import SessionPatch
 from sapwood.testing import COUNTS
 
 from .support import ADA, ids_in, make_session, open_async_store, open_store, say
@@ -158,6 +160,51 @@ def test_a_statement_that_the_server_stops_is_busy(server: MariaDbServer, prefix
         assert caught.value.retryable
 
 
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_statement_that_is_killed_is_busy(server: MariaDbServer, prefix: str, count: int) -> None:
+    with open_store(server.url(), prefix) as store, server.connect() as raw:
+        make_session(store)
+        store.append(ADA, "s", [say("m1")])
+        cursor = raw.cursor()
+        cursor.execute("BEGIN")
+        cursor.execute(f"SELECT * FROM {prefix}session FOR UPDATE")
+        with ThreadPoolExecutor(1) as thread:
+            waiting = thread.submit(store.append, ADA, "s", [say("m2"), say("m3")][:count])
+            while not waiting.done():
+                cursor.execute(
+                    "SELECT id FROM information_schema.processlist"
+                    f" WHERE command = 'Query' AND info LIKE '%{prefix}session%'"
+                    " AND id <> connection_id()"
+                )
+                for (id,) in cursor.fetchall():
+                    cursor.execute(f"KILL QUERY {id}")
+        cursor.execute("ROLLBACK")
+        error = waiting.exception()
+        assert isinstance(error, StoreBusyError)
+        assert error.retryable
+        store.append(ADA, "s", [say("m2"), say("m3")][:count])
+        assert ids_in(store) == ["m1", "m2", "m3"][: count + 1]
+
+
+def test_a_table_that_is_changed_while_it_is_read_is_read_again(
+    server: MariaDbServer, prefix: str
+) -> None:
+    with open_store(server.url(), prefix) as store:
+        make_session(store)
+        store.append(ADA, "s", [say("m1"), say("m2")])
+        changed: list[object] = []
+
+        def change(*args: object) -> None:
+            if "SELECT" in str(args[2]) and not changed:
+                changed.append(args)
+                with server.connect() as raw, raw.cursor() as cursor:
+                    cursor.execute(f"ALTER TABLE {prefix}segment ADD COLUMN x INT, ALGORITHM=COPY")
+
+        event.listen(store._runner._engine, "after_cursor_execute", change)
+        assert [leaf.id for leaf in store.list_leaves(ADA, "s")] == ["m2"]
+        assert changed
+
+
 def test_a_message_over_the_servers_limit_is_told_and_nothing_is_written(
     server: MariaDbServer, prefix: str
 ) -> None:
@@ -169,6 +216,10 @@ def test_a_message_over_the_servers_limit_is_told_and_nothing_is_written(
             store.append(ADA, "s", [say("m1")])
             with pytest.raises(MessageTooLargeError, match="max_allowed_packet"):
                 store.append(ADA, "s", [say("big", "x" * 2_000_000)])
+            with pytest.raises(MessageTooLargeError, match="max_allowed_packet"):
+                store.update_message(ADA, "s", say("m1", "x" * 2_000_000))
+            with pytest.raises(MessageTooLargeError, match="max_allowed_packet"):
+                store.update_session(ADA, "s", SessionPatch(data={"k": "x" * 2_000_000}))
             store.append(ADA, "s", [say("m2")])
             assert ids_in(store) == ["m1", "m2"]
     finally:

@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 from servers.mariadb import MariaDbServer
+from sqlalchemy import create_engine
 
 from sapwood.errors import SchemaError, SchemaTooNewError, StaleTipError
 from sapwood.model import NewSession
+from sapwood.stores.sqlalchemy.locks import now_us
 from sapwood.testing import COUNTS, ManualClock
 
 from .support import ADA, ids_in, make_session, open_store, say
@@ -95,6 +97,25 @@ def test_rule_05_a_clock_that_goes_backwards_changes_no_order(
         assert ids_in(store) == [f"m{n}" for n in range(5)]
         changes = store.changes(ADA).changes
         assert [change.message for change in changes] == [f"m{n}" for n in range(5)]
+
+
+def test_the_servers_time_goes_on_evenly_when_summer_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")
+    try:
+        server = MariaDbServer("--sysdate-is-now")
+    except FileNotFoundError:
+        pytest.skip("this needs a MariaDB of its own: run `make servers`")
+    summer_ends = 1_792_890_000
+    engine = create_engine(server.url().replace("mariadb:", "mariadb+pymysql:"))
+    try:
+        with engine.connect() as conn:
+            for moment in range(summer_ends - 5400, summer_ends + 5400, 1800):
+                conn.exec_driver_sql(f"SET timestamp = {moment}")
+                told = conn.execute(now_us("mysql")).scalar()
+                assert told == moment * 1_000_000
+    finally:
+        engine.dispose()
+        server.remove()
 
 
 @pytest.mark.fault

@@ -73,15 +73,27 @@ class AsyncAppends:
         outcome: asyncio.Future[Appended | None] = asyncio.get_running_loop().create_future()
         self._waiting.append((request, outcome))
         if self._sending < self.most_senders:
-            self._sending += 1
-            sender = asyncio.create_task(self._send_waiting())
-            self._senders.add(sender)
-            sender.add_done_callback(self._senders.discard)
+            self._start_sender()
         try:
             return await asyncio.shield(outcome)
         except asyncio.CancelledError:
             await asyncio.wait([outcome])
             raise
+
+    def _start_sender(self) -> None:
+        import asyncio
+
+        self._sending += 1
+        sender = asyncio.create_task(self._send_waiting())
+        self._senders.add(sender)
+        sender.add_done_callback(self._sender_ended)
+
+    def _sender_ended(self, sender: asyncio.Task[None]) -> None:
+        self._senders.discard(sender)
+        if sender.cancelled():
+            # Before it began, as a loop that ends does: whoever waits for it would for ever.
+            self._sending -= 1
+            self._start_sender()
 
     async def _send_waiting(self) -> None:
         while self._waiting:

@@ -86,6 +86,18 @@ class AsyncBridge:
         """Close an engine's connections."""
         await engine.dispose()
 
+    @staticmethod
+    def loop() -> object:
+        """Give the event loop that connections belong to."""
+        import asyncio
+
+        return asyncio.get_running_loop()
+
+    @staticmethod
+    async def forget(engine: AsyncEngine) -> None:
+        """Give up an engine's connections, which cannot be closed any more."""
+        await engine.dispose(close=False)
+
 
 class Bridge:
     """Runs work on an engine."""
@@ -106,8 +118,8 @@ class Bridge:
 
     @staticmethod
     def core_of(engine: Engine) -> Engine:
-        """Give the engine; refuse what is none."""
-        if not isinstance(engine, Engine):
+        """Give the engine; refuse what is none, or needs an event loop."""
+        if not isinstance(engine, Engine) or engine.dialect.is_async:
             raise UsageError("give an Engine, of create_engine()", path="engine")
         return engine
 
@@ -133,3 +145,13 @@ class Bridge:
     def dispose(engine: Engine) -> None:
         """Close an engine's connections."""
         engine.dispose()
+
+    @staticmethod
+    def loop() -> object:
+        """Give nothing: connections belong to no event loop."""
+        return None
+
+    @staticmethod
+    def forget(engine: Engine) -> None:
+        """Give up an engine's connections."""
+        engine.dispose(close=False)

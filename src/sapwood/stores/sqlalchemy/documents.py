@@ -64,7 +64,7 @@ class SqlDocuments:
         """Delete a document; an expired one counts as not there."""
         number, row = self._scope(owner, session)
         scope = row.number if row else 0
-        found = self._tx.row(_lock, owner=number, session=scope, key=key)
+        found = self._lock(number, scope, key)
         if expected_version is not None and (found is None or found[0] != expected_version):
             raise _stale(key, found, expected_version)
         if found is None:
@@ -95,6 +95,14 @@ class SqlDocuments:
             return own_number(self._tx, owner), None
         row = get_session(self._tx, owner, session)
         return row.owner, row
+
+    def _lock(self, owner: int | None, scope: int, key: str) -> Row:
+        """Lock a document; one that was replaced while it was waited for is looked for again."""
+        args = {"owner": owner, "session": scope, "key": key}
+        found = self._tx.row(_lock, **args)
+        while found is None and self._tx.row(_find, **args) is not None:
+            found = self._tx.row(_lock, **args)
+        return found
 
     def _is_expired(self, found: Row) -> bool:
         return found[3] is not None and found[3] <= self._tx.now()

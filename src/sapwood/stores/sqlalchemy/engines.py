@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 from sqlalchemy import event, exc
 from sqlalchemy.engine import URL, Engine, make_url
-from sqlalchemy.pool import PoolResetState
+from sqlalchemy.pool import PoolResetState, StaticPool
 
-from ...errors import UsageError
+from ...errors import MissingDependencyError, UsageError
 from ...rules.codec import MAX_MESSAGE_BYTES
 from .kinds import MYSQL
 from .patience import CONNECT_TIMEOUT_S, limit_waiting, patient_settings
+
+T = TypeVar("T")
 
 KNOWN = ("mariadb", "mysql", "postgresql", "sqlite")
 _IN_TRANSACTION = 1
@@ -36,9 +38,22 @@ def read_url(url: str, drivers: Mapping[str, str]) -> URL:
     check_kind(kind)
     if "+" not in name:
         read = read.set(drivername=f"{kind}+{drivers[kind]}")
-    if kind == "sqlite" and read.database in (None, "", ":memory:"):
+    if kind == "sqlite" and _is_in_memory(read):
         raise UsageError("for a store in memory use memory://", path="url")
     return read
+
+
+def make_engine(create: Callable[..., T], url: URL, options: Mapping[str, Any]) -> T:
+    """Make an engine; a driver that is not there, or that cannot be used so, is told."""
+    try:
+        return create(url, **options)
+    except ModuleNotFoundError as error:
+        raise MissingDependencyError(
+            f"{error.name} is not installed: install it, or name another driver in the URL",
+            name=error.name,
+        ) from error
+    except (exc.SQLAlchemyError, TypeError, ValueError) as error:
+        raise UsageError(f"no engine can be made of the URL: {error}", path="url") from error
 
 
 def check_kind(kind: str) -> None:
@@ -79,14 +94,14 @@ def options_for(
     elif kind == "postgresql":
         options["isolation_level"] = "READ COMMITTED"
         if url.get_driver_name() == "psycopg":
-            connect = {
-                "connect_timeout": CONNECT_TIMEOUT_S,
-                "options": f"-c lock_timeout={patience}s",
-            }
+            connect = {"connect_timeout": CONNECT_TIMEOUT_S}
     else:
         connect = {"timeout": patience_s}
     connect |= patient_settings(url, answer_within_s)
     given = {key: value for key, value in connect.items() if key not in url.query}
+    if url.get_driver_name() == "psycopg":
+        # What the URL says of the same setting comes later, and counts.
+        given["options"] = f"-c lock_timeout={patience}s {url.query.get('options', '')}".strip()
     return options | {"connect_args": given}
 
 
@@ -118,7 +133,24 @@ def _prepare_sqlite(raw: Any, record: object) -> None:
     cursor.close()
 
 
-def refuse_memory(engine: Engine) -> None:
-    """Refuse SQLite in memory: each connection would have a database of its own, or share one."""
-    if engine.dialect.name == "sqlite" and engine.url.database in (None, "", ":memory:"):
+def _is_in_memory(url: URL) -> bool:
+    name = url.database or ":memory:"
+    return ":memory:" in name or "memory" in url.query.get("mode", "")
+
+
+def refuse_engine(engine: Engine) -> None:
+    """Refuse an engine whose connections would not be those of one caller, or of one database."""
+    if engine.dialect.name == "sqlite" and _is_in_memory(engine.url):
         raise UsageError("SQLite has to be in a file: for memory use memory://", path="engine")
+    if isinstance(engine.pool, StaticPool):
+        raise UsageError(
+            "a StaticPool gives one connection to all, who would commit each other's halves: "
+            "use another pool",
+            path="engine",
+        )
+    if engine.get_execution_options().get("schema_translate_map"):
+        raise UsageError(
+            "the engine translates names of schemas, which some statements would pass by: "
+            "give the store its schema",
+            path="engine",
+        )

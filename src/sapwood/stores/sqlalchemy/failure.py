@@ -24,6 +24,7 @@ Meaning = tuple[type[StoreError], str]
 _IN_THE_WAY = "it was in the way of other writers, again and again: try again"
 _HELD = "other writers held a lock for too long: try again"
 _STOPPED = "the server stopped the statement, which took too long: try again"
+_CHANGED = "a table was changed meanwhile: try again"
 _FULL = "the server has no connection left: try again, or allow it more"
 _REFUSED = "the server refused the user or the password"
 _NO_DATABASE = "there is no such database"
@@ -37,7 +38,9 @@ _DAMAGED = "the database is damaged"
 _MYSQL: dict[int, Meaning] = {
     1020: (StoreBusyError, _IN_THE_WAY),
     1213: (StoreBusyError, _IN_THE_WAY),
+    1412: (StoreBusyError, _CHANGED),
     1205: (StoreBusyError, _HELD),
+    1317: (StoreBusyError, _STOPPED),
     1969: (StoreBusyError, _STOPPED),
     3024: (StoreBusyError, _STOPPED),
     1040: (StoreBusyError, _FULL),
@@ -88,7 +91,7 @@ _SQLITE: dict[int, Meaning] = {
     26: (StoreCorruptError, "the file is no SQLite database"),
 }
 _SILENCE = ("timed out", "read timeout", "timeout expired", "did not answer within")
-_RETRIED = (1020, 1213, "40001", "40P01")
+_RETRIED = (1020, 1213, 1412, "40001", "40P01")
 _GONE = (2002, 2003, 2006, 2013, 2014, 2055, 1053, 1927)
 
 
@@ -104,8 +107,16 @@ def is_worth_a_try(error: BaseException) -> bool:
 
 def is_silence(error: BaseException) -> bool:
     """Tell whether the server did not answer in time: another try would take as long."""
+    if is_known_twice(error):
+        # It quotes the key.
+        return False
     told = str(_cause(error))
     return any(words in told for words in _SILENCE)
+
+
+def is_unknown_setting(error: TypeError) -> bool:
+    """Tell whether a driver was given a setting that it does not know, as a URL may."""
+    return "unexpected keyword argument" in str(error)
 
 
 def is_lost(error: BaseException) -> bool:
@@ -139,6 +150,8 @@ def translate(error: BaseException, where: str) -> SapwoodError:
 def _is_too_large(error: BaseException) -> bool:
     """Tell whether a statement was larger than MariaDB takes; some drivers only see it close."""
     code = _code(error)
+    if is_known_twice(error):
+        return False
     if code in _TOO_LARGE:
         return code != 1105 or "max_allowed_packet" in str(_cause(error))
     return "max_allowed_packet" in str(_cause(error))

@@ -150,12 +150,15 @@ class SqlFeed:
         number = own_number(self._tx, owner)
         self._refuse_trimmed(number, cursor)
         values = {"seq": cursor.seq, "change": cursor.change}
-        if not self._tx.run(_move_reader, of_owner=number, of_name=reader, **values):
-            self._tx.add("reader", owner=number, name=reader, **values)
+        key = {"of_owner": number, "of_name": reader}
+        if self._tx.run(_move_reader, **key, **values) or self._tx.row(_reader, **key):
+            # A driver may not count a row that is as it was.
+            return
+        self._tx.add("reader", owner=number, name=reader, **values)
 
     def _refuse_trimmed(self, owner: int | None, cursor: Cursor) -> None:
         trimmed = self._tx.row(_trimmed, owner=owner)
-        if trimmed is not None and cursor.seq and cursor < Cursor(*trimmed):
+        if trimmed is not None and Cursor(0, 0) < cursor < Cursor(*trimmed):
             raise NotFoundError(
                 f"the feed was trimmed after cursor {cursor}: read everything again, "
                 "and name a reader to keep it",
@@ -167,13 +170,16 @@ class SqlFeed:
 def trim_feed(tx: Tx) -> None:
     """Remove what every registered reader has seen and is old enough, but for messages."""
     for owner, name in tx.rows(_owners):
-        readers = [Cursor(*row) for row in tx.rows(_readers, owner=owner)]
         rows = tx.rows(_old, owner=owner, before=tx.now() - KEPT_AT_LEAST_US)
+        if not rows:
+            continue
+        # First of all: a reader that registers meanwhile would lose what it is to be kept.
+        tx.lock_owner(name, shared=False)
+        readers = [Cursor(*row) for row in tx.rows(_readers, owner=owner)]
         limit = min(readers, default=Cursor(_NO_BOUND, 0))
         gone = [Cursor(*row) for row in rows if Cursor(*row) <= limit]
         if not gone:
             continue
-        tx.lock_owner(name, shared=False)
         last = max(gone)
         tx.run_many(_trim, [{"number": it.change} for it in gone])
         tx.run(_put_trimmed, of_number=owner, trimmed=last.seq, trimmed_change=last.change)
@@ -230,6 +236,11 @@ def _changed(t: Tables) -> Any:
 def _move_reader(t: Tables) -> Any:
     r = t.reader.c
     return update(t.reader).where(r.owner == bindparam("of_owner"), r.name == bindparam("of_name"))
+
+
+def _reader(t: Tables) -> Any:
+    r = t.reader.c
+    return select(r.seq).where(r.owner == bindparam("of_owner"), r.name == bindparam("of_name"))
 
 
 def _trimmed(t: Tables) -> Any:

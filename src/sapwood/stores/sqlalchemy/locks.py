@@ -39,26 +39,45 @@ def begin(conn: Connection, kind: str, mode: Mode) -> None:
     if kind == "sqlite":
         _begin_sqlite(conn, mode)
         return
-    level = conn.info.get(LEVEL)
+    # Engines that differ in their options may share a connection, at another level for each.
+    known_as = LEVEL, conn.get_execution_options().get("isolation_level")
+    level = conn.info.get(known_as)
     if level is None:
-        level = conn.info[LEVEL] = _level_of(conn)
-    if mode is Mode.WRITE and level != "READ COMMITTED":
-        conn.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
-    if mode is Mode.READ and level != "REPEATABLE READ":
-        conn.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        level = conn.info[known_as] = _level_of(conn)
+    wanted = "READ COMMITTED" if mode is Mode.WRITE else "REPEATABLE READ"
+    if level == wanted:
+        return
+    if kind == "postgresql":
+        # Its drivers begin a transaction with it: what an engine's own events ask comes after that.
+        conn.execution_options(isolation_level=wanted)
+    else:
+        conn.exec_driver_sql(f"SET TRANSACTION ISOLATION LEVEL {wanted}")
 
 
 def _level_of(conn: Connection) -> str:
+    if _commits_by_itself(conn):
+        raise StoreError("the engine commits each statement by itself: give one that does not")
+    # In a transaction of its own: a level cannot be set in one, not even after this question.
+    conn.begin()
     level = str(conn.get_isolation_level())
     conn.rollback()
-    if level == "AUTOCOMMIT":
-        raise StoreError("the engine commits each statement by itself: give one that does not")
     return level
 
 
+def _commits_by_itself(conn: Connection) -> bool:
+    """Tell whether each statement is a transaction: the driver knows, the level does not say so."""
+    raw: Any = conn.connection
+    ask = getattr(raw.driver_connection, "get_autocommit", None)
+    return bool(ask() if ask else getattr(raw.dbapi_connection, "autocommit", False))
+
+
 def _begin_sqlite(conn: Connection, mode: Mode) -> None:
-    raw: Any = conn.connection.dbapi_connection
-    if not getattr(raw, "driver_connection", raw).in_transaction:
+    # An engine's own events may begin one as well, which does not take the lock to write.
+    conn.begin()
+    raw: Any = conn.connection.driver_connection
+    if raw.in_transaction and mode is Mode.WRITE:
+        conn.exec_driver_sql("ROLLBACK")
+    if not raw.in_transaction:
         conn.exec_driver_sql("BEGIN IMMEDIATE" if mode is Mode.WRITE else "BEGIN")
 
 
@@ -68,9 +87,10 @@ def now_us(kind: str) -> Select[Any]:
         epoch = extract("epoch", func.clock_timestamp())
         return select(cast(epoch * 1_000_000, BigInteger))
     if kind == "mysql":
-        return select(
-            cast(func.unix_timestamp(func.sysdate(literal_column("6"))) * 1_000_000, BigInteger)
-        )
+        # Not by way of the server's own time, which has an hour twice when summer ends.
+        now = func.utc_timestamp(literal_column("6"))
+        begin_of_time: list[Any] = [literal_column("MICROSECOND"), literal_column("'1970-01-01'")]
+        return select(func.timestampdiff(*begin_of_time, now))
     # SQLite's clock is that of the machine, in thousandths: days since noon in Greenwich.
     days = func.julianday("now") - 2440587.5
     return select(cast(func.round(days * 86_400_000), BigInteger) * 1000)

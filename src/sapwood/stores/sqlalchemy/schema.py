@@ -9,7 +9,17 @@ from __future__ import annotations
 import hashlib
 from typing import Any, NamedTuple
 
-from sqlalchemy import func, insert, inspect, select, text
+from sqlalchemy import (
+    Inspector,
+    PrimaryKeyConstraint,
+    Table,
+    UniqueConstraint,
+    func,
+    insert,
+    inspect,
+    select,
+    text,
+)
 from sqlalchemy.engine import Connection
 
 from ...errors import (
@@ -153,6 +163,7 @@ def check_theirs(conn: Connection, tables: Tables) -> None:
         there = {it["name"]: it for it in looked.get_columns(table.name, schema=table.schema)}
         missing += [f"column {table.name}.{it.name}" for it in table.c if it.name not in there]
         missing += _wrong_types(tables.kind, table, there)
+        missing += _missing_keys(looked, table)
     if missing:
         raise SchemaError(f"the database lacks {', '.join(missing)}: create them, or map them")
     _begin_counting(conn, tables)
@@ -168,6 +179,28 @@ def _wrong_types(kind: str, table: Any, there: dict[str, Any]) -> list[str]:
         if isinstance(it.type, Name)
         and it.name in there
         and not _is_bytewise(there[it.name]["type"])
+    ]
+
+
+def _missing_keys(looked: Inspector, table: Table) -> list[str]:
+    """Tell which columns may not be the same in two rows, and may be for all that the table says.
+
+    By these keys it is seen what was written before.
+    """
+    name, schema = table.name, table.schema
+    kept: list[Any] = [looked.get_pk_constraint(name, schema)["constrained_columns"]]
+    kept += [it["column_names"] for it in looked.get_unique_constraints(name, schema)]
+    kept += [it["column_names"] for it in looked.get_indexes(name, schema) if it["unique"]]
+    known = {frozenset(names) for names in kept}
+    keys = [
+        it for it in table.constraints if isinstance(it, PrimaryKeyConstraint | UniqueConstraint)
+    ]
+    # A message's number in the feed is given by the server, which repeats none.
+    wanted = [[column.name for column in it.columns] for it in keys if "seq" not in it.columns]
+    return [
+        f"a unique key ({', '.join(names)}) of {table.name}"
+        for names in wanted
+        if frozenset(names) not in known
     ]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sqlalchemy import Column, Index, Integer, MetaData, Table, Text, UniqueConstraint
+from sqlalchemy import Column, Index, Integer, MetaData, Table, Text, UniqueConstraint, exc
 from sqlalchemy.types import NullType
 
 from ...errors import UsageError
@@ -79,7 +79,11 @@ class Tables:
         self._columns = {name: dict(given) for name, given in (columns or {}).items()}
         _refuse_unknown(self._tables, NAMES, "tables")
         _refuse_unknown(self._columns, NAMES, "columns")
-        self._make()
+        try:
+            self._make()
+        except exc.SQLAlchemyError as error:
+            # Two of one name, or one that is empty.
+            raise UsageError(f"these names cannot be used: {error}", path="tables") from error
 
     @property
     def all(self) -> list[Table]:
@@ -110,6 +114,8 @@ class Tables:
         made = [self._column(it, renamed) if isinstance(it, Column) else it for it in parts]
         _refuse_unknown(renamed, [it.key for it in made if isinstance(it, Column)], name)
         real = self._tables.get(name, self._prefix + name)
+        if not real:
+            raise UsageError(f"the table {name} needs a name", path="tables")
         table = Table(real, self.metadata, *made, sqlite_autoincrement=True, mysql_engine="InnoDB")
         setattr(self, name, table)
 

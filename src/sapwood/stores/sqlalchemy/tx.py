@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import groupby
 from typing import Any, cast
 
 from sqlalchemy import bindparam, insert, select, update
@@ -93,6 +94,7 @@ class Tx:
 
     def run(self, statement: Statement, **params: Any) -> int:
         """Run a statement; give how many rows it touched."""
+        self.refuse_large(params)
         return self.conn.execute(self._statements.of(statement), params).rowcount
 
     def run_many(self, statement: Statement, params: Sequence[Mapping[str, Any]]) -> None:
@@ -119,16 +121,19 @@ class Tx:
         return int(key[0]) if key and isinstance(key[0], int) else 0
 
     def add_all(self, table: str, rows: Iterable[dict[str, Any]]) -> None:
-        """Add rows, some at a time; all have the same keys."""
+        """Add rows, some at a time."""
         self.add_given(table, [row | self.extra_of(table, row.get("id")) for row in rows])
 
     def add_given(self, table: str, listed: list[dict[str, Any]]) -> None:
         """Add rows that have the user's columns already."""
         for row in listed:
             self.refuse_large(row)
-        for start in range(0, len(listed), ROWS_AT_ONCE):
-            some = listed[start : start + ROWS_AT_ONCE]
-            self.conn.execute(self._statements.of(_insert, table), some)
+        # What the first row lacks would be left out of all: the user's columns may differ.
+        for _, alike in groupby(listed, key=dict.keys):
+            some = list(alike)
+            for start in range(0, len(some), ROWS_AT_ONCE):
+                rows = some[start : start + ROWS_AT_ONCE]
+                self.conn.execute(self._statements.of(_insert, table), rows)
 
     def refuse_large(self, values: Mapping[str, Any]) -> None:
         """Refuse what MariaDB would cut the connection for; drivers write a byte as two."""

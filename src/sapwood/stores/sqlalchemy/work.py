@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
 
-from sqlalchemy import Select, exc, literal_column, select
+from sqlalchemy import exc, literal_column, select
 from sqlalchemy.engine import Connection
 
 from ...model import Appended
@@ -13,6 +13,7 @@ from ..embedded.appends import Request
 from ..embedded.unit import Unit
 from .alone import append_one
 from .clock import ServerClock
+from .drivers import refuse_mode
 from .extra import Extra
 from .locks import Mode, begin
 from .schema import Migrator, check_theirs
@@ -22,6 +23,7 @@ from .unit import SqlUnit
 
 T = TypeVar("T")
 Answers = Sequence[Appended | None]
+_ASKED = ("max_allowed_packet", "sql_mode")
 
 
 class Worker:
@@ -85,9 +87,11 @@ class Worker:
     def make_ready(self, conn: Connection, *, is_ours: bool, may_migrate: bool) -> None:
         """Look at the tables before they are used."""
         if self._tables.kind == "mysql":
-            asked: Select[Any] = select(literal_column("@@max_allowed_packet"))
-            self._most_bytes = conn.execute(asked).scalar()
+            variables: list[Any] = [literal_column(f"@@{name}") for name in _ASKED]
+            asked: Any = select(*variables)
+            self._most_bytes, mode = conn.execute(asked).one()
             conn.rollback()
+            refuse_mode(conn.dialect.driver, mode)
         if is_ours:
             Migrator(conn, self._tables).make_ready(may_migrate=may_migrate)
             return

@@ -8,7 +8,7 @@ from typing import TypeVar, cast
 from sqlalchemy import exc
 from sqlalchemy.engine import Connection
 
-from ....errors import ClosedError, SapwoodError, StoreError
+from ....errors import ClosedError, SapwoodError, StoreBusyError, StoreError, UsageError
 from ....model import Appended, Changes, History, Read, SessionRecord
 from ...embedded._async.runner import AsyncRunner
 from ...embedded.appends import Request
@@ -16,9 +16,10 @@ from ...embedded.unit import Unit
 from ..appends import AsyncAppends
 from ..bridge import AsyncBridge, AsyncEngine
 from ..extra import Extra
-from ..failure import is_lost, is_silence, is_worth_a_try, translate
+from ..failure import is_lost, is_silence, is_unknown_setting, is_worth_a_try, translate
 from ..feed import trim_feed
 from ..glance import read_quickly
+from ..kinds import MYSQL
 from ..locks import Mode
 from ..sums import renew_one
 from ..sweep import CHUNKS_AT_ONCE, sweep_chunk
@@ -58,6 +59,7 @@ class AsyncSqlAlchemyRunner(AsyncRunner):
         self._appends = AsyncAppends(self._append_all)
         self._is_ready = False
         self._is_closed = False
+        self._loop: object = None
 
     # units of work
 
@@ -128,9 +130,11 @@ class AsyncSqlAlchemyRunner(AsyncRunner):
                 ]
             return await self._attempt(lambda conn: self._worker.append_each(conn, requests))
         except SapwoodError as error:
-            if len(requests) == 1 or getattr(error, "retryable", False):
+            may_be_held = isinstance(error, StoreBusyError)
+            if len(requests) == 1 or (getattr(error, "retryable", False) and not may_be_held):
                 raise
-        # What is wrong with one is not to be told to the others: these go the long way.
+        # What is wrong with one, or holds it up, is not to be told to the others: these go the
+        # long way.
         return [None] * len(requests)
 
     async def _transact(self, work: Callable[[Unit], T], *, is_idempotent: bool) -> T:
@@ -198,15 +202,34 @@ class AsyncSqlAlchemyRunner(AsyncRunner):
     async def _make_ready(self) -> None:
         if self._is_closed:
             raise ClosedError("the store is closed")
+        await self._meet_loop()
         if self._is_ready:
             return
-        await AsyncBridge.run(
-            self._engine,
+        await self._run_first(
             lambda conn: self._worker.make_ready(
                 conn, is_ours=self._owns_tables, may_migrate=self._auto_migrate
-            ),
+            )
         )
         self._is_ready = True
+
+    async def _meet_loop(self) -> None:
+        """Give up the connections of an event loop that another one took the place of.
+
+        Those of MariaDB's drivers belong to theirs; others wait on the loop that there is.
+        """
+        before, self._loop = self._loop, AsyncBridge.loop()
+        is_other = before is not None and before is not self._loop
+        if is_other and self._owns_engine and self._where in MYSQL:
+            await AsyncBridge.forget(self._engine)
+
+    async def _run_first(self, go: Callable[[Connection], T]) -> T:
+        """Run what comes before all else, and finds out whether the driver can connect."""
+        try:
+            return await AsyncBridge.run(self._engine, go)
+        except TypeError as error:
+            if not is_unknown_setting(error):
+                raise
+            raise UsageError(f"the driver cannot connect so: {error}", path="url") from error
 
     async def migrate(self) -> int:
         """Bring the schema up to date; give its version."""
@@ -215,7 +238,7 @@ class AsyncSqlAlchemyRunner(AsyncRunner):
         if not self._owns_tables:
             raise StoreError("the tables are not ours to change: they were brought along")
         try:
-            return await AsyncBridge.run(self._engine, self._worker.migrate)
+            return await self._run_first(self._worker.migrate)
         except (exc.SQLAlchemyError, OSError) as error:
             raise translate(error, self._where) from error
 

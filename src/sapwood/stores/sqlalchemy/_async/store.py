@@ -13,7 +13,15 @@ from ...embedded._async.store import AsyncEmbeddedStore
 from ...embedded.appends import Request
 from ...url import take_parameters
 from ..bridge import AsyncBridge, AsyncEngine
-from ..engines import check_kind, most_bytes, options_for, prepare, read_url, refuse_memory
+from ..engines import (
+    check_kind,
+    make_engine,
+    most_bytes,
+    options_for,
+    prepare,
+    read_url,
+    refuse_engine,
+)
 from ..extra import Extra
 from ..naming import check_prefix
 from ..tables import Columns, Tables
@@ -55,7 +63,7 @@ class AsyncSqlAlchemyStore(AsyncEmbeddedStore):
     ) -> None:
         core = AsyncBridge.core_of(engine)
         check_kind(core.dialect.name)
-        refuse_memory(core)
+        refuse_engine(core)
         runner = AsyncSqlAlchemyRunner(
             engine,
             Tables(
@@ -91,7 +99,7 @@ class AsyncSqlAlchemyStore(AsyncEmbeddedStore):
         read = read_url(address, AsyncBridge.drivers)
         prefix = check_prefix(ours.get("prefix", PREFIX))
         options = options_for(read, patience_s, answer_within_s, most_connections)
-        engine = AsyncBridge.create(read, **options)
+        engine = make_engine(AsyncBridge.create, read, options)
         prepare(AsyncBridge.core_of(engine), answer_within_s)
         return cls(
             engine,

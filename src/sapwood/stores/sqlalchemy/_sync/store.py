@@ -15,7 +15,15 @@ from ...embedded._sync.store import EmbeddedStore
 from ...embedded.appends import Request
 from ...url import take_parameters
 from ..bridge import Bridge, Engine
-from ..engines import check_kind, most_bytes, options_for, prepare, read_url, refuse_memory
+from ..engines import (
+    check_kind,
+    make_engine,
+    most_bytes,
+    options_for,
+    prepare,
+    read_url,
+    refuse_engine,
+)
 from ..extra import Extra
 from ..naming import check_prefix
 from ..tables import Columns, Tables
@@ -57,7 +65,7 @@ class SqlAlchemyStore(EmbeddedStore):
     ) -> None:
         core = Bridge.core_of(engine)
         check_kind(core.dialect.name)
-        refuse_memory(core)
+        refuse_engine(core)
         runner = SqlAlchemyRunner(
             engine,
             Tables(
@@ -93,7 +101,7 @@ class SqlAlchemyStore(EmbeddedStore):
         read = read_url(address, Bridge.drivers)
         prefix = check_prefix(ours.get("prefix", PREFIX))
         options = options_for(read, patience_s, answer_within_s, most_connections)
-        engine = Bridge.create(read, **options)
+        engine = make_engine(Bridge.create, read, options)
         prepare(Bridge.core_of(engine), answer_within_s)
         return cls(
             engine,
