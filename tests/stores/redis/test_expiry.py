@@ -13,7 +13,7 @@ from sapwood.errors import (
 from sapwood.model import ChangeKind, NewSession, Read, SessionQuery
 from sapwood.stores.redis import RedisStore
 from sapwood.testing import ManualClock
-from sapwood.testing.makers import ADA, fork_of, say, shown
+from sapwood.testing.makers import ADA, cover, fork_of, say, shown
 
 from .acts import furnish
 
@@ -80,3 +80,18 @@ class TestExpiry:
         clock.advance(101)
         assert store.create_session(ADA, NewSession(id="s")).messages == 0
         assert store.append(ADA, "s", [say("m1", "other")]).written == 1
+
+    def test_a_repair_leaves_the_summaries_that_an_expired_session_shares(
+        self, store: RedisStore, clock: ManualClock
+    ) -> None:
+        store.create_session(ADA, NewSession(id="s"))
+        store.append(ADA, "s", [say("m1"), say("m2"), say("m3")])
+        store.add_overlay(ADA, "s", cover("m1", "m2", id="o"))
+        clock.advance(50)
+        store.create_session(ADA, fork_of("s"))
+        clock.advance(51)
+        assert store.admin.check() == []
+        assert store.admin.repair() == []
+        store.settle()
+        assert shown(store.read(ADA, "fork", Read())) == ["<o>", "m3"]
+        assert store.admin.check() == []

@@ -159,7 +159,8 @@ class AsyncInspection:
 
 async def inspect(context: AsyncContext, tree: str) -> tuple[Tree, list[Finding]]:
     """Look for damage in a tree."""
-    loaded = await load_tree(context, tree)
+    # One that has expired stands on what it has in force until it is deleted.
+    loaded = await load_tree(context, tree, with_expired=True)
     looking = AsyncInspection(context, loaded)
     try:
         await looking.look()

@@ -57,8 +57,8 @@ class Tree(NamedTuple):
         return min(heirs, key=lambda row: int(row.number), default=None)
 
 
-async def load_tree(context: AsyncContext, tree: str) -> Tree:
-    """Load a tree; sessions that have expired are left out."""
+async def load_tree(context: AsyncContext, tree: str, *, with_expired: bool = False) -> Tree:
+    """Load a tree; sessions that have expired are left out unless they are asked for."""
     state, lines, homes, ranges = await context.link.run_all(
         [("HGETALL", context.key(tree, part)) for part in ("t", "g", "m", "w")]
     )
@@ -66,9 +66,10 @@ async def load_tree(context: AsyncContext, tree: str) -> Tree:
     fields = await context.link.run_all(
         [("HGETALL", context.key(tree, f"s:{id}")) for id in names.values()]
     )
-    now = await context.now()
     rows = {home: Row(id, it) for (home, id), it in zip(names.items(), fields, strict=True) if it}
-    rows = {home: row for home, row in rows.items() if not row["x"] or int(row["x"]) > now}
+    if not with_expired:
+        now = await context.now()
+        rows = {home: row for home, row in rows.items() if not row["x"] or int(row["x"]) > now}
     members = await context.link.run_all(
         [("ZRANGE", context.key(tree, f"v:{row.number}"), 0, -1) for row in rows.values()]
     )

@@ -161,7 +161,8 @@ class Inspection:
 
 def inspect(context: Context, tree: str) -> tuple[Tree, list[Finding]]:
     """Look for damage in a tree."""
-    loaded = load_tree(context, tree)
+    # One that has expired stands on what it has in force until it is deleted.
+    loaded = load_tree(context, tree, with_expired=True)
     looking = Inspection(context, loaded)
     try:
         looking.look()

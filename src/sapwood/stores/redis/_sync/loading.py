@@ -59,8 +59,8 @@ class Tree(NamedTuple):
         return min(heirs, key=lambda row: int(row.number), default=None)
 
 
-def load_tree(context: Context, tree: str) -> Tree:
-    """Load a tree; sessions that have expired are left out."""
+def load_tree(context: Context, tree: str, *, with_expired: bool = False) -> Tree:
+    """Load a tree; sessions that have expired are left out unless they are asked for."""
     state, lines, homes, ranges = context.link.run_all(
         [("HGETALL", context.key(tree, part)) for part in ("t", "g", "m", "w")]
     )
@@ -68,9 +68,10 @@ def load_tree(context: Context, tree: str) -> Tree:
     fields = context.link.run_all(
         [("HGETALL", context.key(tree, f"s:{id}")) for id in names.values()]
     )
-    now = context.now()
     rows = {home: Row(id, it) for (home, id), it in zip(names.items(), fields, strict=True) if it}
-    rows = {home: row for home, row in rows.items() if not row["x"] or int(row["x"]) > now}
+    if not with_expired:
+        now = context.now()
+        rows = {home: row for home, row in rows.items() if not row["x"] or int(row["x"]) > now}
     members = context.link.run_all(
         [("ZRANGE", context.key(tree, f"v:{row.number}"), 0, -1) for row in rows.values()]
     )
