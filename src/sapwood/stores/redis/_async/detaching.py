@@ -11,11 +11,13 @@ from .context import AsyncContext
 from .forking import At, documents_of, put_documents
 from .link import Command
 from .making import add_session, begin_tree, claimed, created, deadline_of
-from .tree import Look, MovedError
+from .tree import Look, MovedError, flat
 
 ENTRIES_AT_ONCE = 200
 SEGMENT = 1
 HOME = 1
+PROGRESS = "p"
+"""The part of a key that says how much of a tree is copied."""
 
 
 class _Copy:
@@ -27,6 +29,7 @@ class _Copy:
         self.raw = 0
         self.tip = ""
         self.runs: list[tuple[int, int]] = []
+        self.chunks = 0
 
     def take(self, entry: bytes) -> tuple[Head, bytes]:
         """Take the next entry; its sum is that of what is there now."""
@@ -68,6 +71,7 @@ async def detach(
     claim, clock = await context.claim(owner, new.id, tree, new.created_us)
     fields = claimed(claim, {**fields, **_standing(copy, overlays)}, HOME)
     commands = [
+        ("UNLINK", context.key(tree, PROGRESS)),
         begin_tree(context, tree, owner, clock),
         *add_session(context, tree, new.id, fields),
         *_segment(context, tree, copy, look.now),
@@ -99,7 +103,18 @@ async def _copy_span(
                 first_digest = edit.split(b" ")[2].decode()
                 kept = f"0 0 {first_digest}"
                 commands.append(("HSET", context.key(tree, f"e:{SEGMENT}"), copy.depth, kept))
-        await context.link.run_all(commands)
+        await _write(context, tree, copy, commands)
+
+
+async def _write(
+    context: AsyncContext, tree: str, copy: _Copy, commands: Sequence[Command]
+) -> None:
+    """Write a chunk after the others, once, also when its answer is lost and it is sent again."""
+    before = str(copy.chunks) if copy.chunks else ""
+    args = (before, "*", context.new_id(), "", *flat(commands))
+    if await context.link.ask("apply", [context.key(tree, PROGRESS)], *args) != b"ok":
+        raise MovedError
+    copy.chunks += 1
 
 
 async def _overlays(

@@ -1,0 +1,57 @@
+"""Answers that are lost in the middle of a unit of work, and what others do before it goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from servers.proxy import Proxy
+from servers.redis import RedisServer
+
+from sapwood.model import ForkPoint, NewSession
+from sapwood.stores.redis import RedisStore
+from sapwood.testing import COUNTS
+
+from .support import ADA, ids_in, make_session, open_store, say
+
+
+def before_each(store: RedisStore, act: Callable[[], None]) -> None:
+    """Do something before each round trip of a store."""
+    link: Any = store._runner._link
+    for name in ("run", "send"):
+        setattr(link, name, _after(act, getattr(link, name)))
+
+
+def _after(act: Callable[[], None], go: Callable[..., Any]) -> Callable[..., Any]:
+    def both(*args: Any, **options: Any) -> Any:
+        act()
+        return go(*args, **options)
+
+    return both
+
+
+@pytest.mark.parametrize("which", [7, 9, 11, 13, 15, 16])
+def test_a_detached_fork_has_each_message_once_whichever_answer_was_lost(
+    server: RedisServer, proxy: Proxy, proxied: str, prefix: str, which: int
+) -> None:
+    with open_store(server.url(), prefix) as other:
+        make_session(other)
+        other.append(ADA, "s", [say(f"m{n}") for n in range(210)])
+    with open_store(proxied, prefix) as store:
+        store.find_session(ADA, "s")
+        trips = 0
+
+        def lose_one() -> None:
+            nonlocal trips
+            trips += 1
+            if trips == which:
+                proxy.swallow_next_answer()
+
+        before_each(store, lose_one)
+        fork = ForkPoint(session="s", detach=True)
+        assert store.create_session(ADA, NewSession(id="copy", fork=fork)).messages == 210
+        assert proxy.swallowed == 1
+        assert ids_in(store, "copy") == [f"m{n}" for n in range(210)]
+        assert store.admin.check() == []
+    COUNTS["answers of Redis lost"] += 1
