@@ -9,7 +9,7 @@ import pytest
 from servers.proxy import Proxy
 from servers.redis import RedisServer
 
-from sapwood.model import ForkPoint, NewSession
+from sapwood.model import ForkPoint, NewSession, SessionPatch, Usage
 from sapwood.stores.redis import RedisStore
 from sapwood.testing import COUNTS
 
@@ -54,4 +54,46 @@ def test_a_detached_fork_has_each_message_once_whichever_answer_was_lost(
         assert proxy.swallowed == 1
         assert ids_in(store, "copy") == [f"m{n}" for n in range(210)]
         assert store.admin.check() == []
+    COUNTS["answers of Redis lost"] += 1
+
+
+CALLS: dict[str, Callable[[RedisStore], Any]] = {
+    "put": lambda it: it.put_document(ADA, "k", b"v", session="s", expected_version=0),
+    "put for the owner": lambda it: it.put_document(ADA, "k", b"v", expected_version=0),
+    "update": lambda it: (
+        it.update_session(ADA, "s", SessionPatch(title="t"), expected_version=1).version
+    ),
+    "count": lambda it: it.add_usage(ADA, "s", Usage(id="u", model="m")),
+    "delete": lambda it: it.delete_session(ADA, "s"),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_call_whose_answer_was_lost_succeeds_though_others_write_before_it_is_sent_again(
+    server: RedisServer, proxy: Proxy, proxied: str, prefix: str, call: str
+) -> None:
+    with open_store(proxied, prefix) as store, open_store(server.url(), prefix) as other:
+        make_session(store, "known to the server are the scripts after this")
+        store.delete_session(ADA, "known to the server are the scripts after this")
+        make_session(store)
+        store.create_session(ADA, NewSession(id="fork", fork=ForkPoint(session="s")))
+        link: Any = store._runner._link
+        client, ask = link.client, link.ask
+
+        def lose(name: str, *args: Any) -> Any:
+            if name in ("apply", "free"):
+                proxy.swallow_next_answer()
+            return ask(name, *args)
+
+        def let_others_write() -> Any:
+            if proxy.swallowed == 1:
+                for n in range(3):
+                    other.put_document(ADA, f"other {n}", b"", session="fork")
+                    other.put_document(ADA, f"other {n}", b"")
+            return client()
+
+        link.ask, link.client = lose, let_others_write
+        done = CALLS[call](store)
+        assert proxy.swallowed == 1
+        assert done is not False
     COUNTS["answers of Redis lost"] += 1
