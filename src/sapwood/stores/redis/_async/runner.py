@@ -102,10 +102,17 @@ class AsyncRedisRunner(AsyncRunner):
             await self._make_ready()
         for name in await self._link.run("SMEMBERS", self._context.keys.owners):
             owner = name.decode()
-            while await delete_expired(self._context, owner) == DUE_AT_ONCE:
-                continue
+            await self._delete_expired(owner)
             await settle_owner(self._context, owner)
             await trim_feed(self._context, owner)
+
+    async def _delete_expired(self, owner: str) -> None:
+        """Delete what has expired; others may write to the same trees meanwhile."""
+        looked_at = DUE_AT_ONCE
+        while looked_at == DUE_AT_ONCE:
+            looked_at = await self.write(
+                lambda _: cast("Any", delete_expired(self._context, owner))
+            )
 
     async def migrate(self) -> int:
         """Bring what is stored up to date; give its version."""
