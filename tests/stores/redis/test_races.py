@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from sapwood.model import NewSession
+from sapwood.model import NewSession, Read
 from sapwood.stores.redis import RedisStore
 from sapwood.stores.redis.scripts import script
 from sapwood.testing import ManualClock
-from sapwood.testing.makers import ADA, fork_of, say
+from sapwood.testing.makers import ADA, fork_of, say, shown
 
 Open = Callable[..., RedisStore]
 
@@ -73,3 +73,17 @@ class TestExpiry:
         assert done
         assert one.statistics(ADA).sessions == 1
         assert one.admin.check() == []
+
+    @pytest.mark.parametrize("meet", [lambda it: it.find_session(ADA, "s"), lambda it: it.settle()])
+    def test_one_that_was_created_again_in_the_same_tree_is_not_the_expired_one(
+        self, one: RedisStore, other: RedisStore, meet: Callable[[RedisStore], Any]
+    ) -> None:
+        def create_again() -> None:
+            other.create_session(ADA, fork_of("fork", id="s"))
+            other.append(ADA, "s", [say("new")])
+
+        done = before(one, "look", create_again)
+        meet(one)
+        assert done
+        for store in (one, other):
+            assert shown(store.read(ADA, "s", Read())) == ["m1", "m2", "new"]

@@ -49,7 +49,7 @@ async def delete_expired(context: AsyncContext, owner: str, most: int = DUE_AT_O
         else:
             tree = await context.directory.find_tree(owner, session)
             if tree is not None:
-                await delete_session(context, owner, session, tree)
+                await delete_session(context, owner, session, tree, expired_at=now)
     return len(due)
 
 

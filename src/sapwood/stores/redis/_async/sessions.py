@@ -24,7 +24,7 @@ from . import erasing, listing
 from .context import AsyncContext
 from .creating import create_session
 from .directory import exists
-from .retiring import clear_session, delete_session
+from .retiring import clear_session, delete_session, is_expired
 from .tree import Look
 
 
@@ -56,8 +56,8 @@ class AsyncRedisSessions:
             if not fields:
                 continue
             row = Row(session, fields)
-            if row["x"] and int(row["x"]) <= await self._context.now():
-                await delete_session(self._context, owner, session, tree)
+            if row["x"] and is_expired(row, now := await self._context.now()):
+                await delete_session(self._context, owner, session, tree, expired_at=now)
                 return None
             return row
         return None

@@ -51,7 +51,7 @@ def delete_expired(context: Context, owner: str, most: int = DUE_AT_ONCE) -> int
         else:
             tree = context.directory.find_tree(owner, session)
             if tree is not None:
-                delete_session(context, owner, session, tree)
+                delete_session(context, owner, session, tree, expired_at=now)
     return len(due)
 
 

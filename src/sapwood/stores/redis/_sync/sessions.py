@@ -26,7 +26,7 @@ from . import erasing, listing
 from .context import Context
 from .creating import create_session
 from .directory import exists
-from .retiring import clear_session, delete_session
+from .retiring import clear_session, delete_session, is_expired
 from .tree import Look
 
 
@@ -58,8 +58,8 @@ class RedisSessions:
             if not fields:
                 continue
             row = Row(session, fields)
-            if row["x"] and int(row["x"]) <= self._context.now():
-                delete_session(self._context, owner, session, tree)
+            if row["x"] and is_expired(row, now := self._context.now()):
+                delete_session(self._context, owner, session, tree, expired_at=now)
                 return None
             return row
         return None
