@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 
-from sapwood.model import NewSession, Read
+from sapwood.errors import NotFoundError
+from sapwood.model import NewSession, Read, Search
 from sapwood.stores.redis import RedisStore
 from sapwood.stores.redis.scripts import script
 from sapwood.testing import ManualClock
-from sapwood.testing.makers import ADA, fork_of, say, shown
+from sapwood.testing.makers import ADA, cover, fork_of, say, shown
 
+CALLS: dict[str, tuple[str, Callable[[RedisStore], Any]]] = {
+    "delete": ("HMGET", lambda it: it.delete_session(ADA, "s")),
+    "clear": ("HMGET", lambda it: it.clear_session(ADA, "s").messages),
+    "undo": ("HGET w", lambda it: it.undo_overlay(ADA, "s", "o").id),
+    "cover": ("HGET w", lambda it: it.add_overlay(ADA, "s", cover("<o>", "m3", id="p")).id),
+    "search": ("HMGET", lambda it: it.search(ADA, Search(text="m1 m2")).hits),
+}
 Open = Callable[..., RedisStore]
 
 
 def before(store: RedisStore, step: str, act: Callable[[], Any]) -> list[str]:
-    """Do something once, before the first script or command of a name; give what was done."""
+    """Do something once, before the first script or command so named; give what was done."""
     link: Any = store._runner._link
     run, send = link.run, link.send
     done: list[str] = []
 
     def meet(commands: Sequence[Sequence[Any]]) -> None:
-        names = [it[0] if it[0] != "EVALSHA" else it[1] for it in commands]
-        if not done and (step in names or script_of(step) in names):
+        if not done and any(step in _names(it) for it in commands):
             done.append(step)
             act()
 
@@ -40,8 +48,12 @@ def before(store: RedisStore, step: str, act: Callable[[], Any]) -> list[str]:
     return done
 
 
-def script_of(name: str) -> str:
-    return script(name).digest if name.islower() else ""
+def _names(command: Sequence[Any]) -> Sequence[str]:
+    """Name a command, alone and with the last letter of its key; or the script that it runs."""
+    name, what, *_ = [*command, ""]
+    if name == "EVALSHA":
+        return [it for it in ("free", "look", "note", "sum", "apply") if what == script(it).digest]
+    return [name, f"{name} {str(what)[-1:]}"]
 
 
 @pytest.fixture
@@ -87,3 +99,21 @@ class TestExpiry:
         assert done
         for store in (one, other):
             assert shown(store.read(ADA, "s", Read())) == ["m1", "m2", "new"]
+
+
+class TestOverlays:
+    @pytest.mark.parametrize("call", CALLS)
+    @pytest.mark.parametrize("first", ["delete", "clear", "undo"])
+    def test_who_comes_second_is_told_what_is_there_now(
+        self, open_store: Open, first: str, call: str
+    ) -> None:
+        one, other = open_store(), open_store()
+        one.create_session(ADA, NewSession(id="s"))
+        one.append(ADA, "s", [say("m1"), say("m2"), say("m3")])
+        one.add_overlay(ADA, "s", cover("m1", "m2", id="o"))
+        step, go = CALLS[call]
+        done = before(one, step, lambda: CALLS[first][1](other))
+        with contextlib.suppress(NotFoundError):
+            go(one)
+        assert done
+        assert one.admin.check() == []

@@ -128,8 +128,8 @@ class AsyncRedisOverlays:
         """Get the number and range of an overlay that is in force."""
         context, tree = self._context, look.tree
         number = await context.link.run("HGET", context.key(tree, "q"), id)
-        if number is not None:
-            stored = await context.link.run("HGET", context.key(tree, "w"), number)
+        stored = number and await context.link.run("HGET", context.key(tree, "w"), number)
+        if stored is not None:
             range = range_of(stored)
             key = context.key(tree, f"v:{look.row.number}")
             member = range.member(number.decode())

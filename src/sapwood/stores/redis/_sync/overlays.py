@@ -130,8 +130,8 @@ class RedisOverlays:
         """Get the number and range of an overlay that is in force."""
         context, tree = self._context, look.tree
         number = context.link.run("HGET", context.key(tree, "q"), id)
-        if number is not None:
-            stored = context.link.run("HGET", context.key(tree, "w"), number)
+        stored = number and context.link.run("HGET", context.key(tree, "w"), number)
+        if stored is not None:
             range = range_of(stored)
             key = context.key(tree, f"v:{look.row.number}")
             member = range.member(number.decode())

@@ -126,9 +126,11 @@ def lift(context: Context, tree: str, numbers: list[bytes]) -> list[Command]:
     )
     commands: list[Command] = []
     for number, count, range in zip(numbers, counts, ranges, strict=True):
-        if int(count) > 1:
+        # What somebody else has lifted meanwhile is not there any more: nothing will be applied.
+        if count is not None and int(count) > 1:
             commands.append(("HINCRBY", context.key(tree, "wr"), number, -1))
             continue
         commands += [("HDEL", context.key(tree, part), number) for part in ("w", "y", "wr")]
-        commands.append(("HDEL", context.key(tree, "q"), range_of(range).id))
+        if range is not None:
+            commands.append(("HDEL", context.key(tree, "q"), range_of(range).id))
     return commands
