@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sapwood.errors import NotFoundError
-from sapwood.model import NewSession, Read, Search
+from sapwood.model import NewSession, Read, Search, SessionQuery
 from sapwood.stores.redis import RedisStore
 from sapwood.stores.redis.scripts import script
 from sapwood.testing import ManualClock
@@ -116,4 +116,46 @@ class TestOverlays:
         with contextlib.suppress(NotFoundError):
             go(one)
         assert done
+        assert one.admin.check() == []
+
+
+class TestRecords:
+    @pytest.fixture
+    def one(self, open_store: Open) -> RedisStore:
+        """Open a store with two sessions; the context of one has to be worked out."""
+        store = open_store()
+        for session in ("s", "other"):
+            store.create_session(ADA, NewSession(id=session))
+        store.append(ADA, "s", [say("m1"), say("m2")])
+        store.add_overlay(ADA, "s", cover("m1", "m2"))
+        return store
+
+    def test_a_session_that_is_deleted_meanwhile_is_not_found(
+        self, one: RedisStore, open_store: Open
+    ) -> None:
+        done = before(one, "sum", lambda: open_store().delete_session(ADA, "s"))
+        assert one.find_session(ADA, "s") is None
+        assert done
+
+    def test_a_session_that_is_deleted_meanwhile_is_not_listed(
+        self, one: RedisStore, open_store: Open
+    ) -> None:
+        done = before(one, "sum", lambda: open_store().delete_session(ADA, "s"))
+        page = one.list_sessions(ADA, SessionQuery())
+        assert [it.id for it in page.sessions] == ["other"]
+        assert done
+
+    def test_one_that_is_deleted_and_created_again_meanwhile_is_listed_once(
+        self, one: RedisStore, open_store: Open
+    ) -> None:
+        def create_again() -> None:
+            other = open_store()
+            other.delete_session(ADA, "s")
+            other.create_session(ADA, NewSession(id="s"))
+
+        done = before(one, "note", create_again)
+        one.list_sessions(ADA, SessionQuery())
+        assert done
+        page = one.list_sessions(ADA, SessionQuery())
+        assert sorted(it.id for it in page.sessions) == ["other", "s"]
         assert one.admin.check() == []

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from ....errors import StaleVersionError
+from ....errors import NotFoundError, StaleVersionError
 from ....model import (
     ROOT,
     NewSession,
@@ -67,7 +67,10 @@ class AsyncRedisSessions:
         row = await self._row(owner, session)
         if row is None:
             return None
-        return await self._context.record(owner, row)
+        try:
+            return await self._context.record(owner, row)
+        except NotFoundError:
+            return None  # it was deleted while its context was worked out
 
     async def update(
         self, owner: str, session: str, patch: SessionPatch, expected_version: int | None

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from ....errors import StaleVersionError
+from ....errors import NotFoundError, StaleVersionError
 from ....model import (
     ROOT,
     NewSession,
@@ -69,7 +69,10 @@ class RedisSessions:
         row = self._row(owner, session)
         if row is None:
             return None
-        return self._context.record(owner, row)
+        try:
+            return self._context.record(owner, row)
+        except NotFoundError:
+            return None  # it was deleted while its context was worked out
 
     def update(
         self, owner: str, session: str, patch: SessionPatch, expected_version: int | None

@@ -12,8 +12,11 @@ end
 if v >= known[1] and a >= known[2] then
   for i = 6 + 2 * count, #ARGV, 2 do
     local second = math.floor(tonumber(ARGV[i + 1]) / 1000000)
-    -- Only what the directory knows: a session that was deleted meanwhile stays away.
-    if call('HEXISTS', B .. 'd', string.sub(ARGV[i], 17)) == 1 then
+    local stands = call('HGET', B .. 'd', string.sub(ARGV[i], 17))
+    local number = stands and string.match(stands, '^%S+ (%d+)')
+    -- Only what the directory knows: one that was deleted meanwhile stays away, also when there is
+    -- another of its name.
+    if number and string.format('%016d', number) == string.sub(ARGV[i], 1, 16) then
       call('ZADD', B .. 'la', second, ARGV[i])
     end
   end
