@@ -95,3 +95,15 @@ class TestExpiry:
         store.settle()
         assert shown(store.read(ADA, "fork", Read())) == ["<o>", "m3"]
         assert store.admin.check() == []
+
+    def test_one_that_an_append_made_expire_is_deleted_by_settle(
+        self, store: RedisStore, open_store: Callable[..., RedisStore], clock: ManualClock
+    ) -> None:
+        with open_store(clock=clock) as everlasting:
+            everlasting.create_session(ADA, NewSession(id="s"))
+            everlasting.settle()
+        store.append(ADA, "s", [say("m1")])
+        clock.advance(101)
+        store.settle()
+        assert [key for key in redis.own_keys() if b":b:" in key or b":s:" in key] == []
+        assert [it.kind for it in store.changes(ADA).changes][-1] == ChangeKind.RETIRE
