@@ -85,11 +85,15 @@ class AsyncLink:
         try:
             return await self.run(*self.command(asked))
         except NoScriptError:
-            return await self.run("EVAL", script(name).text, *self._where(asked), *args)
+            return await self.run(*self._with_text(asked))
 
     def command(self, asked: Asked) -> Command:
         """Give the command that runs a script, once the server knows it."""
         return ("EVALSHA", script(asked.name).digest, *self._where(asked), *asked.args)
+
+    def _with_text(self, asked: Asked) -> Command:
+        """Give the command that runs a script which the server does not know."""
+        return ("EVAL", script(asked.name).text, *self._where(asked), *asked.args)
 
     def _where(self, asked: Asked) -> Sequence[Any]:
         """Give the keys, with their number before them.
@@ -116,12 +120,12 @@ class AsyncLink:
         Nobody waits here for a slot that is being moved: the others need not wait with them.
         """
         answers = await self.send([self.command(it) for it in asked]) if asked else []
-        for n, answer in enumerate(answers):
-            if isinstance(answer, NoScriptError):
-                answers[n] = await self.ask(asked[n].name, asked[n].keys, *asked[n].args)
-            elif isinstance(answer, Exception):
-                answers[n] = translate(answer)
-        return answers
+        unknown = [n for n, answer in enumerate(answers) if isinstance(answer, NoScriptError)]
+        if unknown:
+            texts = await self.send([self._with_text(asked[n]) for n in unknown])
+            for n, answer in zip(unknown, texts, strict=True):
+                answers[n] = answer
+        return [translate(it) if isinstance(it, Exception) else it for it in answers]
 
     async def send(self, commands: Sequence[Command]) -> list[Any]:
         """Run commands in one go; where one fails, the driver's error is its answer."""
