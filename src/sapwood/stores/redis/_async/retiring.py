@@ -91,7 +91,8 @@ async def _drop_documents(context: AsyncContext, look: Look) -> list[Command]:
     stored: dict[bytes, bytes] = await context.link.run("HGETALL", key)
     found = [document_of(name.decode(), it) for name, it in stored.items()]
     gone = [it.key for it in found if it.key == PINS or it.expires_us is not None]
-    return [("HDEL", key, *gone)] if gone else []
+    # One each: a script cannot pass on any number of words.
+    return [("HDEL", key, it) for it in gone]
 
 
 async def _retire(context: AsyncContext, look: Look, now: int) -> list[Command]:
