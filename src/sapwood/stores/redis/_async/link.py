@@ -18,6 +18,8 @@ TRIES = 4
 # While a slot is moved to another node. The driver has waited for half a second each time.
 MOVING_TRIES = 60
 MOVING_PAUSE_S = 0.05
+# What a driver stumbles over when its connection is closed under it.
+TORN = (AttributeError, TypeError, ValueError)
 NEVER = "-"
 """The part of a key that is never there."""
 
@@ -78,6 +80,10 @@ class AsyncLink:
                     raise translate(error) from error
                 if is_moving(error):
                     await self.pause(MOVING_PAUSE_S)
+            except TORN as error:
+                if not self._is_closed:
+                    raise
+                raise ClosedError("the store was closed meanwhile") from error
 
     async def ask(self, name: str, keys: Sequence[str], *args: Any) -> Any:
         """Run a script. All of them may be sent again when an answer was lost."""
@@ -161,6 +167,10 @@ class AsyncLink:
             except (RedisError, OSError) as error:
                 if not (tries and may_help(error)):
                     raise translate(error) from error
+            except TORN as error:
+                if not self._is_closed:
+                    raise
+                raise ClosedError("the store was closed meanwhile") from error
             else:
                 return answers
 
