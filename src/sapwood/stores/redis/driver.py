@@ -67,8 +67,13 @@ class AsyncSlots:
     """Lets so many tasks at a time through; who waits too long is told."""
 
     def __init__(self, most: int, patience_s: float) -> None:
+        self._most = most
         self._free = asyncio.Semaphore(most)
         self._patience_s = patience_s
+
+    def renew(self) -> None:
+        """Begin anew, with all of them free."""
+        self._free = asyncio.Semaphore(self._most)
 
     async def __aenter__(self) -> None:
         if not self._free.locked():
@@ -88,8 +93,13 @@ class Slots:
     """Lets so many threads at a time through; who waits too long is told."""
 
     def __init__(self, most: int, patience_s: float) -> None:
+        self._most = most
         self._free = threading.BoundedSemaphore(most)
         self._patience_s = patience_s
+
+    def renew(self) -> None:
+        """Begin anew, with all of them free."""
+        self._free = threading.BoundedSemaphore(self._most)
 
     def __enter__(self) -> None:
         if not self._free.acquire(timeout=self._patience_s):
@@ -106,6 +116,11 @@ class AsyncDriver:
     async def pause(seconds: float) -> None:
         """Wait."""
         await asyncio.sleep(seconds)
+
+    @staticmethod
+    def loop() -> Any:
+        """Give the event loop that connections belong to."""
+        return asyncio.get_running_loop()
 
     @staticmethod
     def single(url: str, most: int, patience_s: float, answer_within_s: float) -> AsyncRedis:
@@ -167,6 +182,11 @@ class Driver:
     def pause(seconds: float) -> None:
         """Wait."""
         time.sleep(seconds)
+
+    @staticmethod
+    def loop() -> Any:
+        """Connections belong to no event loop."""
+        return None
 
     @staticmethod
     def single(url: str, most: int, patience_s: float, answer_within_s: float) -> Redis:
