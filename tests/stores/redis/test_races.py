@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
+from servers import redis
 
 from sapwood.errors import NotFoundError
 from sapwood.model import NewSession, Read, Search, SessionQuery
@@ -22,6 +24,7 @@ CALLS: dict[str, tuple[str, Callable[[RedisStore], Any]]] = {
     "cover": ("HGET w", lambda it: it.add_overlay(ADA, "s", cover("<o>", "m3", id="p")).id),
     "search": ("HMGET", lambda it: it.search(ADA, Search(text="m1 m2")).hits),
 }
+SCRIPTS = ("apply", "forget", "free", "look", "note", "sum")
 Open = Callable[..., RedisStore]
 
 
@@ -52,7 +55,7 @@ def _names(command: Sequence[Any]) -> Sequence[str]:
     """Name a command, alone and with the last letter of its key; or the script that it runs."""
     name, what, *_ = [*command, ""]
     if name == "EVALSHA":
-        return [it for it in ("free", "look", "note", "sum", "apply") if what == script(it).digest]
+        return [it for it in SCRIPTS if what == script(it).digest]
     return [name, f"{name} {str(what)[-1:]}"]
 
 
@@ -159,3 +162,42 @@ class TestRecords:
         page = one.list_sessions(ADA, SessionQuery())
         assert sorted(it.id for it in page.sessions) == ["other", "s"]
         assert one.admin.check() == []
+
+
+class TestErasing:
+    def test_a_session_is_created_after_its_owner_was_erased_or_not_at_all(
+        self, open_store: Open, prefix: str
+    ) -> None:
+        one, other = open_store(), open_store()
+        done = before(one, "apply", lambda: other.erase_owner(ADA))
+        one.create_session(ADA, NewSession(id="s"))
+        assert done
+        one.append(ADA, "s", [say("m1")])
+        assert shown(other.read(ADA, "s", Read())) == ["m1"]
+        other.erase_owner(ADA)
+        assert redis.own_keys() == [f"{prefix}:schema".encode()]
+
+    def test_a_session_that_is_created_while_its_name_goes_is_erased(
+        self, open_store: Open, prefix: str
+    ) -> None:
+        one, other = open_store(), open_store()
+        is_claimed, may_go_on = threading.Event(), threading.Event()
+
+        def wait() -> None:
+            is_claimed.set()
+            may_go_on.wait()
+
+        def let_it_create() -> None:
+            may_go_on.set()
+            creating.join()
+
+        before(one, "apply", wait)
+        creating = threading.Thread(target=one.create_session, args=(ADA, NewSession(id="s")))
+        creating.start()
+        is_claimed.wait()
+        done = before(other, "forget", let_it_create)
+        other.erase_owner(ADA)
+        assert done
+        with pytest.raises(NotFoundError):
+            one.append(ADA, "s", [say("m1")])
+        assert redis.own_keys() == [f"{prefix}:schema".encode()]

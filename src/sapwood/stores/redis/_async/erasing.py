@@ -32,6 +32,8 @@ async def _delete(context: AsyncContext, owner: str, session: str, value: bytes)
     await delete_session(context, owner, session, tree)
     # The name goes, too, where there was no session behind it.
     await context.directory.release(owner, session, value)
+    # It may have been created in between; who creates it later finds its name gone.
+    await delete_session(context, owner, session, tree)
 
 
 async def delete_expired(context: AsyncContext, owner: str, most: int = DUE_AT_ONCE) -> int:

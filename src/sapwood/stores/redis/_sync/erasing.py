@@ -34,6 +34,8 @@ def _delete(context: Context, owner: str, session: str, value: bytes) -> None:
     delete_session(context, owner, session, tree)
     # The name goes, too, where there was no session behind it.
     context.directory.release(owner, session, value)
+    # It may have been created in between; who creates it later finds its name gone.
+    delete_session(context, owner, session, tree)
 
 
 def delete_expired(context: Context, owner: str, most: int = DUE_AT_ONCE) -> int:
