@@ -201,3 +201,15 @@ class TestErasing:
         with pytest.raises(NotFoundError):
             one.append(ADA, "s", [say("m1")])
         assert redis.own_keys() == [f"{prefix}:schema".encode()]
+
+    def test_an_owner_who_has_a_document_again_is_listed(self, open_store: Open) -> None:
+        one, other = open_store(), open_store()
+        one.create_session(ADA, NewSession(id="s"))
+        done = before(other, "apply", lambda: one.erase_owner(ADA))
+        other.put_document(ADA, "k", b"")
+        assert done
+        assert one.admin.list_owners() == [ADA]
+        again = before(one, "SREM", lambda: other.put_document(ADA, "k", b""))
+        one.erase_owner(ADA)
+        assert again
+        assert one.admin.list_owners() == [ADA]

@@ -21,7 +21,7 @@ async def erase_owner(context: AsyncContext, owner: str) -> None:
         await settle_owner(context, owner, by_force=True)
         if await context.link.ask("erase", [context.keys.owner(owner)]):
             await context.link.run("SREM", context.keys.owners, owner)
-            if await context.link.run("EXISTS", key):
+            if await context.link.run("EXISTS", key, context.keys.owner(owner, "k:")):
                 await context.link.run("SADD", context.keys.owners, owner)
             return
     raise StoreBusyError(f"sessions of {owner!r} are being created all the time: try again")

@@ -23,7 +23,7 @@ def erase_owner(context: Context, owner: str) -> None:
         settle_owner(context, owner, by_force=True)
         if context.link.ask("erase", [context.keys.owner(owner)]):
             context.link.run("SREM", context.keys.owners, owner)
-            if context.link.run("EXISTS", key):
+            if context.link.run("EXISTS", key, context.keys.owner(owner, "k:")):
                 context.link.run("SADD", context.keys.owners, owner)
             return
     raise StoreBusyError(f"sessions of {owner!r} are being created all the time: try again")
