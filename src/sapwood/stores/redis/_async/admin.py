@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...._version import __version__
 from ....model import Health, Problem
-from .checking import Finding, inspect
+from .checking import Finding, inspect, still_found
 from .context import AsyncContext
 from .listing import trees_of
 from .migrating import AsyncMigrator
@@ -67,6 +67,13 @@ class AsyncRedisAdmin:
 
     async def _check_directory(self, owner: str) -> list[Finding]:
         """Look for sessions that are not listed, and for names that nothing stands behind."""
+        findings = await self._look_at_directory(owner)
+        for _ in range(2):
+            if findings:
+                findings = still_found(findings, await self._look_at_directory(owner))
+        return findings
+
+    async def _look_at_directory(self, owner: str) -> list[Finding]:
         link, keys = self._context.link, self._context.keys
         directory, active, created = await link.run_all(
             [

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from ...._version import __version__
 from ....model import Health, Problem
-from .checking import Finding, inspect
+from .checking import Finding, inspect, still_found
 from .context import Context
 from .listing import trees_of
 from .migrating import Migrator
@@ -69,6 +69,13 @@ class RedisAdmin:
 
     def _check_directory(self, owner: str) -> list[Finding]:
         """Look for sessions that are not listed, and for names that nothing stands behind."""
+        findings = self._look_at_directory(owner)
+        for _ in range(2):
+            if findings:
+                findings = still_found(findings, self._look_at_directory(owner))
+        return findings
+
+    def _look_at_directory(self, owner: str) -> list[Finding]:
         link, keys = self._context.link, self._context.keys
         directory, active, created = link.run_all(
             [
