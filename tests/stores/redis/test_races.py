@@ -23,6 +23,8 @@ CALLS: dict[str, tuple[str, Callable[[RedisStore], Any]]] = {
     "undo": ("HGET w", lambda it: it.undo_overlay(ADA, "s", "o").id),
     "cover": ("HGET w", lambda it: it.add_overlay(ADA, "s", cover("<o>", "m3", id="p")).id),
     "search": ("HMGET", lambda it: it.search(ADA, Search(text="m1 m2")).hits),
+    "search, at first": ("HGETALL s", lambda it: it.search(ADA, Search(text="m1 m2")).hits),
+    "detach": ("HMGET w", lambda it: it.create_session(ADA, fork_of("s", detach=True)).id),
 }
 SCRIPTS = ("apply", "forget", "free", "look", "note", "sum")
 Open = Callable[..., RedisStore]
@@ -213,3 +215,15 @@ class TestErasing:
         one.erase_owner(ADA)
         assert again
         assert one.admin.list_owners() == [ADA]
+
+
+def test_what_others_are_just_writing_is_no_damage(open_store: Open) -> None:
+    one, other = open_store(), open_store()
+    one.create_session(ADA, NewSession(id="s"))
+    one.append(ADA, "s", [say("m1")])
+    done = before(one, "LRANGE 1", lambda: other.append(ADA, "s", [say("m2")]))
+    assert one.admin.check() == []
+    assert done
+    done = before(one, "ZRANGE a", lambda: other.create_session(ADA, NewSession(id="new")))
+    assert one.admin.check() == []
+    assert done

@@ -130,6 +130,8 @@ async def _overlays(
             ("HMGET", context.key(look.tree, "y"), *numbers),
         ]
     )
+    if None in ranges or None in stored:
+        raise MovedError  # one was undone meanwhile
     moved = [range_of(it)._replace(first_segment=SEGMENT, last_segment=SEGMENT) for it in ranges]
     return list(zip(moved, stored, strict=True))
 

@@ -128,6 +128,8 @@ def _overlays(context: Context, look: Look, members: list[bytes]) -> list[tuple[
             ("HMGET", context.key(look.tree, "y"), *numbers),
         ]
     )
+    if None in ranges or None in stored:
+        raise MovedError  # one was undone meanwhile
     moved = [range_of(it)._replace(first_segment=SEGMENT, last_segment=SEGMENT) for it in ranges]
     return list(zip(moved, stored, strict=True))
 
