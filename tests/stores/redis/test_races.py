@@ -26,7 +26,7 @@ CALLS: dict[str, tuple[str, Callable[[RedisStore], Any]]] = {
     "search, at first": ("HGETALL s", lambda it: it.search(ADA, Search(text="m1 m2")).hits),
     "detach": ("HMGET w", lambda it: it.create_session(ADA, fork_of("s", detach=True)).id),
 }
-SCRIPTS = ("apply", "forget", "free", "look", "note", "sum")
+SCRIPTS = ("apply", "forget", "free", "inherit", "look", "note", "range", "sum")
 Open = Callable[..., RedisStore]
 
 
@@ -226,4 +226,24 @@ def test_what_others_are_just_writing_is_no_damage(open_store: Open) -> None:
     assert done
     done = before(one, "ZRANGE a", lambda: other.create_session(ADA, NewSession(id="new")))
     assert one.admin.check() == []
+    assert done
+
+
+@pytest.mark.parametrize(
+    ("step", "call"),
+    [
+        ("inherit", lambda it: it.create_session(ADA, fork_of("s"))),
+        ("inherit", lambda it: it.create_session(ADA, fork_of("s", detach=True))),
+        ("range", lambda it: it.add_overlay(ADA, "s", cover("m1", "m2"))),
+    ],
+)
+def test_what_is_cleared_and_swept_between_two_steps_is_gone_and_not_damaged(
+    open_store: Open, step: str, call: Callable[[RedisStore], Any]
+) -> None:
+    one, other = open_store(), open_store()
+    one.create_session(ADA, NewSession(id="s"))
+    one.append(ADA, "s", [say("m1"), say("m2")])
+    done = before(one, step, lambda: other.clear_session(ADA, "s"))
+    with contextlib.suppress(NotFoundError):
+        assert call(one).messages == 0
     assert done

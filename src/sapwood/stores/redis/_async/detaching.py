@@ -8,7 +8,7 @@ from typing import Any
 from ....model import NewSession
 from ..rows import Head, Range, Row, range_of, split_entry
 from .context import AsyncContext
-from .forking import At, documents_of, put_documents
+from .forking import At, documents_of, inherited, put_documents
 from .link import Command
 from .making import add_session, begin_tree, claimed, created, deadline_of
 from .tree import Look, MovedError, flat
@@ -57,9 +57,7 @@ async def detach(
     tree = context.new_id()
     copy, members = _Copy(), list[bytes]()
     if at is not None:
-        args = (look.row.number, at.segment, at.depth)
-        key = context.keys.tree(look.tree)
-        _, members, path = await context.link.ask("inherit", [key], *args)
+        _, members, path = await inherited(context, look, at)
         for span in reversed(path):
             await _copy_span(context, owner, look, tree, span, copy)
     overlays = await _overlays(context, look, members)
