@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from redis.exceptions import NoScriptError, RedisError
 
 from ....calling import AsyncAnswer
-from ....errors import ClosedError
+from ....errors import ClosedError, StoreBusyError
 from ..driver import AsyncDriver, AsyncGate, AsyncSlots
 from ..failure import is_moving, may_help, translate
 from ..scripts import script
@@ -143,6 +143,16 @@ class AsyncLink:
             for n, answer in zip(unknown, texts, strict=True):
                 answers[n] = answer
         return [translate(it) if isinstance(it, Exception) else it for it in answers]
+
+    async def ask_each(self, asked: Sequence[Asked]) -> list[Any]:
+        """Run scripts in one go; a slot that is being moved is waited for, a failure is raised."""
+        answers = await self.ask_all(asked)
+        for n, answer in enumerate(answers):
+            if isinstance(answer, StoreBusyError):
+                answers[n] = await self.ask(asked[n].name, asked[n].keys, *asked[n].args)
+            elif isinstance(answer, Exception):
+                raise answer
+        return answers
 
     async def send(self, commands: Sequence[Command]) -> list[Any]:
         """Run commands in one go; where one fails, the driver's error is its answer."""

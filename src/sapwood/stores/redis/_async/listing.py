@@ -127,11 +127,9 @@ async def count(context: AsyncContext, owner: str) -> Statistics:
     """Count what an owner has."""
     trees, now = await trees_of(context, owner), context.directory.time()
     totals = [0, 0, 0, 0]
-    for answer in await context.link.ask_all(
+    for answer in await context.link.ask_each(
         [Asked("count", [context.keys.tree(tree)], [now]) for tree in trees]
     ):
-        if isinstance(answer, Exception):
-            raise answer
         totals = [one + other for one, other in zip(totals, answer, strict=True)]
     time = await context.now()
     for stored in await context.link.run("HVALS", context.keys.owner(owner, "k:")):

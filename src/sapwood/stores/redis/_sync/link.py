@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from redis.exceptions import NoScriptError, RedisError
 
 from ....calling import Answer
-from ....errors import ClosedError
+from ....errors import ClosedError, StoreBusyError
 from ..driver import Driver, Gate, Slots
 from ..failure import is_moving, may_help, translate
 from ..scripts import script
@@ -145,6 +145,16 @@ class Link:
             for n, answer in zip(unknown, texts, strict=True):
                 answers[n] = answer
         return [translate(it) if isinstance(it, Exception) else it for it in answers]
+
+    def ask_each(self, asked: Sequence[Asked]) -> list[Any]:
+        """Run scripts in one go; a slot that is being moved is waited for, a failure is raised."""
+        answers = self.ask_all(asked)
+        for n, answer in enumerate(answers):
+            if isinstance(answer, StoreBusyError):
+                answers[n] = self.ask(asked[n].name, asked[n].keys, *asked[n].args)
+            elif isinstance(answer, Exception):
+                raise answer
+        return answers
 
     def send(self, commands: Sequence[Command]) -> list[Any]:
         """Run commands in one go; where one fails, the driver's error is its answer."""

@@ -127,11 +127,9 @@ def count(context: Context, owner: str) -> Statistics:
     """Count what an owner has."""
     trees, now = trees_of(context, owner), context.directory.time()
     totals = [0, 0, 0, 0]
-    for answer in context.link.ask_all(
+    for answer in context.link.ask_each(
         [Asked("count", [context.keys.tree(tree)], [now]) for tree in trees]
     ):
-        if isinstance(answer, Exception):
-            raise answer
         totals = [one + other for one, other in zip(totals, answer, strict=True)]
     time = context.now()
     for stored in context.link.run("HVALS", context.keys.owner(owner, "k:")):
