@@ -14,12 +14,21 @@ MARKED_US = 60_000_000
 """For how long a mark says that a tree may be written to."""
 
 
+MOST_REMEMBERED = 100_000
+
+
 class MovedError(Exception):
     """Something has changed since it was looked at: the unit of work begins again."""
 
 
 class Marks(dict[str, str]):
     """Until when trees are marked as being written to, as far as this store marked them."""
+
+    def __setitem__(self, tree: str, deadline: str) -> None:
+        """Remember a mark; what is forgotten is marked again."""
+        if len(self) >= MOST_REMEMBERED:
+            self.clear()
+        super().__setitem__(tree, deadline)
 
 
 class Placed(NamedTuple):
