@@ -10,7 +10,7 @@ from .checking import Finding, inspect, still_found
 from .context import Context
 from .listing import trees_of
 from .migrating import Migrator
-from .tending import tell_all
+from .tending import tell, tell_all
 from .tree import State
 
 
@@ -54,10 +54,14 @@ class RedisAdmin:
     def repair(self) -> None:
         """Put right what is derived."""
         for owner in self.owners():
-            for finding in self._check_directory(owner):
+            findings = self._check_directory(owner)
+            for finding in findings:
                 self._context.link.run_all(finding.commands)
             for tree in trees_of(self._context, owner):
                 self._repair_tree(owner, tree)
+                if findings:
+                    # When its sessions were active is known there only.
+                    tell(self._context, owner, [tree])
             tell_all(self._context, owner)
 
     def _repair_tree(self, owner: str, tree: str) -> None:
