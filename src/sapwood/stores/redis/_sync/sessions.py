@@ -4,12 +4,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from ....errors import NotFoundError, StaleVersionError
+from ....errors import NotFoundError, ReadOnlyError, StaleVersionError
 from ....model import (
     ROOT,
     NewSession,
@@ -59,7 +60,8 @@ class RedisSessions:
                 continue
             row = Row(session, fields)
             if row["x"] and is_expired(row, now := self._context.now()):
-                delete_session(self._context, owner, session, tree, expired_at=now)
+                with suppress(ReadOnlyError):
+                    delete_session(self._context, owner, session, tree, expired_at=now)
                 return None
             return row
         return None
