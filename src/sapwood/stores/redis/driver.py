@@ -8,9 +8,9 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from types import TracebackType
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from redis import Redis, RedisCluster, __version__
 from redis.asyncio import Redis as AsyncRedis
@@ -24,6 +24,7 @@ from redis.retry import Retry
 
 __all__ = ["AsyncDriver", "AsyncGate", "AsyncSlots", "Driver", "Gate", "Slots"]
 
+T = TypeVar("T")
 # Before that version a pool wanted to know for which command, and never used it.
 _FOR: tuple[str, ...] = () if tuple(map(int, __version__.split(".")[:2])) >= (5, 3) else ("_",)
 CONNECT_WITHIN_S = 10.0
@@ -118,6 +119,18 @@ class AsyncDriver:
         await asyncio.sleep(seconds)
 
     @staticmethod
+    async def finish(go: Callable[..., Coroutine[Any, Any, T]], *args: Any) -> T:
+        """Do something to its end; a caller that is cancelled waits for its outcome."""
+        task = asyncio.create_task(go(*args))
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            await asyncio.wait([task])
+            if not task.cancelled():
+                task.exception()  # seen, though nobody is told
+            raise
+
+    @staticmethod
     def loop() -> Any:
         """Give the event loop that connections belong to."""
         return asyncio.get_running_loop()
@@ -182,6 +195,11 @@ class Driver:
     def pause(seconds: float) -> None:
         """Wait."""
         time.sleep(seconds)
+
+    @staticmethod
+    def finish(go: Callable[..., T], *args: Any) -> T:
+        """Do something to its end."""
+        return go(*args)
 
     @staticmethod
     def loop() -> Any:

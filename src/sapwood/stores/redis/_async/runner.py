@@ -11,6 +11,7 @@ from ....rules.codec import Packed
 from ...embedded._async.runner import AsyncRunner
 from ...embedded.appends import AsyncAppends, Request
 from ...embedded.unit import Unit
+from ..driver import AsyncDriver
 from ..keys import Keys
 from .appending import append_each, append_new
 from .context import AsyncContext
@@ -79,16 +80,18 @@ class AsyncRedisRunner(AsyncRunner):
         if not self._is_ready:
             await self._make_ready()
         request = Request(owner, session, batch, parent, expected_tip)
-        appended = None
-        if len(batch) == 1 or len({it.id for it in batch}) == len(batch):
-            appended = await self._appends.add(request)
-            if appended is None:
-                appended = await append_new(self._context, request)
+        may_be_new = len(batch) == 1 or len({it.id for it in batch}) == len(batch)
+        appended = await self._appends.add(request) if may_be_new else None
+        if appended is None:
+            appended = await AsyncDriver.finish(self._append_alone, request, may_be_new)
+        return appended
+
+    async def _append_alone(self, request: Request, may_be_new: bool) -> Appended:
+        """Append what did not go with others, or what has to be planned."""
+        appended = await append_new(self._context, request) if may_be_new else None
         if appended is not None:
             return appended
-        return await self.write(
-            lambda unit: unit.messages.append(owner, session, batch, parent, expected_tip)
-        )
+        return await self.write(lambda unit: unit.messages.append(*request))
 
     async def _append_all(self, requests: Sequence[Request]) -> Sequence[Appended | None]:
         """Append for several callers in one go."""

@@ -13,6 +13,7 @@ from ....rules.codec import Packed
 from ...embedded._sync.runner import Runner
 from ...embedded.appends import Appends, Request
 from ...embedded.unit import Unit
+from ..driver import Driver
 from ..keys import Keys
 from .appending import append_each, append_new
 from .context import Context
@@ -81,16 +82,18 @@ class RedisRunner(Runner):
         if not self._is_ready:
             self._make_ready()
         request = Request(owner, session, batch, parent, expected_tip)
-        appended = None
-        if len(batch) == 1 or len({it.id for it in batch}) == len(batch):
-            appended = self._appends.add(request)
-            if appended is None:
-                appended = append_new(self._context, request)
+        may_be_new = len(batch) == 1 or len({it.id for it in batch}) == len(batch)
+        appended = self._appends.add(request) if may_be_new else None
+        if appended is None:
+            appended = Driver.finish(self._append_alone, request, may_be_new)
+        return appended
+
+    def _append_alone(self, request: Request, may_be_new: bool) -> Appended:
+        """Append what did not go with others, or what has to be planned."""
+        appended = append_new(self._context, request) if may_be_new else None
         if appended is not None:
             return appended
-        return self.write(
-            lambda unit: unit.messages.append(owner, session, batch, parent, expected_tip)
-        )
+        return self.write(lambda unit: unit.messages.append(*request))
 
     def _append_all(self, requests: Sequence[Request]) -> Sequence[Appended | None]:
         """Append for several callers in one go."""
