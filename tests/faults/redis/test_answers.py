@@ -57,6 +57,27 @@ def test_a_detached_fork_has_each_message_once_whichever_answer_was_lost(
     COUNTS["answers of Redis lost"] += 1
 
 
+def test_a_detached_fork_of_large_messages_is_written_in_small_pieces(
+    server: RedisServer, prefix: str
+) -> None:
+    with open_store(server.url(), prefix) as store:
+        make_session(store)
+        for n in range(12):
+            store.append(ADA, "s", [say(f"m{n}", "x" * 1_000_000)])
+        link: Any = store._runner._link
+        ask, sizes = link.ask, list[int]()
+
+        def measure(name: str, keys: Any, *args: Any) -> Any:
+            sizes.append(sum(len(it) for it in args if isinstance(it, bytes)))
+            return ask(name, keys, *args)
+
+        link.ask = measure
+        fork = ForkPoint(session="s", detach=True)
+        store.create_session(ADA, NewSession(id="copy", fork=fork))
+        assert max(sizes) < 6_000_000
+        assert ids_in(store, "copy") == [f"m{n}" for n in range(12)]
+
+
 CALLS: dict[str, Callable[[RedisStore], Any]] = {
     "put": lambda it: it.put_document(ADA, "k", b"v", session="s", expected_version=0),
     "put for the owner": lambda it: it.put_document(ADA, "k", b"v", expected_version=0),

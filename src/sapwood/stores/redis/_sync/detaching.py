@@ -16,6 +16,7 @@ from .making import add_session, begin_tree, claimed, created, deadline_of
 from .tree import Look, MovedError, flat
 
 ENTRIES_AT_ONCE = 200
+BYTES_AT_ONCE = 4 * 1024 * 1024
 SEGMENT = 1
 HOME = 1
 PROGRESS = "p"
@@ -93,7 +94,12 @@ def _copy_span(
         end = min(start + ENTRIES_AT_ONCE - 1, last)
         entries = context.link.run("LRANGE", key, start - above - 1, end - above - 1)
         commands: list[Command] = []
+        size = 0
         for entry in entries:
+            if size > BYTES_AT_ONCE:
+                _write(context, tree, copy, commands)
+                commands, size = [], 0
+            size += len(entry)
             head, body = copy.take(entry)
             commands.append(("RPUSH", context.key(tree, f"b:{SEGMENT}"), head.with_body(body)))
             at = f"{SEGMENT} {copy.depth}"
