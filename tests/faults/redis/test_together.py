@@ -131,3 +131,10 @@ async def test_rule_01_one_that_has_to_be_planned_is_not_abandoned_either(
         with pytest.raises(asyncio.CancelledError):
             await task
         assert await ids_in(store, "fork") == ["root", "known", "m2"]
+
+
+async def test_units_of_work_on_one_session_that_come_together_are_all_done(
+    store: AsyncRedisStore,
+) -> None:
+    calls = (store.put_document(ADA, f"{n}", b"", session="s0") for n in range(250))
+    assert len({it.version for it in await asyncio.gather(*calls)}) == 250

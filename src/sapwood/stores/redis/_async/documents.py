@@ -137,7 +137,7 @@ class AsyncRedisDocuments:
         begun = () if shelf.owner_version else (("HSET", place, "v", shelf.next_version - 1),)
         args = (shelf.owner_version, "*", context.new_id(), "", *flat([*begun, command]))
         if await context.link.ask("apply", [place], *args) != b"ok":
-            raise MovedError
+            raise MovedError(place)
 
 
 def is_expired(document: Document, now: int) -> bool:

@@ -11,6 +11,7 @@ from ....rules.codec import Packed
 from ...embedded._async.runner import AsyncRunner
 from ...embedded.appends import AsyncAppends, Request
 from ...embedded.unit import Unit
+from ...recordlog.turns import AsyncTurns
 from ..driver import AsyncDriver
 from ..keys import Keys
 from .appending import append_each, append_new
@@ -50,6 +51,7 @@ class AsyncRedisRunner(AsyncRunner):
         self._migrator = AsyncMigrator(link, keys)
         self._auto_migrate = auto_migrate
         self._appends = AsyncAppends(self._append_all)
+        self._turns = AsyncTurns()
         self._is_ready = False
 
     async def read(self, work: Callable[[Unit], T]) -> T:
@@ -60,13 +62,21 @@ class AsyncRedisRunner(AsyncRunner):
         """Run work until nothing changes between its look and its writes."""
         if not self._is_ready:
             await self._make_ready()
+        turn = ""
         for tried in range(TRIES):
             try:
-                # The subjects' methods are coroutines here, which the shared facade does not know.
-                return cast("T", await cast("Any", work(cast("Unit", self._unit))))
-            except MovedError:
+                return await self._try(work, turn)
+            except MovedError as moved:
+                turn = moved.where
                 await self._link.pause(min(0.0005 * tried, LONGEST_PAUSE_S))
         raise StoreBusyError("others changed the session again and again meanwhile: try again")
+
+    async def _try(self, work: Callable[[Unit], T], turn: str) -> T:
+        if turn:
+            async with self._turns.of(turn):
+                return await self._try(work, "")
+        # The subjects' methods are coroutines here, which the shared facade does not know.
+        return cast("T", await cast("Any", work(cast("Unit", self._unit))))
 
     async def append(
         self,

@@ -13,6 +13,7 @@ from ....rules.codec import Packed
 from ...embedded._sync.runner import Runner
 from ...embedded.appends import Appends, Request
 from ...embedded.unit import Unit
+from ...recordlog.turns import Turns
 from ..driver import Driver
 from ..keys import Keys
 from .appending import append_each, append_new
@@ -52,6 +53,7 @@ class RedisRunner(Runner):
         self._migrator = Migrator(link, keys)
         self._auto_migrate = auto_migrate
         self._appends = Appends(self._append_all)
+        self._turns = Turns()
         self._is_ready = False
 
     def read(self, work: Callable[[Unit], T]) -> T:
@@ -62,13 +64,21 @@ class RedisRunner(Runner):
         """Run work until nothing changes between its look and its writes."""
         if not self._is_ready:
             self._make_ready()
+        turn = ""
         for tried in range(TRIES):
             try:
-                # The subjects' methods are coroutines here, which the shared facade does not know.
-                return cast("T", cast("Any", work(cast("Unit", self._unit))))
-            except MovedError:
+                return self._try(work, turn)
+            except MovedError as moved:
+                turn = moved.where
                 self._link.pause(min(0.0005 * tried, LONGEST_PAUSE_S))
         raise StoreBusyError("others changed the session again and again meanwhile: try again")
+
+    def _try(self, work: Callable[[Unit], T], turn: str) -> T:
+        if turn:
+            with self._turns.of(turn):
+                return self._try(work, "")
+        # The subjects' methods are coroutines here, which the shared facade does not know.
+        return cast("T", cast("Any", work(cast("Unit", self._unit))))
 
     def append(
         self,
