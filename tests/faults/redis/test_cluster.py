@@ -8,7 +8,7 @@ import pytest
 from redis import Redis
 from servers.redis_cluster import ClusterOfServers
 
-from sapwood.errors import StoreUnavailableError
+from sapwood.errors import StoreError, StoreUnavailableError
 from sapwood.model import NewSession, Read
 from sapwood.testing import COUNTS
 
@@ -83,3 +83,21 @@ def test_a_node_that_is_gone_is_told_and_one_that_came_back_is_used(
         for n in range(12):
             store.append(ADA, f"s{n}", [say("m2")])
             assert ids_in(store, f"s{n}") == ["m1", "m2"]
+
+
+async def test_one_that_fails_takes_nobody_with_it_on_nodes_that_forgot_the_scripts(
+    cluster: ClusterOfServers, prefix: str
+) -> None:
+    async with open_async_store(cluster.url(), prefix) as store:
+        for n in range(12):
+            await store.create_session(ADA, NewSession(id=f"s{n}"))
+            await store.append(ADA, f"s{n}", [say("m1")])
+        tree = await store._runner._context.directory.find_tree(ADA, "s3")
+        await store._runner._link.run("SET", f"{prefix}:{{{tree}}}:s:s3", "damaged")
+        for server in cluster.servers:
+            with Redis(port=server.port) as raw:
+                raw.script_flush()
+        calls = (store.append(ADA, f"s{n}", [say("m2")]) for n in range(12))
+        done = await asyncio.gather(*calls, return_exceptions=True)
+        assert isinstance(done.pop(3), StoreError)
+        assert [getattr(it, "written", it) for it in done] == [1] * 11

@@ -20,6 +20,7 @@ from sapwood.errors import (
 from sapwood.model import Read, SessionPatch, SessionQuery
 from sapwood.stores.redis import RedisStore
 from sapwood.testing import COUNTS, ManualClock
+from sapwood.testing.makers import cover
 
 from .support import ADA, ids_in, make_session, open_async_store, open_store, say
 
@@ -165,6 +166,11 @@ def test_a_replica_can_be_read_and_says_that_it_takes_no_writes(
         make_session(store)
         store.append(ADA, "s", [say("m1")])
         assert store.admin.health().writable
+        make_session(store, "covered")
+        store.append(ADA, "covered", [say("m1"), say("m2")])
+        store.add_overlay(ADA, "covered", cover("m1", "m1"))
+    with open_store(server.url(), prefix, session_ttl_s=0.001) as store:
+        make_session(store, "expired")
     replica = RedisServer(*FAST, "--replicaof", "127.0.0.1", str(server.port))
     try:
         with Redis(port=server.port) as raw:
@@ -173,6 +179,10 @@ def test_a_replica_can_be_read_and_says_that_it_takes_no_writes(
         with open_store(replica.url(), prefix) as store:
             assert ids_in(store) == ["m1"]
             assert not store.admin.health().writable
+            record = store.find_session(ADA, "covered")
+            assert record is not None
+            assert record.messages == 2
+            assert store.find_session(ADA, "expired") is None
             with pytest.raises(ReadOnlyError):
                 store.append(ADA, "s", [say("m2")])
     finally:
@@ -256,6 +266,31 @@ def test_a_server_without_memory_loses_nothing_and_deleting_makes_room(prefix: s
             with pytest.raises(NotFoundError):
                 ids_in(store)
             assert append_once_there_is_room(store, "other") == 1
+    finally:
+        full.remove()
+
+
+def test_without_memory_a_process_that_comes_new_can_read_and_delete_all(prefix: str) -> None:
+    full = RedisServer(*FAST)
+    try:
+        with open_store(full.url(), prefix) as store:
+            for session in ("s", "other"):
+                make_session(store, session)
+                store.append(ADA, session, [say("m1"), say("m2")])
+                store.add_overlay(ADA, session, cover("m1", "m1"))
+        with Redis(port=full.port) as raw, open_store(full.url(), prefix) as store:
+            raw.config_set("maxmemory", 1_000_000)
+            record = store.find_session(ADA, "s")
+            assert record is not None
+            assert record.messages == 2
+            assert len(store.list_sessions(ADA, SessionQuery()).sessions) == 2
+            assert len(store.changes(ADA).changes) == 4
+            store.delete_messages(ADA, "s", ["m2"])
+            assert store.clear_session(ADA, "s").messages == 0
+            store.delete_session(ADA, "s")
+            store.settle()
+            store.erase_owner(ADA)
+            assert raw.keys("*") == [f"{prefix}:schema".encode()]
     finally:
         full.remove()
 

@@ -12,7 +12,7 @@ from redis import RedisCluster
 from redis.crc import key_slot
 from servers.redis_cluster import ClusterOfServers
 
-from sapwood.model import NewSession, Read
+from sapwood.model import NewSession, Read, SessionQuery
 from sapwood.testing import COUNTS
 
 from .moving import Movers
@@ -105,3 +105,25 @@ async def test_the_async_twin_waits_for_a_tree_that_is_moved(
             history = await store.read(ADA, name, Read())
             assert sorted(it.id for it in history.messages) == want
         assert await store.admin.check() == []
+
+
+def test_listings_and_statistics_wait_for_a_tree_of_which_a_part_has_moved(
+    cluster: ClusterOfServers, movers: Movers, prefix: str
+) -> None:
+    with open_store(cluster.url(), prefix) as store, ThreadPoolExecutor(2) as threads:
+        make_session(store)
+        store.append(ADA, "s", [say("m1")])
+        slot = slot_of(cluster, prefix, "s")
+        movers.begin(slot)
+        movers.move_some(slot, 3)
+        listed = threads.submit(store.list_sessions, ADA, SessionQuery())
+        counted = threads.submit(store.statistics, ADA)
+        # Longer than the driver waits by itself.
+        with pytest.raises(TimeoutError):
+            counted.result(3)
+        while movers.move_some(slot, 1):
+            continue
+        movers.end(slot)
+        assert [it.id for it in listed.result().sessions] == ["s"]
+        assert counted.result().messages == 1
+        COUNTS["slots of a Redis Cluster moved"] += 1

@@ -6,11 +6,12 @@ import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
+from servers.proxy import Proxy
 from servers.redis import RedisServer
 from servers.redis_watch import Watch
 
 from sapwood.errors import MessageConflictError, NotFoundError, StoreUnavailableError
-from sapwood.model import NewSession, Read
+from sapwood.model import ForkPoint, NewSession, Read
 from sapwood.stores.redis import AsyncRedisStore
 
 from .support import ADA, open_async_store, say
@@ -100,3 +101,40 @@ async def test_rule_01_a_cancelled_caller_waits_for_the_outcome(store: AsyncRedi
             await task
     for n in range(SESSIONS):
         assert await ids_in(store, f"s{n}") == ["m1"]
+
+
+@pytest.mark.parametrize("batch", [["known", "m2"], ["m2"]])
+async def test_rule_01_one_that_has_to_be_planned_is_not_abandoned_either(
+    store: AsyncRedisStore, proxy: Proxy, proxied: str, prefix: str, batch: list[str]
+) -> None:
+    await store.append(ADA, "s0", [say("root"), say("known")])
+    fork = NewSession(id="fork", fork=ForkPoint(session="s0"))
+    await store.create_session(ADA, fork)
+    async with open_async_store(proxied, prefix) as other:
+        await other.read(ADA, "fork", Read())
+        ask = other._runner._link.ask
+
+        async def hold_first(name, keys, *args):  # type: ignore[no-untyped-def]
+            if name == "look":
+                proxy.hold()
+            return await ask(name, keys, *args)
+
+        other._runner._link.ask = hold_first  # type: ignore[method-assign]
+        parent = "root" if len(batch) > 1 else "known"
+        messages = [say(id) for id in batch]
+        task = asyncio.create_task(other.append(ADA, "fork", messages, parent=parent))
+        await asyncio.sleep(0.2)
+        task.cancel()
+        await asyncio.sleep(0.2)
+        assert not task.done()
+        proxy.release()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert await ids_in(store, "fork") == ["root", "known", "m2"]
+
+
+async def test_units_of_work_on_one_session_that_come_together_are_all_done(
+    store: AsyncRedisStore,
+) -> None:
+    calls = (store.put_document(ADA, f"{n}", b"", session="s0") for n in range(250))
+    assert len({it.version for it in await asyncio.gather(*calls)}) == 250

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from servers.redis_watch import Watch
 
 from sapwood.model import NewSession, Read
 from sapwood.stores.redis import RedisStore
+from sapwood.stores.redis._sync import tree
 from sapwood.testing.makers import ADA, fork_of, say
 
 from .acts import furnish
@@ -71,3 +73,15 @@ class TestCosts:
         commands = watch.inside(lambda: store.create_session(ADA, fork_of("s", "m150")))
         assert "RPUSH" not in commands
         assert "LRANGE" not in commands
+
+
+def test_what_a_store_remembers_of_trees_does_not_grow_for_ever(
+    store: RedisStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tree, "MOST_REMEMBERED", 3)
+    for n in range(10):
+        store.create_session(ADA, NewSession(id=f"s{n}"))
+        store.append(ADA, f"s{n}", [say("m1")])
+        store.put_document(ADA, "k", b"", session=f"s{n}")
+        assert len(store._runner._context.marks) <= 3
+    assert len(store.changes(ADA).changes) == 10

@@ -13,7 +13,7 @@ from sapwood.errors import (
 from sapwood.model import ChangeKind, NewSession, Read, SessionQuery
 from sapwood.stores.redis import RedisStore
 from sapwood.testing import ManualClock
-from sapwood.testing.makers import ADA, fork_of, say, shown
+from sapwood.testing.makers import ADA, cover, fork_of, say, shown
 
 from .acts import furnish
 
@@ -80,3 +80,44 @@ class TestExpiry:
         clock.advance(101)
         assert store.create_session(ADA, NewSession(id="s")).messages == 0
         assert store.append(ADA, "s", [say("m1", "other")]).written == 1
+
+    def test_a_repair_leaves_the_summaries_that_an_expired_session_shares(
+        self, store: RedisStore, clock: ManualClock
+    ) -> None:
+        store.create_session(ADA, NewSession(id="s"))
+        store.append(ADA, "s", [say("m1"), say("m2"), say("m3")])
+        store.add_overlay(ADA, "s", cover("m1", "m2", id="o"))
+        clock.advance(50)
+        store.create_session(ADA, fork_of("s"))
+        clock.advance(51)
+        assert store.admin.check() == []
+        assert store.admin.repair() == []
+        store.settle()
+        assert shown(store.read(ADA, "fork", Read())) == ["<o>", "m3"]
+        assert store.admin.check() == []
+
+    def test_one_that_an_append_made_expire_is_deleted_by_settle(
+        self, store: RedisStore, open_store: Callable[..., RedisStore], clock: ManualClock
+    ) -> None:
+        with open_store(clock=clock) as everlasting:
+            everlasting.create_session(ADA, NewSession(id="s"))
+            everlasting.settle()
+        store.append(ADA, "s", [say("m1")])
+        clock.advance(101)
+        store.settle()
+        assert [key for key in redis.own_keys() if b":b:" in key or b":s:" in key] == []
+        assert [it.kind for it in store.changes(ADA).changes][-1] == ChangeKind.RETIRE
+
+
+def test_pins_that_expire_are_not_counted_any_more(open_store: Callable[..., RedisStore]) -> None:
+    clock = ManualClock()
+    store = open_store(clock=clock)
+    store.create_session(ADA, NewSession(id="s"))
+    store.append(ADA, "s", [say(f"m{n}", tokens=10) for n in range(3)])
+    store.put_document(ADA, "pins", b'["m1"]', session="s", expires_in_s=10)
+    store.add_overlay(ADA, "s", cover("m0", "m1", tokens=1))
+    for seconds, tokens in ((0, 21), (11, 11), (1, 11)):
+        clock.advance(seconds)
+        record = store.find_session(ADA, "s")
+        assert record is not None
+        assert record.context_tokens == store.read(ADA, "s", Read()).context_tokens == tokens

@@ -10,7 +10,7 @@ from sapwood.model import NewSession, Read
 from sapwood.stores.redis import RedisStore
 from sapwood.testing.makers import ADA, fork_of, say
 
-from .acts import furnish
+from .acts import furnish, key_of
 
 
 class TestKeys:
@@ -55,3 +55,21 @@ class TestKeys:
         store.changes(ADA, reader="r")
         store.erase_owner(ADA)
         assert redis.own_keys() == [f"{prefix}:schema".encode()]
+
+
+def test_a_session_with_very_many_leases_is_cleared_whole(
+    store: RedisStore, raw: Redis, prefix: str
+) -> None:
+    store.create_session(ADA, NewSession(id="s"))
+    store.append(ADA, "s", [say("m1")])
+    store.put_document(ADA, "lease", b"", session="s", expires_in_s=1)
+    number = raw.hget(key_of(raw, prefix, "s", "s:s"), "n")
+    assert isinstance(number, bytes)
+    key = key_of(raw, prefix, "s", f"k:{number.decode()}")
+    stored = raw.hget(key, "lease")
+    assert isinstance(stored, bytes)
+    raw.hset(key, mapping={f"lease {n}": stored for n in range(9_000)})
+    assert store.clear_session(ADA, "s").messages == 0
+    assert raw.hlen(key) == 0
+    assert store.append(ADA, "s", [say("m1", "again")]).written == 1
+    assert store.admin.check() == []

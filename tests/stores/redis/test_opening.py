@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
+import threading
 import time
+from collections.abc import Callable
 
 import pytest
 from redis import Redis
 from redis.asyncio import Redis as AsyncRedis
 
 import sapwood
-from sapwood.errors import (
-    UsageError,
-)
+from sapwood.errors import ClosedError, UsageError
 from sapwood.model import NewSession, Read, SessionQuery
 from sapwood.stores.redis import AsyncRedisStore, RedisStore
 from sapwood.testing.makers import ADA, say, shown
@@ -98,3 +100,55 @@ class TestOpening:
             listed = store.list_sessions(ADA, SessionQuery()).sessions
             assert {it.id for it in listed} == {"s", "fork"}
             assert store.admin.check() == []
+
+
+def test_threads_at_work_are_told_that_the_store_was_closed(
+    open_store: Callable[..., RedisStore],
+) -> None:
+    store = open_store()
+    store.create_session(ADA, NewSession(id="s"))
+    told: list[type[BaseException]] = []
+
+    def work(call: Callable[[], object]) -> None:
+        try:
+            while True:
+                call()
+        except BaseException as error:  # noqa: BLE001 - whatever it is, it is looked at
+            told.append(type(error))
+
+    calls: list[Callable[[], object]] = [
+        lambda: store.append(ADA, "s", [say(None)]),
+        lambda: store.read(ADA, "s", Read(limit=5, backwards=True)),
+        lambda: store.put_document(ADA, "k", b"", session="s"),
+    ]
+    threads = [threading.Thread(target=work, args=(call,)) for call in calls * 5]
+    for thread in threads:
+        thread.start()
+    while store.read(ADA, "s", Read()).entries == []:
+        pass
+    store.close()
+    for thread in threads:
+        thread.join()
+    assert set(told) == {ClosedError}
+
+
+# Connections of a loop that is closed cannot be closed in good order.
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_store_outlives_its_event_loops(redis_url: str, prefix: str) -> None:
+    store = AsyncRedisStore(redis_url, prefix=prefix, new_id=new_id)
+
+    async def begin() -> None:
+        await store.create_session(ADA, NewSession(id="s"))
+
+    async def write(loop: int) -> int:
+        calls = (store.append(ADA, "s", [say(f"{loop}.{n}")]) for n in range(40))
+        done = await asyncio.gather(*calls)
+        reads = (store.read(ADA, "s", Read()) for _ in range(40))
+        assert {len(it.entries) for it in await asyncio.gather(*reads)} == {40 * (loop + 1)}
+        return sum(it.written for it in done)
+
+    asyncio.run(begin())
+    assert [asyncio.run(write(loop)) for loop in range(3)] == [40] * 3
+    asyncio.run(store.aclose())
+    gc.collect()

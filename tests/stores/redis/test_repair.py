@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,8 +11,9 @@ from redis import Redis
 from sapwood.errors import (
     StoreCorruptError,
 )
-from sapwood.model import Read, Search
+from sapwood.model import NewSession, Read, Search, SessionQuery
 from sapwood.stores.redis import RedisStore
+from sapwood.testing import ManualClock
 from sapwood.testing.makers import ADA, say
 
 from .acts import furnish, key_of
@@ -70,3 +72,20 @@ def test_rule_08_a_segment_that_is_gone_is_told(store: RedisStore, raw: Redis, p
     with pytest.raises(StoreCorruptError):
         store.read(ADA, "fork", Read(limit=2))
     assert store.admin.check()
+
+
+def test_a_repaired_listing_is_in_the_order_of_activity(
+    open_store: Callable[..., RedisStore], raw: Redis, prefix: str
+) -> None:
+    clock = ManualClock()
+    store = open_store(clock=clock)
+    for session in ("s1", "s2", "s3", "s1"):
+        if session not in {it.id for it in store.list_sessions(ADA, SessionQuery()).sessions}:
+            store.create_session(ADA, NewSession(id=session))
+        store.append(ADA, session, [say(None)])
+        clock.advance(10)
+    store.settle()
+    raw.delete(f"{prefix}:{{o:{ADA}}}:la", f"{prefix}:{{o:{ADA}}}:h")
+    assert store.admin.repair() == []
+    page = store.list_sessions(ADA, SessionQuery(order="active"))
+    assert [it.id for it in page.sessions] == ["s1", "s3", "s2"]

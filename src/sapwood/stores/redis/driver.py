@@ -8,9 +8,9 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from types import TracebackType
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from redis import Redis, RedisCluster, __version__
 from redis.asyncio import Redis as AsyncRedis
@@ -24,6 +24,7 @@ from redis.retry import Retry
 
 __all__ = ["AsyncDriver", "AsyncGate", "AsyncSlots", "Driver", "Gate", "Slots"]
 
+T = TypeVar("T")
 # Before that version a pool wanted to know for which command, and never used it.
 _FOR: tuple[str, ...] = () if tuple(map(int, __version__.split(".")[:2])) >= (5, 3) else ("_",)
 CONNECT_WITHIN_S = 10.0
@@ -67,8 +68,13 @@ class AsyncSlots:
     """Lets so many tasks at a time through; who waits too long is told."""
 
     def __init__(self, most: int, patience_s: float) -> None:
+        self._most = most
         self._free = asyncio.Semaphore(most)
         self._patience_s = patience_s
+
+    def renew(self) -> None:
+        """Begin anew, with all of them free."""
+        self._free = asyncio.Semaphore(self._most)
 
     async def __aenter__(self) -> None:
         if not self._free.locked():
@@ -88,8 +94,13 @@ class Slots:
     """Lets so many threads at a time through; who waits too long is told."""
 
     def __init__(self, most: int, patience_s: float) -> None:
+        self._most = most
         self._free = threading.BoundedSemaphore(most)
         self._patience_s = patience_s
+
+    def renew(self) -> None:
+        """Begin anew, with all of them free."""
+        self._free = threading.BoundedSemaphore(self._most)
 
     def __enter__(self) -> None:
         if not self._free.acquire(timeout=self._patience_s):
@@ -106,6 +117,23 @@ class AsyncDriver:
     async def pause(seconds: float) -> None:
         """Wait."""
         await asyncio.sleep(seconds)
+
+    @staticmethod
+    async def finish(go: Callable[..., Coroutine[Any, Any, T]], *args: Any) -> T:
+        """Do something to its end; a caller that is cancelled waits for its outcome."""
+        task = asyncio.create_task(go(*args))
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            await asyncio.wait([task])
+            if not task.cancelled():
+                task.exception()  # seen, though nobody is told
+            raise
+
+    @staticmethod
+    def loop() -> Any:
+        """Give the event loop that connections belong to."""
+        return asyncio.get_running_loop()
 
     @staticmethod
     def single(url: str, most: int, patience_s: float, answer_within_s: float) -> AsyncRedis:
@@ -167,6 +195,16 @@ class Driver:
     def pause(seconds: float) -> None:
         """Wait."""
         time.sleep(seconds)
+
+    @staticmethod
+    def finish(go: Callable[..., T], *args: Any) -> T:
+        """Do something to its end."""
+        return go(*args)
+
+    @staticmethod
+    def loop() -> Any:
+        """Connections belong to no event loop."""
+        return None
 
     @staticmethod
     def single(url: str, most: int, patience_s: float, answer_within_s: float) -> Redis:

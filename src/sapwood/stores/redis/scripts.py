@@ -29,8 +29,10 @@ _NO_WRITES = frozenset(
         "usage",
     }
 )
-# Removing has to work when the server has no memory left.
-_ALLOW_OOM = frozenset({"drop", "erase", "forget", "free", "rest", "sweep", "told", "trim"})
+# Removing has to work when the server has no memory left, with what it notes, and so has reading.
+_ALLOW_OOM = frozenset(
+    {"drop", "erase", "forget", "free", "keep", "mark", "note", "rest", "sweep", "told", "trim"}
+)
 _SAME = {"free": "apply"}
 # These do not read paths. What a script defines is made anew with each call.
 _SMALL = frozenset({"append", "apply", "claim", "free", "keep", "mark"})

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from ...._version import __version__
 from ....model import Health, Problem
-from .checking import Finding, inspect
+from .checking import Finding, inspect, still_found
 from .context import AsyncContext
 from .listing import trees_of
 from .migrating import AsyncMigrator
-from .tending import tell_all
+from .tending import tell, tell_all
 from .tree import State
 
 
@@ -52,10 +52,14 @@ class AsyncRedisAdmin:
     async def repair(self) -> None:
         """Put right what is derived."""
         for owner in await self.owners():
-            for finding in await self._check_directory(owner):
+            findings = await self._check_directory(owner)
+            for finding in findings:
                 await self._context.link.run_all(finding.commands)
             for tree in await trees_of(self._context, owner):
                 await self._repair_tree(owner, tree)
+                if findings:
+                    # When its sessions were active is known there only.
+                    await tell(self._context, owner, [tree])
             await tell_all(self._context, owner)
 
     async def _repair_tree(self, owner: str, tree: str) -> None:
@@ -67,6 +71,13 @@ class AsyncRedisAdmin:
 
     async def _check_directory(self, owner: str) -> list[Finding]:
         """Look for sessions that are not listed, and for names that nothing stands behind."""
+        findings = await self._look_at_directory(owner)
+        for _ in range(2):
+            if findings:
+                findings = still_found(findings, await self._look_at_directory(owner))
+        return findings
+
+    async def _look_at_directory(self, owner: str) -> list[Finding]:
         link, keys = self._context.link, self._context.keys
         directory, active, created = await link.run_all(
             [

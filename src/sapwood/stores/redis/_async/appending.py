@@ -176,7 +176,7 @@ async def append_planned(context: AsyncContext, request: Request) -> Appended:
     answer = await _ask(context, rest, look.tree, state, parent)
     written = _appended(context, rest, look.tree, answer)
     if written is None:
-        raise MovedError
+        raise MovedError(look.tree)
     return Appended(
         messages=[*stored, *written.messages],
         written=len(new),

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
+from ....errors import ReadOnlyError
 from ....model import SessionRecord
 from ..keys import Keys
 from ..rows import Row
@@ -91,5 +93,7 @@ class AsyncContext:
         _, version, appends, context, is_worked_out = answer
         if is_worked_out:
             key = self.key(tree, f"s:{session}")
-            await self.link.ask("keep", [self.keys.tree(tree)], version, appends, key, context)
+            # Where nothing can be written, as on a replica, it is worked out each time.
+            with suppress(ReadOnlyError):
+                await self.link.ask("keep", [self.keys.tree(tree)], version, appends, key, context)
         return int(context)

@@ -21,7 +21,7 @@ async def erase_owner(context: AsyncContext, owner: str) -> None:
         await settle_owner(context, owner, by_force=True)
         if await context.link.ask("erase", [context.keys.owner(owner)]):
             await context.link.run("SREM", context.keys.owners, owner)
-            if await context.link.run("EXISTS", key):
+            if await context.link.run("EXISTS", key, context.keys.owner(owner, "k:")):
                 await context.link.run("SADD", context.keys.owners, owner)
             return
     raise StoreBusyError(f"sessions of {owner!r} are being created all the time: try again")
@@ -32,6 +32,8 @@ async def _delete(context: AsyncContext, owner: str, session: str, value: bytes)
     await delete_session(context, owner, session, tree)
     # The name goes, too, where there was no session behind it.
     await context.directory.release(owner, session, value)
+    # It may have been created in between; who creates it later finds its name gone.
+    await delete_session(context, owner, session, tree)
 
 
 async def delete_expired(context: AsyncContext, owner: str, most: int = DUE_AT_ONCE) -> int:
@@ -49,7 +51,7 @@ async def delete_expired(context: AsyncContext, owner: str, most: int = DUE_AT_O
         else:
             tree = await context.directory.find_tree(owner, session)
             if tree is not None:
-                await delete_session(context, owner, session, tree)
+                await delete_session(context, owner, session, tree, expired_at=now)
     return len(due)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ....model import NewSession
@@ -33,9 +34,7 @@ async def branch_off(
     """Make a fork in the tree of its source: no message is copied."""
     overlays: list[bytes] = []
     if at is not None:
-        key = context.keys.tree(look.tree)
-        args = (look.row.number, at.segment, at.depth)
-        homes, overlays, _ = await context.link.ask("inherit", [key], *args)
+        homes, overlays, _ = await inherited(context, look, at)
         fields = {**fields, **_standing(look, at, homes, overlays)}
     documents = await documents_of(context, look)
     claim, _ = await context.claim(owner, new.id, look.tree, new.created_us)
@@ -54,6 +53,16 @@ async def branch_off(
         await context.directory.release(owner, new.id, claim)
         raise
     return await created(context, owner, new.id, claim, fields)
+
+
+async def inherited(context: AsyncContext, look: Look, at: At) -> Sequence[Any]:
+    """Give what a fork takes: the homes on its path, the overlays in force there, the path."""
+    args = (look.row.number, at.segment, at.depth, look.version)
+    answer = await context.link.ask("inherit", [context.keys.tree(look.tree)], *args)
+    if answer is None:
+        raise MovedError
+    found: Sequence[Any] = answer
+    return found
 
 
 def _standing(look: Look, at: At, homes: list[bytes], overlays: list[bytes]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from redis.exceptions import NoScriptError, RedisError
 
 from ....calling import AsyncAnswer
-from ....errors import ClosedError
+from ....errors import ClosedError, StoreBusyError
 from ..driver import AsyncDriver, AsyncGate, AsyncSlots
 from ..failure import is_moving, may_help, translate
 from ..scripts import script
@@ -18,6 +18,8 @@ TRIES = 4
 # While a slot is moved to another node. The driver has waited for half a second each time.
 MOVING_TRIES = 60
 MOVING_PAUSE_S = 0.05
+# What a driver stumbles over when its connection is closed under it.
+TORN = (AttributeError, TypeError, ValueError)
 NEVER = "-"
 """The part of a key that is never there."""
 
@@ -48,6 +50,7 @@ class AsyncLink:
         self.is_cluster = is_cluster
         self._owns_client = owns_client
         self._client: Any = None
+        self._loop: Any = None
         self._gate = AsyncGate()
         self._is_closed = False
 
@@ -55,11 +58,21 @@ class AsyncLink:
         """Give the client; a cluster's sync one connects when it is made."""
         if self._is_closed:
             raise ClosedError("the store is closed")
+        self._go_on()
         if self._client is None:
             async with self._gate:
                 if self._client is None:
                     self._client = self._connect()
         return self._client
+
+    def _go_on(self) -> None:
+        """Go on after the event loop that was used before: connections end with theirs."""
+        loop = AsyncDriver.loop()
+        if self._loop is not loop and self._loop is not None and self._loop.is_closed():
+            self._client = None
+            self._gate = AsyncGate()
+            self._slots.renew()
+        self._loop = loop
 
     async def run(self, *command: Any, **options: Any) -> Any:
         """Run one command; a slot that is being moved is waited for."""
@@ -78,6 +91,10 @@ class AsyncLink:
                     raise translate(error) from error
                 if is_moving(error):
                     await self.pause(MOVING_PAUSE_S)
+            except TORN as error:
+                if not self._is_closed:
+                    raise
+                raise ClosedError("the store was closed meanwhile") from error
 
     async def ask(self, name: str, keys: Sequence[str], *args: Any) -> Any:
         """Run a script. All of them may be sent again when an answer was lost."""
@@ -85,11 +102,15 @@ class AsyncLink:
         try:
             return await self.run(*self.command(asked))
         except NoScriptError:
-            return await self.run("EVAL", script(name).text, *self._where(asked), *args)
+            return await self.run(*self._with_text(asked))
 
     def command(self, asked: Asked) -> Command:
         """Give the command that runs a script, once the server knows it."""
         return ("EVALSHA", script(asked.name).digest, *self._where(asked), *asked.args)
+
+    def _with_text(self, asked: Asked) -> Command:
+        """Give the command that runs a script which the server does not know."""
+        return ("EVAL", script(asked.name).text, *self._where(asked), *asked.args)
 
     def _where(self, asked: Asked) -> Sequence[Any]:
         """Give the keys, with their number before them.
@@ -116,11 +137,21 @@ class AsyncLink:
         Nobody waits here for a slot that is being moved: the others need not wait with them.
         """
         answers = await self.send([self.command(it) for it in asked]) if asked else []
+        unknown = [n for n, answer in enumerate(answers) if isinstance(answer, NoScriptError)]
+        if unknown:
+            texts = await self.send([self._with_text(asked[n]) for n in unknown])
+            for n, answer in zip(unknown, texts, strict=True):
+                answers[n] = answer
+        return [translate(it) if isinstance(it, Exception) else it for it in answers]
+
+    async def ask_each(self, asked: Sequence[Asked]) -> list[Any]:
+        """Run scripts in one go; a slot that is being moved is waited for, a failure is raised."""
+        answers = await self.ask_all(asked)
         for n, answer in enumerate(answers):
-            if isinstance(answer, NoScriptError):
+            if isinstance(answer, StoreBusyError):
                 answers[n] = await self.ask(asked[n].name, asked[n].keys, *asked[n].args)
             elif isinstance(answer, Exception):
-                answers[n] = translate(answer)
+                raise answer
         return answers
 
     async def send(self, commands: Sequence[Command]) -> list[Any]:
@@ -157,6 +188,10 @@ class AsyncLink:
             except (RedisError, OSError) as error:
                 if not (tries and may_help(error)):
                     raise translate(error) from error
+            except TORN as error:
+                if not self._is_closed:
+                    raise
+                raise ClosedError("the store was closed meanwhile") from error
             else:
                 return answers
 
@@ -180,6 +215,7 @@ class AsyncLink:
         if self._is_closed:
             return
         self._is_closed = True
+        self._go_on()
         if self._owns_client and self._client is not None:
             try:
                 await self._client.aclose()

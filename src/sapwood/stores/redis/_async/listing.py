@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ....errors import UsageError
+from ....errors import NotFoundError, UsageError
 from ....model import SessionPage, SessionQuery, SessionRecord, Statistics
 from ..matching import is_listed
 from ..rows import Row, document_of
@@ -38,7 +38,10 @@ async def list_page(context: AsyncContext, owner: str, query: SessionQuery) -> S
         start = chunk[-1]
         for listed, row in await _rows(context, owner, chunk):
             if is_listed(row, query):
-                found.append((listed, await context.record(owner, row)))
+                try:
+                    found.append((listed, await context.record(owner, row)))
+                except NotFoundError:
+                    continue  # it was deleted while its context was worked out
                 if len(found) > query.limit:
                     break
     page = found[: query.limit]
@@ -124,11 +127,9 @@ async def count(context: AsyncContext, owner: str) -> Statistics:
     """Count what an owner has."""
     trees, now = await trees_of(context, owner), context.directory.time()
     totals = [0, 0, 0, 0]
-    for answer in await context.link.ask_all(
+    for answer in await context.link.ask_each(
         [Asked("count", [context.keys.tree(tree)], [now]) for tree in trees]
     ):
-        if isinstance(answer, Exception):
-            raise answer
         totals = [one + other for one, other in zip(totals, answer, strict=True)]
     time = await context.now()
     for stored in await context.link.run("HVALS", context.keys.owner(owner, "k:")):

@@ -41,8 +41,9 @@ class Tree(NamedTuple):
         return self.segments[segment].lineage
 
     def is_on_path(self, place: Place, leaf: tuple[int, int]) -> bool:
-        """Tell whether a position lies on the path to a leaf."""
-        return is_on_path(place, Place(*leaf) if leaf[0] else None, self.lineage_of)
+        """Tell whether a position lies on the path to a leaf; one made since is not known here."""
+        is_known = leaf[0] in self.segments
+        return is_known and is_on_path(place, Place(*leaf), self.lineage_of)
 
     def sees(self, row: Row, place: Place) -> bool:
         """Tell whether a session sees a position."""
@@ -57,8 +58,8 @@ class Tree(NamedTuple):
         return min(heirs, key=lambda row: int(row.number), default=None)
 
 
-async def load_tree(context: AsyncContext, tree: str) -> Tree:
-    """Load a tree; sessions that have expired are left out."""
+async def load_tree(context: AsyncContext, tree: str, *, with_expired: bool = False) -> Tree:
+    """Load a tree; sessions that have expired are left out unless they are asked for."""
     state, lines, homes, ranges = await context.link.run_all(
         [("HGETALL", context.key(tree, part)) for part in ("t", "g", "m", "w")]
     )
@@ -66,9 +67,12 @@ async def load_tree(context: AsyncContext, tree: str) -> Tree:
     fields = await context.link.run_all(
         [("HGETALL", context.key(tree, f"s:{id}")) for id in names.values()]
     )
-    now = await context.now()
-    rows = {home: Row(id, it) for (home, id), it in zip(names.items(), fields, strict=True) if it}
-    rows = {home: row for home, row in rows.items() if not row["x"] or int(row["x"]) > now}
+    # One that was cleared meanwhile, or created again, has another home than it was found by.
+    found = [Row(id, it) for id, it in zip(names.values(), fields, strict=True) if it]
+    rows = {row.home: row for row in found}
+    if not with_expired:
+        now = await context.now()
+        rows = {home: row for home, row in rows.items() if not row["x"] or int(row["x"]) > now}
     members = await context.link.run_all(
         [("ZRANGE", context.key(tree, f"v:{row.number}"), 0, -1) for row in rows.values()]
     )

@@ -8,24 +8,32 @@ from ..rows import Row, document_of, range_of
 from .context import AsyncContext
 from .link import Command
 from .tending import tend_tree
-from .tree import Look, look_of
+from .tree import Look, MovedError, look_of
 
 PINS = "pins"
 
 
 async def delete_session(
-    context: AsyncContext, owner: str, session: str, expired_in: str | None = None
+    context: AsyncContext,
+    owner: str,
+    session: str,
+    tree: str | None = None,
+    *,
+    expired_at: int | None = None,
 ) -> None:
-    """Delete a session; with `expired_in`, one in that tree whose time is over."""
-    if expired_in is None:
+    """Delete a session; with a tree, one there, also when it has expired, or only if it has."""
+    if tree is None:
         look = await context.directory.look(owner, session)
     else:
-        key = context.keys.tree(expired_in)
+        key = context.keys.tree(tree)
         # At the beginning of time nothing has expired.
         answer = await context.link.ask("look", [key], session, "0", "")
         if answer[0] == b"gone":
             return
-        look = look_of(expired_in, session, answer)
+        look = look_of(tree, session, answer)
+        if expired_at is not None and not is_expired(look.row, expired_at):
+            # Somebody deleted it, and created another under its name.
+            raise MovedError
     row, now = look.row, await context.now()
     commands = [
         *await _retire(context, look, now),
@@ -39,6 +47,11 @@ async def delete_session(
     await context.apply(owner, look, commands, only_frees=True)
     await take_off(context, owner, look)
     await tend_tree(context, owner, look.tree)
+
+
+def is_expired(row: Row, now: int) -> bool:
+    """Tell whether the time of a session is over."""
+    return bool(row["x"]) and int(row["x"]) <= now
 
 
 async def take_off(context: AsyncContext, owner: str, look: Look) -> None:
@@ -78,7 +91,8 @@ async def _drop_documents(context: AsyncContext, look: Look) -> list[Command]:
     stored: dict[bytes, bytes] = await context.link.run("HGETALL", key)
     found = [document_of(name.decode(), it) for name, it in stored.items()]
     gone = [it.key for it in found if it.key == PINS or it.expires_us is not None]
-    return [("HDEL", key, *gone)] if gone else []
+    # One each: a script cannot pass on any number of words.
+    return [("HDEL", key, it) for it in gone]
 
 
 async def _retire(context: AsyncContext, look: Look, now: int) -> list[Command]:
@@ -111,9 +125,11 @@ async def lift(context: AsyncContext, tree: str, numbers: list[bytes]) -> list[C
     )
     commands: list[Command] = []
     for number, count, range in zip(numbers, counts, ranges, strict=True):
-        if int(count) > 1:
+        # What somebody else has lifted meanwhile is not there any more: nothing will be applied.
+        if count is not None and int(count) > 1:
             commands.append(("HINCRBY", context.key(tree, "wr"), number, -1))
             continue
         commands += [("HDEL", context.key(tree, part), number) for part in ("w", "y", "wr")]
-        commands.append(("HDEL", context.key(tree, "q"), range_of(range).id))
+        if range is not None:
+            commands.append(("HDEL", context.key(tree, "q"), range_of(range).id))
     return commands

@@ -11,6 +11,8 @@ from ....rules.codec import Packed
 from ...embedded._async.runner import AsyncRunner
 from ...embedded.appends import AsyncAppends, Request
 from ...embedded.unit import Unit
+from ...recordlog.turns import AsyncTurns
+from ..driver import AsyncDriver
 from ..keys import Keys
 from .appending import append_each, append_new
 from .context import AsyncContext
@@ -49,6 +51,7 @@ class AsyncRedisRunner(AsyncRunner):
         self._migrator = AsyncMigrator(link, keys)
         self._auto_migrate = auto_migrate
         self._appends = AsyncAppends(self._append_all)
+        self._turns = AsyncTurns()
         self._is_ready = False
 
     async def read(self, work: Callable[[Unit], T]) -> T:
@@ -59,13 +62,21 @@ class AsyncRedisRunner(AsyncRunner):
         """Run work until nothing changes between its look and its writes."""
         if not self._is_ready:
             await self._make_ready()
+        turn = ""
         for tried in range(TRIES):
             try:
-                # The subjects' methods are coroutines here, which the shared facade does not know.
-                return cast("T", await cast("Any", work(cast("Unit", self._unit))))
-            except MovedError:
+                return await self._try(work, turn)
+            except MovedError as moved:
+                turn = moved.where
                 await self._link.pause(min(0.0005 * tried, LONGEST_PAUSE_S))
         raise StoreBusyError("others changed the session again and again meanwhile: try again")
+
+    async def _try(self, work: Callable[[Unit], T], turn: str) -> T:
+        if turn:
+            async with self._turns.of(turn):
+                return await self._try(work, "")
+        # The subjects' methods are coroutines here, which the shared facade does not know.
+        return cast("T", await cast("Any", work(cast("Unit", self._unit))))
 
     async def append(
         self,
@@ -79,16 +90,18 @@ class AsyncRedisRunner(AsyncRunner):
         if not self._is_ready:
             await self._make_ready()
         request = Request(owner, session, batch, parent, expected_tip)
-        appended = None
-        if len(batch) == 1 or len({it.id for it in batch}) == len(batch):
-            appended = await self._appends.add(request)
-            if appended is None:
-                appended = await append_new(self._context, request)
+        may_be_new = len(batch) == 1 or len({it.id for it in batch}) == len(batch)
+        appended = await self._appends.add(request) if may_be_new else None
+        if appended is None:
+            appended = await AsyncDriver.finish(self._append_alone, request, may_be_new)
+        return appended
+
+    async def _append_alone(self, request: Request, may_be_new: bool) -> Appended:
+        """Append what did not go with others, or what has to be planned."""
+        appended = await append_new(self._context, request) if may_be_new else None
         if appended is not None:
             return appended
-        return await self.write(
-            lambda unit: unit.messages.append(owner, session, batch, parent, expected_tip)
-        )
+        return await self.write(lambda unit: unit.messages.append(*request))
 
     async def _append_all(self, requests: Sequence[Request]) -> Sequence[Appended | None]:
         """Append for several callers in one go."""
@@ -102,10 +115,23 @@ class AsyncRedisRunner(AsyncRunner):
             await self._make_ready()
         for name in await self._link.run("SMEMBERS", self._context.keys.owners):
             owner = name.decode()
-            while await delete_expired(self._context, owner) == DUE_AT_ONCE:
-                continue
+            await self._delete_expired(owner)
             await settle_owner(self._context, owner)
+            # Of what an append made expire, the owner was told just now.
+            if await self._delete_expired(owner):
+                await settle_owner(self._context, owner)
             await trim_feed(self._context, owner)
+
+    async def _delete_expired(self, owner: str) -> int:
+        """Delete what has expired; others may write to the same trees meanwhile."""
+        all = 0
+        while True:
+            some: int = await self.write(
+                lambda _: cast("Any", delete_expired(self._context, owner))
+            )
+            all += some
+            if some < DUE_AT_ONCE:
+                return all
 
     async def migrate(self) -> int:
         """Bring what is stored up to date; give its version."""

@@ -103,6 +103,8 @@ class AsyncRedisSearch:
             [("HMGET", context.key(tree.name, part), *shown) for part in ("w", "y")]
         )
         for row, range, rest in zip(shown.values(), ranges, stored, strict=True):
+            if range is None or rest is None:
+                continue  # it was undone meanwhile
             overlay = overlay_of(range, rest)
             yield Said(
                 row,

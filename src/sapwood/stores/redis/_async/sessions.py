@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from ....errors import StaleVersionError
+from ....errors import NotFoundError, ReadOnlyError, StaleVersionError
 from ....model import (
     ROOT,
     NewSession,
@@ -24,7 +25,7 @@ from . import erasing, listing
 from .context import AsyncContext
 from .creating import create_session
 from .directory import exists
-from .retiring import clear_session, delete_session
+from .retiring import clear_session, delete_session, is_expired
 from .tree import Look
 
 
@@ -56,8 +57,9 @@ class AsyncRedisSessions:
             if not fields:
                 continue
             row = Row(session, fields)
-            if row["x"] and int(row["x"]) <= await self._context.now():
-                await delete_session(self._context, owner, session, tree)
+            if row["x"] and is_expired(row, now := await self._context.now()):
+                with suppress(ReadOnlyError):
+                    await delete_session(self._context, owner, session, tree, expired_at=now)
                 return None
             return row
         return None
@@ -67,7 +69,10 @@ class AsyncRedisSessions:
         row = await self._row(owner, session)
         if row is None:
             return None
-        return await self._context.record(owner, row)
+        try:
+            return await self._context.record(owner, row)
+        except NotFoundError:
+            return None  # it was deleted while its context was worked out
 
     async def update(
         self, owner: str, session: str, patch: SessionPatch, expected_version: int | None

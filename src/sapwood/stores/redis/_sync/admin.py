@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from ...._version import __version__
 from ....model import Health, Problem
-from .checking import Finding, inspect
+from .checking import Finding, inspect, still_found
 from .context import Context
 from .listing import trees_of
 from .migrating import Migrator
-from .tending import tell_all
+from .tending import tell, tell_all
 from .tree import State
 
 
@@ -54,10 +54,14 @@ class RedisAdmin:
     def repair(self) -> None:
         """Put right what is derived."""
         for owner in self.owners():
-            for finding in self._check_directory(owner):
+            findings = self._check_directory(owner)
+            for finding in findings:
                 self._context.link.run_all(finding.commands)
             for tree in trees_of(self._context, owner):
                 self._repair_tree(owner, tree)
+                if findings:
+                    # When its sessions were active is known there only.
+                    tell(self._context, owner, [tree])
             tell_all(self._context, owner)
 
     def _repair_tree(self, owner: str, tree: str) -> None:
@@ -69,6 +73,13 @@ class RedisAdmin:
 
     def _check_directory(self, owner: str) -> list[Finding]:
         """Look for sessions that are not listed, and for names that nothing stands behind."""
+        findings = self._look_at_directory(owner)
+        for _ in range(2):
+            if findings:
+                findings = still_found(findings, self._look_at_directory(owner))
+        return findings
+
+    def _look_at_directory(self, owner: str) -> list[Finding]:
         link, keys = self._context.link, self._context.keys
         directory, active, created = link.run_all(
             [

@@ -178,7 +178,7 @@ def append_planned(context: Context, request: Request) -> Appended:
     answer = _ask(context, rest, look.tree, state, parent)
     written = _appended(context, rest, look.tree, answer)
     if written is None:
-        raise MovedError
+        raise MovedError(look.tree)
     return Appended(
         messages=[*stored, *written.messages],
         written=len(new),

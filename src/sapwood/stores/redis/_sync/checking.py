@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ....errors import StoreCorruptError, StoreError
@@ -14,6 +15,8 @@ from ..rows import Head, Row, split_entry
 from .context import Context
 from .link import Command
 from .loading import Tree, entries_of, load_tree
+
+MOST_LOOKS = 50
 
 
 class Finding(NamedTuple):
@@ -159,9 +162,31 @@ class Inspection:
                 self._add("overlay", where, f"it is in force for {count} sessions", command)
 
 
+def still_found(before: Sequence[Finding], again: Sequence[Finding]) -> list[Finding]:
+    """Give what was found twice: what others are just writing is no damage when it is done."""
+    known = {(it.problem.kind, it.problem.where) for it in before}
+    return [it for it in again if (it.problem.kind, it.problem.where) in known]
+
+
 def inspect(context: Context, tree: str) -> tuple[Tree, list[Finding]]:
-    """Look for damage in a tree."""
-    loaded = load_tree(context, tree)
+    """Look for damage in a tree, again while others write to it."""
+    loaded, findings = _inspect(context, tree)
+    for _ in range(MOST_LOOKS):
+        if not findings or _is_unchanged(context, loaded):
+            break
+        loaded, again = _inspect(context, tree)
+        findings = still_found(findings, again)
+    return loaded, findings
+
+
+def _is_unchanged(context: Context, tree: Tree) -> bool:
+    now = context.link.run("HMGET", context.key(tree.name, "t"), "v", "a")
+    return bool(now == [tree.state.get(b"v"), tree.state.get(b"a")])
+
+
+def _inspect(context: Context, tree: str) -> tuple[Tree, list[Finding]]:
+    # One that has expired stands on what it has in force until it is deleted.
+    loaded = load_tree(context, tree, with_expired=True)
     looking = Inspection(context, loaded)
     try:
         looking.look()

@@ -5,8 +5,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
+from ....errors import ReadOnlyError
 from ....model import SessionRecord
 from ..keys import Keys
 from ..rows import Row
@@ -93,5 +95,7 @@ class Context:
         _, version, appends, context, is_worked_out = answer
         if is_worked_out:
             key = self.key(tree, f"s:{session}")
-            self.link.ask("keep", [self.keys.tree(tree)], version, appends, key, context)
+            # Where nothing can be written, as on a replica, it is worked out each time.
+            with suppress(ReadOnlyError):
+                self.link.ask("keep", [self.keys.tree(tree)], version, appends, key, context)
         return int(context)

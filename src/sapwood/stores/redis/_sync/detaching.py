@@ -10,14 +10,17 @@ from typing import Any
 from ....model import NewSession
 from ..rows import Head, Range, Row, range_of, split_entry
 from .context import Context
-from .forking import At, documents_of, put_documents
+from .forking import At, documents_of, inherited, put_documents
 from .link import Command
 from .making import add_session, begin_tree, claimed, created, deadline_of
-from .tree import Look, MovedError
+from .tree import Look, MovedError, flat
 
 ENTRIES_AT_ONCE = 200
+BYTES_AT_ONCE = 4 * 1024 * 1024
 SEGMENT = 1
 HOME = 1
+PROGRESS = "p"
+"""The part of a key that says how much of a tree is copied."""
 
 
 class _Copy:
@@ -29,6 +32,7 @@ class _Copy:
         self.raw = 0
         self.tip = ""
         self.runs: list[tuple[int, int]] = []
+        self.chunks = 0
 
     def take(self, entry: bytes) -> tuple[Head, bytes]:
         """Take the next entry; its sum is that of what is there now."""
@@ -56,9 +60,7 @@ def detach(
     tree = context.new_id()
     copy, members = _Copy(), list[bytes]()
     if at is not None:
-        args = (look.row.number, at.segment, at.depth)
-        key = context.keys.tree(look.tree)
-        _, members, path = context.link.ask("inherit", [key], *args)
+        _, members, path = inherited(context, look, at)
         for span in reversed(path):
             _copy_span(context, owner, look, tree, span, copy)
     overlays = _overlays(context, look, members)
@@ -70,6 +72,7 @@ def detach(
     claim, clock = context.claim(owner, new.id, tree, new.created_us)
     fields = claimed(claim, {**fields, **_standing(copy, overlays)}, HOME)
     commands = [
+        ("UNLINK", context.key(tree, PROGRESS)),
         begin_tree(context, tree, owner, clock),
         *add_session(context, tree, new.id, fields),
         *_segment(context, tree, copy, look.now),
@@ -91,7 +94,12 @@ def _copy_span(
         end = min(start + ENTRIES_AT_ONCE - 1, last)
         entries = context.link.run("LRANGE", key, start - above - 1, end - above - 1)
         commands: list[Command] = []
+        size = 0
         for entry in entries:
+            if size > BYTES_AT_ONCE:
+                _write(context, tree, copy, commands)
+                commands, size = [], 0
+            size += len(entry)
             head, body = copy.take(entry)
             commands.append(("RPUSH", context.key(tree, f"b:{SEGMENT}"), head.with_body(body)))
             at = f"{SEGMENT} {copy.depth}"
@@ -101,7 +109,16 @@ def _copy_span(
                 first_digest = edit.split(b" ")[2].decode()
                 kept = f"0 0 {first_digest}"
                 commands.append(("HSET", context.key(tree, f"e:{SEGMENT}"), copy.depth, kept))
-        context.link.run_all(commands)
+        _write(context, tree, copy, commands)
+
+
+def _write(context: Context, tree: str, copy: _Copy, commands: Sequence[Command]) -> None:
+    """Write a chunk after the others, once, also when its answer is lost and it is sent again."""
+    before = str(copy.chunks) if copy.chunks else ""
+    args = (before, "*", context.new_id(), "", *flat(commands))
+    if context.link.ask("apply", [context.key(tree, PROGRESS)], *args) != b"ok":
+        raise MovedError
+    copy.chunks += 1
 
 
 def _overlays(context: Context, look: Look, members: list[bytes]) -> list[tuple[Range, bytes]]:
@@ -115,6 +132,8 @@ def _overlays(context: Context, look: Look, members: list[bytes]) -> list[tuple[
             ("HMGET", context.key(look.tree, "y"), *numbers),
         ]
     )
+    if None in ranges or None in stored:
+        raise MovedError  # one was undone meanwhile
     moved = [range_of(it)._replace(first_segment=SEGMENT, last_segment=SEGMENT) for it in ranges]
     return list(zip(moved, stored, strict=True))
 

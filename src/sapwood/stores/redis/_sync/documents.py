@@ -89,9 +89,13 @@ class RedisDocuments:
             updated_us=shelf.now,
             expires_us=None if expires_in_us is None else shelf.now + expires_in_us,
         )
+        owners = ("SADD", self._context.keys.owners, owner)
         if session is None:
-            self._context.link.run("SADD", self._context.keys.owners, owner)
+            self._context.link.run(*owners)
         self._apply(owner, key, shelf, ("HSET", shelf.key, key, encode_document(document)))
+        if session is None and not shelf.owner_version:
+            # Somebody may have erased the owner in between, who had none before.
+            self._context.link.run(*owners)
         return document
 
     def delete(
@@ -133,7 +137,7 @@ class RedisDocuments:
         begun = () if shelf.owner_version else (("HSET", place, "v", shelf.next_version - 1),)
         args = (shelf.owner_version, "*", context.new_id(), "", *flat([*begun, command]))
         if context.link.ask("apply", [place], *args) != b"ok":
-            raise MovedError
+            raise MovedError(place)
 
 
 def is_expired(document: Document, now: int) -> bool:

@@ -23,7 +23,7 @@ def erase_owner(context: Context, owner: str) -> None:
         settle_owner(context, owner, by_force=True)
         if context.link.ask("erase", [context.keys.owner(owner)]):
             context.link.run("SREM", context.keys.owners, owner)
-            if context.link.run("EXISTS", key):
+            if context.link.run("EXISTS", key, context.keys.owner(owner, "k:")):
                 context.link.run("SADD", context.keys.owners, owner)
             return
     raise StoreBusyError(f"sessions of {owner!r} are being created all the time: try again")
@@ -34,6 +34,8 @@ def _delete(context: Context, owner: str, session: str, value: bytes) -> None:
     delete_session(context, owner, session, tree)
     # The name goes, too, where there was no session behind it.
     context.directory.release(owner, session, value)
+    # It may have been created in between; who creates it later finds its name gone.
+    delete_session(context, owner, session, tree)
 
 
 def delete_expired(context: Context, owner: str, most: int = DUE_AT_ONCE) -> int:
@@ -51,7 +53,7 @@ def delete_expired(context: Context, owner: str, most: int = DUE_AT_ONCE) -> int
         else:
             tree = context.directory.find_tree(owner, session)
             if tree is not None:
-                delete_session(context, owner, session, tree)
+                delete_session(context, owner, session, tree, expired_at=now)
     return len(due)
 
 

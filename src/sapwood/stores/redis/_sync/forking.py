@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ....model import NewSession
@@ -35,9 +36,7 @@ def branch_off(
     """Make a fork in the tree of its source: no message is copied."""
     overlays: list[bytes] = []
     if at is not None:
-        key = context.keys.tree(look.tree)
-        args = (look.row.number, at.segment, at.depth)
-        homes, overlays, _ = context.link.ask("inherit", [key], *args)
+        homes, overlays, _ = inherited(context, look, at)
         fields = {**fields, **_standing(look, at, homes, overlays)}
     documents = documents_of(context, look)
     claim, _ = context.claim(owner, new.id, look.tree, new.created_us)
@@ -56,6 +55,16 @@ def branch_off(
         context.directory.release(owner, new.id, claim)
         raise
     return created(context, owner, new.id, claim, fields)
+
+
+def inherited(context: Context, look: Look, at: At) -> Sequence[Any]:
+    """Give what a fork takes: the homes on its path, the overlays in force there, the path."""
+    args = (look.row.number, at.segment, at.depth, look.version)
+    answer = context.link.ask("inherit", [context.keys.tree(look.tree)], *args)
+    if answer is None:
+        raise MovedError
+    found: Sequence[Any] = answer
+    return found
 
 
 def _standing(look: Look, at: At, homes: list[bytes], overlays: list[bytes]) -> dict[str, Any]:

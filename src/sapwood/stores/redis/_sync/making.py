@@ -13,7 +13,8 @@ from ....rules.codec import encode_json
 from ..rows import Profile, Row, encode_profile
 from .context import Context
 from .link import Command
-from .tree import Look
+from .retiring import delete_session
+from .tree import Look, MovedError
 
 _EMPTY = {"tip": "", "ti": "", "raw": 0, "c": 0, "m": 0, "ver": 1, "fk": "", "inh": "", "ov": 0}
 
@@ -65,6 +66,14 @@ def add_session(context: Context, tree: str, session: str, fields: dict[str, Any
     ]
 
 
+def _begin_again(context: Context, owner: str, session: str, claim: bytes) -> None:
+    """Remove a session whose name was taken away before it was there, and make another."""
+    tree = context.directory.remember(owner, session, claim)
+    if context.link.run("EXISTS", context.key(tree, f"s:{session}")):
+        delete_session(context, owner, session, tree)
+        raise MovedError
+
+
 def claimed(claim: bytes, fields: dict[str, Any], home: int) -> dict[str, Any]:
     """Add the numbers that a session gets with its claim."""
     return {**fields, "h": home, "n": claim.split(b" ")[1].decode()}
@@ -88,7 +97,14 @@ def created(
     if fields["x"] != "":
         context.link.run("ZADD", context.keys.owner(owner, "due"), fields["x"], session)
     # Somebody may have erased the owner since the name was claimed.
-    context.link.run("SADD", context.keys.owners, owner)
+    _, stands = context.link.run_all(
+        [
+            ("SADD", context.keys.owners, owner),
+            ("HGET", context.keys.owner(owner, "d"), session),
+        ]
+    )
+    if stands != claim:
+        _begin_again(context, owner, session, claim)
     as_bytes = {
         name.encode(): it if isinstance(it, bytes) else str(it).encode()
         for name, it in fields.items()

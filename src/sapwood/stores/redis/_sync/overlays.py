@@ -29,7 +29,7 @@ from ..rows import (
 )
 from .context import Context
 from .retiring import lift
-from .tree import Look, Placed
+from .tree import Look, MovedError, Placed
 
 
 class _Piece(NamedTuple):
@@ -130,8 +130,8 @@ class RedisOverlays:
         """Get the number and range of an overlay that is in force."""
         context, tree = self._context, look.tree
         number = context.link.run("HGET", context.key(tree, "q"), id)
-        if number is not None:
-            stored = context.link.run("HGET", context.key(tree, "w"), number)
+        stored = number and context.link.run("HGET", context.key(tree, "w"), number)
+        if stored is not None:
             range = range_of(stored)
             key = context.key(tree, f"v:{look.row.number}")
             member = range.member(number.decode())
@@ -156,8 +156,11 @@ class RedisOverlays:
             if not it.number
             for n in (it.last_segment, max(it.first, range.first), min(it.last, range.last))
         ]
-        args = (range.last_segment, range.last, range.first, *spans)
-        total, latest = context.link.ask("range", [context.keys.tree(look.tree)], *args)
+        args = (look.version, range.last_segment, range.last, range.first, *spans)
+        answer = context.link.ask("range", [context.keys.tree(look.tree)], *args)
+        if answer is None:
+            raise MovedError
+        total, latest = answer
         if since is not None and int(latest) > since:
             raise ConflictError(
                 "a message of the range was edited or deleted since the snapshot: "

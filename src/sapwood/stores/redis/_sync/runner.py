@@ -13,6 +13,8 @@ from ....rules.codec import Packed
 from ...embedded._sync.runner import Runner
 from ...embedded.appends import Appends, Request
 from ...embedded.unit import Unit
+from ...recordlog.turns import Turns
+from ..driver import Driver
 from ..keys import Keys
 from .appending import append_each, append_new
 from .context import Context
@@ -51,6 +53,7 @@ class RedisRunner(Runner):
         self._migrator = Migrator(link, keys)
         self._auto_migrate = auto_migrate
         self._appends = Appends(self._append_all)
+        self._turns = Turns()
         self._is_ready = False
 
     def read(self, work: Callable[[Unit], T]) -> T:
@@ -61,13 +64,21 @@ class RedisRunner(Runner):
         """Run work until nothing changes between its look and its writes."""
         if not self._is_ready:
             self._make_ready()
+        turn = ""
         for tried in range(TRIES):
             try:
-                # The subjects' methods are coroutines here, which the shared facade does not know.
-                return cast("T", cast("Any", work(cast("Unit", self._unit))))
-            except MovedError:
+                return self._try(work, turn)
+            except MovedError as moved:
+                turn = moved.where
                 self._link.pause(min(0.0005 * tried, LONGEST_PAUSE_S))
         raise StoreBusyError("others changed the session again and again meanwhile: try again")
+
+    def _try(self, work: Callable[[Unit], T], turn: str) -> T:
+        if turn:
+            with self._turns.of(turn):
+                return self._try(work, "")
+        # The subjects' methods are coroutines here, which the shared facade does not know.
+        return cast("T", cast("Any", work(cast("Unit", self._unit))))
 
     def append(
         self,
@@ -81,16 +92,18 @@ class RedisRunner(Runner):
         if not self._is_ready:
             self._make_ready()
         request = Request(owner, session, batch, parent, expected_tip)
-        appended = None
-        if len(batch) == 1 or len({it.id for it in batch}) == len(batch):
-            appended = self._appends.add(request)
-            if appended is None:
-                appended = append_new(self._context, request)
+        may_be_new = len(batch) == 1 or len({it.id for it in batch}) == len(batch)
+        appended = self._appends.add(request) if may_be_new else None
+        if appended is None:
+            appended = Driver.finish(self._append_alone, request, may_be_new)
+        return appended
+
+    def _append_alone(self, request: Request, may_be_new: bool) -> Appended:
+        """Append what did not go with others, or what has to be planned."""
+        appended = append_new(self._context, request) if may_be_new else None
         if appended is not None:
             return appended
-        return self.write(
-            lambda unit: unit.messages.append(owner, session, batch, parent, expected_tip)
-        )
+        return self.write(lambda unit: unit.messages.append(*request))
 
     def _append_all(self, requests: Sequence[Request]) -> Sequence[Appended | None]:
         """Append for several callers in one go."""
@@ -104,10 +117,21 @@ class RedisRunner(Runner):
             self._make_ready()
         for name in self._link.run("SMEMBERS", self._context.keys.owners):
             owner = name.decode()
-            while delete_expired(self._context, owner) == DUE_AT_ONCE:
-                continue
+            self._delete_expired(owner)
             settle_owner(self._context, owner)
+            # Of what an append made expire, the owner was told just now.
+            if self._delete_expired(owner):
+                settle_owner(self._context, owner)
             trim_feed(self._context, owner)
+
+    def _delete_expired(self, owner: str) -> int:
+        """Delete what has expired; others may write to the same trees meanwhile."""
+        all = 0
+        while True:
+            some: int = self.write(lambda _: cast("Any", delete_expired(self._context, owner)))
+            all += some
+            if some < DUE_AT_ONCE:
+                return all
 
     def migrate(self) -> int:
         """Bring what is stored up to date; give its version."""

@@ -4,12 +4,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from ....errors import StaleVersionError
+from ....errors import NotFoundError, ReadOnlyError, StaleVersionError
 from ....model import (
     ROOT,
     NewSession,
@@ -26,7 +27,7 @@ from . import erasing, listing
 from .context import Context
 from .creating import create_session
 from .directory import exists
-from .retiring import clear_session, delete_session
+from .retiring import clear_session, delete_session, is_expired
 from .tree import Look
 
 
@@ -58,8 +59,9 @@ class RedisSessions:
             if not fields:
                 continue
             row = Row(session, fields)
-            if row["x"] and int(row["x"]) <= self._context.now():
-                delete_session(self._context, owner, session, tree)
+            if row["x"] and is_expired(row, now := self._context.now()):
+                with suppress(ReadOnlyError):
+                    delete_session(self._context, owner, session, tree, expired_at=now)
                 return None
             return row
         return None
@@ -69,7 +71,10 @@ class RedisSessions:
         row = self._row(owner, session)
         if row is None:
             return None
-        return self._context.record(owner, row)
+        try:
+            return self._context.record(owner, row)
+        except NotFoundError:
+            return None  # it was deleted while its context was worked out
 
     def update(
         self, owner: str, session: str, patch: SessionPatch, expected_version: int | None

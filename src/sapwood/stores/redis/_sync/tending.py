@@ -60,12 +60,10 @@ def tell(context: Context, owner: str, trees: Iterable[str]) -> dict[str, Told]:
     left = list(trees)
     while left:
         asked = [Asked("pull", [context.keys.tree(it)], [CHANGES_AT_ONCE]) for it in left]
-        answers = context.link.ask_all(asked)
+        answers = context.link.ask_each(asked)
         pulled = dict(zip(left, answers, strict=True))
         left = []
         for tree, answer in pulled.items():
-            if isinstance(answer, Exception):
-                raise answer
             if _note(context, owner, tree, answer):
                 left.append(tree)
             is_there = answer[0] != b"none"

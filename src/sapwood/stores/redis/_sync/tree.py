@@ -16,12 +16,28 @@ MARKED_US = 60_000_000
 """For how long a mark says that a tree may be written to."""
 
 
+MOST_REMEMBERED = 100_000
+
+
 class MovedError(Exception):
-    """Something has changed since it was looked at: the unit of work begins again."""
+    """Something has changed since it was looked at: the unit of work begins again.
+
+    Those that write to the same place in one process then go one after the other.
+    """
+
+    def __init__(self, where: str = "") -> None:
+        super().__init__(where)
+        self.where = where
 
 
 class Marks(dict[str, str]):
     """Until when trees are marked as being written to, as far as this store marked them."""
+
+    def __setitem__(self, tree: str, deadline: str) -> None:
+        """Remember a mark; what is forgotten is marked again."""
+        if len(self) >= MOST_REMEMBERED:
+            self.clear()
+        super().__setitem__(tree, deadline)
 
 
 class Placed(NamedTuple):
@@ -129,14 +145,14 @@ class Trees:
         answer = self._send(name, deadline, *args)
         if answer == b"late":
             answer = self._send(name, self.mark(owner, look.tree), *args)
-        _refuse(answer)
+        _refuse(answer, look.tree)
 
     def create(
         self, tree: str, commands: Sequence[Command], token: str, deadline: str, version: str = ""
     ) -> None:
         """Apply commands to a tree that is new, or is at a version, before a claim's deadline."""
         answer = self._send("apply", deadline, tree, version, "*", token, flat(commands))
-        _refuse(answer)
+        _refuse(answer, tree)
 
     def _send(
         self,
@@ -153,13 +169,13 @@ class Trees:
         return answer
 
 
-def _refuse(answer: bytes) -> None:
+def _refuse(answer: bytes, tree: str) -> None:
     if answer == b"late":
         raise StoreUnavailableError(
             "the write came too late, or the servers' clocks differ by much: try again"
         )
     if answer != b"ok":
-        raise MovedError
+        raise MovedError(tree)
 
 
 def flat(commands: Sequence[Command]) -> list[Any]:

@@ -1,7 +1,9 @@
 -- Carry out commands if nothing has changed since the look: version, appends or '*', token, deadline,
 -- then each command with the number of its words before it.
+local KEPT = 256 -- bytes of tokens: while an answer is lost, others may go on
 local t = call('HMGET', KEYS[1], 'v', 'a', 'last')
-if t[3] == ARGV[3] then return 'ok' end
+local done = ' ' .. (t[3] or '') .. ' '
+if string.find(done, ' ' .. ARGV[3] .. ' ', 1, true) then return 'ok' end
 if (t[1] or '') ~= ARGV[1] then return 'moved' end
 if ARGV[2] ~= '*' and (t[2] or '0') ~= ARGV[2] then return 'moved' end
 if ARGV[4] ~= '' and tonumber(server_time()) > tonumber(ARGV[4]) then return 'late' end
@@ -12,5 +14,7 @@ while at <= #ARGV do
   at = at + count + 1
 end
 call('HINCRBY', KEYS[1], 'v', 1)
-call('HSET', KEYS[1], 'last', ARGV[3])
+done = ARGV[3] .. string.sub(done, 1, -2)
+if #done > KEPT then done = string.match(string.sub(done, 1, KEPT), '^(.*) ') or ARGV[3] end
+call('HSET', KEYS[1], 'last', done)
 return 'ok'

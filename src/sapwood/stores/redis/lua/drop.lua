@@ -6,5 +6,5 @@ for i = 1, #all, 2 do
   call('UNLINK', B .. 'b:' .. all[i], B .. 'e:' .. all[i], B .. 'i:' .. home, B .. 'o:' .. home)
 end
 call('UNLINK', B .. 'b:1', B .. 'e:1', B .. 'i:1', B .. 'g', B .. 'c', B .. 'm', B .. 'w', B .. 'y',
-  B .. 'q', B .. 'wr', B .. 'z', KEYS[1])
+  B .. 'q', B .. 'wr', B .. 'z', B .. 'p', KEYS[1])
 return 1

@@ -1,5 +1,6 @@
 -- What a fork of a place takes: the homes on its path, and the overlays in force on it.
--- ARGV: number of the source, segment, depth.
+-- ARGV: number of the source, segment, depth, version of the tree; nothing when that has changed.
+if call('HGET', KEYS[1], 'v') ~= ARGV[4] then return nil end
 local seg, depth = tonumber(ARGV[2]), tonumber(ARGV[3])
 local homes, known, overlays = {}, {}, {}
 each_span(seg, depth, function(s)

@@ -93,6 +93,13 @@ local function pins_of(row, now)
   return found
 end
 
+-- Whether a sum that counts a session's pins is right for as long as nothing is changed.
+local function holds(row, now)
+  local stored = call('HGET', B .. 'k:' .. row.n, 'pins')
+  local expires = stored and string.match(stored, '^%d+ %d+ (%d+)\n')
+  return not expires or tonumber(expires) <= tonumber(now)
+end
+
 local function pinned_under(o, pins)
   local found = {}
   for _, pin in ipairs(pins) do

@@ -1,5 +1,6 @@
 -- Tell an owner of a tree: changes once each, and activity unless something newer is noted.
--- ARGV: tree, version, appends, told, count of changes, seq and change ..., member and second ...
+-- ARGV: tree, version, appends, told, count of changes, seq and change ..., member, time of the last
+-- activity and of expiry or '' ...
 local known = numbers(call('HGET', B .. 'x', ARGV[1]) or '0 0 0')
 local v, a, told = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local count = tonumber(ARGV[5])
@@ -10,11 +11,17 @@ for i = 6, 5 + 2 * count, 2 do
   if tonumber(ARGV[i]) > known[3] then call('RPUSH', B .. 'f', ARGV[i + 1]) end
 end
 if v >= known[1] and a >= known[2] then
-  for i = 6 + 2 * count, #ARGV, 2 do
+  for i = 6 + 2 * count, #ARGV, 3 do
     local second = math.floor(tonumber(ARGV[i + 1]) / 1000000)
-    -- Only what the directory knows: a session that was deleted meanwhile stays away.
-    if call('HEXISTS', B .. 'd', string.sub(ARGV[i], 17)) == 1 then
+    local stands = call('HGET', B .. 'd', string.sub(ARGV[i], 17))
+    local number = stands and string.match(stands, '^%S+ (%d+)')
+    -- Only what the directory knows: one that was deleted meanwhile stays away, also when there is
+    -- another of its name.
+    if number and string.format('%016d', number) == string.sub(ARGV[i], 1, 16) then
       call('ZADD', B .. 'la', second, ARGV[i])
+      if ARGV[i + 2] ~= '' then
+        call('ZADD', B .. 'due', ARGV[i + 2], string.sub(ARGV[i], 17))
+      end
     end
   end
 end

@@ -1,5 +1,5 @@
 -- What an owner has to be told of a tree: its changes that were not told yet, and when its
--- sessions were active. ARGV: how many changes at most.
+-- sessions were active and when they expire. ARGV: how many changes at most.
 local state = call('HMGET', KEYS[1], 'v', 'a', 'fb')
 if not state[1] then return {'none'} end
 local told = tonumber(state[3] or '0')
@@ -43,10 +43,11 @@ for _, line in ipairs(log) do
 end
 local sessions = {}
 for _, id in ipairs(call('HVALS', B .. 'm')) do
-  local f = call('HMGET', B .. 's:' .. id, 'n', 'act')
+  local f = call('HMGET', B .. 's:' .. id, 'n', 'act', 'x')
   if f[1] then
     sessions[#sessions + 1] = string.format('%016d', f[1]) .. id
     sessions[#sessions + 1] = f[2]
+    sessions[#sessions + 1] = f[3]
   end
 end
 return {'ok', state[1], state[2] or '0', text(told), #log < tonumber(ARGV[1]) and 0 or 1, changes,

@@ -1,11 +1,13 @@
 -- Sum spans, and find the latest edit on a path between two depths.
--- ARGV: segment and depth of its end, its first depth, then spans: segment, first, last.
+-- ARGV: version of the tree; segment and depth of its end, its first depth, then spans: segment,
+-- first, last. Nothing when the version has changed.
+if call('HGET', KEYS[1], 'v') ~= ARGV[1] then return nil end
 local total, latest = 0, 0
-for i = 4, #ARGV, 3 do
+for i = 5, #ARGV, 3 do
   total = total + span_tokens(tonumber(ARGV[i]), tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2]))
 end
-local start = tonumber(ARGV[3])
-each_span(tonumber(ARGV[1]), tonumber(ARGV[2]), function(s, first, last)
+local start = tonumber(ARGV[4])
+each_span(tonumber(ARGV[2]), tonumber(ARGV[3]), function(s, first, last)
   if last < start then return true end
   local all = call('HGETALL', B .. 'e:' .. s)
   for i = 1, #all, 2 do

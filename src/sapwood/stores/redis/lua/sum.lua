@@ -7,4 +7,4 @@ if context == '' or ARGV[3] == '1' then
   context = text(context_at(row, row.tip[1] or 0, row.tip[2] or 0, now))
 end
 local state = call('HMGET', KEYS[1], 'v', 'a')
-return {'ok', state[1], state[2], context, row.c == '' and 1 or 0}
+return {'ok', state[1], state[2], context, row.c == '' and holds(row, now) and 1 or 0}

@@ -1,0 +1,120 @@
+"""Answers that are lost in the middle of a unit of work, and what others do before it goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from servers.proxy import Proxy
+from servers.redis import RedisServer
+
+from sapwood.model import ForkPoint, NewSession, SessionPatch, Usage
+from sapwood.stores.redis import RedisStore
+from sapwood.testing import COUNTS
+
+from .support import ADA, ids_in, make_session, open_store, say
+
+
+def before_each(store: RedisStore, act: Callable[[], None]) -> None:
+    """Do something before each round trip of a store."""
+    link: Any = store._runner._link
+    for name in ("run", "send"):
+        setattr(link, name, _after(act, getattr(link, name)))
+
+
+def _after(act: Callable[[], None], go: Callable[..., Any]) -> Callable[..., Any]:
+    def both(*args: Any, **options: Any) -> Any:
+        act()
+        return go(*args, **options)
+
+    return both
+
+
+@pytest.mark.parametrize("which", [7, 9, 11, 13, 15, 16])
+def test_a_detached_fork_has_each_message_once_whichever_answer_was_lost(
+    server: RedisServer, proxy: Proxy, proxied: str, prefix: str, which: int
+) -> None:
+    with open_store(server.url(), prefix) as other:
+        make_session(other)
+        other.append(ADA, "s", [say(f"m{n}") for n in range(210)])
+    with open_store(proxied, prefix) as store:
+        store.find_session(ADA, "s")
+        trips = 0
+
+        def lose_one() -> None:
+            nonlocal trips
+            trips += 1
+            if trips == which:
+                proxy.swallow_next_answer()
+
+        before_each(store, lose_one)
+        fork = ForkPoint(session="s", detach=True)
+        assert store.create_session(ADA, NewSession(id="copy", fork=fork)).messages == 210
+        assert proxy.swallowed == 1
+        assert ids_in(store, "copy") == [f"m{n}" for n in range(210)]
+        assert store.admin.check() == []
+    COUNTS["answers of Redis lost"] += 1
+
+
+def test_a_detached_fork_of_large_messages_is_written_in_small_pieces(
+    server: RedisServer, prefix: str
+) -> None:
+    with open_store(server.url(), prefix) as store:
+        make_session(store)
+        for n in range(12):
+            store.append(ADA, "s", [say(f"m{n}", "x" * 1_000_000)])
+        link: Any = store._runner._link
+        ask, sizes = link.ask, list[int]()
+
+        def measure(name: str, keys: Any, *args: Any) -> Any:
+            sizes.append(sum(len(it) for it in args if isinstance(it, bytes)))
+            return ask(name, keys, *args)
+
+        link.ask = measure
+        fork = ForkPoint(session="s", detach=True)
+        store.create_session(ADA, NewSession(id="copy", fork=fork))
+        assert max(sizes) < 6_000_000
+        assert ids_in(store, "copy") == [f"m{n}" for n in range(12)]
+
+
+CALLS: dict[str, Callable[[RedisStore], Any]] = {
+    "put": lambda it: it.put_document(ADA, "k", b"v", session="s", expected_version=0),
+    "put for the owner": lambda it: it.put_document(ADA, "k", b"v", expected_version=0),
+    "update": lambda it: (
+        it.update_session(ADA, "s", SessionPatch(title="t"), expected_version=1).version
+    ),
+    "count": lambda it: it.add_usage(ADA, "s", Usage(id="u", model="m")),
+    "delete": lambda it: it.delete_session(ADA, "s"),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_call_whose_answer_was_lost_succeeds_though_others_write_before_it_is_sent_again(
+    server: RedisServer, proxy: Proxy, proxied: str, prefix: str, call: str
+) -> None:
+    with open_store(proxied, prefix) as store, open_store(server.url(), prefix) as other:
+        make_session(store, "known to the server are the scripts after this")
+        store.delete_session(ADA, "known to the server are the scripts after this")
+        make_session(store)
+        store.create_session(ADA, NewSession(id="fork", fork=ForkPoint(session="s")))
+        link: Any = store._runner._link
+        client, ask = link.client, link.ask
+
+        def lose(name: str, *args: Any) -> Any:
+            if name in ("apply", "free"):
+                proxy.swallow_next_answer()
+            return ask(name, *args)
+
+        def let_others_write() -> Any:
+            if proxy.swallowed == 1:
+                for n in range(3):
+                    other.put_document(ADA, f"other {n}", b"", session="fork")
+                    other.put_document(ADA, f"other {n}", b"")
+            return client()
+
+        link.ask, link.client = lose, let_others_write
+        done = CALLS[call](store)
+        assert proxy.swallowed == 1
+        assert done is not False
+    COUNTS["answers of Redis lost"] += 1

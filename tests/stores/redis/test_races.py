@@ -1,0 +1,249 @@
+"""Two stores at one session of Redis: what one does between two steps of the other."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from servers import redis
+
+from sapwood.errors import NotFoundError
+from sapwood.model import NewSession, Read, Search, SessionQuery
+from sapwood.stores.redis import RedisStore
+from sapwood.stores.redis.scripts import script
+from sapwood.testing import ManualClock
+from sapwood.testing.makers import ADA, cover, fork_of, say, shown
+
+CALLS: dict[str, tuple[str, Callable[[RedisStore], Any]]] = {
+    "delete": ("HMGET", lambda it: it.delete_session(ADA, "s")),
+    "clear": ("HMGET", lambda it: it.clear_session(ADA, "s").messages),
+    "undo": ("HGET w", lambda it: it.undo_overlay(ADA, "s", "o").id),
+    "cover": ("HGET w", lambda it: it.add_overlay(ADA, "s", cover("<o>", "m3", id="p")).id),
+    "search": ("HMGET", lambda it: it.search(ADA, Search(text="m1 m2")).hits),
+    "search, at first": ("HGETALL s", lambda it: it.search(ADA, Search(text="m1 m2")).hits),
+    "detach": ("HMGET w", lambda it: it.create_session(ADA, fork_of("s", detach=True)).id),
+}
+SCRIPTS = ("apply", "forget", "free", "inherit", "look", "note", "range", "sum")
+Open = Callable[..., RedisStore]
+
+
+def before(store: RedisStore, step: str, act: Callable[[], Any]) -> list[str]:
+    """Do something once, before the first script or command so named; give what was done."""
+    link: Any = store._runner._link
+    run, send = link.run, link.send
+    done: list[str] = []
+
+    def meet(commands: Sequence[Sequence[Any]]) -> None:
+        if not done and any(step in _names(it) for it in commands):
+            done.append(step)
+            act()
+
+    def run_after(*command: Any, **options: Any) -> Any:
+        meet([command])
+        return run(*command, **options)
+
+    def send_after(commands: Sequence[Sequence[Any]]) -> Any:
+        meet(commands)
+        return send(commands)
+
+    link.run, link.send = run_after, send_after
+    return done
+
+
+def _names(command: Sequence[Any]) -> Sequence[str]:
+    """Name a command, alone and with the last letter of its key; or the script that it runs."""
+    name, what, *_ = [*command, ""]
+    if name == "EVALSHA":
+        return [it for it in SCRIPTS if what == script(it).digest]
+    return [name, f"{name} {str(what)[-1:]}"]
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+class TestExpiry:
+    @pytest.fixture
+    def one(self, open_store: Open, clock: ManualClock) -> RedisStore:
+        """Open a store with a session that has expired, and a fork of it that has not."""
+        store = open_store(clock=clock, session_ttl_s=100)
+        store.create_session(ADA, NewSession(id="s"))
+        store.append(ADA, "s", [say("m1"), say("m2")])
+        clock.advance(60)
+        store.create_session(ADA, fork_of("s"))
+        clock.advance(60)
+        return store
+
+    @pytest.fixture
+    def other(self, open_store: Open, clock: ManualClock) -> RedisStore:
+        return open_store(clock=clock, session_ttl_s=100)
+
+    def test_an_expired_session_is_deleted_while_its_fork_is_written_to(
+        self, one: RedisStore, other: RedisStore
+    ) -> None:
+        done = before(one, "free", lambda: other.append(ADA, "fork", [say("f1")]))
+        one.settle()
+        assert done
+        assert one.statistics(ADA).sessions == 1
+        assert one.admin.check() == []
+
+    @pytest.mark.parametrize("meet", [lambda it: it.find_session(ADA, "s"), lambda it: it.settle()])
+    def test_one_that_was_created_again_in_the_same_tree_is_not_the_expired_one(
+        self, one: RedisStore, other: RedisStore, meet: Callable[[RedisStore], Any]
+    ) -> None:
+        def create_again() -> None:
+            other.create_session(ADA, fork_of("fork", id="s"))
+            other.append(ADA, "s", [say("new")])
+
+        done = before(one, "look", create_again)
+        meet(one)
+        assert done
+        for store in (one, other):
+            assert shown(store.read(ADA, "s", Read())) == ["m1", "m2", "new"]
+
+
+class TestOverlays:
+    @pytest.mark.parametrize("call", CALLS)
+    @pytest.mark.parametrize("first", ["delete", "clear", "undo"])
+    def test_who_comes_second_is_told_what_is_there_now(
+        self, open_store: Open, first: str, call: str
+    ) -> None:
+        one, other = open_store(), open_store()
+        one.create_session(ADA, NewSession(id="s"))
+        one.append(ADA, "s", [say("m1"), say("m2"), say("m3")])
+        one.add_overlay(ADA, "s", cover("m1", "m2", id="o"))
+        step, go = CALLS[call]
+        done = before(one, step, lambda: CALLS[first][1](other))
+        with contextlib.suppress(NotFoundError):
+            go(one)
+        assert done
+        assert one.admin.check() == []
+
+
+class TestRecords:
+    @pytest.fixture
+    def one(self, open_store: Open) -> RedisStore:
+        """Open a store with two sessions; the context of one has to be worked out."""
+        store = open_store()
+        for session in ("s", "other"):
+            store.create_session(ADA, NewSession(id=session))
+        store.append(ADA, "s", [say("m1"), say("m2")])
+        store.add_overlay(ADA, "s", cover("m1", "m2"))
+        return store
+
+    def test_a_session_that_is_deleted_meanwhile_is_not_found(
+        self, one: RedisStore, open_store: Open
+    ) -> None:
+        done = before(one, "sum", lambda: open_store().delete_session(ADA, "s"))
+        assert one.find_session(ADA, "s") is None
+        assert done
+
+    def test_a_session_that_is_deleted_meanwhile_is_not_listed(
+        self, one: RedisStore, open_store: Open
+    ) -> None:
+        done = before(one, "sum", lambda: open_store().delete_session(ADA, "s"))
+        page = one.list_sessions(ADA, SessionQuery())
+        assert [it.id for it in page.sessions] == ["other"]
+        assert done
+
+    def test_one_that_is_deleted_and_created_again_meanwhile_is_listed_once(
+        self, one: RedisStore, open_store: Open
+    ) -> None:
+        def create_again() -> None:
+            other = open_store()
+            other.delete_session(ADA, "s")
+            other.create_session(ADA, NewSession(id="s"))
+
+        done = before(one, "note", create_again)
+        one.list_sessions(ADA, SessionQuery())
+        assert done
+        page = one.list_sessions(ADA, SessionQuery())
+        assert sorted(it.id for it in page.sessions) == ["other", "s"]
+        assert one.admin.check() == []
+
+
+class TestErasing:
+    def test_a_session_is_created_after_its_owner_was_erased_or_not_at_all(
+        self, open_store: Open, prefix: str
+    ) -> None:
+        one, other = open_store(), open_store()
+        done = before(one, "apply", lambda: other.erase_owner(ADA))
+        one.create_session(ADA, NewSession(id="s"))
+        assert done
+        one.append(ADA, "s", [say("m1")])
+        assert shown(other.read(ADA, "s", Read())) == ["m1"]
+        other.erase_owner(ADA)
+        assert redis.own_keys() == [f"{prefix}:schema".encode()]
+
+    def test_a_session_that_is_created_while_its_name_goes_is_erased(
+        self, open_store: Open, prefix: str
+    ) -> None:
+        one, other = open_store(), open_store()
+        is_claimed, may_go_on = threading.Event(), threading.Event()
+
+        def wait() -> None:
+            is_claimed.set()
+            may_go_on.wait()
+
+        def let_it_create() -> None:
+            may_go_on.set()
+            creating.join()
+
+        before(one, "apply", wait)
+        creating = threading.Thread(target=one.create_session, args=(ADA, NewSession(id="s")))
+        creating.start()
+        is_claimed.wait()
+        done = before(other, "forget", let_it_create)
+        other.erase_owner(ADA)
+        assert done
+        with pytest.raises(NotFoundError):
+            one.append(ADA, "s", [say("m1")])
+        assert redis.own_keys() == [f"{prefix}:schema".encode()]
+
+    def test_an_owner_who_has_a_document_again_is_listed(self, open_store: Open) -> None:
+        one, other = open_store(), open_store()
+        one.create_session(ADA, NewSession(id="s"))
+        done = before(other, "apply", lambda: one.erase_owner(ADA))
+        other.put_document(ADA, "k", b"")
+        assert done
+        assert one.admin.list_owners() == [ADA]
+        again = before(one, "SREM", lambda: other.put_document(ADA, "k", b""))
+        one.erase_owner(ADA)
+        assert again
+        assert one.admin.list_owners() == [ADA]
+
+
+def test_what_others_are_just_writing_is_no_damage(open_store: Open) -> None:
+    one, other = open_store(), open_store()
+    one.create_session(ADA, NewSession(id="s"))
+    one.append(ADA, "s", [say("m1")])
+    done = before(one, "LRANGE 1", lambda: other.append(ADA, "s", [say("m2")]))
+    assert one.admin.check() == []
+    assert done
+    done = before(one, "ZRANGE a", lambda: other.create_session(ADA, NewSession(id="new")))
+    assert one.admin.check() == []
+    assert done
+
+
+@pytest.mark.parametrize(
+    ("step", "call"),
+    [
+        ("inherit", lambda it: it.create_session(ADA, fork_of("s"))),
+        ("inherit", lambda it: it.create_session(ADA, fork_of("s", detach=True))),
+        ("range", lambda it: it.add_overlay(ADA, "s", cover("m1", "m2"))),
+    ],
+)
+def test_what_is_cleared_and_swept_between_two_steps_is_gone_and_not_damaged(
+    open_store: Open, step: str, call: Callable[[RedisStore], Any]
+) -> None:
+    one, other = open_store(), open_store()
+    one.create_session(ADA, NewSession(id="s"))
+    one.append(ADA, "s", [say("m1"), say("m2")])
+    done = before(one, step, lambda: other.clear_session(ADA, "s"))
+    with contextlib.suppress(NotFoundError):
+        assert call(one).messages == 0
+    assert done
