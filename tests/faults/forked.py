@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
-from support import ADA, make_session, open_async_store, open_store, say
+from support import ADA, fill, make_session, open_async_store, open_store, say
 
 from sapwood.model import NewSession, Read, SessionQuery
 
@@ -167,6 +167,30 @@ def while_writing(path: str) -> dict[str, Any]:
     }
 
 
+def while_sweeping(path: str) -> dict[str, Any]:
+    """Fork again and again while a thread removes rows; each child opens a store of its own."""
+    store = open_store(path)
+    for session in "abcd":
+        make_session(store, session)
+        fill(store, session, 5_000)
+    for session in "abcd":
+        store.delete_session(ADA, session)
+    statuses = []
+    while len(statuses) < 100 and "sapwood-sweeper" in {it.name for it in threading.enumerate()}:
+        mine = f"{path}.{len(statuses)}"
+        statuses.append(str(fork(lambda mine=mine: open_another(mine), os._exit)["status"]))
+        if statuses[-1] != "0":
+            break
+    store.close()
+    return {"statuses": sorted(set(statuses)), "forks": len(statuses)}
+
+
+def open_another(path: str) -> dict[str, str]:
+    with open_store(path) as store:
+        make_session(store, "s")
+    return {}
+
+
 def reopened_in_child(path: str) -> dict[str, Any]:
     """Do what the error says: open it again in the child."""
     store = open_store(path)
@@ -190,6 +214,7 @@ WAYS: dict[str, Callable[[str], dict[str, Any]]] = {
     "async": with_async_store,
     "multiprocessing": with_multiprocessing,
     "while writing": while_writing,
+    "while sweeping": while_sweeping,
     "reopened": reopened_in_child,
 }
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from sapwood.stores.sqlite import database
 
 from .forked import CALLS
 from .support import assert_sound
@@ -55,6 +59,27 @@ def test_a_fork_at_any_moment_of_writing_hangs_nobody_and_loses_nothing(tmp_path
     assert found["lost"] == 0
     assert found["written"] > 0
     assert_sound(tmp_path / "s.db")
+
+
+@pytest.mark.fault
+def test_a_child_forked_while_rows_are_removed_may_open_a_store(tmp_path: Path) -> None:
+    found = run(tmp_path / "s.db", "while sweeping")
+    assert found["forks"] > 5
+    assert found["statuses"] == ["0"]
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize("lock", [database.SWEEPING, database.AT_WORK])
+def test_a_fork_that_does_not_wait_longer_leaves_work_under_way_alone(
+    lock: threading.Lock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "FORK_PATIENCE_S", 0.01)
+    with lock:
+        child = os.fork()
+        if child == 0:
+            os._exit(int(lock.locked()))
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert lock.locked()
 
 
 @pytest.mark.fault

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -169,3 +170,23 @@ def test_a_name_taken_meanwhile_is_not_overwritten(path: Path, tmp_path: Path) -
     with sapwood.open(f"sqlite:///{path}") as sessions, pytest.raises(AlreadyExistsError):
         sessions.store.admin.backup(copy, progress=take)
     assert copy.read_text() == "mine"
+
+
+def test_two_threads_that_make_the_same_copy_do_not_disturb_each_other(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backup, "PAGES_IN_A_STEP", 5)
+    copy = tmp_path / "copy.db"
+    with sapwood.open(f"sqlite:///{path}") as sessions, ThreadPoolExecutor() as threads:
+        others: list[Future[None]] = []
+
+        def copy_too(done: int, total: int) -> None:
+            if not others:
+                others.append(threads.submit(sessions.store.admin.backup, copy, replace=True))
+                others[0].result(60)
+
+        sessions.store.admin.backup(copy, replace=True, progress=copy_too)
+    with sapwood.open(f"sqlite:///{copy}") as copied:
+        assert copied.store.admin.check() == []
+        assert copied.store.statistics("default").messages == 1
+    assert list(tmp_path.glob("*.unfinished*")) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -25,7 +26,8 @@ def copy_database(
 ) -> None:
     """Copy what one snapshot shows; the file gets its name when it is whole and on disk."""
     _refuse(source, path, replace)
-    unfinished = path.with_name(f"{path.name}.{os.getpid()}.unfinished")
+    # A name of this thread's own: another one may be making the same copy.
+    unfinished = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_native_id()}.unfinished")
     try:
         unfinished.unlink(missing_ok=True)
         _copy(source, unfinished, progress)

@@ -46,6 +46,9 @@ PATIENCE_S = 30.0
 MOST_READERS = 8
 FORK_PATIENCE_S = 5.0
 
+SWEEPING = threading.Lock()
+"""Held by a sweeper's thread while it is inside SQLite, so that nobody forks meanwhile."""
+
 
 class Database(Runner):
     """An open database file, for any number of threads of the process that opened it."""
@@ -178,7 +181,8 @@ class Database(Runner):
             with contextlib.suppress(StoreError):
                 while more and not self._stop_sweeping.is_set():
                     begun = time.perf_counter()
-                    more = self._writer.write(lambda unit: sweep_chunk(unit.tx))
+                    with SWEEPING:
+                        more = self._writer.write(lambda unit: sweep_chunk(unit.tx))
                     self._indexer.wake()
                     self._stop_sweeping.wait(time.perf_counter() - begun)
 
@@ -261,20 +265,31 @@ class Database(Runner):
 
 _open_databases: weakref.WeakSet[Database] = weakref.WeakSet()
 _carried_over: list[Database] = []
+_stopped: list[threading.Lock] = []
 
 
 def _stop_work() -> None:
     # A child that is forked while a thread is inside SQLite inherits a lock that nobody opens.
-    AT_WORK.acquire(timeout=FORK_PATIENCE_S)
+    deadline = time.monotonic() + FORK_PATIENCE_S
+    _stopped.extend(
+        lock
+        for lock in (SWEEPING, AT_WORK)
+        if lock.acquire(timeout=max(0.0, deadline - time.monotonic()))
+    )
 
 
 def _go_on() -> None:
-    with contextlib.suppress(RuntimeError):
-        AT_WORK.release()
+    # Only what was got: the other one is still held by its thread.
+    while _stopped:
+        _stopped.pop().release()
 
 
 def _disown_all() -> None:
-    _go_on()
+    _stopped.clear()
+    for lock in (SWEEPING, AT_WORK):
+        # Whoever held it is not in this process.
+        with contextlib.suppress(RuntimeError):
+            lock.release()
     # Kept alive on purpose: closing a carried-over connection would touch the parent's files.
     _carried_over.extend(_open_databases)
     for database in _carried_over:

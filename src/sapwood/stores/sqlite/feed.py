@@ -122,7 +122,7 @@ class SqliteFeed:
 
     def _refuse_trimmed(self, cursor: _Cursor) -> None:
         trimmed = self._tx.value("SELECT value FROM sequence WHERE name = 'trimmed'")
-        if cursor.seq and cursor.seq < trimmed:
+        if cursor != _BEGINNING and cursor.seq < trimmed:
             raise NotFoundError(
                 f"the feed was trimmed after cursor {cursor}: read everything again, "
                 "and name a reader to keep it",
@@ -150,6 +150,9 @@ class _Cursor(NamedTuple):
         return f"{self.seq}.{self.done}"
 
 
+_BEGINNING = _Cursor(0, 0)
+
+
 def trim_feed(tx: Connection) -> None:
     """Remove what every registered reader has seen and is old enough; the newest row stays."""
     slowest = tx.value("SELECT min(seq) FROM reader")
@@ -159,4 +162,5 @@ def trim_feed(tx: Connection) -> None:
     trimmed = tx.value("SELECT max(seq) FROM change WHERE seq <= ? AND at < ?", old)
     if trimmed is not None:
         tx.run("DELETE FROM change WHERE seq <= ? AND at < ?", old)
-        tx.run("UPDATE sequence SET value = ? WHERE name = 'trimmed'", (trimmed,))
+        # Never back: rows that a clock dated ahead of its time are trimmed after later ones.
+        tx.run("UPDATE sequence SET value = max(value, ?) WHERE name = 'trimmed'", (trimmed,))
