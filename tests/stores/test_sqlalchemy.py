@@ -363,7 +363,6 @@ def test_an_engine_that_commits_each_statement_is_refused(
             lambda: store.create_session(ADA, NewSession(id="s")),
             lambda: store.append(ADA, "s", [say("m1"), say("m2")]),
             lambda: store.list_leaves(ADA, "s"),
-            lambda: store.append(ADA, "s", [say("m1")]),
         ):
             with pytest.raises(StoreError, match="commits each statement"):
                 call()
@@ -1077,6 +1076,20 @@ def test_rule_02_a_users_table_that_would_take_a_message_twice_is_refused(
     with SqlAlchemyStore(engine, new_id=new_id, **options) as store:
         store.create_session(ADA, NewSession(id="s"))
         assert [store.append(ADA, "s", [say("m1")]).written for _ in range(3)] == [1, 0, 0]
+    tables.metadata.drop_all(engine)
+    engine.dispose()
+
+
+def test_a_users_table_without_transactions_is_refused(mariadb_url: str) -> None:
+    engine = create_engine(mariadb_url.replace("mariadb://", "mariadb+pymysql://"))
+    tables = Tables("mariadb", prefix="half_")
+    tables.metadata.drop_all(engine)
+    tables.metadata.create_all(engine)
+    with engine.begin() as conn:
+        conn.execute(text("ALTER TABLE half_message ENGINE=MyISAM"))
+    store = SqlAlchemyStore(engine, new_id=new_id, prefix="half_", own_tables=True)
+    with store, pytest.raises(SchemaError, match="transactions in half_message"):
+        store.find_session(ADA, "s")
     tables.metadata.drop_all(engine)
     engine.dispose()
 

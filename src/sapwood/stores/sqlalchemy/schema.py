@@ -36,6 +36,7 @@ from .tx import Statements, Tx
 
 VERSION = 1
 LOCK_S = 60
+_WITHOUT_TRANSACTIONS = {"MyISAM", "Aria", "MEMORY", "CSV", "ARCHIVE"}
 
 
 class Step(NamedTuple):
@@ -164,6 +165,7 @@ def check_theirs(conn: Connection, tables: Tables) -> None:
         missing += [f"column {table.name}.{it.name}" for it in table.c if it.name not in there]
         missing += _wrong_types(tables.kind, table, there)
         missing += _missing_keys(looked, table)
+        missing += _missing_transactions(looked, table)
     if missing:
         raise SchemaError(f"the database lacks {', '.join(missing)}: create them, or map them")
     _begin_counting(conn, tables)
@@ -202,6 +204,13 @@ def _missing_keys(looked: Inspector, table: Table) -> list[str]:
         for names in wanted
         if frozenset(names) not in known
     ]
+
+
+def _missing_transactions(looked: Inspector, table: Table) -> list[str]:
+    """Tell whether MariaDB would keep the half of what failed."""
+    options = looked.get_table_options(table.name, table.schema)
+    engines = {value for key, value in options.items() if key.endswith("_engine")}
+    return [f"transactions in {table.name} (InnoDB)"] if engines & _WITHOUT_TRANSACTIONS else []
 
 
 def _is_bytewise(found: Any) -> bool:
