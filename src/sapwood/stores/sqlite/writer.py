@@ -8,6 +8,7 @@ is told anything before the commit.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 from collections import deque
@@ -68,7 +69,7 @@ class Writer:
         self._tx = tx
         self._where = where
         self._commits = 0
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # not to be taken twice: it knows whose it is
         self._jobs: deque[_Job] = deque()
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
@@ -76,17 +77,22 @@ class Writer:
 
     def write(self, work: Callable[[SqliteUnit], T]) -> T:
         """Run and commit a piece of work: at once if the writer is free, else with others."""
-        if not self._jobs and self._lock.acquire(False):
-            try:
-                return self._commit_one(work)
-            finally:
+        try:
+            if not self._jobs and self._lock.acquire(False):
+                result = self._commit_one(work)
                 self._lock.release()
+                return result
+        except BaseException:
+            # An interrupt may come between getting the lock and knowing that: the lock is asked.
+            with contextlib.suppress(RuntimeError):
+                self._lock.release()
+            raise
         job = _Job(work)
         self._jobs.append(job)
         self._rouse()
         job.done.acquire()
-        result: T = job.get()
-        return result
+        outcome: T = job.get()
+        return outcome
 
     def write_group(self, works: Sequence[Work]) -> list[Outcome]:
         """Run and commit several pieces of work together."""
