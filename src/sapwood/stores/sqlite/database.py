@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import threading
 import time
@@ -39,6 +40,8 @@ from .readers import Readers
 from .sweep import sweep_chunk
 from .unit import SqliteUnit
 from .writer import Outcome, Work, Writer
+
+logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -168,10 +171,16 @@ class Database(Runner):
             self._is_sweeping_wanted = True
             if self._sweeper is not None:
                 return
-            self._sweeper = threading.Thread(
+            sweeper = threading.Thread(
                 target=self._sweep_politely, name="sapwood-sweeper", daemon=True
             )
-            self._sweeper.start()
+            try:
+                sweeper.start()
+            except RuntimeError:
+                # What was deleted is deleted: the rest is done when the store is opened again.
+                logger.warning("%s cannot be swept: there is no thread to be had", self.path)
+                return
+            self._sweeper = sweeper
 
     def _sweep_politely(self) -> None:
         """Sweep with pauses as long as the work, so that others get at least every second turn."""
@@ -237,7 +246,8 @@ class Database(Runner):
             return
         self._refusal = f"{self.path}: the store is closed"
         self._stop_sweeping.set()
-        sweeper = self._sweeper
+        with self._sweeper_guard:
+            sweeper = self._sweeper
         if sweeper is not None:
             sweeper.join()
         self._readers.close()

@@ -174,13 +174,22 @@ class Writer:
         if self._thread is None:
             with self._lock:
                 if self._thread is None and not self._is_closed:
-                    name = "sapwood-writer"
-                    self._thread = threading.Thread(target=self._serve, name=name, daemon=True)
-                    self._thread.start()
+                    self._start()
         if not self._wake.is_set():
             self._wake.set()
         if self._is_closed:
             self._serve_once()
+
+    def _start(self) -> None:
+        thread = threading.Thread(target=self._serve, name="sapwood-writer", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:
+            # Without a thread, whoever comes serves all that wait.
+            while self._jobs:
+                self._serve_once()
+        else:
+            self._thread = thread
 
     def _serve(self) -> None:
         while not self._is_closed:
