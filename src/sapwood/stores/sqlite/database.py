@@ -39,6 +39,7 @@ from .migrate import migrate, refuse_foreign
 from .readers import Readers
 from .sweep import sweep_chunk
 from .unit import SqliteUnit
+from .whereabouts import Whereabouts
 from .writer import Outcome, Work, Writer
 
 logger = logging.getLogger(__name__)
@@ -79,7 +80,9 @@ class Database(Runner):
         self._is_read_only = tx.raw.readonly("main")
         self._index_path = index_path(self.path)
         self._indexer = Indexer(self._index_path, self._open_reader, clock, patience_s)
-        self._writer = Writer(SqliteUnit(tx, self._index_path), self.path, patience_s)
+        self._whereabouts = Whereabouts(self.path)
+        unit = SqliteUnit(tx, self._index_path)
+        self._writer = Writer(unit, self.path, patience_s, self._whereabouts.look)
         self._readers = Readers(self._open_reading_unit, self.path, MOST_READERS)
         _open_databases.add(self)
         if has_work_left and not self._is_read_only:
@@ -111,7 +114,13 @@ class Database(Runner):
 
     def _open_reading_unit(self) -> SqliteUnit:
         on_lag = None if self._is_read_only else self._indexer.wake
-        return SqliteUnit(self._open_reader(), self._index_path, on_lag)
+        tx = self._open_reader()
+        try:
+            self._whereabouts.refuse_if_gone()
+        except StoreError:
+            tx.close()
+            raise
+        return SqliteUnit(tx, self._index_path, on_lag)
 
     def read(self, work: Callable[[Unit], T]) -> T:
         self.refuse_if_closed()

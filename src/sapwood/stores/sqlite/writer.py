@@ -62,12 +62,15 @@ class _Job(Outcome):
 class Writer:
     """Commits units of work on one connection."""
 
-    def __init__(self, unit: SqliteUnit, where: str, patience_s: float) -> None:
+    def __init__(
+        self, unit: SqliteUnit, where: str, patience_s: float, look: Callable[[], None]
+    ) -> None:
         self.unit = unit
         tx = unit.tx
         self._log = LogKeeper(tx.raw, where, patience_s)
         self._tx = tx
         self._where = where
+        self._look = look
         self._commits = 0
         self._lock = threading.RLock()  # not to be taken twice: it knows whose it is
         self._jobs: deque[_Job] = deque()
@@ -106,6 +109,7 @@ class Writer:
         try:
             tx.run("BEGIN IMMEDIATE", ())
             result = work(self.unit)
+            self._look()
             tx.run("COMMIT", ())
         except BaseException as error:
             self._roll_back()
@@ -121,6 +125,7 @@ class Writer:
             self._tx.run("BEGIN IMMEDIATE", ())
             for work, outcome in zip(works, outcomes, strict=True):
                 self._run_in_savepoint(work, outcome)
+            self._look()
             self._tx.run("COMMIT", ())
         except BaseException as error:  # noqa: BLE001  told to every caller
             # Nothing of the group is stored: every caller is told, also those whose part went well.
