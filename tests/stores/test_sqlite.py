@@ -218,3 +218,23 @@ def test_what_was_trimmed_stays_known_after_a_clock_that_was_ahead(path: Path) -
             store.settle()
             with pytest.raises(NotFoundError, match="trimmed"):
                 store.changes(ADA, after=old)
+
+
+def test_a_link_to_a_file_is_the_file(path: Path, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    link = tmp_path / "folder" / "link.db"
+    link.symlink_to(path)
+    with SqliteStore(link, clock=clock, new_id=NEW_ID, durability="normal") as store:
+        store.create_session(ADA, NewSession(id="s"))
+        store.append(ADA, "s", [say("m1")])
+        store.settle()
+    with SqliteStore(path, clock=clock, new_id=NEW_ID, durability="normal") as store:
+        store.delete_messages(ADA, "s", ["m1"])
+        store.settle()
+    assert {file.name for file in link.parent.iterdir()} == {"link.db"}
+    assert not any(b"hello" in file.read_bytes() for file in tmp_path.iterdir() if file.is_file())
+
+
+def test_a_name_with_a_nul_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="NUL"):
+        SqliteStore(tmp_path / "a\0b.db", clock=clock, new_id=NEW_ID)

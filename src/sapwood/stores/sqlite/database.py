@@ -15,7 +15,14 @@ from typing import TypeVar
 
 import apsw
 
-from ...errors import ClosedError, ReadOnlyError, StoreBusyError, StoreError, StoreUnavailableError
+from ...errors import (
+    ClosedError,
+    ReadOnlyError,
+    StoreBusyError,
+    StoreError,
+    StoreUnavailableError,
+    UsageError,
+)
 from ...store._sync.contract import Progress
 from ..embedded._sync.runner import Runner
 from ..embedded.unit import Unit
@@ -66,8 +73,11 @@ class Database(Runner):
         patience_s: float = PATIENCE_S,
         vfs: str | None = None,
     ) -> None:
-        # Readers and the index are opened later, when the process may be in another folder.
-        self.path = str(Path(path).absolute())
+        if "\0" in str(path):
+            raise UsageError("a file's name cannot have a NUL in it: choose another", path="path")
+        # Readers and the index are opened later, when the process may be in another folder. SQLite
+        # keeps the log beside the file itself and not beside a link to it: so do we with the index.
+        self.path = os.path.realpath(path)
         self._clock = clock
         self._patience_s = patience_s
         self._vfs = vfs
