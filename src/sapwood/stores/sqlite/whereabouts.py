@@ -18,7 +18,7 @@ class Whereabouts:
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._opened: tuple[int, int] | None = None
+        self._opened: int | None = None
         self._opened = self._now()
         self._next_look = 0.0
 
@@ -37,11 +37,12 @@ class Whereabouts:
                 "open it again; what was stored before is in the old file only"
             )
 
-    def _now(self) -> tuple[int, int] | None:
+    def _now(self) -> int | None:
         try:
             found = os.stat(self._path)  # noqa: PTH116  a path object costs more than the call
         except FileNotFoundError:
             return None
         except OSError:
             return self._opened  # who may not look cannot tell
-        return found.st_dev, found.st_ino
+        # As SQLite does it itself, where it keeps no log.
+        return found.st_ino
