@@ -6,6 +6,7 @@ import contextlib
 import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,8 +23,9 @@ from sapwood.model import (
 )
 from sapwood.stores.sqlite import SqliteStore
 
-from .support import ADA, assert_sound, make_session, open_store, say
+from .support import ADA, assert_sound, fill, make_session, open_store, say, writer_of
 
+BOB = "bob"
 MARK = "m4rk3r-of-what-is-to-be-forgotten"
 SIZES = (40, 900, 5_000, 70_000)
 
@@ -225,6 +227,58 @@ def test_nothing_is_left_where_pages_were_split_and_joined(
     everything = b"".join(contents(path).values())
     assert [id for id in gone if mark_of(id).encode() in everything] == []
     assert all(mark_of(id).encode() in everything for id in alive)
+
+
+@pytest.mark.parametrize("way", ["one by one", "by their owner"])
+def test_nothing_is_left_of_an_owners_documents_where_pages_were_split(
+    store: SqliteStore, path: Path, way: str
+) -> None:
+    dice = random.Random(3)
+    gone = [f"k{dice.randrange(10**6)}" for _ in range(600)]
+    for key in gone:
+        store.put_document(BOB, key, mark_of(key).encode() * dice.randrange(1, 60))
+    dice.shuffle(gone)
+    with counted_rewritings(store) as rewritings:
+        if way == "by their owner":
+            store.erase_owner(BOB)
+        else:
+            for key in gone[:300]:
+                store.delete_document(BOB, key)
+            del gone[300:]
+        store.settle()
+    everything = b"".join(contents(path).values())
+    assert [key for key in gone if mark_of(key).encode() in everything] == []
+    assert rewritings
+
+
+@contextlib.contextmanager
+def counted_rewritings(store: SqliteStore) -> Iterator[list[None]]:
+    """Note how often the file is rewritten."""
+    writer, found = writer_of(store), []
+    rewrite = writer.rewrite_file
+    writer.rewrite_file = lambda: (found.append(None), rewrite())
+    yield found
+    writer.rewrite_file = rewrite
+
+
+def test_rows_that_a_sweep_removes_after_the_file_was_rewritten_are_forgotten_the_next_time(
+    store: SqliteStore, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process deletes a session between the sweeping and the rewriting of a settle."""
+    fill(store, "s", 400)
+    make_session(store, "t")
+    fill(store, "t", 400, MARK)
+    database: Any = store._runner
+    monkeypatch.setattr(database, "sweep_soon", lambda: None)
+    with monkeypatch.context() as patch, open_store(path) as other:
+        patch.setattr(other._runner, "sweep_soon", lambda: None)
+        patch.setattr(database, "_fill_index", lambda: other.delete_session(ADA, "t"))
+        store.delete_session(ADA, "s")
+        store.settle()
+    with counted_rewritings(store) as rewritings:
+        store.settle()
+    assert rewritings
+    assert holds(path, MARK) == []
 
 
 def mark_of(id: str) -> str:

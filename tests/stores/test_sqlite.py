@@ -20,11 +20,13 @@ from sapwood.model import (
     NewSession,
     Read,
     Search,
+    SessionPatch,
     SessionQuery,
     TextPart,
 )
 from sapwood.rules.ids import IdMaker
 from sapwood.stores.sqlite import AsyncSqliteStore, SqliteStore
+from sapwood.stores.sqlite.failure import translate
 from sapwood.testing.clock import ManualClock
 
 ADA = "ada"
@@ -218,3 +220,38 @@ def test_what_was_trimmed_stays_known_after_a_clock_that_was_ahead(path: Path) -
             store.settle()
             with pytest.raises(NotFoundError, match="trimmed"):
                 store.changes(ADA, after=old)
+
+
+def test_a_link_to_a_file_is_the_file(path: Path, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    link = tmp_path / "folder" / "link.db"
+    link.symlink_to(path)
+    with SqliteStore(link, clock=clock, new_id=NEW_ID, durability="normal") as store:
+        store.create_session(ADA, NewSession(id="s"))
+        store.append(ADA, "s", [say("m1")])
+        store.settle()
+    with SqliteStore(path, clock=clock, new_id=NEW_ID, durability="normal") as store:
+        store.delete_messages(ADA, "s", ["m1"])
+        store.settle()
+    assert {file.name for file in link.parent.iterdir()} == {"link.db"}
+    assert not any(b"hello" in file.read_bytes() for file in tmp_path.iterdir() if file.is_file())
+
+
+def test_a_name_with_a_nul_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="NUL"):
+        SqliteStore(tmp_path / "a\0b.db", clock=clock, new_id=NEW_ID)
+
+
+def test_titles_are_compared_to_their_end(store: SqliteStore) -> None:
+    store.update_session(ADA, "s", SessionPatch(title="a\0büc"))
+
+    def found(prefix: str) -> int:
+        return len(store.list_sessions(ADA, SessionQuery(title_prefix=prefix)).sessions)
+
+    assert [found(prefix) for prefix in ("", "a", "a\0bü", "a\0büc")] == [1, 1, 1, 1]
+    assert [found(prefix) for prefix in ("a\0c", "a\0büd", "a\0bücd")] == [0, 0, 0]
+
+
+@pytest.mark.parametrize("error", [apsw.ProtocolError, apsw.SchemaChangeError])
+def test_what_passes_by_itself_may_be_tried_again(error: type[apsw.Error]) -> None:
+    assert translate(error("it passes"), "s.db").retryable

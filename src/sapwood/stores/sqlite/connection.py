@@ -88,8 +88,8 @@ class Connection:
         if self.is_in_transaction():
             yield
             return
-        self._execute("BEGIN")
         try:
+            self._execute("BEGIN")
             yield
         finally:
             # A failing disk ends the transaction by itself.
@@ -107,6 +107,11 @@ class Connection:
             if self.is_in_transaction():
                 self.raw.execute("ROLLBACK")
             raise
+
+    def forget_snapshot(self) -> None:
+        """End a snapshot that was left open."""
+        if self.raw.in_transaction:
+            self.raw.execute("ROLLBACK")
 
     def _end_snapshot(self) -> None:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import threading
 import time
@@ -14,7 +15,14 @@ from typing import TypeVar
 
 import apsw
 
-from ...errors import ClosedError, ReadOnlyError, StoreBusyError, StoreError, StoreUnavailableError
+from ...errors import (
+    ClosedError,
+    ReadOnlyError,
+    StoreBusyError,
+    StoreError,
+    StoreUnavailableError,
+    UsageError,
+)
 from ...store._sync.contract import Progress
 from ..embedded._sync.runner import Runner
 from ..embedded.unit import Unit
@@ -38,7 +46,10 @@ from .migrate import migrate, refuse_foreign
 from .readers import Readers
 from .sweep import sweep_chunk
 from .unit import SqliteUnit
+from .whereabouts import Whereabouts
 from .writer import Outcome, Work, Writer
+
+logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -62,8 +73,11 @@ class Database(Runner):
         patience_s: float = PATIENCE_S,
         vfs: str | None = None,
     ) -> None:
-        # Readers and the index are opened later, when the process may be in another folder.
-        self.path = str(Path(path).absolute())
+        if "\0" in str(path):
+            raise UsageError("a file's name cannot have a NUL in it: choose another", path="path")
+        # Readers and the index are opened later, when the process may be in another folder. SQLite
+        # keeps the log beside the file itself and not beside a link to it: so do we with the index.
+        self.path = os.path.realpath(path)
         self._clock = clock
         self._patience_s = patience_s
         self._vfs = vfs
@@ -76,7 +90,9 @@ class Database(Runner):
         self._is_read_only = tx.raw.readonly("main")
         self._index_path = index_path(self.path)
         self._indexer = Indexer(self._index_path, self._open_reader, clock, patience_s)
-        self._writer = Writer(SqliteUnit(tx, self._index_path), self.path, patience_s)
+        self._whereabouts = Whereabouts(self.path)
+        unit = SqliteUnit(tx, self._index_path)
+        self._writer = Writer(unit, self.path, patience_s, self._whereabouts.look)
         self._readers = Readers(self._open_reading_unit, self.path, MOST_READERS)
         _open_databases.add(self)
         if has_work_left and not self._is_read_only:
@@ -108,7 +124,13 @@ class Database(Runner):
 
     def _open_reading_unit(self) -> SqliteUnit:
         on_lag = None if self._is_read_only else self._indexer.wake
-        return SqliteUnit(self._open_reader(), self._index_path, on_lag)
+        tx = self._open_reader()
+        try:
+            self._whereabouts.refuse_if_gone()
+        except StoreError:
+            tx.close()
+            raise
+        return SqliteUnit(tx, self._index_path, on_lag)
 
     def read(self, work: Callable[[Unit], T]) -> T:
         self.refuse_if_closed()
@@ -168,10 +190,16 @@ class Database(Runner):
             self._is_sweeping_wanted = True
             if self._sweeper is not None:
                 return
-            self._sweeper = threading.Thread(
+            sweeper = threading.Thread(
                 target=self._sweep_politely, name="sapwood-sweeper", daemon=True
             )
-            self._sweeper.start()
+            try:
+                sweeper.start()
+            except RuntimeError:
+                # What was deleted is deleted: the rest is done when the store is opened again.
+                logger.warning("%s cannot be swept: there is no thread to be had", self.path)
+                return
+            self._sweeper = sweeper
 
     def _sweep_politely(self) -> None:
         """Sweep with pauses as long as the work, so that others get at least every second turn."""
@@ -237,7 +265,8 @@ class Database(Runner):
             return
         self._refusal = f"{self.path}: the store is closed"
         self._stop_sweeping.set()
-        sweeper = self._sweeper
+        with self._sweeper_guard:
+            sweeper = self._sweeper
         if sweeper is not None:
             sweeper.join()
         self._readers.close()

@@ -7,6 +7,7 @@ from typing import Any
 from ...errors import StaleVersionError
 from ...model import Document
 from .connection import Connection
+from .erasure import note_erasure_apart
 from .lookup import SessionRow, get_session
 from .owners import find_owner, own_number
 from .sums import renew_context
@@ -65,6 +66,8 @@ class SqliteDocuments:
         if found is None:
             return False
         self._tx.run("DELETE FROM document WHERE version = ?", (found[0],))
+        if row is None:
+            note_erasure_apart(self._tx)
         self._renew_if_pins(row, key)
         return not self._is_expired(found)
 

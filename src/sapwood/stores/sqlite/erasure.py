@@ -8,12 +8,18 @@ copies in the unused part of the old page, which no statement reaches. So a dele
 from __future__ import annotations
 
 from .connection import Connection
-from .feed import latest_seq
+from .feed import KIND_GONE, latest_seq, record_removal
 
 
 def note_erasure(tx: Connection) -> None:
     """Note that something was deleted; called after its change was recorded."""
     tx.run("INSERT OR IGNORE INTO erased VALUES (?)", (latest_seq(tx),))
+
+
+def note_erasure_apart(tx: Connection) -> None:
+    """Note that something was deleted that is no part of the feed, under a change of its own."""
+    record_removal(tx, KIND_GONE, 0, 0)
+    note_erasure(tx)
 
 
 def latest_erasure(tx: Connection) -> int | None:

@@ -16,6 +16,8 @@ from ...errors import (
 _KINDS: tuple[tuple[type[Exception], type[StoreError], str], ...] = (
     (apsw.BusyError, StoreBusyError, "other writers held the database for too long: try again"),
     (apsw.LockedError, StoreBusyError, "the database is locked: try again"),
+    (apsw.ProtocolError, StoreBusyError, "too many came at once for the database's log: try again"),
+    (apsw.SchemaChangeError, StoreBusyError, "the schema was changed meanwhile: try again"),
     (apsw.FullError, StoreUnavailableError, "the disk is full: nothing was written"),
     (apsw.IOError, StoreUnavailableError, "the disk failed"),
     (apsw.CantOpenError, StoreUnavailableError, "the file cannot be opened"),

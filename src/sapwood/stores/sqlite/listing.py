@@ -79,9 +79,9 @@ def _conditions(query: SessionQuery) -> tuple[list[str], list[Any]]:
     if query.parent is not None:
         add(" AND p.parent = ?", query.parent)
     if query.title_prefix is not None:
-        add(
-            " AND substr(p.title, 1, length(?1)) = ?1".replace("?1", "?"), *[query.title_prefix] * 2
-        )
+        # As bytes: of a text, SQLite counts the characters before the first NUL only.
+        prefix = query.title_prefix.encode()
+        add(" AND substr(CAST(p.title AS BLOB), 1, length(?)) = ?", prefix, prefix)
     for tag in query.tags:
         add(" AND EXISTS (SELECT 1 FROM json_each(p.tags) j WHERE j.value = ?)", tag)
     _add_ranges(query, add)

@@ -39,6 +39,8 @@ class Readers:
         """Run work whose one statement is its own snapshot."""
         unit = self._take()
         try:
+            # An interrupt may have left a snapshot open, which would be read from for ever.
+            unit.tx.forget_snapshot()
             return work(unit)
         except apsw.Error as error:
             raise translate(error, self._where) from error

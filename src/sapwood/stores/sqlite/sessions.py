@@ -20,6 +20,7 @@ from ...model import (
 from ...rules.codec import encode_json
 from . import listing
 from .connection import Connection
+from .erasure import note_erasure_apart
 from .forking import fork_session
 from .lookup import SESSION_COLUMNS, SessionRow, find_session, get_pos, get_session
 from .owners import find_owner, own_number
@@ -194,6 +195,8 @@ class SqliteSessions:
             "UPDATE change SET owner = 0, session = 0, name = NULL WHERE owner = ?", (number,)
         )
         self._tx.run("DELETE FROM owner WHERE number = ?", (number,))
+        # Documents go without a session, too.
+        note_erasure_apart(self._tx)
 
     def statistics(self, owner: str) -> Statistics:
         """Count what an owner has."""

@@ -48,6 +48,8 @@ def sweep_chunk(tx: Connection) -> bool:
     tx.run_many("DELETE FROM edit WHERE pos = ?", gone)
     if gone:
         record_removal(tx, KIND_GONE, min(gone)[0], max(gone)[0])
+        # Noted here, too: the file may have been rewritten since the session was retired.
+        note_erasure(tx)
     if len(gone) < ROWS_IN_A_CHUNK:
         _finish(tx, segment, kept)
     return True

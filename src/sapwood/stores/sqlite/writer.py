@@ -8,6 +8,7 @@ is told anything before the commit.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 from collections import deque
@@ -61,14 +62,17 @@ class _Job(Outcome):
 class Writer:
     """Commits units of work on one connection."""
 
-    def __init__(self, unit: SqliteUnit, where: str, patience_s: float) -> None:
+    def __init__(
+        self, unit: SqliteUnit, where: str, patience_s: float, look: Callable[[], None]
+    ) -> None:
         self.unit = unit
         tx = unit.tx
         self._log = LogKeeper(tx.raw, where, patience_s)
         self._tx = tx
         self._where = where
+        self._look = look
         self._commits = 0
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # not to be taken twice: it knows whose it is
         self._jobs: deque[_Job] = deque()
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
@@ -76,17 +80,22 @@ class Writer:
 
     def write(self, work: Callable[[SqliteUnit], T]) -> T:
         """Run and commit a piece of work: at once if the writer is free, else with others."""
-        if not self._jobs and self._lock.acquire(False):
-            try:
-                return self._commit_one(work)
-            finally:
+        try:
+            if not self._jobs and self._lock.acquire(False):
+                result = self._commit_one(work)
                 self._lock.release()
+                return result
+        except BaseException:
+            # An interrupt may come between getting the lock and knowing that: the lock is asked.
+            with contextlib.suppress(RuntimeError):
+                self._lock.release()
+            raise
         job = _Job(work)
         self._jobs.append(job)
         self._rouse()
         job.done.acquire()
-        result: T = job.get()
-        return result
+        outcome: T = job.get()
+        return outcome
 
     def write_group(self, works: Sequence[Work]) -> list[Outcome]:
         """Run and commit several pieces of work together."""
@@ -100,6 +109,7 @@ class Writer:
         try:
             tx.run("BEGIN IMMEDIATE", ())
             result = work(self.unit)
+            self._look()
             tx.run("COMMIT", ())
         except BaseException as error:
             self._roll_back()
@@ -115,6 +125,7 @@ class Writer:
             self._tx.run("BEGIN IMMEDIATE", ())
             for work, outcome in zip(works, outcomes, strict=True):
                 self._run_in_savepoint(work, outcome)
+            self._look()
             self._tx.run("COMMIT", ())
         except BaseException as error:  # noqa: BLE001  told to every caller
             # Nothing of the group is stored: every caller is told, also those whose part went well.
@@ -168,13 +179,22 @@ class Writer:
         if self._thread is None:
             with self._lock:
                 if self._thread is None and not self._is_closed:
-                    name = "sapwood-writer"
-                    self._thread = threading.Thread(target=self._serve, name=name, daemon=True)
-                    self._thread.start()
+                    self._start()
         if not self._wake.is_set():
             self._wake.set()
         if self._is_closed:
             self._serve_once()
+
+    def _start(self) -> None:
+        thread = threading.Thread(target=self._serve, name="sapwood-writer", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:
+            # Without a thread, whoever comes serves all that wait.
+            while self._jobs:
+                self._serve_once()
+        else:
+            self._thread = thread
 
     def _serve(self) -> None:
         while not self._is_closed:

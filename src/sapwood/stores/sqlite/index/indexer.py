@@ -66,10 +66,15 @@ class Indexer:
     def _start(self) -> None:
         with self._starting:
             if self._thread is None and not self._stop.is_set():
-                self._thread = threading.Thread(
-                    target=self._serve, name="sapwood-indexer", daemon=True
-                )
-                self._thread.start()
+                thread = threading.Thread(target=self._serve, name="sapwood-indexer", daemon=True)
+                try:
+                    thread.start()
+                except RuntimeError:
+                    # The write that it would follow is committed: the next one tries again.
+                    logger.warning("%s is left behind: there is no thread to be had", self._path)
+                    self._is_awake = False
+                    return
+                self._thread = thread
 
     def _serve(self) -> None:
         while not self._stop.is_set():
@@ -164,9 +169,11 @@ class Indexer:
         """End the thread; when many changes are left, index some of them first."""
         self._stop.set()
         self._wake.set()
-        if self._thread is None:
+        with self._starting:
+            thread = self._thread
+        if thread is None:
             return
-        self._thread.join()
+        thread.join()
         try:
             if self._is_awake and self._lag() > MOST_LEFT:
                 self._follow_for(GRACE_S)

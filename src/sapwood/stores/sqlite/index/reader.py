@@ -38,6 +38,7 @@ class IndexReader:
         if index is None:
             yield None
             return
+        index.forget_snapshot()
         with index.snapshot():
             yield index
 
