@@ -88,6 +88,12 @@ class Paused(DictionaryLog):
         super().create_all(documents)
 
 
+class PausedStore(DictionaryStore):
+    """A process of its own."""
+
+    log: Paused
+
+
 def is_entry(document: Stored) -> bool:
     return document.kind is Kind.ENTRY
 
@@ -115,16 +121,16 @@ class Shared(Paused):
 
 
 @pytest.fixture
-def store(documents: dict[Key, Stored]) -> DictionaryStore:
-    store = DictionaryStore(ManualClock(), Shared(documents))
+def store(documents: dict[Key, Stored]) -> PausedStore:
+    store = PausedStore(ManualClock(), Shared(documents))
     store.create_session(ADA, NewSession(id="s"))
     store.append(ADA, "s", [say("m1"), say("m2")])
     return store
 
 
 @pytest.fixture
-def other(documents: dict[Key, Stored], store: DictionaryStore) -> DictionaryStore:
-    return DictionaryStore(ManualClock(), Shared(documents))
+def other(documents: dict[Key, Stored], store: PausedStore) -> PausedStore:
+    return PausedStore(ManualClock(), Shared(documents))
 
 
 def texts(documents: dict[Key, Stored]) -> bytes:
@@ -136,7 +142,7 @@ def texts(documents: dict[Key, Stored]) -> bytes:
 
 @pytest.mark.parametrize("before", range(28, 34))
 def test_a_document_outlives_a_clear_whichever_record_it_was_put_by(
-    store: DictionaryStore, before: int
+    store: PausedStore, before: int
 ) -> None:
     for _ in range(before):
         store.append(ADA, "s", [say(None, "x")])
@@ -149,7 +155,7 @@ def test_a_document_outlives_a_clear_whichever_record_it_was_put_by(
 
 @pytest.mark.parametrize("before", range(28, 34))
 def test_usage_outlives_a_clear_whichever_record_it_was_counted_by(
-    store: DictionaryStore, before: int
+    store: PausedStore, before: int
 ) -> None:
     for _ in range(before):
         store.append(ADA, "s", [say(None, "x")])
@@ -162,20 +168,20 @@ def test_usage_outlives_a_clear_whichever_record_it_was_counted_by(
 
 
 def test_a_fork_whose_name_another_took_is_in_nobodys_way(
-    store: DictionaryStore, other: DictionaryStore
+    store: PausedStore, other: PausedStore
 ) -> None:
     store.log.before("create", lambda: other.create_session(ADA, NewSession(id="fork")), is_entry)
     with pytest.raises(ConflictError):
         store.create_session(ADA, fork_of("s"))
     store.delete_messages(ADA, "s", ["m1"])
-    DictionaryStore(ManualClock(), store.log).delete_messages(ADA, "s", ["m2"])
+    PausedStore(ManualClock(), store.log).delete_messages(ADA, "s", ["m2"])
     store.delete_session(ADA, "s")
     store.settle()
     other.settle()
 
 
 def test_a_fork_that_is_not_born_when_its_source_is_cleared_has_nothing_to_stand_on(
-    store: DictionaryStore, other: DictionaryStore
+    store: PausedStore, other: PausedStore
 ) -> None:
     store.log.before("create", lambda: other.clear_session(ADA, "s"), is_entry)
     with pytest.raises(NotFoundError):
@@ -183,9 +189,7 @@ def test_a_fork_that_is_not_born_when_its_source_is_cleared_has_nothing_to_stand
     assert store.find_session(ADA, "fork") is None
 
 
-def test_a_name_that_is_free_again_is_not_taken(
-    store: DictionaryStore, other: DictionaryStore
-) -> None:
+def test_a_name_that_is_free_again_is_not_taken(store: PausedStore, other: PausedStore) -> None:
     def come_and_go() -> None:
         other.create_session(ADA, NewSession(id="n"))
         other.delete_session(ADA, "n")
@@ -195,9 +199,9 @@ def test_a_name_that_is_free_again_is_not_taken(
 
 
 def test_a_fork_that_is_not_born_when_its_source_goes_keeps_what_is_above_that(
-    store: DictionaryStore, other: DictionaryStore, documents: dict[Key, Stored]
+    store: PausedStore, other: PausedStore, documents: dict[Key, Stored]
 ) -> None:
-    third = DictionaryStore(ManualClock(), Shared(documents))
+    third = PausedStore(ManualClock(), Shared(documents))
     store.create_session(ADA, fork_of("s", id="f1"))
     third.read(ADA, "f1", Read())
 
@@ -218,7 +222,7 @@ def test_a_fork_that_is_not_born_when_its_source_goes_keeps_what_is_above_that(
 
 @pytest.mark.parametrize("what", ["edited", "cut off"])
 def test_a_detached_fork_that_began_again_leaves_nothing_behind(
-    store: DictionaryStore, other: DictionaryStore, documents: dict[Key, Stored], what: str
+    store: PausedStore, other: PausedStore, documents: dict[Key, Stored], what: str
 ) -> None:
     store.append(ADA, "s", [say(f"x{n}", "secret") for n in range(300)])
     new = NewSession(id="d", fork=ForkPoint(session="s", message=None, detach=True))
@@ -238,7 +242,7 @@ def test_a_detached_fork_that_began_again_leaves_nothing_behind(
 
 
 def test_a_fork_of_a_session_that_goes_leaves_no_copies_of_its_documents(
-    store: DictionaryStore, other: DictionaryStore, documents: dict[Key, Stored]
+    store: PausedStore, other: PausedStore, documents: dict[Key, Stored]
 ) -> None:
     store.put_document(ADA, "k", b"secret", session="s")
     store.log.before("create", lambda: other.delete_session(ADA, "s"))
@@ -249,7 +253,7 @@ def test_a_fork_of_a_session_that_goes_leaves_no_copies_of_its_documents(
 
 
 def test_a_fork_leaves_no_copies_of_what_its_source_replaced_meanwhile(
-    store: DictionaryStore, other: DictionaryStore, documents: dict[Key, Stored]
+    store: PausedStore, other: PausedStore, documents: dict[Key, Stored]
 ) -> None:
     store.put_document(ADA, "k", b"secret", session="s")
     put: Hook = lambda: other.put_document(ADA, "k", b"words", session="s")  # noqa: E731
@@ -267,7 +271,7 @@ def test_a_fork_leaves_no_copies_of_what_its_source_replaced_meanwhile(
 
 @pytest.mark.parametrize("call", ["spans", "get"])
 def test_a_session_that_is_cleared_while_it_is_read_is_not_damaged(
-    store: DictionaryStore, other: DictionaryStore, call: str
+    store: PausedStore, other: PausedStore, call: str
 ) -> None:
     for _ in range(40):
         store.append(ADA, "s", [say(None, "x")])
@@ -281,7 +285,7 @@ def test_a_session_that_is_cleared_while_it_is_read_is_not_damaged(
 
 
 def test_a_session_that_is_cleared_while_it_is_copied_is_not_damaged(
-    store: DictionaryStore, other: DictionaryStore
+    store: PausedStore, other: PausedStore
 ) -> None:
     store.log.before("spans", lambda: other.clear_session(ADA, "s"))
     new = NewSession(id="d", fork=ForkPoint(session="s", message=None, detach=True))
@@ -289,7 +293,7 @@ def test_a_session_that_is_cleared_while_it_is_copied_is_not_damaged(
 
 
 def test_a_session_that_is_deleted_while_it_is_read_is_gone(
-    store: DictionaryStore, other: DictionaryStore
+    store: PausedStore, other: PausedStore
 ) -> None:
     store.log.before("spans", lambda: other.delete_session(ADA, "s"))
     with pytest.raises(NotFoundError):
@@ -297,7 +301,7 @@ def test_a_session_that_is_deleted_while_it_is_read_is_gone(
 
 
 def test_overlays_that_are_cleared_while_they_are_listed_are_gone(
-    store: DictionaryStore, other: DictionaryStore
+    store: PausedStore, other: PausedStore
 ) -> None:
     first, last = EntryRef(kind="message", id="m1"), EntryRef(kind="message", id="m2")
     store.add_overlay(ADA, "s", NewOverlay(first=first, last=last, summary="sum"))
@@ -306,14 +310,14 @@ def test_overlays_that_are_cleared_while_they_are_listed_are_gone(
     assert store.list_overlays(ADA, "s") == []
 
 
-def covered(store: DictionaryStore) -> None:
+def covered(store: PausedStore) -> None:
     first, last = EntryRef(kind="message", id="m1"), EntryRef(kind="message", id="m2")
     store.add_overlay(ADA, "s", NewOverlay(first=first, last=last, summary="sum"))
     store.put_document(ADA, "pins", b'["m1"]', session="s")
 
 
 def test_what_is_edited_while_a_session_is_told_of_is_told_as_it_is(
-    store: DictionaryStore, other: DictionaryStore
+    store: PausedStore, other: PausedStore
 ) -> None:
     covered(store)
     one = lambda keys: keys[0].id.endswith("001")  # noqa: E731
@@ -335,7 +339,7 @@ def test_what_is_edited_while_a_session_is_told_of_is_told_as_it_is(
 
 
 def test_what_was_emptied_is_not_put_back_by_one_who_read_it_before(
-    store: DictionaryStore, other: DictionaryStore, documents: dict[Key, Stored]
+    store: PausedStore, other: PausedStore, documents: dict[Key, Stored]
 ) -> None:
     store.append(ADA, "s", [say("m3"), say("m4", "secret")])
     store.log.before("put", lambda: other.delete_session(ADA, "s"))
@@ -345,7 +349,7 @@ def test_what_was_emptied_is_not_put_back_by_one_who_read_it_before(
 
 
 def test_an_entry_that_was_emptied_is_not_put_back(
-    store: DictionaryStore, other: DictionaryStore, documents: dict[Key, Stored]
+    store: PausedStore, other: PausedStore, documents: dict[Key, Stored]
 ) -> None:
     store.create_session(ADA, NewSession(id="a-name"))
     store.log.before("put", lambda: other.erase_owner(ADA))
@@ -354,7 +358,7 @@ def test_an_entry_that_was_emptied_is_not_put_back(
 
 
 def test_a_sweep_that_failed_above_is_finished_by_settling(
-    store: DictionaryStore, documents: dict[Key, Stored]
+    store: PausedStore, documents: dict[Key, Stored]
 ) -> None:
     store.append(ADA, "s", [say("m3", "secret")])
     store.create_session(ADA, fork_of("s"))
@@ -369,7 +373,7 @@ def test_a_sweep_that_failed_above_is_finished_by_settling(
 
 @pytest.mark.parametrize("end", ["delete_session", "clear_session"])
 def test_a_sweep_does_not_count_for_what_was_retired_after_it(
-    store: DictionaryStore, other: DictionaryStore, documents: dict[Key, Stored], end: str
+    store: PausedStore, other: PausedStore, documents: dict[Key, Stored], end: str
 ) -> None:
     def say_and_go() -> None:
         other.append(ADA, "s", [say("m3", "secret")])
@@ -385,9 +389,7 @@ def test_a_sweep_does_not_count_for_what_was_retired_after_it(
 # owners
 
 
-def test_an_owner_may_be_erased_by_two_at_once(
-    store: DictionaryStore, other: DictionaryStore
-) -> None:
+def test_an_owner_may_be_erased_by_two_at_once(store: PausedStore, other: PausedStore) -> None:
     store.create_session(ADA, NewSession(id="t"))
     store.log.before("create", lambda: other.erase_owner(ADA))
     store.erase_owner(ADA)
@@ -395,7 +397,7 @@ def test_an_owner_may_be_erased_by_two_at_once(
 
 
 def test_rule_01_a_session_made_while_its_owner_is_erased_is_there_or_not(
-    store: DictionaryStore, other: DictionaryStore
+    store: PausedStore, other: PausedStore
 ) -> None:
     def go_on() -> None:
         other.create_session(ADA, NewSession(id="new"))
@@ -406,12 +408,12 @@ def test_rule_01_a_session_made_while_its_owner_is_erased_is_there_or_not(
     again: Hook = lambda: store.log.before("entries", go_on)  # noqa: E731
     store.erase_owner(ADA)
     other.append(ADA, "new", [say("n2")])
-    third = DictionaryStore(ManualClock(), other.log)
+    third = PausedStore(ManualClock(), other.log)
     assert shown(third.read(ADA, "new", Read())) == ["n1", "n2"]
 
 
 def test_an_owner_who_puts_a_document_after_being_erased_is_listed(
-    store: DictionaryStore, other: DictionaryStore
+    store: PausedStore, other: PausedStore
 ) -> None:
     store.put_document(ADA, "k", b"v")
     other.erase_owner(ADA)
@@ -420,9 +422,9 @@ def test_an_owner_who_puts_a_document_after_being_erased_is_listed(
 
 
 def test_what_an_owner_had_may_be_asked_for_before_searches_see_that_it_went(
-    store: DictionaryStore, documents: dict[Key, Stored]
+    store: PausedStore, documents: dict[Key, Stored]
 ) -> None:
-    late = DictionaryStore(ManualClock(), Paused(documents, lag=1000))
+    late = PausedStore(ManualClock(), Paused(documents, lag=1000))
     for n in range(3):
         store.put_document(ADA, "k", b"%d" % n)
     store.erase_owner(ADA)
@@ -433,7 +435,7 @@ def test_what_an_owner_had_may_be_asked_for_before_searches_see_that_it_went(
 
 
 def test_a_session_made_again_is_found_by_one_who_knew_the_first_as_a_home(
-    store: DictionaryStore, other: DictionaryStore, documents: dict[Key, Stored]
+    store: PausedStore, other: PausedStore, documents: dict[Key, Stored]
 ) -> None:
     store.create_session(ADA, fork_of("s"))
     assert shown(other.read(ADA, "fork", Read())) == ["m1", "m2"]
@@ -444,7 +446,7 @@ def test_a_session_made_again_is_found_by_one_who_knew_the_first_as_a_home(
 
 
 def test_names_of_sessions_that_are_gone_are_not_remembered(
-    store: DictionaryStore, monkeypatch: pytest.MonkeyPatch
+    store: PausedStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     remembered = store._runner.desk.cache  # type: ignore[attr-defined]
     for n in range(20):
@@ -455,7 +457,7 @@ def test_names_of_sessions_that_are_gone_are_not_remembered(
 
 
 def test_a_name_that_was_used_often_is_found_with_a_few_looks(
-    store: DictionaryStore, other: DictionaryStore
+    store: PausedStore, other: PausedStore
 ) -> None:
     for _ in range(40):
         store.create_session(ADA, NewSession(id="x"))
@@ -470,7 +472,7 @@ def test_a_name_that_was_used_often_is_found_with_a_few_looks(
 
 
 def test_an_overlays_id_is_taken_by_a_fork_that_another_process_made(
-    store: DictionaryStore, other: DictionaryStore
+    store: PausedStore, other: PausedStore
 ) -> None:
     store.create_session(ADA, fork_of("s", ROOT, id="mine"))
     store.append(ADA, "mine", [say("a"), say("b")])
@@ -486,7 +488,7 @@ def test_an_overlays_id_is_taken_by_a_fork_that_another_process_made(
 
 
 def test_a_feed_that_is_trimmed_while_it_is_read_passes_nothing_by(
-    store: DictionaryStore, other: DictionaryStore
+    store: PausedStore, other: PausedStore
 ) -> None:
     cursor = store.changes(ADA, limit=1).cursor
     seen = other.changes(ADA).cursor
@@ -500,7 +502,7 @@ def test_a_feed_that_is_trimmed_while_it_is_read_passes_nothing_by(
 
 
 def test_a_reader_that_looks_for_news_writes_nothing_when_there_is_none(
-    store: DictionaryStore, documents: dict[Key, Stored]
+    store: PausedStore, documents: dict[Key, Stored]
 ) -> None:
     cursor = store.changes(ADA, reader="r").cursor
     cursor = store.changes(ADA, after=cursor, reader="r").cursor
@@ -511,7 +513,7 @@ def test_a_reader_that_looks_for_news_writes_nothing_when_there_is_none(
 
 
 def test_what_is_cleared_while_it_is_searched_is_not_found(
-    store: DictionaryStore, other: DictionaryStore
+    store: PausedStore, other: PausedStore
 ) -> None:
     for scope in ("s", None):
         store.append(ADA, "s", [say(None, "lighthouse")])
@@ -521,7 +523,7 @@ def test_what_is_cleared_while_it_is_searched_is_not_found(
 
 
 def test_usage_of_a_session_that_is_deleted_while_it_is_summed_is_gone(
-    store: DictionaryStore, other: DictionaryStore
+    store: PausedStore, other: PausedStore
 ) -> None:
     store.add_usage(ADA, "s", Usage(id="u", model="m", input_tokens=1))
     two = lambda keys: keys[0].id.endswith("002")  # noqa: E731
@@ -531,7 +533,7 @@ def test_usage_of_a_session_that_is_deleted_while_it_is_summed_is_gone(
 
 
 def test_usage_that_goes_with_its_session_leaves_no_look_ups(
-    store: DictionaryStore, documents: dict[Key, Stored]
+    store: PausedStore, documents: dict[Key, Stored]
 ) -> None:
     for n in range(50):
         store.add_usage(ADA, "s", Usage(id=f"u{n}", model="m", input_tokens=1))
@@ -543,7 +545,7 @@ def test_usage_that_goes_with_its_session_leaves_no_look_ups(
 
 
 def test_the_names_of_documents_go_with_their_session(
-    store: DictionaryStore, documents: dict[Key, Stored]
+    store: PausedStore, documents: dict[Key, Stored]
 ) -> None:
     store.put_document(ADA, "a-name", b"v", session="s")
     store.create_session(ADA, fork_of("s"))
@@ -564,7 +566,7 @@ def damage(documents: dict[Key, Stored], text: bytes) -> None:
 
 
 def test_a_damaged_document_that_was_put_again_is_in_nobodys_way(
-    store: DictionaryStore, documents: dict[Key, Stored]
+    store: PausedStore, documents: dict[Key, Stored]
 ) -> None:
     store.put_document(ADA, "k", b"broken", session="s")
     damage(documents, b"broken")
@@ -578,7 +580,7 @@ def test_a_damaged_document_that_was_put_again_is_in_nobodys_way(
 
 
 def test_a_damaged_session_can_be_deleted_and_its_owner_erased(
-    store: DictionaryStore, documents: dict[Key, Stored]
+    store: PausedStore, documents: dict[Key, Stored]
 ) -> None:
     store.append(ADA, "s", [say("m3", "secret")])
     damage(documents, b"m1")
@@ -591,7 +593,7 @@ def test_a_damaged_session_can_be_deleted_and_its_owner_erased(
 
 
 def test_a_damaged_record_that_a_fork_may_stand_on_is_left(
-    store: DictionaryStore, documents: dict[Key, Stored]
+    store: PausedStore, documents: dict[Key, Stored]
 ) -> None:
     store.append(ADA, "s", [say("m3")])
     store.create_session(ADA, fork_of("s", "m2"))
@@ -605,7 +607,7 @@ def test_a_damaged_record_that_a_fork_may_stand_on_is_left(
 
 
 def test_a_session_whose_state_is_damaged_is_told_by_a_check_and_hides_no_other(
-    store: DictionaryStore, other: DictionaryStore, documents: dict[Key, Stored]
+    store: PausedStore, other: PausedStore, documents: dict[Key, Stored]
 ) -> None:
     store.create_session(ADA, NewSession(id="t"))
     store.append(ADA, "t", [say("t1", "secret")])
@@ -624,7 +626,7 @@ def test_a_session_whose_state_is_damaged_is_told_by_a_check_and_hides_no_other(
 
 
 def test_rule_08_a_look_up_that_cannot_be_decoded_is_told(
-    store: DictionaryStore, documents: dict[Key, Stored]
+    store: PausedStore, documents: dict[Key, Stored]
 ) -> None:
     store.add_usage(ADA, "s", Usage(id="u", model="m", input_tokens=1))
     store.settle()

@@ -256,12 +256,12 @@ def test_what_was_emptied_is_not_put_back_by_one_who_read_it_before(
 ) -> None:
     store.create_session(ADA, NewSession(id="s"))
     store.append(ADA, "s", [say("m1"), say("m2", "secret")])
-    log = store._runner.desk.log
-    put = log.put
+    log: Any = store._runner.desk.log
+    put, client = log.put, log._client
 
     def late(documents: Sequence[Stored]) -> None:
         monkeypatch.setattr(log, "put", put)
-        with MongoStore(client=log._client, database=mongodb.database(), new_id=new_id) as other:
+        with MongoStore(client=client, database=mongodb.database(), new_id=new_id) as other:
             other.delete_session(ADA, "s")
         put(documents)
 

@@ -67,3 +67,23 @@ def test_a_loop_that_ends_before_a_sender_began_comes_to_its_end(module: Any) ->
     assert not thread.is_alive()
     assert left[0].cancelled()
     assert len(sent) == 1
+
+
+def test_loops_that_ended_before_a_sender_began_leave_senders_for_others() -> None:
+    async def send(group: Sequence[object]) -> list[bool]:
+        return [True for _ in group]
+
+    gathered = of_records.AsyncGather(send)
+    left: list[asyncio.Task[bool]] = []
+
+    async def leave() -> None:
+        left.append(asyncio.create_task(gathered.add(made(of_records, 1))))
+
+    async def stay() -> bool:
+        async with asyncio.timeout(30):
+            return await gathered.add(made(of_records, 2))
+
+    for _ in range(of_records.MOST_SENDERS):
+        asyncio.run(leave())
+    assert all(task.cancelled() for task in left)
+    assert asyncio.run(stay())

@@ -1063,7 +1063,8 @@ def test_rule_02_a_users_table_that_would_take_a_message_twice_is_refused(
 ) -> None:
     engine = create_engine(url_of(database))
     tables = Tables(engine.dialect.name, prefix="twice_")
-    keys = [it for it in tables.message.constraints if {"home", "id"} == {*it.columns.keys()}]
+    keys: list[Any] = [*tables.message.constraints]
+    keys = [it for it in keys if {"home", "id"} == {*it.columns.keys()}]
     tables.message.constraints -= {*keys}
     tables.metadata.drop_all(engine)
     tables.metadata.create_all(engine)

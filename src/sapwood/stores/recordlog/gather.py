@@ -45,11 +45,25 @@ class AsyncGather:
         outcome: asyncio.Future[Told] = asyncio.get_running_loop().create_future()
         self._waiting.append((document, outcome))
         if self._sending < MOST_SENDERS:
-            self._sending += 1
-            sender = asyncio.create_task(self._send_waiting())
-            self._senders.add(sender)
-            sender.add_done_callback(self._senders.discard)
+            self._start_sender()
         return is_new(await outcome)
+
+    def _start_sender(self) -> None:
+        import asyncio
+
+        self._sending += 1
+        sender = asyncio.create_task(self._send_waiting())
+        self._senders.add(sender)
+        sender.add_done_callback(self._sender_ended)
+
+    def _sender_ended(self, sender: asyncio.Task[None]) -> None:
+        self._senders.discard(sender)
+        if sender.cancelled():
+            # Before it began, as a loop that ends does: whoever comes after needs a sender.
+            self._sending -= 1
+            self._waiting = [it for it in self._waiting if not it[1].done()]
+            if self._waiting:
+                self._start_sender()
 
     async def _send_waiting(self) -> None:
         while self._waiting:
