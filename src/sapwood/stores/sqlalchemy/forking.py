@@ -10,7 +10,7 @@ from ...model import ForkPoint
 from ...rules.tree import is_on_path, spans_up
 from .appending import new_segment, put_session
 from .lookup import get_pos
-from .overlays import put_in_force
+from .overlays import put_all_in_force, put_in_force
 from .position import DEPTH_BITS, MAX_DEPTH, bounds, place_of, unpack_place
 from .rows import SessionRow, overlay_columns
 from .sums import context_at
@@ -33,22 +33,15 @@ def fork_session(tx: Tx, fork: SessionRow, source: SessionRow, point: ForkPoint)
 
 
 def _copy_documents(tx: Tx, fork: SessionRow, source: SessionRow) -> None:
-    for key, updated_at, value in tx.rows(_documents, owner=source.owner, session=source.number):
-        tx.add(
-            "document",
-            owner=fork.owner,
-            session=fork.number,
-            key=key,
-            updated_at=updated_at,
-            expires_at=None,
-            value=value,
-        )
+    found = tx.rows(_documents, owner=source.owner, session=source.number)
+    place = {"owner": fork.owner, "session": fork.number, "expires_at": None}
+    kept = ("key", "updated_at", "value")
+    tx.add_all("document", [place | dict(zip(kept, row, strict=True)) for row in found])
 
 
 def _stand_on(tx: Tx, fork: SessionRow, source: SessionRow, pos: int) -> SessionRow:
     overlays = _overlays_on_path(tx, source, pos)
-    for row in overlays:
-        put_in_force(tx, fork.number, row[2], row[3], row[0])
+    put_all_in_force(tx, fork.number, [(first, last, it) for it, _, first, last, *_ in overlays])
     if pos:
         _inherit_homes(tx, fork, source, pos)
     # Its number is taken; there is no tree of that name for anybody to lock.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import and_, bindparam, delete, exists, select
@@ -189,7 +189,18 @@ def _top(item: Span | Cover) -> int:
 
 def put_in_force(tx: Tx, session: int, first: int, last: int, overlay: int) -> None:
     """Put an overlay in force for a session; of those with one end the widest comes last."""
-    tx.add("in_force", session=session, last=last, width=-(first & MAX_DEPTH), overlay=overlay)
+    put_all_in_force(tx, session, [(first, last, overlay)])
+
+
+def put_all_in_force(tx: Tx, session: int, overlays: Iterable[tuple[int, int, int]]) -> None:
+    """Put overlays in force for a session, each given by its first and last position and number."""
+    tx.add_all(
+        "in_force",
+        [
+            {"session": session, "last": last, "width": -(first & MAX_DEPTH), "overlay": number}
+            for first, last, number in overlays
+        ],
+    )
 
 
 def drop_unused(tx: Tx, numbers: Sequence[int]) -> None:

@@ -1,0 +1,67 @@
+"""Set-up: the schema is made when it may be, and a newer one is left alone."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import Engine, create_engine, inspect, text
+
+from sapwood.errors import (
+    MigrationNeededError,
+    SchemaTooNewError,
+)
+from sapwood.model import Read
+from sapwood.stores.sqlalchemy import SqlAlchemyStore
+from sapwood.stores.sqlalchemy.tables import Tables
+from sapwood.testing.makers import ADA, shown
+
+from .support import engine_of, furnish, names_in, new_id
+
+
+def test_without_auto_migrate_nothing_is_made_until_it_is_asked_for(file: Engine) -> None:
+    with SqlAlchemyStore(file, new_id=new_id, auto_migrate=False) as store:
+        with pytest.raises(MigrationNeededError):
+            store.find_session(ADA, "s")
+        assert names_in(file, "") == set()
+        assert store.admin.migrate() == 1
+        furnish(store)
+        assert store.admin.schema_version() == 1
+
+
+def test_a_newer_schema_is_refused_and_not_touched(store: SqlAlchemyStore) -> None:
+    migration = store._runner._worker._tables.migration
+    engine = engine_of(store)
+    later = {"version": 99, "name": "later", "checksum": "x", "applied_at": 0}
+    with engine.begin() as conn:
+        conn.execute(migration.insert().values(**later))
+    try:
+        with SqlAlchemyStore(
+            engine, new_id=new_id, prefix=migration.name.removesuffix("migration")
+        ) as other:
+            with pytest.raises(SchemaTooNewError, match="99"):
+                other.find_session(ADA, "s")
+            with pytest.raises(SchemaTooNewError):
+                other.admin.migrate()
+    finally:
+        with engine.begin() as conn:
+            conn.execute(migration.delete().where(migration.c.version == 99))
+
+
+def test_a_migration_that_was_broken_off_is_finished(mariadb_url: str) -> None:
+    engine = create_engine(mariadb_url.replace("mariadb://", "mariadb+pymysql://"))
+    tables = Tables("mariadb", prefix="half_")
+    tables.metadata.drop_all(engine)
+    with SqlAlchemyStore(engine, new_id=new_id, prefix="half_") as store:
+        furnish(store)
+    with engine.begin() as conn:
+        for text_of in (
+            "DROP TABLE half_stale",
+            "DROP INDEX half_message_by_time ON half_message",
+            "DELETE FROM half_migration",
+        ):
+            conn.execute(text(text_of))
+    with SqlAlchemyStore(engine, new_id=new_id, prefix="half_") as store:
+        assert shown(store.read(ADA, "s", Read())) == ["m1", "<o>", "m4"]
+    indexes = {it["name"] for it in inspect(engine).get_indexes("half_message")}
+    assert "half_message_by_time" in indexes
+    tables.metadata.drop_all(engine)
+    engine.dispose()
