@@ -10,6 +10,7 @@ import pytest
 
 from sapwood.model import Search
 from sapwood.stores.sqlite import SqliteStore
+from sapwood.stores.sqlite.database import MOST_READERS
 
 from .support import ADA, ids_in, make_session, open_store, run_in_threads, say, writer_of
 
@@ -80,3 +81,11 @@ def test_an_interrupt_as_a_snapshot_begins_or_ends_does_not_keep_it(
     store.append(ADA, "s", [say("m2")])
     assert ids_in(store, "s") == ["m1", "m2"]
     assert len(store.search(ADA, Search(text="m2")).hits) == 1
+
+
+@pytest.mark.fault
+def test_readers_that_interrupts_took_away_make_room_for_others(store: SqliteStore) -> None:
+    database: Any = store._runner
+    for _ in range(2 * MOST_READERS):
+        run_in_threads(database._readers._take, timeout_s=20)
+    assert ids_in(store, "s") == ["m1"]

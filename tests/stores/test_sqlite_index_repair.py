@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -109,3 +110,24 @@ def test_a_database_in_use_is_repaired_beside_others(path: Path, index: Path) ->
         for store in (one, other):
             assert len(store.search(ADA, Search(text="pear")).hits) == 1
             assert len(store.search(ADA, Search(text="apple", limit=1000)).hits) == COUNT
+
+
+def test_an_index_whose_making_was_cut_off_is_no_problem(index: Path, tmp_path: Path) -> None:
+    """Stopped before it had a log, it has a journal that only a writer can take back."""
+    database = Path(str(index).removesuffix("-search"))
+    for file in tmp_path.glob("*-search*"):
+        file.unlink()
+    making = apsw.Connection(str(tmp_path / "making"))
+    making.execute("PRAGMA cache_size = 1; CREATE TABLE t (a); BEGIN; CREATE TABLE u (a)")
+    making.execute(
+        "WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)"
+        " INSERT INTO u SELECT zeroblob(900) FROM n"
+    )
+    for ending in ("", "-journal"):
+        shutil.copy(tmp_path / f"making{ending}", f"{index}{ending}")
+    making.close()
+    with open_store(database) as store:
+        assert store.admin.check() == []
+        store.settle()
+        assert store.admin.check() == []
+        assert store.search(ADA, Search(text="apple")).hits

@@ -195,7 +195,8 @@ class Appends:
             if not group:
                 self._senders -= 1
                 return
-        group[0].group = group
+            # Before anybody can see that it left the queue: an interrupt may come right now.
+            group[0].group = group
         group[0].turn.release()
 
     def _give_up(self, mine: _Waiting) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -23,6 +24,7 @@ class Readers:
         self._where = where
         self._free: list[SqliteUnit] = []
         self._room = most
+        self._known: set[weakref.ref[SqliteUnit]] = set()
         self._changed = threading.Condition()
         self._is_closed = False
 
@@ -63,7 +65,9 @@ class Readers:
                 return self._free.pop()
             self._room -= 1
         try:
-            return self._connect()
+            unit = self._connect()
+            self._known.add(weakref.ref(unit, self._make_room))
+            return unit
         except BaseException as error:
             with self._changed:
                 self._room += 1
@@ -71,6 +75,13 @@ class Readers:
             if isinstance(error, apsw.Error):
                 raise translate(error, self._where) from error
             raise
+
+    def _make_room(self, gone: weakref.ref[SqliteUnit]) -> None:
+        """Let another take the place of one that an interrupt took away from its user."""
+        with self._changed:
+            self._known.discard(gone)
+            self._room += 1
+            self._changed.notify()
 
     def _give_back(self, unit: SqliteUnit) -> None:
         self._free.append(unit)

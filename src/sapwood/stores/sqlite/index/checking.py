@@ -41,6 +41,9 @@ def index_problems(main: Connection) -> list[Problem]:
             with closing(fresh), fresh.snapshot():
                 faults = damage or list(_faults(index, fresh))
             return [Problem(kind="index", where=path, what=what) for what in faults]
+    except apsw.ReadOnlyError:
+        # Whoever was making it was stopped: the next to write to it takes that back.
+        return []
     except apsw.Error as error:
         return [Problem(kind="index", where=path, what=f"it cannot be read: {error}")]
 
