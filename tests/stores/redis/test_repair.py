@@ -89,3 +89,22 @@ def test_a_repaired_listing_is_in_the_order_of_activity(
     assert store.admin.repair() == []
     page = store.list_sessions(ADA, SessionQuery(order="active"))
     assert [it.id for it in page.sessions] == ["s1", "s3", "s2"]
+
+
+def test_rule_08_what_is_damaged_is_in_no_other_owners_way(
+    store: RedisStore, raw: Redis, prefix: str
+) -> None:
+    owners = [f"owner {n}" for n in range(12)]
+    for owner in owners:
+        store.create_session(owner, NewSession(id=owner))
+        store.append(owner, owner, [say("m1", "secret")])
+    changes = key_of(raw, prefix, owners[0], "f", owners[0])
+    raw.delete(changes)
+    raw.set(changes, "no list")
+    for owner in owners[1:]:
+        store.append(owner, owner, [say(None) for _ in range(3000)])
+        store.clear_session(owner, owner)
+    with pytest.raises(StoreCorruptError):
+        store.settle()
+    # A clear leaves to settle what is more than a few chunks.
+    assert {raw.llen(key) for key in raw.scan_iter(f"{prefix}*:b:*")} == {1}

@@ -39,6 +39,7 @@ _BY_TEXT: tuple[tuple[str, _Kind], ...] = (
     ("can't run this command", (ReadOnlyError, "the user may not do this: grant it the rights")),
     ("MISCONF", (StoreUnavailableError, "the server cannot write to its disk")),
     ("OOM", (StoreUnavailableError, "the server has no memory left")),
+    ("WRONGTYPE", (StoreCorruptError, "a key holds what is not ours: see admin.check()")),
     ("BUSY", (StoreBusyError, "a script of somebody's takes too long: try again")),
     ("NOREPLICAS", (StoreUnavailableError, "there are too few replicas")),
     ("CLUSTERDOWN", (StoreUnavailableError, "a part of the cluster is down")),

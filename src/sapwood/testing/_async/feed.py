@@ -7,8 +7,11 @@ import pytest
 from ...errors import NotFoundError, UsageError
 from ...model import Change, ChangeKind
 from ...store import AsyncStore
+from ..clock import ManualClock
 from ..makers import ADA, fork_of, say
 from .base import AsyncContractBase, grow
+
+DAY_S = 24 * 3_600
 
 
 async def follow(
@@ -135,6 +138,24 @@ class AsyncFeedContract(AsyncContractBase):
         await store.settle()
         again = await store.changes(ADA, after=page.cursor, reader="indexer")
         assert written(again.changes) == ["append s m2"]
+
+    @pytest.mark.parametrize("seen", [1, 2, 4, 5])
+    async def test_what_follows_a_cursor_is_given_whole_or_was_trimmed(
+        self, store: AsyncStore, clock: ManualClock, seen: int
+    ) -> None:
+        await grow(store)
+        await store.append(ADA, "s", [say(f"a{n}") for n in range(4)])
+        await store.append(ADA, "s", [say("b0"), say("b1")])
+        cursor = (await store.changes(ADA, limit=seen)).cursor
+        clock.advance(2 * DAY_S)
+        await store.append(ADA, "s", [say(f"c{n}") for n in range(4)])
+        await store.settle()
+        try:
+            changes, _ = await follow(store, cursor)
+        except NotFoundError:
+            return
+        ids = ["a0", "a1", "a2", "a3", "b0", "b1", "c0", "c1", "c2", "c3"]
+        assert [change.message for change in changes] == ids[seen:]
 
     async def test_rule_15_a_feeds_cursor_that_is_none_of_ours_is_refused(
         self, store: AsyncStore

@@ -9,8 +9,11 @@ import pytest
 from ...errors import NotFoundError, UsageError
 from ...model import Change, ChangeKind
 from ...store import Store
+from ..clock import ManualClock
 from ..makers import ADA, fork_of, say
 from .base import ContractBase, grow
+
+DAY_S = 24 * 3_600
 
 
 def follow(
@@ -135,6 +138,24 @@ class FeedContract(ContractBase):
         store.settle()
         again = store.changes(ADA, after=page.cursor, reader="indexer")
         assert written(again.changes) == ["append s m2"]
+
+    @pytest.mark.parametrize("seen", [1, 2, 4, 5])
+    def test_what_follows_a_cursor_is_given_whole_or_was_trimmed(
+        self, store: Store, clock: ManualClock, seen: int
+    ) -> None:
+        grow(store)
+        store.append(ADA, "s", [say(f"a{n}") for n in range(4)])
+        store.append(ADA, "s", [say("b0"), say("b1")])
+        cursor = (store.changes(ADA, limit=seen)).cursor
+        clock.advance(2 * DAY_S)
+        store.append(ADA, "s", [say(f"c{n}") for n in range(4)])
+        store.settle()
+        try:
+            changes, _ = follow(store, cursor)
+        except NotFoundError:
+            return
+        ids = ["a0", "a1", "a2", "a3", "b0", "b1", "c0", "c1", "c2", "c3"]
+        assert [change.message for change in changes] == ids[seen:]
 
     def test_rule_15_a_feeds_cursor_that_is_none_of_ours_is_refused(self, store: Store) -> None:
         for cursor in ("x", "é", "-", "null"):

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
 
-from ....errors import StoreBusyError
+from ....errors import StoreBusyError, StoreCorruptError
 from ....model import Appended, Root
 from ....rules.codec import Packed
 from ...embedded._sync.runner import Runner
@@ -115,14 +115,23 @@ class RedisRunner(Runner):
         """Delete what has expired, sweep, tell all owners, trim their feeds."""
         if not self._is_ready:
             self._make_ready()
+        damage: StoreCorruptError | None = None
         for name in self._link.run("SMEMBERS", self._context.keys.owners):
-            owner = name.decode()
-            self._delete_expired(owner)
+            try:
+                self._settle_owner(name.decode())
+            except StoreCorruptError as error:
+                # What one owner has that is damaged is in no other's way.
+                damage = damage or error
+        if damage is not None:
+            raise damage
+
+    def _settle_owner(self, owner: str) -> None:
+        self._delete_expired(owner)
+        settle_owner(self._context, owner)
+        # Of what an append made expire, the owner was told just now.
+        if self._delete_expired(owner):
             settle_owner(self._context, owner)
-            # Of what an append made expire, the owner was told just now.
-            if self._delete_expired(owner):
-                settle_owner(self._context, owner)
-            trim_feed(self._context, owner)
+        trim_feed(self._context, owner)
 
     def _delete_expired(self, owner: str) -> int:
         """Delete what has expired; others may write to the same trees meanwhile."""
