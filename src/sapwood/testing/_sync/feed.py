@@ -157,6 +157,24 @@ class FeedContract(ContractBase):
         ids = ["a0", "a1", "a2", "a3", "b0", "b1", "c0", "c1", "c2", "c3"]
         assert [change.message for change in changes] == ids[seen:]
 
+    def test_a_clock_that_was_ahead_makes_no_cursor_pass_changes_by(
+        self, store: Store, clock: ManualClock
+    ) -> None:
+        grow(store)
+        for n in range(10):
+            clock.advance(3 * DAY_S if n == 3 else 0)
+            store.append(ADA, "s", [say(f"m{n}")])
+            clock.advance(-3 * DAY_S if n == 3 else 0)
+        cursor = (store.changes(ADA, limit=6)).cursor
+        for _ in range(2):
+            clock.advance(2.5 * DAY_S)
+            store.settle()
+            try:
+                changes, _ = follow(store, cursor)
+            except NotFoundError:
+                continue
+            assert [change.message for change in changes] == ["m6", "m7", "m8", "m9"]
+
     def test_rule_15_a_feeds_cursor_that_is_none_of_ours_is_refused(self, store: Store) -> None:
         for cursor in ("x", "é", "-", "null"):
             with pytest.raises((UsageError, NotFoundError)):

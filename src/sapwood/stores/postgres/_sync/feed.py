@@ -15,7 +15,7 @@ from typing import Any
 
 from ....errors import NotFoundError
 from ....model import Change, ChangeKind, Changes
-from ..cursor import Cursor
+from ..cursor import BEGINNING, Cursor
 from ..position import MAX_DEPTH
 from .lookup import find_owner, own_number
 from .tx import Tx
@@ -59,6 +59,11 @@ _TRIM = (
     f" AND c.xid < {_UNFINISHED} AND NOT EXISTS (SELECT 1 FROM {{s}}.reader r"
     " WHERE r.owner = c.owner AND (r.xid, r.seq) < (c.xid, c.seq))"
     " RETURNING c.owner, c.xid, c.seq"
+)
+# Never back, but to this server's numbers: what a clock dated ahead is trimmed after later rows.
+_TRIMMED = (
+    "UPDATE {s}.owner SET trimmed_xid = %(xid)s, trimmed_seq = %(seq)s WHERE number = %(owner)s"
+    f" AND (trimmed_xid >= {_NOT_YET} OR (trimmed_xid, trimmed_seq) < (%(xid)s, %(seq)s))"
 )
 _TRIM_OTHERS = f"DELETE FROM {{s}}.change WHERE xid >= {_NOT_YET}"
 
@@ -113,7 +118,7 @@ class PostgresFeed:
 
     def _refuse_lost(self, owner: int | None, cursor: Cursor) -> None:
         args = {"owner": owner, "xid": cursor.xid, "seq": cursor.seq}
-        if cursor.xid and self._tx.value(_LOST, args):
+        if cursor != BEGINNING and self._tx.value(_LOST, args):
             raise NotFoundError(
                 f"the feed was trimmed after cursor {cursor}, or that is another server's: "
                 "read everything again, and name a reader to keep it",
@@ -129,7 +134,4 @@ def trim_feed(tx: Tx) -> None:
     for owner, xid, seq in tx.rows(_TRIM, (tx.now() - KEPT_AT_LEAST_US,)):
         trimmed[owner] = max(trimmed.get(owner, (0, 0)), (xid, seq))
     for owner, (xid, seq) in trimmed.items():
-        tx.run(
-            "UPDATE {s}.owner SET trimmed_xid = %s, trimmed_seq = %s WHERE number = %s",
-            (xid, seq, owner),
-        )
+        tx.run(_TRIMMED, {"xid": xid, "seq": seq, "owner": owner})
