@@ -11,7 +11,7 @@ from itertools import count
 import pytest
 from servers import opensearch
 
-from sapwood.errors import StoreError
+from sapwood.errors import StoreError, UsageError
 from sapwood.rules.ids import IdMaker
 from sapwood.stores.opensearch import AsyncOpenSearchStore
 from sapwood.stores.recordlog._async.log import AsyncLog
@@ -67,3 +67,16 @@ async def test_what_was_emptied_is_not_put_back(log: AsyncLog) -> None:
     [found] = await log.get([key_of(document)])
     assert found is not None
     assert found.data == b""
+
+
+def test_a_store_of_another_event_loop_is_refused_in_our_words() -> None:
+    store = AsyncOpenSearchStore(opensearch.shared_url(), prefix="loops", new_id=new_id)
+
+    async def check() -> None:
+        assert await store.find_session("ada", "nobody") is None
+
+    with asyncio.Runner() as first:
+        first.run(check())
+        with asyncio.Runner() as second, pytest.raises(UsageError, match="event loop"):
+            second.run(check())
+        first.run(store.aclose())

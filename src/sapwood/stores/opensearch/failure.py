@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from opensearchpy.exceptions import ConnectionError as LostError
@@ -15,13 +16,16 @@ from opensearchpy.exceptions import (
 from ...errors import (
     MigrationNeededError,
     ReadOnlyError,
+    SapwoodError,
     StoreBusyError,
     StoreError,
     StoreUnavailableError,
+    UsageError,
 )
 
 WHERE = "OpenSearch"
 
+_OTHER_LOOP = re.compile("Event loop is closed|different loop|inside a task")
 _BY_STATUS: dict[int, tuple[type[StoreError], str]] = {
     401: (StoreUnavailableError, "the server refused the user or the password"),
     403: (ReadOnlyError, "this may not be done: grant the rights, or free space on its disks"),
@@ -34,8 +38,13 @@ _BY_STATUS: dict[int, tuple[type[StoreError], str]] = {
 }
 
 
-def translate(error: OpenSearchException) -> StoreError:
+def translate(error: OpenSearchException) -> SapwoodError:
     """Give the error to raise, with the driver's as its cause."""
+    if isinstance(error, LostError) and _OTHER_LOOP.search(str(error.error)):
+        return UsageError(
+            f"{WHERE}: a client is of the event loop that it was first used on: "
+            "open a store for each"
+        )
     if isinstance(error, ConnectionTimeout):
         return StoreUnavailableError(f"{WHERE}: it did not answer in time: try again")
     if isinstance(error, SerializationError):
