@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections import Counter
 from importlib import import_module
 from typing import Any
@@ -28,6 +29,9 @@ settings.register_profile(
     stateful_step_count=60,
 )
 settings.load_profile(os.environ.get("SAPWOOD_HYPOTHESIS", "default"))
+
+# A run that was begun in the background ignores Ctrl-C, and so would the programs that it starts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 COUNTED = pytest.StashKey[Counter[str]]()
 SKIPPED: list[str] = []

@@ -223,8 +223,8 @@ def test_a_searchs_requests_do_not_depend_on_how_many_sessions_have_hits(prefix:
                 found = store.search(ADA, Search(text="lighthouse", limit=100))
                 assert len(found.hits) == sessions.stop + (2 if sessions.start else 0)
                 what.append(counted.take())
-        # One more, where there is an order between sessions to find out.
-        assert made["new"][1] == made["new"][0] <= 14
+        # The first reads once more that the index follows the feed.
+        assert made["new"][1] <= made["new"][0] <= 15
         assert made["again"] == [6, 6]
         store.append(ADA, "s1", [say(None, "lighthouse")])
         store.search(ADA, Search(text="lighthouse", session="s1"))
