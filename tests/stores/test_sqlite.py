@@ -30,6 +30,7 @@ from sapwood.stores.sqlite.failure import translate
 from sapwood.testing.clock import ManualClock
 
 ADA = "ada"
+DAY_S = 24 * 3_600
 
 
 def clock() -> int:
@@ -190,6 +191,35 @@ def test_a_relative_file_stays_where_it_was_when_the_process_goes_elsewhere(
         assert len(store.search(ADA, Search(text="hello")).hits) == 1
     assert list((tmp_path / "there").iterdir()) == []
     assert {file.name for file in (tmp_path / "here").iterdir()} == {"s.db", "s.db-search"}
+
+
+def test_a_cursor_within_the_first_change_is_refused_when_that_was_trimmed(path: Path) -> None:
+    clock = ManualClock()
+    with SqliteStore(path, clock=clock, new_id=NEW_ID, durability="normal") as store:
+        store.create_session(ADA, NewSession(id="s"))
+        store.append(ADA, "s", [say(f"a{n}") for n in range(4)])
+        within = store.changes(ADA, limit=2).cursor
+        clock.advance(2 * DAY_S)
+        store.append(ADA, "s", [say(f"b{n}") for n in range(4)])
+        store.settle()
+        with pytest.raises(NotFoundError, match="trimmed"):
+            store.changes(ADA, after=within)
+
+
+def test_what_was_trimmed_stays_known_after_a_clock_that_was_ahead(path: Path) -> None:
+    clock = ManualClock()
+    with SqliteStore(path, clock=clock, new_id=NEW_ID, durability="normal") as store:
+        store.create_session(ADA, NewSession(id="s"))
+        for n in range(10):
+            clock.advance(3 * DAY_S if n == 3 else 0)
+            store.append(ADA, "s", [say(f"m{n}")])
+            clock.advance(-3 * DAY_S if n == 3 else 0)
+        old = store.changes(ADA, limit=6).cursor
+        for _ in range(2):
+            clock.advance(2.5 * DAY_S)
+            store.settle()
+            with pytest.raises(NotFoundError, match="trimmed"):
+                store.changes(ADA, after=old)
 
 
 def test_a_link_to_a_file_is_the_file(path: Path, tmp_path: Path) -> None:
