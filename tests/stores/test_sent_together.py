@@ -37,7 +37,7 @@ async def test_what_comes_as_the_last_sender_ends_does_not_wait_for_ever(module:
     kind = module.AsyncGather if module is of_records else module.AsyncAppends
     gathered = kind(send)
     first = []
-    for number in range(module.MOST_SENDERS):
+    for number in range(kind.most_senders):
         first.append(asyncio.create_task(gathered.add(made(module, number))))
         for _ in range(3):
             await asyncio.sleep(0)  # each has a sender of its own
@@ -83,7 +83,7 @@ def test_loops_that_ended_before_a_sender_began_leave_senders_for_others() -> No
         async with asyncio.timeout(30):
             return await gathered.add(made(of_records, 2))
 
-    for _ in range(of_records.MOST_SENDERS):
+    for _ in range(of_records.AsyncGather.most_senders):
         asyncio.run(leave())
     assert all(task.cancelled() for task in left)
     assert asyncio.run(stay())

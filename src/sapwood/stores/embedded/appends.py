@@ -10,17 +10,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Awaitable, Callable, Sequence
 from copy import copy
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ...model import Appended, Root
 from ...rules.codec import Packed
-
-if TYPE_CHECKING:
-    import asyncio
+from .sending import MOST_SENDERS, AsyncSending, fitting
 
 MOST_AT_ONCE = 32
-MOST_BYTES = 2 * 1024 * 1024
-MOST_SENDERS = 4
 
 
 class Request(NamedTuple):
@@ -38,83 +34,29 @@ class Request(NamedTuple):
         return len(self.batch) == 1 and self.parent is None and self.expected_tip is None
 
 
-if TYPE_CHECKING:
-    Pending = tuple[Request, asyncio.Future[Appended | None]]
+def size_of(request: Request) -> int:
+    """Tell how many bytes a request has."""
+    return sum(len(it.body) for it in request.batch)
 
 
-def _fitting(requests: Sequence[Request]) -> int:
-    """Tell how many of the first requests go out together: a large one by itself."""
-    count, size = 0, 0
-    for request in requests:
-        size += sum(len(it.body) for it in request.batch)
-        if count and size > MOST_BYTES:
-            break
-        count += 1
-    return count
-
-
-class AsyncAppends:
+class AsyncAppends(AsyncSending[Request, Appended | None]):
     """Gathers what arrives while others are being sent, for an event loop."""
-
-    most_senders = MOST_SENDERS
 
     def __init__(
         self, send: Callable[[Sequence[Request]], Awaitable[Sequence[Appended | None]]]
     ) -> None:
-        self._send = send
-        self._waiting: list[Pending] = []
-        self._senders: set[asyncio.Task[None]] = set()
-        self._sending = 0
+        super().__init__(send, size_of, MOST_AT_ONCE)
 
     async def add(self, request: Request) -> Appended | None:
         """Send a request, maybe with others; a caller that is cancelled waits for its outcome."""
         import asyncio
 
-        outcome: asyncio.Future[Appended | None] = asyncio.get_running_loop().create_future()
-        self._waiting.append((request, outcome))
-        if self._sending < self.most_senders:
-            self._start_sender()
+        outcome = self.queue(request)
         try:
             return await asyncio.shield(outcome)
         except asyncio.CancelledError:
             await asyncio.wait([outcome])
             raise
-
-    def _start_sender(self) -> None:
-        import asyncio
-
-        self._sending += 1
-        sender = asyncio.create_task(self._send_waiting())
-        self._senders.add(sender)
-        sender.add_done_callback(self._sender_ended)
-
-    def _sender_ended(self, sender: asyncio.Task[None]) -> None:
-        self._senders.discard(sender)
-        if sender.cancelled():
-            # Before it began, as a loop that ends does: whoever waits for it would for ever.
-            self._sending -= 1
-            self._start_sender()
-
-    async def _send_waiting(self) -> None:
-        while self._waiting:
-            group = self._next_group()
-            try:
-                answers = await self._send([request for request, _ in group])
-            except BaseException as error:  # noqa: BLE001 - raised by those who wait for it
-                for _, outcome in group:
-                    outcome.set_exception(error)
-                    outcome.exception()  # seen, even if its caller was cancelled
-            else:
-                for (_, outcome), answer in zip(group, answers, strict=True):
-                    outcome.set_result(answer)
-        # At once, and not when the task is cleared away: who comes between needs a sender.
-        self._sending -= 1
-
-    def _next_group(self) -> list[Pending]:
-        """Take what goes out together next."""
-        count = _fitting([request for request, _ in self._waiting[:MOST_AT_ONCE]])
-        group, self._waiting = self._waiting[:count], self._waiting[count:]
-        return group
 
 
 class _Waiting:
@@ -190,7 +132,7 @@ class Appends:
     def _pass_on(self) -> None:
         """Let those who wait go next, sent by the first of them."""
         with self._guard:
-            count = _fitting([it.request for it in self._waiting[:MOST_AT_ONCE]])
+            count = fitting(size_of(it.request) for it in self._waiting[:MOST_AT_ONCE])
             group, self._waiting = self._waiting[:count], self._waiting[count:]
             if not group:
                 self._senders -= 1

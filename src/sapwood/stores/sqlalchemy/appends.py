@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 
 from ...model import Appended
 from ..embedded import appends
-from ..embedded.appends import MOST_BYTES, Request
+from ..embedded.appends import Request, size_of
+from ..embedded.sending import MOST_BYTES
 
 if TYPE_CHECKING:
-    from ..embedded.appends import Pending
+    import asyncio
+
+    Pending = tuple[Request, asyncio.Future[Appended | None]]
 
 MOST_AT_ONCE = 64
 MOST_SENDERS = 2
@@ -30,7 +33,7 @@ class AsyncAppends(appends.AsyncAppends):
         for waiting in self._waiting:
             request, _ = waiting
             key = request.owner, request.session
-            added = sum(len(it.body) for it in request.batch)
+            added = size_of(request)
             full = len(group) >= MOST_AT_ONCE or (group and size + added > MOST_BYTES)
             if full or key in sessions:
                 rest.append(waiting)
