@@ -13,8 +13,7 @@ import pytest
 
 from recordlog.stores import AsyncDictionaryStore, DictionaryStore
 from sapwood.store import AsyncStore, Store
-from sapwood.stores.recordlog._async import desk as async_desk
-from sapwood.stores.recordlog._sync import desk
+from sapwood.stores.recordlog import stepping
 from sapwood.testing import (
     AsyncDurableStoreContract,
     DurableStoreContract,
@@ -25,8 +24,7 @@ from sapwood.testing import (
 
 @pytest.fixture(autouse=True)
 def _pages_come_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(desk, "PAGE", 3)
-    monkeypatch.setattr(async_desk, "PAGE", 3)
+    monkeypatch.setattr(stepping, "PAGE", 3)
 
 
 class TestDictionaryStore(DurableStoreContract):

@@ -10,10 +10,11 @@ from ..fold import fold, turn_page
 from ..record import Record
 from ..rows import Row, first_digest
 from ..state import Laid, State, encode_state
+from ..stepping import stored_record
 from ..stored import record_key, value_key
 from ..work import Append, Erase, Page, Said, Spot, Work
 from .beside import settle_beside
-from .desk import AsyncDesk, stored_record
+from .desk import AsyncDesk
 from .reading import covers_of
 
 COPIED_AT_ONCE = 256

@@ -12,23 +12,19 @@ from ....errors import SapwoodError, StoreBusyError, StoreCorruptError, StoreUna
 from ..cache import Cache
 from ..entry import Entry, entry_of
 from ..fold import fold, turn_page
-from ..place import segment_name
-from ..record import Record, decode_record, encode_record
-from ..state import State, decode_state, encode_state
-from ..stored import MOST_IN_A_RECORD, Kind, Stored, entry_key, record_key
+from ..record import Record, decode_record
+from ..state import State, encode_state
+from ..stepping import is_page_due, next_state, state_at, stored_record
+from ..stored import MOST_IN_A_RECORD, Stored, entry_key, record_key
 from ..told import BehindError, no_session, too_many
 from ..turns import AsyncTurns
 from ..view import View
-from ..work import Append, Clear, Page, Retire, Swept, Trim, Wipe, Work
+from ..work import Append, Work
 from .beside import settle_beside
 from .log import AsyncLog
 
 T = TypeVar("T")
 
-PAGE = 32
-"""How many records there are between two pages, at least."""
-BYTES_FOR_A_RECORD = 256
-"""A page's size is spread over the records that it comes after: so many bytes are one more."""
 TRIES = 200
 SENDINGS = 2
 MOST_ENTRIES = 64
@@ -87,7 +83,7 @@ class AsyncDesk:
                 page = begun[0]
             if page is not None and page.data:
                 try:
-                    return self._kept(await self._follow(_state_at(page)))
+                    return self._kept(await self._follow(state_at(page)))
                 except BehindError:
                     if is_last:
                         raise StoreCorruptError(f"log {log} has an empty record") from None
@@ -99,7 +95,7 @@ class AsyncDesk:
         """Read on from a state to the end of its log."""
         while records := await self.log.following(state.tree, state.log, state.n):
             for stored in records:
-                state = _next(state, stored)
+                state = next_state(state, stored)
         return state
 
     async def catch_up(self, states: Sequence[State]) -> list[State]:
@@ -112,7 +108,7 @@ class AsyncDesk:
                 current.append(state)
                 continue
             try:
-                after = await self._follow(_next(state, stored))
+                after = await self._follow(next_state(state, stored))
             except BehindError:
                 # It is so old that what follows it was swept since.
                 self.cache.forget(state.log)
@@ -321,7 +317,7 @@ class AsyncDesk:
         """Create the next record of a log; None when somebody else did."""
         after = fold(state, work)
         data = None
-        if _is_page_due(after, work):
+        if is_page_due(after, work):
             # A page says that all before it was done beside the records, too.
             await settle_beside(self, state)
             after = turn_page(state, after)
@@ -359,53 +355,3 @@ class AsyncDesk:
 def busy() -> StoreBusyError:
     """Say that others changed it again and again."""
     return StoreBusyError("other writers were first, again and again: try again")
-
-
-def _is_page_due(after: State, work: Work) -> bool:
-    if isinstance(work, Clear | Retire | Page | Trim | Wipe):
-        return True
-    if isinstance(work, Swept) and not after.is_alive:
-        # The state by which it was swept still names its documents, and may go now.
-        return True
-    return after.n - after.page >= PAGE + after.page_bytes // BYTES_FOR_A_RECORD
-
-
-def _state_at(page: Stored) -> State:
-    record = decode_record(page.data, page.id)
-    if record.state is None:
-        raise StoreCorruptError(f"record {page.id} is no page")
-    return decode_state(record.state, page.id)
-
-
-def _next(state: State, stored: Stored) -> State:
-    """Fold the next record of a log; what was written since a page is not needed at it."""
-    if stored.n != state.n + 1:
-        raise StoreCorruptError(f"record {state.n + 1} of log {state.log} is missing")
-    if not stored.data:
-        raise BehindError
-    record = decode_record(stored.data, stored.id)
-    after = fold(state, record.work)
-    if record.state is not None:
-        return replace(decode_state(record.state, stored.id), tail=after.tail)
-    return after
-
-
-def stored_record(after: State, work: Work, record: Record, most: int | None = None) -> Stored:
-    """Give a record as it is stored; one of more than so many bytes is refused."""
-    key = record_key(after.tree, after.log, after.n)
-    segment, first, last = "", 0, 0
-    if isinstance(work, Append):
-        segment = segment_name(after.own(work.number))
-        first, last = work.first, work.first + len(work.said) - 1
-    return Stored(
-        kind=Kind.RECORD,
-        id=key.id,
-        shard=key.shard,
-        data=encode_record(record, most),
-        log=after.log,
-        n=after.n,
-        is_page=record.state is not None,
-        segment=segment,
-        first=first,
-        last=last,
-    )
