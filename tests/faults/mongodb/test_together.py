@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -10,7 +12,7 @@ from servers.mongodb import FerretServer
 
 from sapwood.errors import StaleTipError
 from sapwood.stores.mongodb import MongoStore
-from sapwood.stores.recordlog._sync import desk
+from sapwood.stores.recordlog import stepping
 from sapwood.stores.recordlog._sync.beside import settle_beside
 from sapwood.testing import COUNTS
 
@@ -20,9 +22,18 @@ WRITERS = 8
 BATCHES = 5
 
 
+@pytest.fixture
+def stores(server: FerretServer, database: str) -> Iterator[list[MongoStore]]:
+    """As many clients as writers, the first of which made the session."""
+    with ExitStack() as stack:
+        stores = [stack.enter_context(open_store(server.url(), database)) for _ in range(WRITERS)]
+        make_session(stores[0])
+        yield stores
+
+
 @pytest.mark.fault
 def test_rule_02_batches_sent_twice_by_racing_writers_land_once_and_whole(
-    server: FerretServer, database: str, monkeypatch: pytest.MonkeyPatch
+    stores: list[MongoStore], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     applied: list[bool] = []
 
@@ -31,9 +42,7 @@ def test_rule_02_batches_sent_twice_by_racing_writers_land_once_and_whole(
         if applied[-1]:
             settle_beside(*args)
 
-    stores = [open_store(server.url(), database) for _ in range(WRITERS)]
-    make_session(stores[0])
-    monkeypatch.setattr(desk, "PAGE", 10_000)  # so that none says that it was done
+    monkeypatch.setattr(stepping, "PAGE", 10_000)  # so that none says that it was done
 
     def write(index: int, store: MongoStore) -> int:
         written = 0
@@ -58,16 +67,12 @@ def test_rule_02_batches_sent_twice_by_racing_writers_land_once_and_whole(
     assert False in applied
     stores[0].settle()
     assert stores[0].admin.check() == []
-    for store in stores:
-        store.close()
 
 
 @pytest.mark.fault
 def test_rule_06_of_calls_with_one_expected_tip_from_several_clients_one_succeeds(
-    server: FerretServer, database: str
+    stores: list[MongoStore],
 ) -> None:
-    stores = [open_store(server.url(), database) for _ in range(WRITERS)]
-    make_session(stores[0])
     stores[0].append(ADA, "s", [say("m0")])
 
     def write(index: int, store: MongoStore) -> bool:
@@ -82,8 +87,6 @@ def test_rule_06_of_calls_with_one_expected_tip_from_several_clients_one_succeed
         written = list(pool.map(write, range(WRITERS), stores))
     assert written.count(True) == 1
     assert ids_in(stores[0]) == ["m0", f"w{written.index(True)}"]
-    for store in stores:
-        store.close()
 
 
 def test_a_client_whose_session_was_deleted_by_another_is_told(
