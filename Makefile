@@ -59,4 +59,4 @@ fix: $(READY)  ## Format, mend what the linter can, write the generated twins
 	$(BIN)/python tools/unasync.py
 
 clean:  ## Remove the virtual environment and what the commands left behind
-	rm -rf $(VENV) $(PEERS) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache bench/work bench/peers/work demo.db demo.db-*
+	rm -rf $(VENV) $(PEERS) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache bench/work-* bench/peers/work demo.db demo.db-*

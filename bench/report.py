@@ -75,10 +75,12 @@ def _drawn(used: float) -> str:
     return f"{''.join(cells)}{more} {used:6.0%}"
 
 
-def write_json(path: Path, findings: Sequence[Finding], raw_commit_us: float) -> None:
+def write_json(
+    path: Path, findings: Sequence[Finding], raw_commit_us: float, measured_on: dict[str, Any]
+) -> None:
     """Write what was measured."""
     found = {
-        "machine": machine(),
+        "machine": measured_on,
         "raw_commit_us": raw_commit_us,
         "judged_from_us": JUDGED_FROM_US,
         "rows": [_plain(finding) for finding in findings],

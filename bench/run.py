@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import shutil
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import append_rows
 import async_rows
@@ -23,13 +24,13 @@ import session_rows
 import turn_rows
 import write_rows
 from commit import Commits
+from disk import kind_of_disk
 from report import chart, line, machine, table, write_json
 from row import JUDGED_FROM_US, Finding, Row
 from svg import write_svg
 from world import World
 
 HERE = Path(__file__).parent
-WORK = HERE / "work"
 
 Work = Callable[[World], Iterable[Row]]
 
@@ -77,19 +78,15 @@ WORKS: dict[str, Work] = {
 def main() -> int:
     """Measure, tell, and say whether all judged bars hold."""
     options = _options()
-    shutil.rmtree(WORK, ignore_errors=True)
-    WORK.mkdir()
-    try:
-        findings = _measure(World(WORK, quick=options.quick), options.only)
-    finally:
-        shutil.rmtree(WORK, ignore_errors=True)
+    with TemporaryDirectory(prefix="work-", dir=options.folder) as work:
+        findings = _measure(World(Path(work), quick=options.quick), options.only)
     if not findings:
         print(f"nothing is called {options.only!r}: there are {', '.join(WORKS)}")
         return 2
     commit_us = median(finding.raw_commit_us for finding in findings)
     print(f"\n{table(findings)}\n\n{chart([finding.row for finding in findings])}\n")
     if not options.only and not options.quick:
-        write_json(HERE / "latest.json", findings, commit_us)
+        write_json(HERE / "latest.json", findings, commit_us, _told(options.folder))
         write_svg(HERE / "latest.svg", findings, commit_us)
     return _judge(findings, commit_us)
 
@@ -98,11 +95,18 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", metavar="WORD", help="run what has WORD in its name")
     parser.add_argument("--quick", action="store_true", help="smaller and less exact")
+    parser.add_argument(
+        "--folder", type=Path, default=HERE, metavar="DIR", help="measure on the disk of DIR"
+    )
     return parser.parse_args()
 
 
+def _told(folder: Path) -> dict[str, Any]:
+    return {**machine(), "disk": kind_of_disk(folder)}
+
+
 def _measure(world: World, only: str) -> list[Finding]:
-    print(", ".join(f"{name} {value}" for name, value in machine().items()))
+    print(", ".join(f"{name} {value}" for name, value in _told(world.folder).items()))
     commits = Commits(world)
     before = commits.p50_us()
     print(f"one raw commit costs {before:.0f} µs", flush=True)

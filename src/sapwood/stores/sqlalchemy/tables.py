@@ -133,7 +133,10 @@ class Tables:
         self._make_sessions()
         self._make_messages()
         self._make_overlays()
-        self._make_others()
+        self._make_documents()
+        self._make_usage()
+        self._make_feed()
+        self._make_care()
 
     def _make_sessions(self) -> None:
         self._table(
@@ -245,7 +248,7 @@ class Tables:
         self._table("in_force", _key("session"), _key("last"), _key("width"), _key("overlay"))
         self._index("in_force", "by_overlay", "overlay")
 
-    def _make_others(self) -> None:
+    def _make_documents(self) -> None:
         # The key is the version, which is never given twice. Session 0 is the owner itself.
         self._table(
             "document",
@@ -259,6 +262,8 @@ class Tables:
         )
         doc = self.document.c
         self.document.append_constraint(UniqueConstraint(doc.owner, doc.session, doc.key))
+
+    def _make_usage(self) -> None:
         self._table(
             "usage",
             _number("number"),
@@ -273,6 +278,8 @@ class Tables:
             _figure("cost_micros"),
         )
         self.usage.append_constraint(UniqueConstraint(self.usage.c.session, self.usage.c.id))
+
+    def _make_feed(self) -> None:
         # Edits, deletions and retired sessions; `after` is the message of the feed they follow.
         self._table(
             "change",
@@ -294,6 +301,8 @@ class Tables:
             _figure("seq"),
             _figure("change"),
         )
+
+    def _make_care(self) -> None:
         # Work that is left to be done: segments to cut or delete, trees whose sums to renew.
         self._table("sweep", _key("tree"), _key("segment"))
         self._table("stale", _key("tree"))
