@@ -17,6 +17,8 @@ from .places import InMemory
 
 
 class TestMemoryStore(StoreContract):
+    concurrent_runs, serial_runs = 20, 40
+
     @pytest.fixture
     def store(self, clock: ManualClock) -> Iterator[MemoryStore]:
         with MemoryStore(clock=clock, new_id=IdMaker(clock, os.urandom)) as store:
@@ -24,6 +26,8 @@ class TestMemoryStore(StoreContract):
 
 
 class TestAsyncMemoryStore(AsyncStoreContract):
+    concurrent_runs, serial_runs = 20, 40
+
     @pytest.fixture
     async def store(self, clock: ManualClock) -> AsyncIterator[AsyncMemoryStore]:
         async with AsyncMemoryStore(clock=clock, new_id=IdMaker(clock, os.urandom)) as store:

@@ -31,6 +31,8 @@ def open_async(path: Path, clock: ManualClock) -> AsyncSqliteStore:
 
 
 class TestSqliteStore(DurableStoreContract):
+    concurrent_runs, serial_runs = 20, 40
+
     @pytest.fixture
     def opened(self) -> Iterator[list[SqliteStore]]:
         stores: list[SqliteStore] = []
@@ -56,6 +58,8 @@ class TestSqliteStore(DurableStoreContract):
 
 
 class TestAsyncSqliteStore(AsyncDurableStoreContract):
+    concurrent_runs, serial_runs = 20, 40
+
     @pytest.fixture
     async def opened(self) -> AsyncIterator[list[AsyncSqliteStore]]:
         stores: list[AsyncSqliteStore] = []
