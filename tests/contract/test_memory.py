@@ -7,13 +7,12 @@ from collections.abc import AsyncIterator, Iterator
 from functools import partial
 
 import pytest
-from hypothesis import settings
 
 from sapwood.rules.ids import IdMaker
 from sapwood.stores.memory import AsyncMemoryStore, MemoryStore
 from sapwood.testing import AsyncStoreContract, ManualClock, StoreContract, machine_for
 
-from .places import InMemory
+from .places import InMemory, as_many
 
 
 class TestMemoryStore(StoreContract):
@@ -38,5 +37,4 @@ TestMachine = machine_for("memory, sync", partial(InMemory, MemoryStore)).TestCa
 TestAsyncMachine = machine_for("memory, async", partial(InMemory, AsyncMemoryStore)).TestCase
 
 # Steps cost little here: take more of them.
-MANY = settings(max_examples=settings.default.max_examples * 8)
-TestMachine.settings = TestAsyncMachine.settings = MANY
+TestMachine.settings = TestAsyncMachine.settings = as_many(examples=240)
