@@ -8,7 +8,9 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 
@@ -19,12 +21,25 @@ def free_port() -> int:
         return port
 
 
+_place: ContextVar[Path | None] = ContextVar("place", default=None)
+
+
+@contextmanager
+def folders_in(place: Path) -> Iterator[None]:
+    """Let servers that are started meanwhile have their folders there."""
+    before = _place.set(place)
+    try:
+        yield
+    finally:
+        _place.reset(before)
+
+
 class Folder:
     """A folder that belongs to whom the server runs as: not root, where that is refused."""
 
     def __init__(self, name: str, user: str) -> None:
         # Short: the name of a Unix socket in it has a limit.
-        self.path = Path(tempfile.mkdtemp(prefix=f"sw-{name}-"))
+        self.path = Path(tempfile.mkdtemp(prefix=f"sw-{name}-", dir=_place.get()))
         self.user = user if os.geteuid() == 0 else None
         if self.user:
             shutil.chown(self.path, self.user, self.user)
