@@ -62,11 +62,6 @@ class MariaDbServer:
             cursor.execute(f"GRANT ALL ON {DATABASE}.* TO 'needs_password'@'%'")
         note_once(MariaDbServer, lambda: version_of(self.url()))
 
-    @property
-    def pids(self) -> list[int]:
-        assert self._process is not None
-        return [self._process.pid]
-
     def start(self) -> None:
         self._process = self._folder.start(
             [

@@ -42,11 +42,6 @@ class FerretServer:
         self.start()
         note_once(FerretServer, lambda: version_of(self.url()))
 
-    @property
-    def pids(self) -> list[int]:
-        assert self._process is not None
-        return [self._process.pid]
-
     def start(self) -> None:
         command = [PROGRAM, f"127.0.0.1:{self.port}", self._data]
         self._process = self._folder.start(command)

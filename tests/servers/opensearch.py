@@ -91,11 +91,6 @@ class OpenSearchNode:
         self.begin()
         self.wait()
 
-    @property
-    def pids(self) -> list[int]:
-        assert self._process is not None
-        return [self._process.pid]
-
     def _answers(self) -> bool:
         try:
             with connect(self.url()) as client:

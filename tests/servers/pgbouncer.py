@@ -41,10 +41,6 @@ class PgBouncer:
         wait_for_port(self.port, self._process, self._folder.path / "log")
         note_once(PgBouncer, version)
 
-    @property
-    def pids(self) -> list[int]:
-        return [self._process.pid]
-
     def url(self) -> str:
         return f"postgresql://tester@127.0.0.1:{self.port}/postgres"
 

@@ -70,11 +70,6 @@ class PostgresServer:
         self.start()
         note_once(PostgresServer, lambda: version_of(self.url()))
 
-    @property
-    def pids(self) -> list[int]:
-        assert self._process is not None
-        return [self._process.pid]
-
     def start(self) -> None:
         assert self._postgres is not None
         options = [part for setting in self._settings for part in ("-c", setting)]

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
+from typing import NamedTuple
 
 
 def free_port() -> int:
@@ -21,17 +22,25 @@ def free_port() -> int:
         return port
 
 
-_place: ContextVar[Path | None] = ContextVar("place", default=None)
+class Kept(NamedTuple):
+    """Where servers have their folders, and what was started there."""
+
+    place: Path
+    processes: list[subprocess.Popen[bytes]]
+
+
+_kept: ContextVar[Kept | None] = ContextVar("kept", default=None)
 
 
 @contextmanager
-def folders_in(place: Path) -> Iterator[None]:
-    """Let servers that are started meanwhile have their folders there."""
-    before = _place.set(place)
+def kept_in(place: Path) -> Iterator[Kept]:
+    """Let servers that are started meanwhile have their folders there, and tell of each."""
+    kept = Kept(place, [])
+    before = _kept.set(kept)
     try:
-        yield
+        yield kept
     finally:
-        _place.reset(before)
+        _kept.reset(before)
 
 
 class Folder:
@@ -39,7 +48,9 @@ class Folder:
 
     def __init__(self, name: str, user: str) -> None:
         # Short: the name of a Unix socket in it has a limit.
-        self.path = Path(tempfile.mkdtemp(prefix=f"sw-{name}-", dir=_place.get()))
+        self._kept = _kept.get()
+        place = self._kept and self._kept.place
+        self.path = Path(tempfile.mkdtemp(prefix=f"sw-{name}-", dir=place))
         self.user = user if os.geteuid() == 0 else None
         if self.user:
             shutil.chown(self.path, self.user, self.user)
@@ -52,7 +63,7 @@ class Folder:
     def start(self, command: Sequence[str | Path]) -> subprocess.Popen[bytes]:
         log = (self.path / "log").open("ab")
         with log:
-            return subprocess.Popen(
+            process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -62,6 +73,9 @@ class Folder:
                 cwd="/",
                 start_new_session=True,
             )
+        if self._kept:
+            self._kept.processes.append(process)
+        return process
 
     def remove(self) -> None:
         shutil.rmtree(self.path, ignore_errors=True)

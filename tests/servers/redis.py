@@ -50,11 +50,6 @@ class RedisServer:
         self._process: subprocess.Popen[bytes] | None = None
         self.start()
 
-    @property
-    def pids(self) -> list[int]:
-        assert self._process is not None
-        return [self._process.pid]
-
     def start(self) -> None:
         self._process = self._folder.start(self._command)
         wait_for_port(self.port, self._process, self._folder.path / "log")

@@ -34,10 +34,6 @@ class ClusterOfServers:
         self.wait_until_whole()
         note_once(ClusterOfServers, lambda: version_of(self.url()))
 
-    @property
-    def pids(self) -> list[int]:
-        return [pid for server in self.servers for pid in server.pids]
-
     def wait_until_whole(self) -> None:
         """Wait until every server knows that all slots are served."""
         deadline = time.monotonic() + 30

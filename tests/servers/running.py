@@ -11,10 +11,13 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import time
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 FOLDER = Path(__file__).resolve().parents[2] / ".servers"
 STOP_S = 30
@@ -30,8 +33,19 @@ class Server(NamedTuple):
     processes: dict[str, str]
     """The id of each process, and what it is."""
 
+    @property
+    def port(self) -> int:
+        return urlsplit(self.url).port or 0
+
     def is_running(self) -> bool:
-        return all(what_is(int(pid)) == what for pid, what in self.processes.items())
+        """Tell whether all its processes are there, and somebody answers at its address."""
+        if not all(what_is(int(pid)) == what for pid, what in self.processes.items()):
+            return False
+        try:
+            socket.create_connection(("127.0.0.1", self.port), timeout=5).close()
+        except OSError:
+            return False
+        return True
 
 
 def _file(folder: Path) -> Path:
@@ -43,7 +57,7 @@ def read(folder: Path = FOLDER) -> dict[str, Server]:
     try:
         told: dict[str, Any] = json.loads(_file(folder).read_text())
         return {name: Server(**it) for name, it in told.items()}
-    except (OSError, ValueError, TypeError):
+    except (OSError, ValueError, TypeError, AttributeError):
         return {}
 
 
@@ -73,15 +87,16 @@ def what_is(pid: int) -> str | None:
     return None if not told or told.startswith("Z") else told.partition(" ")[2].strip()
 
 
-def stop(server: Server) -> list[int]:
-    """Stop a server and remove its data; give the ids that are another program's by now."""
-    ours = [int(pid) for pid, what in server.processes.items() if what_is(int(pid)) == what]
-    for pid in ours:
-        # What PostgreSQL and PgBouncer call fast; the others end in the same way.
-        _signal(pid, signal.SIGINT)
+def stop(server: Server) -> None:
+    """Stop those of its processes that are still what they were, and remove its data."""
+    ours = [(int(pid), what) for pid, what in server.processes.items() if what_is(int(pid)) == what]
+    for pid, what in ours:
+        # PostgreSQL would wait for its clients at the other signal.
+        how = signal.SIGINT if what.startswith("postgres ") else signal.SIGTERM
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, how)
     deadline = time.monotonic() + STOP_S
-    for pid in ours:
-        what = server.processes[str(pid)]
+    for pid, what in ours:
         while what_is(pid) == what and time.monotonic() < deadline:
             time.sleep(0.05)
         if what_is(pid) == what:
@@ -89,12 +104,6 @@ def stop(server: Server) -> list[int]:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(pid, signal.SIGKILL)
     shutil.rmtree(server.folder, ignore_errors=True)
-    return [int(pid) for pid in server.processes if int(pid) not in ours and what_is(int(pid))]
-
-
-def _signal(pid: int, which: signal.Signals) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, which)
 
 
 def disregard() -> None:
@@ -103,6 +112,7 @@ def disregard() -> None:
     _disregarded = True
 
 
+@cache
 def given(variable: str, name: str, folder: Path = FOLDER) -> str | None:
     """Give the URL of a server that is there already: the user's own, or one of `make servers`."""
     theirs = os.environ.get(variable)
