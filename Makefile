@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.installed
 PEERS  := .venv-peers
 
-.PHONY: help demo servers test check bench bench-peers bench-servers soak fix clean
+.PHONY: help demo servers servers-stop test check bench bench-peers bench-servers soak fix clean
 
 help:  ## List the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /|/' | awk -F'|' '{printf "make %-12s %s\n", $$1, $$2}'
@@ -27,8 +27,11 @@ $(PEERS)/.installed: pyproject.toml bench/peers/requirements.txt
 demo: $(READY)  ## From an append to a model's turn and a compaction, in demo.db
 	@$(BIN)/python examples/demo.py
 
-servers:  ## Install the servers that tests run against; the tests start and stop them
-	@$(PYTHON) tools/servers/install.py $(ARGS)
+servers: $(READY)  ## Install the servers that tests run against, and start one of each
+	@PYTHONPATH=tests $(BIN)/python tools/servers/run.py $(ARGS)
+
+servers-stop: $(READY)  ## Stop the servers that were started, and remove their data
+	@PYTHONPATH=tests $(BIN)/python tools/servers/run.py --stop
 
 test: $(READY)  ## Run all tests; prints what was skipped and why
 	$(BIN)/python -m pytest -n auto $(ARGS)

@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 import signal
 from collections import Counter
+from collections.abc import Generator
 from importlib import import_module
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from servers import running
+from servers.alone import let_others
+from servers.seen import RAN_AGAINST
 
 from sapwood.testing import COUNTS
 
@@ -35,7 +39,6 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 COUNTED = pytest.StashKey[Counter[str]]()
 SKIPPED: list[str] = []
-RAN_AGAINST: set[str] = set()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -47,6 +50,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="",
         metavar="NAMES",
         help="servers (postgres,redis,...) whose tests fail when there is none",
+    )
+    parser.addoption(
+        "--own-servers",
+        action="store_true",
+        help="start servers even where those of `make servers` are running",
     )
 
 
@@ -77,6 +85,19 @@ opensearch_url = _server("opensearch")
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[COUNTED] = Counter()
+    if config.getoption("--own-servers"):
+        running.disregard()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Let a test have a server to itself, where it shares one that it cannot share."""
+    try:
+        if "postgres_url" in getattr(item, "fixturenames", ()):
+            import_module("servers.postgres").alone()
+        return (yield)
+    finally:
+        let_others()
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

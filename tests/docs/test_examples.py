@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from servers.urls import VARIABLES, for_examples
+from servers.urls import VARIABLES, emptied
 
 from .blocks import PAGES, ROOT, Block, blocks_of, name_of
 
@@ -47,7 +47,7 @@ def test_the_examples_of_a_page_run(
     text = page.read_text()
     for variable, server in VARIABLES.items():
         if f'"{variable}"' in text:
-            monkeypatch.setenv(variable, for_examples(server, request))
+            monkeypatch.setenv(variable, emptied(server, request))
     run_page(page, folder)
 
 

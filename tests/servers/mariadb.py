@@ -18,7 +18,10 @@ from typing import Any
 import pymysql
 from sqlalchemy.engine import make_url
 
+from . import running
+from .names import own, pattern_of
 from .process import Folder, free_port, wait_for_port
+from .seen import note_once
 
 VARIABLE = "SAPWOOD_TEST_MARIADB_URL"
 MISSING = f"there is no MariaDB: run `make servers`, or set {VARIABLE}"
@@ -57,6 +60,7 @@ class MariaDbServer:
             cursor.execute(f"CREATE DATABASE IF NOT EXISTS {DATABASE}")
             cursor.execute("CREATE USER 'needs_password'@'%' IDENTIFIED BY 'right'")
             cursor.execute(f"GRANT ALL ON {DATABASE}.* TO 'needs_password'@'%'")
+        note_once(MariaDbServer, lambda: version_of(self.url()))
 
     def start(self) -> None:
         self._process = self._folder.start(
@@ -124,8 +128,9 @@ class MariaDbServer:
 @cache
 def shared_url() -> str | None:
     """Give the server of this process of tests; None when none can be had."""
-    given = os.environ.get(VARIABLE)
+    given = running.given(VARIABLE, "mariadb")
     if given:
+        atexit.register(forget, given)
         return given
     try:
         server = MariaDbServer(*FAST)
@@ -138,8 +143,15 @@ def shared_url() -> str | None:
 @cache
 def connection() -> Any:
     """Give a connection to the server of this process of tests, for looking behind the store."""
-    url = make_url(shared_url() or "")
-    raw = pymysql.connect(
+    raw = connect(shared_url() or "")
+    atexit.register(raw.close)
+    return raw
+
+
+def connect(text: str) -> Any:
+    """Connect to where a URL says."""
+    url = make_url(text)
+    return pymysql.connect(
         host=url.host,
         port=url.port or 3306,
         user=url.username,
@@ -147,33 +159,49 @@ def connection() -> Any:
         database=url.database,
         autocommit=True,
     )
-    atexit.register(raw.close)
-    return raw
 
 
 def rows(statement: str) -> list[tuple[Any, ...]]:
     """Run a statement behind the store's back."""
-    with connection().cursor() as cursor:
+    return _rows(connection(), statement)
+
+
+def _rows(raw: Any, statement: str) -> list[tuple[Any, ...]]:
+    with raw.cursor() as cursor:
         cursor.execute(statement)
         return list(cursor.fetchall())
 
 
 def version() -> str:
     """Tell which server this is."""
-    return f"MariaDB {rows('SELECT version()')[0][0]}"
+    return version_of(shared_url() or "")
+
+
+def version_of(url: str) -> str:
+    with connect(url) as raw:
+        return f"MariaDB {_rows(raw, 'SELECT version()')[0][0]}"
 
 
 def prefix() -> str:
     """Give a prefix of table names that is this process's own."""
-    return f"t_{os.environ.get('PYTEST_XDIST_WORKER', 'main')}_"
+    return own("")
+
+
+_NAMED = (
+    "SELECT table_name FROM information_schema.tables"
+    " WHERE table_schema = database() AND table_name LIKE '{}'"
+)
 
 
 def empty(of_prefix: str | None = None) -> None:
     """Empty the tables of this process; they stay, so that each test begins at once."""
-    name = of_prefix or prefix()
-    pattern = name.replace("_", r"\_")
-    for (table,) in rows(
-        "SELECT table_name FROM information_schema.tables WHERE table_schema = database()"
-        f" AND table_name LIKE '{pattern}%' AND table_name <> '{name}migration'"
-    ):
+    found = _NAMED.format(pattern_of(of_prefix or prefix()))
+    for (table,) in rows(rf"{found} AND table_name NOT LIKE '%\_migration'"):
         rows(f"DELETE FROM `{table}`")
+
+
+def forget(url: str) -> None:
+    """Remove all that this process put on a server."""
+    with connect(url) as raw:
+        for (table,) in _rows(raw, _NAMED.format(pattern_of(prefix()))):
+            _rows(raw, f"DROP TABLE `{table}`")

@@ -8,14 +8,20 @@ from __future__ import annotations
 
 import atexit
 import os
+import re
 import signal
 import subprocess
 from functools import cache
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
 from pymongo import MongoClient
 
+from . import running
+from .names import own
 from .process import Folder, free_port, wait_for_port
+from .seen import note_once
+from .url import with_database
 
 VARIABLE = "SAPWOOD_TEST_MONGODB_URL"
 MISSING = f"there is no MongoDB and no FerretDB: run `make servers`, or set {VARIABLE}"
@@ -34,6 +40,7 @@ class FerretServer:
         self.port = free_port()
         self._process: subprocess.Popen[bytes] | None = None
         self.start()
+        note_once(FerretServer, lambda: version_of(self.url()))
 
     def start(self) -> None:
         command = [PROGRAM, f"127.0.0.1:{self.port}", self._data]
@@ -68,8 +75,9 @@ class FerretServer:
 @cache
 def shared_url() -> str | None:
     """Give the server of this process of tests; None when none can be had."""
-    given = os.environ.get(VARIABLE)
+    given = running.given(VARIABLE, "mongodb")
     if given:
+        atexit.register(forget, given)
         return given
     try:
         server = FerretServer()
@@ -81,22 +89,37 @@ def shared_url() -> str | None:
 
 def version() -> str:
     """Tell which server this is."""
-    info = client().server_info()
-    if "ferretdbVersion" in info:
-        return f"FerretDB, which says it is MongoDB {info['version']}"
-    return f"MongoDB {info['version']}"
+    return version_of(shared_url() or "")
+
+
+def version_of(url: str) -> str:
+    with MongoClient[dict[str, object]](url) as asked:
+        info = asked.server_info()
+    theirs = f"MongoDB {info['version']}"
+    ferret = info.get("ferretdbVersion")
+    if ferret == "unknown":
+        # It says so where it was built into a program, as ours is.
+        ferret = _built_from() or ferret
+    return f"FerretDB {ferret.lstrip('v')}, which says it is {theirs}" if ferret else theirs
+
+
+def _built_from() -> str | None:
+    """Read in our program which version Go built it from."""
+    if not PROGRAM.exists():
+        return None
+    with PROGRAM.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as program:
+        found = re.search(rb"\tgithub\.com/FerretDB/FerretDB\tv([0-9.]+)", program)
+        return found[1].decode() if found else None
 
 
 def database() -> str:
     """Give a database that is this process's own."""
-    return f"sapwood_test_{os.environ.get('PYTEST_XDIST_WORKER', 'main')}"
+    return own()
 
 
 def url_of_database(url: str) -> str:
     """Give a URL with this process's database in it."""
-    address, mark, options = url.partition("?")
-    scheme, slashes, rest = address.partition("://")
-    return f"{scheme}{slashes}{rest.partition('/')[0]}/{database()}{mark}{options}"
+    return with_database(url, database())
 
 
 @cache
@@ -110,3 +133,9 @@ def empty(prefix: str = "sapwood_") -> None:
     """Empty the collections of this process."""
     for name in ("records", "entries", "lookups"):
         client()[database()][f"{prefix}{name}"].delete_many({})
+
+
+def forget(url: str) -> None:
+    """Remove all that this process put on a server."""
+    with MongoClient[dict[str, object]](url) as raw:
+        raw.drop_database(database())

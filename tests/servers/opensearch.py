@@ -21,7 +21,12 @@ from typing import Any
 from opensearchpy import OpenSearch
 from opensearchpy.exceptions import OpenSearchException
 
+from sapwood.stores.opensearch.address import read_address
+
+from . import running
+from .names import own
 from .process import Folder, free_port
+from .seen import note_once
 
 VARIABLE = "SAPWOOD_TEST_OPENSEARCH_URL"
 MISSING = f"there is no OpenSearch: run `make servers`, or set {VARIABLE}"
@@ -30,6 +35,7 @@ JARS = Path(__file__).resolve().parents[2] / ".servers" / "opensearch"
 PORTS = range(9200, 9290)
 HTTP_PORT = re.compile(r"HTTP Port:\s+(\d+)")
 START_S = 240
+_PARAMETERS = {"prefix", "refresh", "shards", "replicas"}
 
 
 def is_there() -> bool:
@@ -76,6 +82,7 @@ class OpenSearchNode:
             if found:
                 self.port = int(found[1])
                 if self._answers():
+                    note_once(OpenSearchNode, lambda: version_of(self.url()))
                     return
             time.sleep(0.1)
         raise RuntimeError(f"the server does not answer: {log.read_text()[-2000:]}")
@@ -146,26 +153,37 @@ def _settings(name: str, peers: dict[str, int] | None) -> str:
 
 
 def connect(url: str) -> OpenSearch:
-    return OpenSearch(hosts=[url.replace("opensearch://", "http://")], max_retries=0, timeout=60)
+    """Connect to where a URL says, with TLS or without."""
+    return OpenSearch(**options_of(url))
+
+
+def options_of(url: str) -> dict[str, Any]:
+    """Give what the driver's client takes."""
+    return {**read_address(url, _PARAMETERS).client, "max_retries": 0, "timeout": 60}
 
 
 @cache
 def shared_url() -> str | None:
     """Give the server of this process of tests; None when none can be had."""
-    given = os.environ.get(VARIABLE)
+    given = running.given(VARIABLE, "opensearch")
     if given:
+        atexit.register(forget, given)
         return given
     if not is_there():
         return None
     server = OpenSearchNode()
     atexit.register(server.remove)
     server.start()
-    # It is thrown away at the end: what a test writes need not reach the disk.
+    hurry(server.url())
+    return server.url()
+
+
+def hurry(url: str) -> None:
+    """Let a server that is thrown away at the end not wait for the disk."""
     hurried = {"index.translog.durability": "async", "index.number_of_replicas": 0}
     body = {"index_patterns": ["*"], "template": {"settings": hurried}}
-    with connect(server.url()) as client:
+    with connect(url) as client:
         client.indices.put_index_template(name="hurried", body=body)
-    return server.url()
 
 
 @cache
@@ -178,12 +196,17 @@ def admin() -> OpenSearch:
 
 def version() -> str:
     """Tell which server this is."""
-    return f"OpenSearch {admin().info()['version']['number']}"
+    return version_of(shared_url() or "")
+
+
+def version_of(url: str) -> str:
+    with connect(url) as client:
+        return f"OpenSearch {client.info()['version']['number']}"
 
 
 def prefix() -> str:
     """Give a prefix that is this process's own."""
-    return f"test-{os.environ.get('PYTEST_XDIST_WORKER', 'main')}"
+    return own()
 
 
 def empty() -> None:
@@ -196,6 +219,15 @@ def empty() -> None:
         body={"query": {"match_all": {}}},
         params={"conflicts": "proceed", "refresh": "true"},
     )
+
+
+def forget(url: str) -> None:
+    """Remove all that this process put on a server."""
+    with connect(url) as client:
+        # By their names: some servers refuse to delete by a pattern.
+        found = client.indices.get(index=f"{prefix()}-*", params={"expand_wildcards": "all"})
+        for name in found:
+            client.indices.delete(index=name)
 
 
 class OpenSearchCluster:

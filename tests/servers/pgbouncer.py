@@ -7,6 +7,7 @@ import signal
 import subprocess
 
 from .process import Folder, free_port, wait_for_port
+from .seen import note_once
 
 MISSING = "there is no PgBouncer: run `make servers`"
 _SETTINGS = """
@@ -28,9 +29,7 @@ class PgBouncer:
     """Gives each transaction whichever of a few server connections is free."""
 
     def __init__(self, target: int) -> None:
-        program = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
-        if program is None:
-            raise FileNotFoundError(MISSING)
+        program = _program()
         self._folder = Folder("pb", "postgres")
         self.port = free_port()
         settings = self._folder.path / "pgbouncer.ini"
@@ -40,6 +39,7 @@ class PgBouncer:
         settings.chmod(0o644)
         self._process = self._folder.start([program, settings])
         wait_for_port(self.port, self._process, self._folder.path / "log")
+        note_once(PgBouncer, version)
 
     def url(self) -> str:
         return f"postgresql://tester@127.0.0.1:{self.port}/postgres"
@@ -52,3 +52,16 @@ class PgBouncer:
             self._process.kill()
             self._process.wait()
         self._folder.remove()
+
+
+def _program() -> str:
+    found = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
+    if found is None:
+        raise FileNotFoundError(MISSING)
+    return found
+
+
+def version() -> str:
+    """Tell which pooler this is."""
+    told = subprocess.run([_program(), "--version"], check=True, capture_output=True, text=True)
+    return told.stdout.splitlines()[0]

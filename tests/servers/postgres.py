@@ -16,11 +16,15 @@ from pathlib import Path
 
 import psycopg
 
+from . import running
+from .alone import be_alone_on
+from .names import own, pattern_of
 from .process import Folder, free_port, wait_for_port
+from .seen import note_once
 
 VARIABLE = "SAPWOOD_TEST_POSTGRES_URL"
 MISSING = f"there is no PostgreSQL: run `make servers`, or set {VARIABLE}"
-_FAST = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "autovacuum_naptime=10s")
+FAST = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "autovacuum_naptime=10s")
 _CLUSTER = ("--encoding=UTF8", "--locale=C", "--no-sync")
 _ACCESS = """
 local all all trust
@@ -64,6 +68,7 @@ class PostgresServer:
         (self._data / "pg_hba.conf").write_text(_ACCESS)
         self._process: subprocess.Popen[bytes] | None = None
         self.start()
+        note_once(PostgresServer, lambda: version_of(self.url()))
 
     def start(self) -> None:
         assert self._postgres is not None
@@ -109,27 +114,38 @@ class PostgresServer:
 @cache
 def shared_url() -> str | None:
     """Give the server of this process of tests; None when none can be had."""
-    given = os.environ.get(VARIABLE)
+    given = running.given(VARIABLE, "postgres")
     if given:
+        atexit.register(forget, given)
         return given
     try:
-        server = PostgresServer(*_FAST)
+        server = PostgresServer(*FAST)
     except FileNotFoundError:
         return None
     atexit.register(server.remove)
     return server.url()
 
 
+def alone() -> None:
+    """Keep the tests of other processes away until this test ends, where the server is shared."""
+    url = running.given(VARIABLE, "postgres")
+    if url:
+        be_alone_on(url)
+
+
 def version() -> str:
     """Tell which server this is."""
-    with psycopg.connect(shared_url() or "") as raw:
+    return version_of(shared_url() or "")
+
+
+def version_of(url: str) -> str:
+    with psycopg.connect(url) as raw:
         return f"PostgreSQL {raw.info.server_version // 10000}.{raw.info.server_version % 10000}"
 
 
 def schema(partitions: int = 0) -> str:
     """Give a schema that is this process's own, one for tables of so many partitions."""
-    worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
-    return f"sapwood_test_{worker}" + (f"_in_{partitions}" if partitions else "")
+    return own(f"in_{partitions}") if partitions else own()
 
 
 @cache
@@ -142,6 +158,7 @@ def _connection(schema: str) -> psycopg.Connection[tuple[str, ...]]:
 
 def empty(partitions: int = 0) -> None:
     """Empty the schema of this process; its tables stay, so that each test begins at once."""
+    alone()
     name = schema(partitions)
     raw = _connection(name)
     tables = raw.execute(
@@ -150,3 +167,17 @@ def empty(partitions: int = 0) -> None:
         (name,),
     ).fetchall()
     raw.execute("; ".join(f"DELETE FROM {name}.{table}" for (table,) in tables).encode())
+
+
+def forget(url: str) -> None:
+    """Remove all that this process put on a server."""
+    with psycopg.connect(url, autocommit=True) as raw:
+        found = raw.execute(
+            "SELECT 'SCHEMA', quote_ident(nspname) FROM pg_namespace"
+            " WHERE nspname = %(own)s OR nspname LIKE %(pattern)s"
+            " UNION ALL SELECT 'TABLE', format('%%I.%%I', schemaname, tablename) FROM pg_tables"
+            " WHERE schemaname = current_schema() AND tablename LIKE %(pattern)s",
+            {"own": own(), "pattern": pattern_of(own(""))},
+        ).fetchall()
+        for kind, name in found:
+            raw.execute(f"DROP {kind} {name} CASCADE".encode())

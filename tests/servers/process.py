@@ -8,8 +8,11 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
+from typing import NamedTuple
 
 
 def free_port() -> int:
@@ -19,12 +22,35 @@ def free_port() -> int:
         return port
 
 
+class Kept(NamedTuple):
+    """Where servers have their folders, and what was started there."""
+
+    place: Path
+    processes: list[subprocess.Popen[bytes]]
+
+
+_kept: ContextVar[Kept | None] = ContextVar("kept", default=None)
+
+
+@contextmanager
+def kept_in(place: Path) -> Iterator[Kept]:
+    """Let servers that are started meanwhile have their folders there, and tell of each."""
+    kept = Kept(place, [])
+    before = _kept.set(kept)
+    try:
+        yield kept
+    finally:
+        _kept.reset(before)
+
+
 class Folder:
     """A folder that belongs to whom the server runs as: not root, where that is refused."""
 
     def __init__(self, name: str, user: str) -> None:
         # Short: the name of a Unix socket in it has a limit.
-        self.path = Path(tempfile.mkdtemp(prefix=f"sw-{name}-"))
+        self._kept = _kept.get()
+        place = self._kept and self._kept.place
+        self.path = Path(tempfile.mkdtemp(prefix=f"sw-{name}-", dir=place))
         self.user = user if os.geteuid() == 0 else None
         if self.user:
             shutil.chown(self.path, self.user, self.user)
@@ -37,7 +63,7 @@ class Folder:
     def start(self, command: Sequence[str | Path]) -> subprocess.Popen[bytes]:
         log = (self.path / "log").open("ab")
         with log:
-            return subprocess.Popen(
+            process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -47,6 +73,9 @@ class Folder:
                 cwd="/",
                 start_new_session=True,
             )
+        if self._kept:
+            self._kept.processes.append(process)
+        return process
 
     def remove(self) -> None:
         shutil.rmtree(self.path, ignore_errors=True)

@@ -7,7 +7,6 @@ runs tests, and is stopped at the end. It keeps nothing on disk unless that is a
 from __future__ import annotations
 
 import atexit
-import os
 import shutil
 import signal
 import subprocess
@@ -17,7 +16,10 @@ from functools import cache
 from redis import Redis
 from redis.exceptions import AuthenticationError, BusyLoadingError, ConnectionError
 
+from . import running
+from .names import own
 from .process import Folder, free_port, wait_for_port
+from .seen import note_once
 
 VARIABLE = "SAPWOOD_TEST_REDIS_URL"
 MISSING = f"there is no Redis: run `make servers`, or set {VARIABLE}"
@@ -64,6 +66,7 @@ class RedisServer:
                 except (BusyLoadingError, ConnectionError):
                     time.sleep(0.02)
                 else:
+                    note_once(RedisServer, lambda: version_of(self.url()))
                     return
 
     def url(self, *, user: str = "", parameters: str = "") -> str:
@@ -103,9 +106,16 @@ class RedisServer:
 @cache
 def shared_url() -> str | None:
     """Give the server of this process of tests; None when none can be had."""
-    given = os.environ.get(VARIABLE)
+    given = running.given(VARIABLE, "redis")
     if given:
+        atexit.register(forget, given)
         return given
+    return own_url()
+
+
+@cache
+def own_url() -> str | None:
+    """Give a server that nobody but this process of tests uses; None when none can be had."""
     try:
         server = RedisServer(*FAST)
     except FileNotFoundError:
@@ -116,28 +126,40 @@ def shared_url() -> str | None:
 
 def version() -> str:
     """Tell which server this is."""
-    return f"Redis {_client().info('server')['redis_version']}"
+    return version_of(shared_url() or "")
+
+
+def version_of(url: str) -> str:
+    with Redis.from_url(url) as client:
+        return f"Redis {client.info('server')['redis_version']}"
 
 
 @cache
-def _client() -> Redis:
-    client = Redis.from_url(shared_url() or "")
+def _client(url: str | None = None) -> Redis:
+    client = Redis.from_url(url or shared_url() or "")
     atexit.register(client.close)
     return client
 
 
 def prefix() -> str:
     """Give a prefix that is this process's own."""
-    return f"sapwood_test_{os.environ.get('PYTEST_XDIST_WORKER', 'main')}"
+    return own()
 
 
-def own_keys() -> list[bytes]:
+def own_keys(url: str | None = None) -> list[bytes]:
     """List the keys of this process."""
-    return sorted(_client().scan_iter(match=f"{prefix()}:*", count=1_000))
+    return sorted(_client(url).scan_iter(match=f"{prefix()}:*", count=1_000))
 
 
-def empty() -> None:
+def empty(url: str | None = None) -> None:
     """Remove the keys of this process."""
-    found = own_keys()
+    found = own_keys(url)
     if found:
-        _client().delete(*found)
+        _client(url).delete(*found)
+
+
+def forget(url: str) -> None:
+    """Remove all that this process put on a server."""
+    with Redis.from_url(url) as client:
+        for key in list(client.scan_iter(match=f"{prefix()}:*", count=1_000)):
+            client.delete(key)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import atexit
-import os
 import subprocess
 import time
 from functools import cache
 
 from redis import Redis, RedisCluster
 
+from . import running
 from .process import free_port
 from .redis import FAST, RedisServer, prefix, program
+from .seen import note_once
 
 VARIABLE = "SAPWOOD_TEST_REDIS_CLUSTER_URL"
 MISSING = f"there is no Redis Cluster: run `make servers`, or set {VARIABLE}"
@@ -31,6 +32,7 @@ class ClusterOfServers:
         command = [tool, "--cluster", "create", *addresses, "--cluster-yes"]
         subprocess.run(command, check=True, capture_output=True)
         self.wait_until_whole()
+        note_once(ClusterOfServers, lambda: version_of(self.url()))
 
     def wait_until_whole(self) -> None:
         """Wait until every server knows that all slots are served."""
@@ -61,8 +63,9 @@ def _port() -> int:
 @cache
 def shared_url() -> str | None:
     """Give the cluster of this process of tests; None when none can be had."""
-    given = os.environ.get(VARIABLE)
+    given = running.given(VARIABLE, "redis_cluster")
     if given:
+        atexit.register(forget, given)
         return given
     try:
         cluster = ClusterOfServers(*FAST)
@@ -74,19 +77,39 @@ def shared_url() -> str | None:
 
 def version() -> str:
     """Tell which servers these are."""
-    found = client().info("server", target_nodes=RedisCluster.RANDOM)["redis_version"]
-    return f"Redis Cluster {found}, {len(client().get_primaries())} nodes"
+    return version_of(shared_url() or "")
+
+
+def version_of(url: str) -> str:
+    with connect(url) as client:
+        found = client.info("server", target_nodes=RedisCluster.RANDOM)["redis_version"]
+        return f"Redis Cluster {found}, {len(client.get_primaries())} nodes"
+
+
+def connect(url: str) -> RedisCluster:
+    """Connect to where a URL says."""
+    return RedisCluster.from_url(url.replace("+cluster", "", 1))
 
 
 @cache
 def client() -> RedisCluster:
     """Give a client, which is open until the end."""
-    client = RedisCluster.from_url((shared_url() or "").replace("+cluster", ""))
+    client = connect(shared_url() or "")
     atexit.register(client.close)
     return client
 
 
 def empty() -> None:
     """Remove the keys of this process."""
-    for key in list(client().scan_iter(match=f"{prefix()}:*", count=1_000)):
-        client().delete(key)
+    _remove_keys(client())
+
+
+def forget(url: str) -> None:
+    """Remove all that this process put on the servers."""
+    with connect(url) as client:
+        _remove_keys(client)
+
+
+def _remove_keys(client: RedisCluster) -> None:
+    for key in list(client.scan_iter(match=f"{prefix()}:*", count=1_000)):
+        client.delete(key)

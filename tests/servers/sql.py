@@ -15,6 +15,9 @@ from typing import Any
 import psycopg
 
 from . import mariadb, postgres
+from .names import pattern_of
+from .seen import note_once
+from .url import with_parameters
 
 
 class Database:
@@ -35,7 +38,7 @@ class Database:
 
 class MariaDb(Database):
     def url(self) -> str:
-        return f"{mariadb.shared_url()}?prefix={mariadb.prefix()}"
+        return with_parameters(mariadb.shared_url() or "", prefix=mariadb.prefix())
 
     def empty(self) -> None:
         mariadb.empty()
@@ -43,16 +46,16 @@ class MariaDb(Database):
 
 class Postgres(Database):
     def url(self) -> str:
-        return f"sqlalchemy+{postgres.shared_url()}?prefix={mariadb.prefix()}"
+        url = with_parameters(postgres.shared_url() or "", prefix=mariadb.prefix())
+        return f"sqlalchemy+{url}"
 
     def empty(self) -> None:
-        name = mariadb.prefix()
-        pattern = name.replace("_", r"\_")
+        postgres.alone()
         with psycopg.connect(postgres.shared_url() or "", autocommit=True) as raw:
             tables = raw.execute(
-                "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
-                " AND tablename LIKE %s AND tablename <> %s",
-                (f"{pattern}%", f"{name}migration"),
+                "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
+                r" AND tablename LIKE %s AND tablename NOT LIKE '%%\_migration'",
+                (pattern_of(mariadb.prefix()),),
             ).fetchall()
             raw.execute("; ".join(f"DELETE FROM {table}" for (table,) in tables).encode())
 
@@ -65,6 +68,10 @@ def _file() -> Path:
 
 
 class Sqlite(Database):
+    def __init__(self) -> None:
+        note_once(Sqlite, lambda: f"SQLite {sqlite3.sqlite_version}, through SQLAlchemy")
+        super().__init__()
+
     def url(self) -> str:
         return f"sqlalchemy+sqlite:///{_file()}?prefix=sw_"
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from .url import with_database, with_parameters
+
 VARIABLES = {
     "DATABASE_URL": "postgres",
     "REDIS_URL": "redis",
@@ -25,16 +27,7 @@ def emptied(name: str, request: pytest.FixtureRequest) -> str:
     server: Any = import_module(f"servers.{name}")
     server.empty()
     if name == "mongodb":
-        return f"{address.rstrip('/')}/{server.database()}"
-    own = f"schema={server.schema()}" if name == "postgres" else f"prefix={server.prefix()}"
-    return f"{address}{'&' if '?' in address else '?'}{own}"
-
-
-def for_examples(name: str, request: pytest.FixtureRequest) -> str:
-    """Give the URL for a page's examples; those of OpenSearch name their own prefix, `docs...`."""
-    if name != "opensearch":
-        return emptied(name, request)
-    address: str = request.getfixturevalue("opensearch_url")
-    server: Any = import_module("servers.opensearch")
-    server.admin().indices.delete(index="docs*")
-    return address
+        return with_database(address, server.database())
+    if name == "postgres":
+        return with_parameters(address, schema=server.schema())
+    return with_parameters(address, prefix=server.prefix())

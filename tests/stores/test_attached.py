@@ -14,6 +14,7 @@ import pytest
 from cli.command import Command
 from opensearchpy import AsyncOpenSearch
 from servers import opensearch
+from servers.url import with_parameters
 
 import sapwood
 from sapwood.errors import (
@@ -102,7 +103,7 @@ def whats(store: Any) -> list[str]:
 def test_a_store_and_its_index_are_opened_by_their_urls(
     tmp_path: Path, opensearch_url: str, prefix: str
 ) -> None:
-    url = f"{opensearch_url}?prefix={prefix}&refresh=true&shards=2&replicas=0"
+    url = with_parameters(opensearch_url, prefix=prefix, refresh="true", shards="2", replicas="0")
     with sapwood.open(f"sqlite:///{tmp_path}/s.db", search=url) as sessions:
         sessions.session("chat").append("user", "the lighthouse")
         assert len(sessions.search("lighthouse").hits) == 1
@@ -112,7 +113,7 @@ def test_a_store_and_its_index_are_opened_by_their_urls(
 
 
 async def test_the_same_on_a_loop(tmp_path: Path, opensearch_url: str, prefix: str) -> None:
-    url = f"{opensearch_url}?prefix={prefix}"
+    url = with_parameters(opensearch_url, prefix=prefix)
     async with sapwood.open_async(f"sqlite:///{tmp_path}/s.db", search=url) as sessions:
         chat = await sessions.session("chat")
         await chat.append("user", "the lighthouse")
@@ -123,7 +124,7 @@ def test_the_environment_names_the_index_of_its_store(
     tmp_path: Path, opensearch_url: str, prefix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SAPWOOD_STORE", f"sqlite:///{tmp_path}/s.db")
-    monkeypatch.setenv("SAPWOOD_SEARCH", f"{opensearch_url}?prefix={prefix}")
+    monkeypatch.setenv("SAPWOOD_SEARCH", with_parameters(opensearch_url, prefix=prefix))
     with sapwood.open() as sessions:
         assert isinstance(sessions.store, SearchedStore)
         sessions.session("chat").append("user", "the lighthouse")
@@ -167,9 +168,8 @@ def test_a_client_that_was_given_stays_open(tmp_path: Path, prefix: str) -> None
 
 
 async def test_a_client_of_a_loop_stays_open(tmp_path: Path, prefix: str) -> None:
-    async with AsyncOpenSearch(
-        hosts=[(opensearch.shared_url() or "").replace("opensearch", "http")]
-    ) as client:
+    options = opensearch.options_of(opensearch.shared_url() or "")
+    async with AsyncOpenSearch(**options) as client:
         inner = AsyncSqliteStore(tmp_path / "s.db", clock=clock, new_id=new_id)
         index = AsyncOpenSearchIndex(client=client, prefix=prefix)
         async with AsyncSearchedStore(inner, index) as store:
@@ -453,7 +453,7 @@ def test_the_doctor_repairs_an_index(tmp_path: Path, prefix: str, opensearch_url
         furnish(store)
     remove(prefix, "message")
     sapwood = Command(tmp_path, f"sqlite:///{tmp_path}/s.db")
-    search = ["--search", f"{opensearch_url}?prefix={prefix}"]
+    search = ["--search", with_parameters(opensearch_url, prefix=prefix)]
     told = sapwood.run("doctor", *search)
     assert told.returncode == 10
     assert "3 messages are not in the search index" in told.stdout

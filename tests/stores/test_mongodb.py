@@ -13,6 +13,7 @@ import pytest
 from pymongo import AsyncMongoClient, MongoClient, monitoring
 from pymongo.errors import OperationFailure
 from servers import mongodb
+from servers.url import with_parameters
 
 import sapwood
 from sapwood.errors import StoreCorruptError, StoreError, StoreUnavailableError, UsageError
@@ -140,8 +141,7 @@ def test_a_client_that_was_given_is_left_open(mongodb_url: str) -> None:
 
 def test_sessions_open_by_url_under_names_of_ones_own(mongodb_url: str) -> None:
     mongodb.empty("of_ones_own_")
-    url = mongodb.url_of_database(mongodb_url)
-    url += f"{'&' if '?' in url else '?'}prefix=of_ones_own_"
+    url = with_parameters(mongodb.url_of_database(mongodb_url), prefix="of_ones_own_")
     with sapwood.open(url, owner="ada") as sessions:
         chat = sessions.session("chat", title="with a \0 in it")
         chat.append("user", "Where is my order?")

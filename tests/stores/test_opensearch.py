@@ -12,8 +12,8 @@ from itertools import count
 from typing import Any
 
 import pytest
-from opensearchpy import OpenSearch
 from servers import opensearch
+from servers.url import with_parameters
 
 import sapwood
 from sapwood.errors import AlreadyExistsError, UsageError
@@ -48,8 +48,7 @@ class Counted:
     """A client that counts its requests."""
 
     def __init__(self) -> None:
-        url = (opensearch.shared_url() or "").replace("opensearch://", "http://")
-        self.client = OpenSearch(hosts=[url])
+        self.client = opensearch.connect(opensearch.shared_url() or "")
         self.requests: list[str] = []
         perform = self.client.transport.perform_request
 
@@ -67,7 +66,7 @@ class Counted:
 def test_a_store_is_opened_by_its_url_and_names_its_indices(
     opensearch_url: str, prefix: str
 ) -> None:
-    url = f"{opensearch_url}?prefix={prefix}&refresh=true&shards=2&replicas=0"
+    url = with_parameters(opensearch_url, prefix=prefix, refresh="true", shards="2", replicas="0")
     with sapwood.open(url) as sessions:
         sessions.session("chat").append("user", "the lighthouse")
         assert len(sessions.search("lighthouse").hits) == 1
@@ -80,7 +79,7 @@ def test_a_store_is_opened_by_its_url_and_names_its_indices(
 
 
 async def test_the_same_on_a_loop(opensearch_url: str, prefix: str) -> None:
-    async with sapwood.open_async(f"{opensearch_url}?prefix={prefix}") as sessions:
+    async with sapwood.open_async(with_parameters(opensearch_url, prefix=prefix)) as sessions:
         chat = await sessions.session("chat")
         await chat.append("user", "the lighthouse")
         assert len((await sessions.search("lighthouse")).hits) == 1

@@ -70,7 +70,8 @@ async def test_what_was_emptied_is_not_put_back(log: AsyncLog) -> None:
 
 
 def test_a_store_of_another_event_loop_is_refused_in_our_words() -> None:
-    store = AsyncOpenSearchStore(opensearch.shared_url(), prefix="loops", new_id=new_id)
+    prefix = f"{opensearch.prefix()}-loops"
+    store = AsyncOpenSearchStore(opensearch.shared_url(), prefix=prefix, new_id=new_id)
 
     async def check() -> None:
         assert await store.find_session("ada", "nobody") is None

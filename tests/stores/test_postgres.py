@@ -13,6 +13,7 @@ import psycopg
 import pytest
 from msgspec.structs import replace
 from servers import postgres
+from servers.url import with_parameters
 
 import sapwood
 from sapwood.errors import StaleVersionError, StoreCorruptError, UsageError
@@ -256,7 +257,7 @@ def test_rule_13_the_index_gives_candidates_of_one_owner_only(store: PostgresSto
 
 def test_sessions_open_by_url(postgres_url: str) -> None:
     postgres.empty()
-    url = f"{postgres_url}?schema={postgres.schema()}&application_name=a%20test"
+    url = with_parameters(postgres_url, schema=postgres.schema(), application_name="a test")
     with sapwood.open(url, owner="ada") as sessions:
         chat = sessions.session("chat", title="with a \0 in it")
         chat.append("user", "Where is my order?")
@@ -265,12 +266,12 @@ def test_sessions_open_by_url(postgres_url: str) -> None:
         with pytest.raises(UsageError, match="the server's"):
             sapwood.open(url, durability="normal")
     with pytest.raises(UsageError, match="schema"):
-        sapwood.open(f"{postgres_url}?schema=a.b")
+        sapwood.open(with_parameters(postgres_url, schema="a.b"))
 
 
 async def test_the_async_twin_opens_by_url(postgres_url: str) -> None:
     postgres.empty()
-    url = f"{postgres_url}?schema={postgres.schema()}"
+    url = with_parameters(postgres_url, schema=postgres.schema())
     async with sapwood.open_async(url, owner="ada") as sessions:
         chat = await sessions.session("chat")
         message = await chat.append("user", "hello")

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import pytest
 from redis import Redis
 from redis.asyncio import Redis as AsyncRedis
+from servers.url import with_parameters
 
 import sapwood
 from sapwood.errors import ClosedError, UsageError
@@ -23,7 +24,7 @@ from .acts import furnish, new_id
 
 class TestOpening:
     def test_sessions_open_by_url(self, redis_url: str, prefix: str) -> None:
-        url = f"{redis_url}?prefix={prefix}&client_name=a-test"
+        url = with_parameters(redis_url, prefix=prefix, client_name="a-test")
         with sapwood.open(url, owner="ada") as sessions:
             chat = sessions.session("chat", title="with a \0 in it")
             chat.append("user", "Where is my order?")
@@ -33,7 +34,8 @@ class TestOpening:
                 sapwood.open(url, durability="normal")
 
     async def test_the_async_twin_opens_by_url(self, redis_url: str, prefix: str) -> None:
-        async with sapwood.open_async(f"{redis_url}?prefix={prefix}", owner="ada") as sessions:
+        url = with_parameters(redis_url, prefix=prefix)
+        async with sapwood.open_async(url, owner="ada") as sessions:
             chat = await sessions.session("chat")
             message = await chat.append("user", "hello")
             assert abs(message.created_us - time.time_ns() // 1000) < 60_000_000

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from servers import mariadb
 from servers.sql import Database, MariaDb, Postgres, Sqlite
+from servers.url import with_parameters
 from sqlalchemy import Engine, create_engine, event, text
 from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import StaticPool
@@ -104,7 +105,7 @@ def test_a_driver_that_is_not_installed_is_named() -> None:
 
 
 async def test_rule_15_a_setting_that_the_driver_does_not_know_is_named(mariadb_url: str) -> None:
-    url = f"{mariadb_url}?nonsense=1"
+    url = with_parameters(mariadb_url, nonsense="1")
     with SqlAlchemyStore.from_url(url, new_id=new_id) as store:
         with pytest.raises(UsageError, match="nonsense"):
             store.find_session(ADA, "s")
@@ -168,7 +169,7 @@ def test_an_engine_of_postgres_may_ask_by_its_own_events(postgres_url: str, leve
 
 
 def test_what_a_url_tells_postgres_comes_with_how_long_to_wait(postgres_url: str) -> None:
-    url = f"sqlalchemy+{postgres_url}?options=-c%20work_mem%3D8MB"
+    url = "sqlalchemy+" + with_parameters(postgres_url, options="-c work_mem=8MB")
     with (
         SqlAlchemyStore.from_url(url, new_id=new_id, patience_s=7) as store,
         engine_of(store).connect() as conn,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from servers.names import own
 from servers.sql import Database
 from sqlalchemy import Column, Engine, String, create_engine, inspect, text
 from sqlalchemy.ext.asyncio import create_async_engine
@@ -21,8 +22,9 @@ from sapwood.testing.makers import ADA, fork_of, say, shown
 
 from .support import engine_of, furnish, names_in, new_id, url_of
 
-RENAMED = {
-    "tables": {"message": "chat_lines", "session": "chats"},
+LINES, CHATS = own("chat_lines"), own("chats")
+RENAMED: dict[str, Any] = {
+    "tables": {"message": LINES, "session": CHATS},
     "columns": {"message": {"body": "content", "id": "line_id"}, "session": {"id": "chat_id"}},
 }
 
@@ -30,10 +32,10 @@ RENAMED = {
 def test_tables_and_columns_have_the_names_that_are_asked_for(database: Database) -> None:
     with SqlAlchemyStore.from_url(database.url(), new_id=new_id) as made:
         engine = create_engine(engine_of(made).url)
-    with engine.begin() as conn:
-        for name in names_in(engine, "rn_") | (names_in(engine, "chat")):
-            conn.execute(text(f"DROP TABLE {name}"))
-    with SqlAlchemyStore(engine, new_id=new_id, prefix="rn_", **RENAMED) as store:  # type: ignore[arg-type]
+    prefix = own("rn_")
+    tables = Tables(engine.dialect.name, prefix=prefix, **RENAMED)
+    tables.metadata.drop_all(engine)
+    with SqlAlchemyStore(engine, new_id=new_id, prefix=prefix, **RENAMED) as store:
         furnish(store)
         assert shown(store.read(ADA, "s", Read())) == ["m1", "<o>", "m4"]
         assert shown(store.read(ADA, "fork", Read())) == ["m1", "m2", "m3", "f1"]
@@ -41,14 +43,13 @@ def test_tables_and_columns_have_the_names_that_are_asked_for(database: Database
         store.delete_session(ADA, "s")
         store.settle()
         assert store.admin.check() == []
-    assert {"chat_lines", "chats"} <= names_in(engine, "chat")
-    assert {"content", "line_id"} <= {
-        it["name"] for it in inspect(engine).get_columns("chat_lines")
-    }
-    assert "rn_message" not in names_in(engine, "rn_")
-    with engine.begin() as conn:
-        for name in names_in(engine, "rn_") | names_in(engine, "chat"):
-            conn.execute(text(f"DROP TABLE {name}"))
+    names = {*tables.metadata.tables}
+    assert {LINES, CHATS} == {it for it in names if not it.startswith(prefix)}
+    # And nothing that would stay behind when these are dropped.
+    assert names_in(engine, prefix) <= names
+    assert {LINES, CHATS} <= names_in(engine, own("chat"))
+    assert {"content", "line_id"} <= {it["name"] for it in inspect(engine).get_columns(LINES)}
+    tables.metadata.drop_all(engine)
     engine.dispose()
 
 
@@ -75,7 +76,7 @@ def test_rule_15_names_that_cannot_be_used_are_refused(file: Engine, names: Any)
 
 def of_the_users(engine: Engine, **options: Any) -> Tables:
     """Make tables as a user would: ours under other names, and some columns more."""
-    tables = Tables(engine.dialect.name, prefix="my_", **options)
+    tables = Tables(engine.dialect.name, prefix=own("my_"), **options)
     for name in ("session", "message"):
         tables.of(name).append_column(Column("tenant", String(20), nullable=False))
     return tables
@@ -93,7 +94,8 @@ def test_the_users_own_tables_are_filled_with_their_extra_columns(database: Data
     tables = of_the_users(engine, **RENAMED)
     tables.metadata.drop_all(engine)
     tables.metadata.create_all(engine)
-    options: dict[str, Any] = {"prefix": "my_", "own_tables": True, "extra": tenant, **RENAMED}
+    options: dict[str, Any] = {"own_tables": True, "extra": tenant, **RENAMED}
+    options["prefix"] = own("my_")
     with SqlAlchemyStore(engine, new_id=new_id, **options) as store:
         furnish(store)
         store.create_session(ADA, fork_of("s", "m2", id="copy", detach=True))
@@ -102,8 +104,8 @@ def test_the_users_own_tables_are_filled_with_their_extra_columns(database: Data
         with pytest.raises(StoreError, match="brought along"):
             store.admin.migrate()
     with engine.connect() as conn:
-        lines = conn.execute(text("SELECT tenant FROM chat_lines ORDER BY 1")).scalars().all()
-        chats = conn.execute(text("SELECT tenant FROM chats ORDER BY 1")).scalars().all()
+        lines = conn.execute(text(f"SELECT tenant FROM {LINES} ORDER BY 1")).scalars().all()
+        chats = conn.execute(text(f"SELECT tenant FROM {CHATS} ORDER BY 1")).scalars().all()
     assert {"ada:s:m1", "ada:s:x2", "ada:fork:f1", "ada:copy:m2"} <= set(lines)
     assert chats == ["ada:copy:copy", "ada:fork:fork", "ada:s:s"]
     tables.metadata.drop_all(engine)
@@ -124,13 +126,14 @@ async def test_extra_columns_may_differ_from_row_to_row(database: Database) -> N
     drivers = {"mariadb": "aiomysql", "postgresql": "psycopg", "sqlite": "aiosqlite"}
     kind = url.get_backend_name()
     engine = create_async_engine(url.set(drivername=f"{kind}+{drivers[kind]}"))
-    tables = Tables(kind, prefix="some_")
+    tables = Tables(kind, prefix=own("some_"))
     for name in ("tenant", "note"):
         tables.message.append_column(Column(name, String(20)))
     async with engine.begin() as conn:
         await conn.run_sync(tables.metadata.drop_all)
         await conn.run_sync(tables.metadata.create_all)
-    options: dict[str, Any] = {"prefix": "some_", "own_tables": True, "extra": of_some}
+    options: dict[str, Any] = {"own_tables": True, "extra": of_some}
+    options["prefix"] = own("some_")
     async with AsyncSqlAlchemyStore(engine, new_id=new_id, **options) as store:
         for n in range(9):
             await store.create_session(ADA, NewSession(id=f"s{n}"))
@@ -140,7 +143,8 @@ async def test_extra_columns_may_differ_from_row_to_row(database: Database) -> N
         assert [it.written for it in await asyncio.gather(*calls)] == [1] * 9
         assert await store.admin.check() == []
     async with engine.connect() as conn:
-        rows = (await conn.execute(text("SELECT id, tenant, note FROM some_message"))).all()
+        asked = text(f"SELECT id, tenant, note FROM {tables.message.name}")
+        rows = (await conn.execute(asked)).all()
         await conn.run_sync(tables.metadata.drop_all)
         await conn.commit()
     assert len(rows) == 9 * 6
@@ -169,18 +173,19 @@ def test_rule_02_a_users_table_that_would_take_a_message_twice_is_refused(
     database: Database,
 ) -> None:
     engine = create_engine(url_of(database))
-    tables = Tables(engine.dialect.name, prefix="twice_")
+    prefix = own("twice_")
+    tables = Tables(engine.dialect.name, prefix=prefix)
     keys: list[Any] = [*tables.message.constraints]
     keys = [it for it in keys if {"home", "id"} == {*it.columns.keys()}]
     tables.message.constraints -= {*keys}
     tables.metadata.drop_all(engine)
     tables.metadata.create_all(engine)
-    options: dict[str, Any] = {"prefix": "twice_", "own_tables": True}
+    options: dict[str, Any] = {"prefix": prefix, "own_tables": True}
     store = SqlAlchemyStore(engine, new_id=new_id, **options)
-    with store, pytest.raises(SchemaError, match=r"\(home, id\) of twice_message"):
+    with store, pytest.raises(SchemaError, match=rf"\(home, id\) of {prefix}message"):
         store.create_session(ADA, NewSession(id="s"))
     with engine.begin() as conn:
-        conn.execute(text("CREATE UNIQUE INDEX twice_ids ON twice_message (home, id)"))
+        conn.execute(text(f"CREATE UNIQUE INDEX {prefix}ids ON {prefix}message (home, id)"))
     with SqlAlchemyStore(engine, new_id=new_id, **options) as store:
         store.create_session(ADA, NewSession(id="s"))
         assert [store.append(ADA, "s", [say("m1")]).written for _ in range(3)] == [1, 0, 0]
@@ -190,13 +195,14 @@ def test_rule_02_a_users_table_that_would_take_a_message_twice_is_refused(
 
 def test_a_users_table_without_transactions_is_refused(mariadb_url: str) -> None:
     engine = create_engine(mariadb_url.replace("mariadb://", "mariadb+pymysql://"))
-    tables = Tables("mariadb", prefix="half_")
+    prefix = own("half_")
+    tables = Tables("mariadb", prefix=prefix)
     tables.metadata.drop_all(engine)
     tables.metadata.create_all(engine)
     with engine.begin() as conn:
-        conn.execute(text("ALTER TABLE half_message ENGINE=MyISAM"))
-    store = SqlAlchemyStore(engine, new_id=new_id, prefix="half_", own_tables=True)
-    with store, pytest.raises(SchemaError, match="transactions in half_message"):
+        conn.execute(text(f"ALTER TABLE {prefix}message ENGINE=MyISAM"))
+    store = SqlAlchemyStore(engine, new_id=new_id, prefix=prefix, own_tables=True)
+    with store, pytest.raises(SchemaError, match=f"transactions in {prefix}message"):
         store.find_session(ADA, "s")
     tables.metadata.drop_all(engine)
     engine.dispose()
@@ -204,13 +210,14 @@ def test_a_users_table_without_transactions_is_refused(mariadb_url: str) -> None
 
 def test_a_users_table_that_would_mix_up_ids_is_refused(mariadb_url: str) -> None:
     engine = create_engine(mariadb_url.replace("mariadb://", "mariadb+pymysql://"))
-    tables = Tables("mariadb", prefix="ci_")
+    prefix = own("ci_")
+    tables = Tables("mariadb", prefix=prefix)
     tables.metadata.drop_all(engine)
     tables.metadata.create_all(engine)
     with engine.begin() as conn:
-        conn.execute(text("ALTER TABLE ci_message MODIFY id VARCHAR(200) NOT NULL"))
-    store = SqlAlchemyStore(engine, new_id=new_id, prefix="ci_", own_tables=True)
-    with store, pytest.raises(SchemaError, match=r"ci_message\.id"):
+        conn.execute(text(f"ALTER TABLE {prefix}message MODIFY id VARCHAR(200) NOT NULL"))
+    store = SqlAlchemyStore(engine, new_id=new_id, prefix=prefix, own_tables=True)
+    with store, pytest.raises(SchemaError, match=rf"{prefix}message\.id"):
         store.find_session(ADA, "s")
     tables.metadata.drop_all(engine)
     engine.dispose()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from servers.names import own
 from sqlalchemy import Engine, create_engine, inspect, text
 
 from sapwood.errors import (
@@ -48,20 +49,21 @@ def test_a_newer_schema_is_refused_and_not_touched(store: SqlAlchemyStore) -> No
 
 def test_a_migration_that_was_broken_off_is_finished(mariadb_url: str) -> None:
     engine = create_engine(mariadb_url.replace("mariadb://", "mariadb+pymysql://"))
-    tables = Tables("mariadb", prefix="half_")
+    prefix = own("broken_")
+    tables = Tables("mariadb", prefix=prefix)
     tables.metadata.drop_all(engine)
-    with SqlAlchemyStore(engine, new_id=new_id, prefix="half_") as store:
+    with SqlAlchemyStore(engine, new_id=new_id, prefix=prefix) as store:
         furnish(store)
     with engine.begin() as conn:
         for text_of in (
-            "DROP TABLE half_stale",
-            "DROP INDEX half_message_by_time ON half_message",
-            "DELETE FROM half_migration",
+            f"DROP TABLE {prefix}stale",
+            f"DROP INDEX {prefix}message_by_time ON {prefix}message",
+            f"DELETE FROM {prefix}migration",
         ):
             conn.execute(text(text_of))
-    with SqlAlchemyStore(engine, new_id=new_id, prefix="half_") as store:
+    with SqlAlchemyStore(engine, new_id=new_id, prefix=prefix) as store:
         assert shown(store.read(ADA, "s", Read())) == ["m1", "<o>", "m4"]
-    indexes = {it["name"] for it in inspect(engine).get_indexes("half_message")}
-    assert "half_message_by_time" in indexes
+    indexes = {it["name"] for it in inspect(engine).get_indexes(f"{prefix}message")}
+    assert f"{prefix}message_by_time" in indexes
     tables.metadata.drop_all(engine)
     engine.dispose()

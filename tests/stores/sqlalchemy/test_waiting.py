@@ -12,6 +12,7 @@ import pymysql
 import pytest
 from servers import mariadb
 from servers.sql import Database, MariaDb
+from servers.url import with_parameters
 from sqlalchemy import create_engine, event
 from sqlalchemy.engine import make_url
 
@@ -255,11 +256,12 @@ async def test_what_is_said_is_never_run_where_a_backslash_is_a_letter(
     mariadb_url: str, driver: str
 ) -> None:
     prefix = f"{mariadb.prefix()}mode_"
-    with SqlAlchemyStore.from_url(f"{mariadb_url}?prefix={prefix}", new_id=new_id) as other:
+    named = with_parameters(mariadb_url, prefix=prefix)
+    with SqlAlchemyStore.from_url(named, new_id=new_id) as other:
         other.admin.migrate()
     mariadb.empty(prefix)
-    url = mariadb_url.replace("mariadb:", f"sqlalchemy+mariadb+{driver}:")
-    url += f"?prefix={prefix}&init_command=SET%20sql_mode%3D'NO_BACKSLASH_ESCAPES'"
+    url = named.replace("mariadb:", f"sqlalchemy+mariadb+{driver}:")
+    url = with_parameters(url, init_command="SET sql_mode='NO_BACKSLASH_ESCAPES'")
     said = ["it's", 'a "quote" and a \\', "x'), (0) -- "]
     async with AsyncSqlAlchemyStore.from_url(url, new_id=new_id) as store:
         if driver == "asyncmy":

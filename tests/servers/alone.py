@@ -1,0 +1,36 @@
+"""One test at a time, where a server is shared and one test would disturb another.
+
+On PostgreSQL anybody's open transaction holds the change feed back for all.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import tempfile
+from pathlib import Path
+from typing import IO
+
+_held: dict[str, IO[bytes]] = {}
+
+
+def be_alone_on(url: str) -> None:
+    """Wait until no test of another process uses this server; it is ours until the test ends."""
+    if url in _held:
+        return
+    name = hashlib.sha256(url.encode()).hexdigest()[:16]
+    path = Path(tempfile.gettempdir()) / f"sapwood-test-{os.getuid()}-{name}.lock"
+    file = path.open("ab")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX)
+    except BaseException:
+        file.close()
+        raise
+    _held[url] = file
+
+
+def let_others() -> None:
+    """Let others use the servers that were ours alone."""
+    while _held:
+        _held.popitem()[1].close()
