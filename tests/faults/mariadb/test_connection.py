@@ -14,6 +14,7 @@ from sapwood.errors import (
     MessageTooLargeError,
     ReadOnlyError,
     StoreBusyError,
+    StoreError,
     StoreUnavailableError,
 )
 from sapwood.model import SessionPatch
@@ -95,8 +96,9 @@ def test_a_commit_whose_answer_was_lost_is_told_and_not_repeated(
 
 def test_wrong_credentials_do_not_show_the_password(server: MariaDbServer, prefix: str) -> None:
     url = server.url(user="needs_password:s3cret")
-    with open_store(url, prefix) as store, pytest.raises(StoreUnavailableError) as caught:
+    with open_store(url, prefix) as store, pytest.raises(StoreError, match="password") as caught:
         store.find_session(ADA, "s")
+    assert not caught.value.retryable
     shown = "".join(map(str, (caught.value, caught.value.__cause__, repr(caught.value))))
     assert "s3cret" not in shown
     with open_store(server.url(user="needs_password:right"), prefix) as store:
@@ -105,8 +107,9 @@ def test_wrong_credentials_do_not_show_the_password(server: MariaDbServer, prefi
 
 def test_a_database_that_is_not_there_is_told(server: MariaDbServer, prefix: str) -> None:
     store = open_store(server.url(database="nope"), prefix)
-    with store, pytest.raises(StoreUnavailableError, match="nope"):
+    with store, pytest.raises(StoreError, match="nope") as caught:
         store.find_session(ADA, "s")
+    assert not caught.value.retryable
 
 
 DRY = {"most_connections": 1, "patience_s": 0.2}

@@ -252,8 +252,9 @@ def test_a_commit_whose_answer_was_lost_is_told_and_not_repeated(
 
 def test_wrong_credentials_do_not_show_the_password(server: PostgresServer, schema: str) -> None:
     url = server.url(user="needs_password:s3cret")
-    with open_store(url, schema) as store, pytest.raises(StoreUnavailableError) as caught:
+    with open_store(url, schema) as store, pytest.raises(StoreError, match="password") as caught:
         store.find_session(ADA, "s")
+    assert not caught.value.retryable
     shown = "".join(map(str, (caught.value, caught.value.__cause__, repr(caught.value))))
     assert "s3cret" not in shown
     with pytest.raises(UsageError) as wrong:
@@ -265,8 +266,9 @@ def test_wrong_credentials_do_not_show_the_password(server: PostgresServer, sche
 
 def test_a_database_that_is_not_there_is_told(server: PostgresServer, schema: str) -> None:
     store = open_store(server.url(database="nope"), schema)
-    with store, pytest.raises(StoreUnavailableError, match="nope"):
+    with store, pytest.raises(StoreError, match="nope") as caught:
         store.find_session(ADA, "s")
+    assert not caught.value.retryable
 
 
 async def test_a_pool_run_dry_is_busy_and_works_again(server: PostgresServer, schema: str) -> None:

@@ -131,9 +131,10 @@ def test_wrong_credentials_do_not_show_the_password(prefix: str, server: RedisSe
         for user in (":s3cret", "ada:s3cret", ""):
             with (
                 open_store(guarded.url(user=user), prefix) as store,
-                pytest.raises(StoreUnavailableError) as caught,
+                pytest.raises(StoreError, match="password") as caught,
             ):
                 store.find_session(ADA, "s")
+            assert not caught.value.retryable
             told = "".join(map(str, (caught.value, caught.value.__cause__, repr(caught.value))))
             assert "s3cret" not in told
             tried("Redis", "wrong credentials")
