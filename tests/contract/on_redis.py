@@ -54,6 +54,14 @@ class OnServers:
 
         return reopen
 
+    @pytest.fixture
+    def another(self, clock: ManualClock, opened: list[Store]) -> Callable[[], Store]:
+        def another() -> Store:
+            opened.append(open_store(self.server, RedisStore, clock))
+            return opened[-1]
+
+        return another
+
 
 class AsyncOnServers:
     """The fixtures of a contract class for the async twin."""
@@ -83,6 +91,16 @@ class AsyncOnServers:
             return opened[-1]
 
         return reopen
+
+    @pytest.fixture
+    def another(
+        self, clock: ManualClock, opened: list[AsyncStore]
+    ) -> Callable[[], Awaitable[AsyncStore]]:
+        async def another() -> AsyncStore:
+            opened.append(open_store(self.server, AsyncRedisStore, clock))
+            return opened[-1]
+
+        return another
 
 
 class UnderAPrefix:

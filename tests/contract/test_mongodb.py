@@ -14,8 +14,10 @@ from sapwood.store import AsyncStore, Store
 from sapwood.stores.mongodb import AsyncMongoStore, MongoStore
 from sapwood.testing import (
     AsyncDurableStoreContract,
+    AsyncSharedContract,
     DurableStoreContract,
     ManualClock,
+    SharedContract,
     machine_for,
 )
 
@@ -33,7 +35,7 @@ def open_store(kind: Callable[..., Store | AsyncStore], clock: ManualClock) -> S
     )
 
 
-class TestMongoStore(DurableStoreContract):
+class TestMongoStore(DurableStoreContract, SharedContract):
     @pytest.fixture
     def opened(self, mongodb_url: str) -> Iterator[list[Store]]:
         mongodb.empty()
@@ -56,8 +58,16 @@ class TestMongoStore(DurableStoreContract):
 
         return reopen
 
+    @pytest.fixture
+    def another(self, clock: ManualClock, opened: list[Store]) -> Callable[[], Store]:
+        def another() -> Store:
+            opened.append(open_store(MongoStore, clock))
+            return opened[-1]
 
-class TestAsyncMongoStore(AsyncDurableStoreContract):
+        return another
+
+
+class TestAsyncMongoStore(AsyncDurableStoreContract, AsyncSharedContract):
     @pytest.fixture
     async def opened(self, mongodb_url: str) -> AsyncIterator[list[AsyncStore]]:
         mongodb.empty()
@@ -81,6 +91,16 @@ class TestAsyncMongoStore(AsyncDurableStoreContract):
             return opened[-1]
 
         return reopen
+
+    @pytest.fixture
+    def another(
+        self, clock: ManualClock, opened: list[AsyncStore]
+    ) -> Callable[[], Awaitable[AsyncStore]]:
+        async def another() -> AsyncStore:
+            opened.append(open_store(AsyncMongoStore, clock))
+            return opened[-1]
+
+        return another
 
 
 class InADatabase:

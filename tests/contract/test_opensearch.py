@@ -14,8 +14,10 @@ from sapwood.store import AsyncStore, Store
 from sapwood.stores.opensearch import AsyncOpenSearchStore, OpenSearchStore
 from sapwood.testing import (
     AsyncDurableStoreContract,
+    AsyncSharedContract,
     DurableStoreContract,
     ManualClock,
+    SharedContract,
     machine_for,
 )
 
@@ -33,7 +35,7 @@ def open_store(kind: Callable[..., Store | AsyncStore], clock: ManualClock) -> S
     )
 
 
-class TestOpenSearchStore(DurableStoreContract):
+class TestOpenSearchStore(DurableStoreContract, SharedContract):
     @pytest.fixture
     def opened(self, opensearch_url: str) -> Iterator[list[Store]]:
         opensearch.empty()
@@ -56,8 +58,16 @@ class TestOpenSearchStore(DurableStoreContract):
 
         return reopen
 
+    @pytest.fixture
+    def another(self, clock: ManualClock, opened: list[Store]) -> Callable[[], Store]:
+        def another() -> Store:
+            opened.append(open_store(OpenSearchStore, clock))
+            return opened[-1]
 
-class TestAsyncOpenSearchStore(AsyncDurableStoreContract):
+        return another
+
+
+class TestAsyncOpenSearchStore(AsyncDurableStoreContract, AsyncSharedContract):
     @pytest.fixture
     async def opened(self, opensearch_url: str) -> AsyncIterator[list[AsyncStore]]:
         opensearch.empty()
@@ -81,6 +91,16 @@ class TestAsyncOpenSearchStore(AsyncDurableStoreContract):
             return opened[-1]
 
         return reopen
+
+    @pytest.fixture
+    def another(
+        self, clock: ManualClock, opened: list[AsyncStore]
+    ) -> Callable[[], Awaitable[AsyncStore]]:
+        async def another() -> AsyncStore:
+            opened.append(open_store(AsyncOpenSearchStore, clock))
+            return opened[-1]
+
+        return another
 
 
 class InIndices:

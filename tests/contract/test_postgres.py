@@ -14,8 +14,10 @@ from sapwood.store import AsyncStore, Store
 from sapwood.stores.postgres import AsyncPostgresStore, PostgresStore
 from sapwood.testing import (
     AsyncDurableStoreContract,
+    AsyncSharedContract,
     DurableStoreContract,
     ManualClock,
+    SharedContract,
     machine_for,
 )
 
@@ -39,7 +41,7 @@ def open_store(
     )
 
 
-class TestPostgresStore(DurableStoreContract):
+class TestPostgresStore(DurableStoreContract, SharedContract):
     partitions = 0
 
     @pytest.fixture
@@ -64,6 +66,14 @@ class TestPostgresStore(DurableStoreContract):
 
         return reopen
 
+    @pytest.fixture
+    def another(self, clock: ManualClock, opened: list[Store]) -> Callable[[], Store]:
+        def another() -> Store:
+            opened.append(open_store(PostgresStore, clock, self.partitions))
+            return opened[-1]
+
+        return another
+
 
 class TestOnPartitions(TestPostgresStore):
     """The tables of trees are partitioned by the tree's hash."""
@@ -71,7 +81,7 @@ class TestOnPartitions(TestPostgresStore):
     partitions = PARTITIONS
 
 
-class TestAsyncPostgresStore(AsyncDurableStoreContract):
+class TestAsyncPostgresStore(AsyncDurableStoreContract, AsyncSharedContract):
     partitions = 0
 
     @pytest.fixture
@@ -97,6 +107,16 @@ class TestAsyncPostgresStore(AsyncDurableStoreContract):
             return opened[-1]
 
         return reopen
+
+    @pytest.fixture
+    def another(
+        self, clock: ManualClock, opened: list[AsyncStore]
+    ) -> Callable[[], Awaitable[AsyncStore]]:
+        async def another() -> AsyncStore:
+            opened.append(open_store(AsyncPostgresStore, clock, self.partitions))
+            return opened[-1]
+
+        return another
 
 
 class TestAsyncOnPartitions(TestAsyncPostgresStore):

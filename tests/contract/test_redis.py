@@ -8,7 +8,13 @@ import pytest
 from servers import redis
 
 from sapwood.stores.redis import AsyncRedisStore, RedisStore
-from sapwood.testing import AsyncDurableStoreContract, DurableStoreContract, machine_for
+from sapwood.testing import (
+    AsyncDurableStoreContract,
+    AsyncSharedContract,
+    DurableStoreContract,
+    SharedContract,
+    machine_for,
+)
 
 from .on_redis import AsyncOnServers, OnServers, UnderAPrefix
 from .places import as_many
@@ -16,11 +22,11 @@ from .places import as_many
 pytestmark = pytest.mark.usefixtures("redis_url")
 
 
-class TestRedisStore(OnServers, DurableStoreContract):
+class TestRedisStore(OnServers, DurableStoreContract, SharedContract):
     server = redis
 
 
-class TestAsyncRedisStore(AsyncOnServers, AsyncDurableStoreContract):
+class TestAsyncRedisStore(AsyncOnServers, AsyncDurableStoreContract, AsyncSharedContract):
     server = redis
 
 

@@ -15,8 +15,10 @@ from sapwood.store import AsyncStore, Store
 from sapwood.stores.sqlalchemy import AsyncSqlAlchemyStore, SqlAlchemyStore
 from sapwood.testing import (
     AsyncDurableStoreContract,
+    AsyncSharedContract,
     DurableStoreContract,
     ManualClock,
+    SharedContract,
     machine_for,
 )
 
@@ -27,7 +29,7 @@ def options(clock: ManualClock) -> dict[str, object]:
     return {"clock": clock, "new_id": IdMaker(clock, os.urandom), "most_connections": 8}
 
 
-class OnADatabase(DurableStoreContract):
+class OnADatabase(DurableStoreContract, SharedContract):
     __test__ = False
     kind: ClassVar[type[Database]]
 
@@ -58,8 +60,20 @@ class OnADatabase(DurableStoreContract):
 
         return reopen
 
+    @pytest.fixture
+    def another(
+        self, clock: ManualClock, opened: tuple[Database, list[Store]]
+    ) -> Callable[[], Store]:
+        database, stores = opened
 
-class AsyncOnADatabase(AsyncDurableStoreContract):
+        def another() -> Store:
+            stores.append(database.open(SqlAlchemyStore, **options(clock)))
+            return stores[-1]
+
+        return another
+
+
+class AsyncOnADatabase(AsyncDurableStoreContract, AsyncSharedContract):
     __test__ = False
     kind: ClassVar[type[Database]]
 
@@ -91,6 +105,18 @@ class AsyncOnADatabase(AsyncDurableStoreContract):
             return stores[-1]
 
         return reopen
+
+    @pytest.fixture
+    def another(
+        self, clock: ManualClock, opened: tuple[Database, list[AsyncStore]]
+    ) -> Callable[[], Awaitable[AsyncStore]]:
+        database, stores = opened
+
+        async def another() -> AsyncStore:
+            stores.append(database.open(AsyncSqlAlchemyStore, **options(clock)))
+            return stores[-1]
+
+        return another
 
 
 @pytest.mark.usefixtures("mariadb_url")

@@ -13,8 +13,10 @@ from sapwood.rules.ids import IdMaker
 from sapwood.stores.sqlite import AsyncSqliteStore, SqliteStore
 from sapwood.testing import (
     AsyncDurableStoreContract,
+    AsyncSharedContract,
     DurableStoreContract,
     ManualClock,
+    SharedContract,
     machine_for,
 )
 
@@ -29,7 +31,7 @@ def open_async(path: Path, clock: ManualClock) -> AsyncSqliteStore:
     return AsyncSqliteStore(path / "s.db", clock=clock, new_id=IdMaker(clock, os.urandom))
 
 
-class TestSqliteStore(DurableStoreContract):
+class TestSqliteStore(DurableStoreContract, SharedContract):
     concurrent_runs, serial_runs = 20, 40
 
     @pytest.fixture
@@ -55,8 +57,18 @@ class TestSqliteStore(DurableStoreContract):
 
         return reopen
 
+    @pytest.fixture
+    def another(
+        self, tmp_path: Path, clock: ManualClock, opened: list[SqliteStore]
+    ) -> Callable[[], SqliteStore]:
+        def another() -> SqliteStore:
+            opened.append(open_sync(tmp_path, clock))
+            return opened[-1]
 
-class TestAsyncSqliteStore(AsyncDurableStoreContract):
+        return another
+
+
+class TestAsyncSqliteStore(AsyncDurableStoreContract, AsyncSharedContract):
     concurrent_runs, serial_runs = 20, 40
 
     @pytest.fixture
@@ -83,6 +95,16 @@ class TestAsyncSqliteStore(AsyncDurableStoreContract):
             return opened[-1]
 
         return reopen
+
+    @pytest.fixture
+    def another(
+        self, tmp_path: Path, clock: ManualClock, opened: list[AsyncSqliteStore]
+    ) -> Callable[[], Awaitable[AsyncSqliteStore]]:
+        async def another() -> AsyncSqliteStore:
+            opened.append(open_async(tmp_path, clock))
+            return opened[-1]
+
+        return another
 
 
 TestMachine = machine_for("SQLite, sync", partial(InAFile, SqliteStore)).TestCase

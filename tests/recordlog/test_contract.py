@@ -16,8 +16,10 @@ from sapwood.store import AsyncStore, Store
 from sapwood.stores.recordlog import stepping
 from sapwood.testing import (
     AsyncDurableStoreContract,
+    AsyncSharedContract,
     DurableStoreContract,
     ManualClock,
+    SharedContract,
     machine_for,
 )
 
@@ -27,7 +29,7 @@ def _pages_come_often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stepping, "PAGE", 3)
 
 
-class TestDictionaryStore(DurableStoreContract):
+class TestDictionaryStore(DurableStoreContract, SharedContract):
     @pytest.fixture
     def store(self, clock: ManualClock) -> Store:
         return DictionaryStore(clock)
@@ -36,8 +38,10 @@ class TestDictionaryStore(DurableStoreContract):
     def reopen(self, clock: ManualClock, store: DictionaryStore) -> Callable[[], Store]:
         return lambda: DictionaryStore(clock, store.log)
 
+    another = reopen
 
-class TestAsyncDictionaryStore(AsyncDurableStoreContract):
+
+class TestAsyncDictionaryStore(AsyncDurableStoreContract, AsyncSharedContract):
     @pytest.fixture
     async def store(self, clock: ManualClock) -> AsyncStore:
         return AsyncDictionaryStore(clock)
@@ -50,6 +54,8 @@ class TestAsyncDictionaryStore(AsyncDurableStoreContract):
             return AsyncDictionaryStore(clock, store.log)
 
         return reopen
+
+    another = reopen
 
 
 class InADictionary:

@@ -10,7 +10,8 @@ A third party's store is tested by one class with one fixture:
 
 `clock` is a `ManualClock`: a function that gives microseconds, and that tests move by hand. A store
 that reads a server's clock overrides it with a `WaitingClock`. A store that declares DURABLE
-inherits `DurableStoreContract` and also gives the fixture `reopen`.
+inherits `DurableStoreContract` and also gives the fixture `reopen`; one that declares SHARED also
+inherits `SharedContract`, and gives the fixture `another`.
 """
 
 import pytest
@@ -19,7 +20,9 @@ pytest.register_assert_rewrite(f"{__name__}._async", f"{__name__}._sync", f"{__n
 
 from . import strategies  # noqa: E402
 from ._async.contract import AsyncDurableStoreContract, AsyncStoreContract  # noqa: E402
+from ._async.shared import AsyncSharedContract  # noqa: E402
 from ._sync.contract import DurableStoreContract, StoreContract  # noqa: E402
+from ._sync.shared import SharedContract  # noqa: E402
 from .clock import Clock, ManualClock, WaitingClock  # noqa: E402
 from .counts import COUNTS  # noqa: E402
 from .machine import Place, StoreMachine, machine_for  # noqa: E402
@@ -31,6 +34,7 @@ __all__ = [
     "QUERIES",
     "REFUSED",
     "AsyncDurableStoreContract",
+    "AsyncSharedContract",
     "AsyncStoreContract",
     "Clock",
     "DurableStoreContract",
@@ -38,6 +42,7 @@ __all__ = [
     "Oracle",
     "Place",
     "QueryCase",
+    "SharedContract",
     "StoreContract",
     "StoreMachine",
     "WaitingClock",

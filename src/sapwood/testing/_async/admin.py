@@ -13,6 +13,7 @@ from ..makers import ADA, cover, fork_of, say
 from .base import AsyncContractBase, grow, state_of
 from .calls import SESSION_CALLS, furnish
 from .durability import AsyncDurableContract
+from .shared import AsyncSharedContract
 
 
 class AsyncAdminContract(AsyncContractBase):
@@ -22,6 +23,8 @@ class AsyncAdminContract(AsyncContractBase):
         assert store.capabilities <= frozenset(Capability)
         if Capability.DURABLE in store.capabilities:
             assert isinstance(self, AsyncDurableContract), "inherit DurableStoreContract, too"
+        if Capability.SHARED in store.capabilities:
+            assert isinstance(self, AsyncSharedContract), "inherit SharedContract, too"
 
     async def test_a_healthy_store_says_so(self, store: AsyncStore) -> None:
         health = await store.admin.health()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from random import Random
 from typing import Any, ClassVar
@@ -25,17 +26,23 @@ class AsyncSerialContract(AsyncContractBase):
         self, store: AsyncStore
     ) -> None:
         for run in range(self.serial_runs):
-            COUNTS[f"runs with calls of all kinds, {AsyncTwin.name}"] += 1
-            owner = f"{ADA}-{run}"
-            await grow(store, *MESSAGES, owner=owner)
-            await store.create_session(owner, fork_of("s", "m1", id="f"))
-            dice = Random(run)
-            works = [draw_calls(dice, writer, 3) for writer in range(3)]
-            told = await AsyncTwin.together(
-                [partial(_carry_out, store, owner, calls) for calls in works]
-            )
-            stored = await _all_stored(store, owner)
-            assert explain(told, stored) is not None, f"nothing explains {told} and {stored}"
+            await run_calls_of_all_kinds([store], f"{ADA}-{run}", run)
+
+
+async def run_calls_of_all_kinds(stores: Sequence[AsyncStore], owner: str, seed: int) -> None:
+    """Let three writers act at once, by stores in turn, and see that an order explains it."""
+    COUNTS[f"runs with calls of all kinds, {AsyncTwin.name}"] += 1
+    await grow(stores[0], *MESSAGES, owner=owner)
+    await stores[0].create_session(owner, fork_of("s", "m1", id="f"))
+    dice = Random(seed)
+    works = [draw_calls(dice, writer, 3) for writer in range(3)]
+    jobs = [
+        partial(_carry_out, stores[writer % len(stores)], owner, calls)
+        for writer, calls in enumerate(works)
+    ]
+    told = await AsyncTwin.together(jobs)
+    stored = await _all_stored(stores[-1], owner)
+    assert explain(told, stored) is not None, f"nothing explains {told} and {stored}"
 
 
 async def _carry_out(store: AsyncStore, owner: str, calls: list[Call]) -> list[Told]:

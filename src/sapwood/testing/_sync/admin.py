@@ -15,6 +15,7 @@ from ..makers import ADA, cover, fork_of, say
 from .base import ContractBase, grow, state_of
 from .calls import SESSION_CALLS, furnish
 from .durability import DurableContract
+from .shared import SharedContract
 
 
 class AdminContract(ContractBase):
@@ -24,6 +25,8 @@ class AdminContract(ContractBase):
         assert store.capabilities <= frozenset(Capability)
         if Capability.DURABLE in store.capabilities:
             assert isinstance(self, DurableContract), "inherit DurableStoreContract, too"
+        if Capability.SHARED in store.capabilities:
+            assert isinstance(self, SharedContract), "inherit SharedContract, too"
 
     def test_a_healthy_store_says_so(self, store: Store) -> None:
         health = store.admin.health()

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from random import Random
 from typing import Any, ClassVar
@@ -25,15 +26,23 @@ class SerialContract(ContractBase):
 
     def test_rule_06_some_serial_order_explains_calls_of_all_kinds(self, store: Store) -> None:
         for run in range(self.serial_runs):
-            COUNTS[f"runs with calls of all kinds, {Twin.name}"] += 1
-            owner = f"{ADA}-{run}"
-            grow(store, *MESSAGES, owner=owner)
-            store.create_session(owner, fork_of("s", "m1", id="f"))
-            dice = Random(run)
-            works = [draw_calls(dice, writer, 3) for writer in range(3)]
-            told = Twin.together([partial(_carry_out, store, owner, calls) for calls in works])
-            stored = _all_stored(store, owner)
-            assert explain(told, stored) is not None, f"nothing explains {told} and {stored}"
+            run_calls_of_all_kinds([store], f"{ADA}-{run}", run)
+
+
+def run_calls_of_all_kinds(stores: Sequence[Store], owner: str, seed: int) -> None:
+    """Let three writers act at once, by stores in turn, and see that an order explains it."""
+    COUNTS[f"runs with calls of all kinds, {Twin.name}"] += 1
+    grow(stores[0], *MESSAGES, owner=owner)
+    stores[0].create_session(owner, fork_of("s", "m1", id="f"))
+    dice = Random(seed)
+    works = [draw_calls(dice, writer, 3) for writer in range(3)]
+    jobs = [
+        partial(_carry_out, stores[writer % len(stores)], owner, calls)
+        for writer, calls in enumerate(works)
+    ]
+    told = Twin.together(jobs)
+    stored = _all_stored(stores[-1], owner)
+    assert explain(told, stored) is not None, f"nothing explains {told} and {stored}"
 
 
 def _carry_out(store: Store, owner: str, calls: list[Call]) -> list[Told]:
