@@ -30,6 +30,7 @@ SHALLOW = 100
 DISTINCT = 1_000
 BLOCK = 20
 BATCH = 500
+ONE_BY_ONE = 2_000
 
 
 class World:
@@ -61,9 +62,13 @@ class World:
         name = f"s{next(self._numbers)}"
         self.store.create_session(OWNER, NewSession(id=name))
         new = cycle(messages(DISTINCT))
-        for begin in range(0, length, BATCH):
-            size = min(BATCH, length - begin)
+        # What is measured was said one by one, as it is; what stands far above it, in batches.
+        above = max(0, length - ONE_BY_ONE)
+        for begin in range(0, above, BATCH):
+            size = min(BATCH, above - begin)
             self.store.append(OWNER, name, [next(new) for _ in range(size)])
+        for _ in range(length - above):
+            self.store.append(OWNER, name, [next(new)])
         self.raw.fill(name, [self.fresh(depth) for depth in range(1, length + 1)])
         return name
 

@@ -26,7 +26,8 @@ VARIABLE = "SAPWOOD_STORE"
 SEARCH_VARIABLE = "SAPWOOD_SEARCH"
 SCHEMES = (
     "sqlite:///file.db, sqlite:////folder/file.db, postgresql://user:password@host/database, "
-    "redis://, mongodb://, opensearch://, mariadb:// or memory://"
+    "redis://, redis+cluster://, mongodb://, opensearch://, mariadb://, mysql://, "
+    "sqlalchemy+ and a URL of SQLAlchemy's, or memory://"
 )
 # The folder of a store under `sapwood.stores`, and its class, by the URL's scheme.
 SERVERS = {

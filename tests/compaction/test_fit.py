@@ -15,7 +15,7 @@ from sapwood.compaction import (
     turn_messages,
 )
 from sapwood.errors import ContextOverflowError, UsageError
-from sapwood.model import Entry, TextPart, TurnMessage
+from sapwood.model import Entry, ToolCallPart, ToolResultPart, TurnMessage
 
 from . import histories
 from .histories import call, result, said, shown, summed_up
@@ -139,6 +139,13 @@ def test_results_under_the_users_role_are_not_what_the_user_said() -> None:
     assert asked.id in ids(fitted(entries, 400))
 
 
+def test_a_call_under_the_users_role_is_not_what_the_user_asked() -> None:
+    asked = said("What is it?", id="q")
+    called = said([ToolCallPart(call_id="c1", name="look", input="x" * 4_000)])
+    entries = [asked, called, result("c1", output="x" * 4_000)]
+    assert "q" in ids(fitted(entries, cost(*entries) // 4))
+
+
 def test_what_cannot_fit_is_an_error_that_says_how_much_it_needs() -> None:
     with pytest.raises(ContextOverflowError, match=r"need \d+ tokens, and the budget is 10"):
         fitted([said("word " * 5_000)], 10)
@@ -179,7 +186,8 @@ def test_whatever_fits_is_valid_whole_and_in_order(
     asked = [
         each.id
         for each in before
-        if each.role == "user" and any(isinstance(part, TextPart) for part in each.parts)
+        if each.role == "user"
+        and not all(isinstance(part, ToolCallPart | ToolResultPart) for part in each.parts)
         if each.id is not None
     ]
     assert not asked or asked[-1] in left

@@ -153,5 +153,5 @@ def _last_asked(messages: Sequence[TurnMessage]) -> int:
 def _is_asked(message: TurnMessage) -> bool:
     if message.role != "user" or is_summary(message):
         return False
-    # Some formats give results the user's role.
-    return not all(isinstance(part, ToolResultPart) for part in message.parts)
+    # Some formats give results the user's role, and a call is never what was asked.
+    return not all(isinstance(part, ToolCallPart | ToolResultPart) for part in message.parts)
