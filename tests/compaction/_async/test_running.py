@@ -138,7 +138,8 @@ async def test_hybrid_takes_the_summary_when_there_is_one() -> None:
 )
 async def test_hybrid_falls_back_to_the_digest_and_says_so(summarize: Any, reason: str) -> None:
     given = request()
-    draft = await drafted(function(summarize, strategy="hybrid", timeout_s=0.01), given)
+    timeout_s = 0.01 if summarize is hang else 60
+    draft = await drafted(function(summarize, strategy="hybrid", timeout_s=timeout_s), given)
     assert draft.summary == digest(given.entries[3:8], 100)
     assert draft.metadata["strategy"] == "hybrid"
     assert draft.metadata["fell_back"] is True
