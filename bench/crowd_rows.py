@@ -33,6 +33,7 @@ class Crowd:
     told: list[list[Message]] = field(default_factory=lambda: [[] for _ in range(WRITERS)])
     times_us: list[list[float]] = field(default_factory=list)
     per_s: list[float] = field(default_factory=list)
+    appends: int = 0
     raw_per_s: list[float] = field(default_factory=list)
 
     def session_of(self, writer: int) -> str:
@@ -41,11 +42,13 @@ class Crowd:
 
     def note(self, count: int, seconds: float, times_us: list[float]) -> None:
         """Take down a round in which each writer appended `count` messages."""
+        self.appends += count
         self.per_s.append(WRITERS * count / seconds)
         self.times_us.append(times_us)
 
     def verify(self, path: Path) -> None:
         """Read everything back: each message once, equal, and in each writer's order."""
+        assert all(len(told) == self.appends for told in self.told), "an append failed"
         with open_store(path) as store:
             for session in self.sessions:
                 stored = store.read(OWNER, session, Read()).messages
@@ -125,10 +128,13 @@ async def _rounds_of_tasks(path: Path, crowd: Crowd, raw: Call, count: int) -> N
     async with open_async_store(path) as store:
         other = cycle([[message] for message in messages(DISTINCT)])
         await async_go_round(path, lambda: store.append(OWNER, OTHER, next(other)))
-        for _ in range(ROUNDS):
+        for number in range(ROUNDS):
             calm()
+            if number % 2:
+                _raw_block(crowd, raw)
             await _round_of_tasks(store, crowd, count)
-            _raw_block(crowd, raw)
+            if not number % 2:
+                _raw_block(crowd, raw)
 
 
 async def _round_of_tasks(store: AsyncSqliteStore, crowd: Crowd, count: int) -> None:
@@ -150,10 +156,13 @@ async def _round_of_tasks(store: AsyncSqliteStore, crowd: Crowd, count: int) -> 
 def _run_threads(path: Path, crowd: Crowd, raw: Call, count: int) -> None:
     with open_store(path) as store:
         go_round(path, appender(store, [OTHER]))
-        for _ in range(ROUNDS):
+        for number in range(ROUNDS):
             calm()
+            if number % 2:
+                _raw_block(crowd, raw)
             _round_of_threads(store, crowd, count)
-            _raw_block(crowd, raw)
+            if not number % 2:
+                _raw_block(crowd, raw)
 
 
 def _round_of_threads(store: SqliteStore, crowd: Crowd, count: int) -> None:

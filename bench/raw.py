@@ -46,7 +46,7 @@ def connect(path: Path, durability: Durability = "full") -> apsw.Connection:
     """Open a connection with the settings that the store uses."""
     raw = apsw.Connection(str(path))
     raw.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
-    raw.execute("PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY").fetchall()
+    raw.pragma("trusted_schema", "OFF")
     raw.pragma("page_size", PAGE_BYTES)
     raw.pragma("journal_mode", "WAL")
     raw.wal_autocheckpoint(CHECKPOINT_PAGES)
@@ -80,14 +80,14 @@ class RawTable:
         self._next = 1
 
     def records(self, messages: Iterable[NewMessage]) -> Iterator[Record]:
-        """Make rows ready to be inserted: checked, encoded, digested and counted already."""
+        """Make rows ready to be inserted: checked, encoded and counted already."""
         running = 0
         for message in messages:
             it = pack(message, new_id)
             running += it.tokens
             pos, self._next = 1 << DEPTH_BITS | self._next, self._next + 1
             sums = it.tokens, running
-            yield (pos, HOME, it.id, it.role, *sums, it.digest, 1, clock(), it.body)
+            yield (pos, HOME, it.id, it.role, *sums, None, 1, clock(), it.body)
 
     def endless(self, messages: Iterable[NewMessage]) -> Iterator[Record]:
         """Give rows without end: the same contents over and over, each time under a new id."""

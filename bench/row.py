@@ -97,6 +97,13 @@ def slower(
     )
 
 
+def alike(work: str, turns: Turns, bar: float) -> Row:
+    """Hold two sides at FULL against each other: neither is more than `bar` times the other."""
+    row = slower(work, turns, bar, at_full=True)
+    more = max(row.ratio, 1 / row.ratio)
+    return replace(row, ratio=more, value=more)
+
+
 def faster(
     work: str,
     ours_per_s: Sequence[float],

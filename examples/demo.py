@@ -134,7 +134,7 @@ def reopen() -> None:
         for _ in range(2):
             trip.append("user", "And when it rains?", id="rain")
         print("  and goes on at the tip; an append that is repeated is stored once:")
-        show_history(trip)
+        show_tree(trip)
 
 
 def show_tree(*sessions: Session) -> None:
@@ -176,8 +176,8 @@ def make_room() -> None:
         is_ours = False
     if not is_ours:
         sys.exit(f"{FILE} is there and is not from this demo: move it away first")
-    for file in FILE.parent.glob(f"{FILE.name}*"):
-        file.unlink()
+    for ending in ("", "-wal", "-shm", "-search", "-search-wal", "-search-shm"):
+        Path(f"{FILE}{ending}").unlink(missing_ok=True)
 
 
 def say(what: str, how: str) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from functools import partial
 
 import pytest
-from hypothesis import settings
 from servers import opensearch
 
 from sapwood.rules.ids import IdMaker
@@ -20,6 +20,8 @@ from sapwood.testing._async import search as async_search
 from sapwood.testing._async import search_query as async_query
 from sapwood.testing._async import search_scope as async_scope
 from sapwood.testing._sync import admin, search, search_query, search_scope
+
+from .places import as_many
 
 pytestmark = pytest.mark.usefixtures("opensearch_url")
 
@@ -76,16 +78,20 @@ class TestAsyncAttachedIndex(
 
 
 class WithAnIndex:
-    def __init__(self, clock: ManualClock) -> None:
+    def __init__(
+        self, attach: Callable[[ManualClock], Store | AsyncStore], clock: ManualClock
+    ) -> None:
         opensearch.empty()
-        self._clock = clock
-
-    def open(self) -> Store | AsyncStore:
-        return attached(self._clock)
+        self.open = partial(attach, clock)
 
     def discard(self) -> None:
         """Leave it to the next one, which begins by emptying it."""
 
 
-TestMachine = machine_for("memory with an index attached", WithAnIndex).TestCase
-TestMachine.settings = settings(max_examples=6, stateful_step_count=25)
+TestMachine = machine_for(
+    "memory with an index attached, sync", partial(WithAnIndex, attached)
+).TestCase
+TestAsyncMachine = machine_for(
+    "memory with an index attached, async", partial(WithAnIndex, attached_async)
+).TestCase
+TestMachine.settings = TestAsyncMachine.settings = as_many(examples=5, steps=25)

@@ -7,16 +7,17 @@ from collections.abc import AsyncIterator, Iterator
 from functools import partial
 
 import pytest
-from hypothesis import settings
 
 from sapwood.rules.ids import IdMaker
 from sapwood.stores.memory import AsyncMemoryStore, MemoryStore
 from sapwood.testing import AsyncStoreContract, ManualClock, StoreContract, machine_for
 
-from .places import InMemory
+from .places import InMemory, as_many
 
 
 class TestMemoryStore(StoreContract):
+    concurrent_runs, serial_runs = 20, 40
+
     @pytest.fixture
     def store(self, clock: ManualClock) -> Iterator[MemoryStore]:
         with MemoryStore(clock=clock, new_id=IdMaker(clock, os.urandom)) as store:
@@ -24,6 +25,8 @@ class TestMemoryStore(StoreContract):
 
 
 class TestAsyncMemoryStore(AsyncStoreContract):
+    concurrent_runs, serial_runs = 20, 40
+
     @pytest.fixture
     async def store(self, clock: ManualClock) -> AsyncIterator[AsyncMemoryStore]:
         async with AsyncMemoryStore(clock=clock, new_id=IdMaker(clock, os.urandom)) as store:
@@ -34,5 +37,4 @@ TestMachine = machine_for("memory, sync", partial(InMemory, MemoryStore)).TestCa
 TestAsyncMachine = machine_for("memory, async", partial(InMemory, AsyncMemoryStore)).TestCase
 
 # Steps cost little here: take more of them.
-MANY = settings(max_examples=settings.default.max_examples * 8)
-TestMachine.settings = TestAsyncMachine.settings = MANY
+TestMachine.settings = TestAsyncMachine.settings = as_many(examples=240)

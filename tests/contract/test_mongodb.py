@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from functools import partial
 
 import pytest
-from hypothesis import settings
 from servers import mongodb
 
 from sapwood.rules.ids import IdMaker
@@ -19,6 +18,8 @@ from sapwood.testing import (
     ManualClock,
     machine_for,
 )
+
+from .places import as_many
 
 pytestmark = pytest.mark.usefixtures("mongodb_url")
 
@@ -94,7 +95,6 @@ class InADatabase:
 TestMachine = machine_for("MongoDB, sync", partial(InADatabase, MongoStore)).TestCase
 TestAsyncMachine = machine_for("MongoDB, async", partial(InADatabase, AsyncMongoStore)).TestCase
 
-# Each step compares all that there is, on a server that looks at every document for most questions:
-# the record log's own machine (tests/recordlog) tries many more.
-FEW = settings(max_examples=max(2, settings.default.max_examples // 10), stateful_step_count=15)
-TestMachine.settings = TestAsyncMachine.settings = FEW
+# The server looks at every document for most questions: the record log's own machine
+# (tests/recordlog) tries many more.
+TestMachine.settings = TestAsyncMachine.settings = as_many(examples=5, steps=20)

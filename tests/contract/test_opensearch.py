@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from functools import partial
 
 import pytest
-from hypothesis import settings
 from servers import opensearch
 
 from sapwood.rules.ids import IdMaker
@@ -19,6 +18,8 @@ from sapwood.testing import (
     ManualClock,
     machine_for,
 )
+
+from .places import as_many
 
 pytestmark = pytest.mark.usefixtures("opensearch_url")
 
@@ -96,6 +97,4 @@ TestAsyncMachine = machine_for(
     "OpenSearch, async", partial(InIndices, AsyncOpenSearchStore)
 ).TestCase
 
-# Each step compares all that there is, and every write is a request: few of them are affordable.
-FEW = settings(max_examples=6, stateful_step_count=25)
-TestMachine.settings = TestAsyncMachine.settings = FEW
+TestMachine.settings = TestAsyncMachine.settings = as_many(examples=6, steps=25)

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from functools import partial
 
 import pytest
-from hypothesis import settings
 from servers import postgres
 
 from sapwood.rules.ids import IdMaker
@@ -19,6 +18,8 @@ from sapwood.testing import (
     ManualClock,
     machine_for,
 )
+
+from .places import as_many
 
 pytestmark = pytest.mark.usefixtures("postgres_url")
 
@@ -71,9 +72,11 @@ class TestOnPartitions(TestPostgresStore):
 
 
 class TestAsyncPostgresStore(AsyncDurableStoreContract):
+    partitions = 0
+
     @pytest.fixture
     async def opened(self, postgres_url: str) -> AsyncIterator[list[AsyncStore]]:
-        postgres.empty()
+        postgres.empty(self.partitions)
         stores: list[AsyncStore] = []
         yield stores
         for store in stores:
@@ -81,7 +84,7 @@ class TestAsyncPostgresStore(AsyncDurableStoreContract):
 
     @pytest.fixture
     async def store(self, clock: ManualClock, opened: list[AsyncStore]) -> AsyncStore:
-        opened.append(open_store(AsyncPostgresStore, clock))
+        opened.append(open_store(AsyncPostgresStore, clock, self.partitions))
         return opened[-1]
 
     @pytest.fixture
@@ -90,10 +93,16 @@ class TestAsyncPostgresStore(AsyncDurableStoreContract):
     ) -> Callable[[], Awaitable[AsyncStore]]:
         async def reopen() -> AsyncStore:
             await opened[-1].aclose()
-            opened.append(open_store(AsyncPostgresStore, clock))
+            opened.append(open_store(AsyncPostgresStore, clock, self.partitions))
             return opened[-1]
 
         return reopen
+
+
+class TestAsyncOnPartitions(TestAsyncPostgresStore):
+    """The same on an event loop."""
+
+    partitions = PARTITIONS
 
 
 class InASchema:
@@ -110,10 +119,12 @@ class InASchema:
 TestMachine = machine_for("PostgreSQL, sync", partial(InASchema, PostgresStore)).TestCase
 TestAsyncMachine = machine_for("PostgreSQL, async", partial(InASchema, AsyncPostgresStore)).TestCase
 TestMachineOnPartitions = machine_for(
+    "PostgreSQL on partitions, sync", partial(InASchema, PostgresStore, partitions=PARTITIONS)
+).TestCase
+TestAsyncMachineOnPartitions = machine_for(
     "PostgreSQL on partitions, async",
     partial(InASchema, AsyncPostgresStore, partitions=PARTITIONS),
 ).TestCase
 
-# Each step compares all that there is, over a connection: fewer of them are enough here.
-FEW = settings(max_examples=settings.default.max_examples // 2)
-TestMachine.settings = TestAsyncMachine.settings = TestMachineOnPartitions.settings = FEW
+TestMachine.settings = TestAsyncMachine.settings = as_many(examples=15)
+TestMachineOnPartitions.settings = TestAsyncMachineOnPartitions.settings = as_many(examples=8)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import partial
 
 import pytest
-from hypothesis import settings
 from servers import redis_cluster
 
 from sapwood.stores.redis import AsyncRedisStore, RedisStore
 from sapwood.testing import AsyncDurableStoreContract, DurableStoreContract, machine_for
 
 from .on_redis import AsyncOnServers, OnServers, UnderAPrefix
+from .places import as_many
 
 pytestmark = pytest.mark.usefixtures("redis_cluster_url")
 
@@ -28,7 +28,4 @@ sync_place = partial(UnderAPrefix, redis_cluster, RedisStore)
 async_place = partial(UnderAPrefix, redis_cluster, AsyncRedisStore)
 TestMachine = machine_for("Redis Cluster, sync", sync_place).TestCase
 TestAsyncMachine = machine_for("Redis Cluster, async", async_place).TestCase
-
-# Each step compares all that there is, over a connection: fewer of them are enough here.
-FEW = settings(max_examples=settings.default.max_examples // 6)
-TestMachine.settings = TestAsyncMachine.settings = FEW
+TestMachine.settings = TestAsyncMachine.settings = as_many(examples=5)

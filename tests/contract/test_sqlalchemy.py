@@ -8,7 +8,6 @@ from functools import partial
 from typing import ClassVar
 
 import pytest
-from hypothesis import settings
 from servers.sql import Database, MariaDb, Postgres, Sqlite
 
 from sapwood.rules.ids import IdMaker
@@ -20,6 +19,8 @@ from sapwood.testing import (
     ManualClock,
     machine_for,
 )
+
+from .places import as_many
 
 
 def options(clock: ManualClock) -> dict[str, object]:
@@ -146,8 +147,7 @@ class Place:
 
 def machine(name: str, kind: type[Database], twin: Callable[..., Store | AsyncStore]) -> type:
     made = machine_for(f"SQLAlchemy on {name}", partial(Place, kind, twin)).TestCase
-    # Each step compares all that there is, over a connection: fewer of them are enough here.
-    made.settings = settings(max_examples=settings.default.max_examples // 5)
+    made.settings = as_many(examples=6)
     return made
 
 

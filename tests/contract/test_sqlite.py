@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 
 from sapwood.rules.ids import IdMaker
 from sapwood.stores.sqlite import AsyncSqliteStore, SqliteStore
@@ -19,7 +18,7 @@ from sapwood.testing import (
     machine_for,
 )
 
-from .places import InAFile
+from .places import InAFile, as_many
 
 
 def open_sync(path: Path, clock: ManualClock) -> SqliteStore:
@@ -31,6 +30,8 @@ def open_async(path: Path, clock: ManualClock) -> AsyncSqliteStore:
 
 
 class TestSqliteStore(DurableStoreContract):
+    concurrent_runs, serial_runs = 20, 40
+
     @pytest.fixture
     def opened(self) -> Iterator[list[SqliteStore]]:
         stores: list[SqliteStore] = []
@@ -56,6 +57,8 @@ class TestSqliteStore(DurableStoreContract):
 
 
 class TestAsyncSqliteStore(AsyncDurableStoreContract):
+    concurrent_runs, serial_runs = 20, 40
+
     @pytest.fixture
     async def opened(self) -> AsyncIterator[list[AsyncSqliteStore]]:
         stores: list[AsyncSqliteStore] = []
@@ -86,5 +89,4 @@ TestMachine = machine_for("SQLite, sync", partial(InAFile, SqliteStore)).TestCas
 TestAsyncMachine = machine_for("SQLite, async", partial(InAFile, AsyncSqliteStore)).TestCase
 
 # A few steps find little: most mistakes need a fork, a deletion and what comes after them.
-MANY = settings(max_examples=settings.default.max_examples * 4, stateful_step_count=40)
-TestMachine.settings = TestAsyncMachine.settings = MANY
+TestMachine.settings = TestAsyncMachine.settings = as_many(examples=120, steps=40)

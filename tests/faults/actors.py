@@ -23,6 +23,7 @@ from typing import Any, Protocol
 from sapwood.errors import AlreadyExistsError
 from sapwood.model import NewSession
 from sapwood.stores.sqlite import AsyncSqliteStore, SqliteStore
+from sapwood.stores.sqlite.connection import Durability
 
 if __package__:
     from .support import ADA, open_async_store, open_store, say
@@ -108,17 +109,17 @@ def make_if_absent(store: SqliteStore, session: str) -> None:
         return
 
 
-def live(path: str, notes_path: str, life: int, group: str) -> None:
+def live(path: str, notes_path: str, life: int, group: str, durability: Durability) -> None:
     """Write until killed."""
     notes = Notes(notes_path)
-    store = open_store(path)
+    store = open_store(path, durability=durability)
     for session in WRITTEN:
         make_if_absent(store, f"{group}-{session}")
     notes.add("open")
     for name in THREADS:
         begin(notes, thread_writer, store, notes, life, name, group)
     begin(notes, deleter, store, notes, life, group)
-    asyncio.run(live_on_loop(path, notes, life, group))
+    asyncio.run(live_on_loop(path, notes, life, group, durability=durability))
 
 
 def begin(notes: Noting, actor: Any, *args: Any) -> None:

@@ -52,7 +52,9 @@ class Nursery:
     ) -> None:
         self._process.communicate()
 
-    def live_and_kill(self, life: int, group: str, delay_s: float) -> list[list[Any]]:
+    def live_and_kill(
+        self, life: int, group: str, delay_s: float, **options: str
+    ) -> list[list[Any]]:
         """Let a writer live for a while, kill it, and give what it noted."""
         notes = self.database.with_name(f"notes-{life}")
         orders = {
@@ -60,6 +62,7 @@ class Nursery:
             "notes_path": str(notes),
             "life": life,
             "group": group,
+            **options,
         }
         child = int(self._ask(json.dumps(orders)))
         time.sleep(delay_s)

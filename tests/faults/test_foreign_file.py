@@ -172,8 +172,11 @@ def test_a_damaged_page_is_told_and_never_an_empty_history(tmp_path: Path) -> No
         pages = connection.execute(
             "SELECT pageno FROM dbstat WHERE name = 'message' AND pagetype = 'leaf'"
         ).fetchall()
+        size = connection.pragma("page_size")
+    length = len(data)
     for (page,) in pages:
-        data[(page - 1) * 4096 : page * 4096] = bytes(4096)
+        data[(page - 1) * size : page * size] = bytes(size)
+    assert (len(pages) > 1, len(data)) == (True, length)
     path.write_bytes(data)
     with open_store(path) as store:
         with pytest.raises(StoreCorruptError):

@@ -24,23 +24,28 @@ _ORPHANS = (
 
 
 @pytest.mark.fault
-@pytest.mark.parametrize("seed", [1, 2])
-def test_what_was_acknowledged_survives_kill_9(seed: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("seed", "durability", "kills"), [(1, "full", KILLS), (2, "full", KILLS), (3, "normal", 50)]
+)
+def test_what_was_acknowledged_survives_kill_9(
+    seed: int, durability: str, kills: int, tmp_path: Path
+) -> None:
     path = tmp_path / "killed.db"
     dice = random.Random(seed)
     ledger = Ledger()
     with Nursery(path) as nursery:
-        for life in range(KILLS):
+        for life in range(kills):
             group = f"g{life // LIVES_IN_A_GROUP}"
             # An observer keeps the log's index alive: without one, opening recovers it.
             observer = open_store(path) if life % 3 == 2 else None
-            notes = nursery.live_and_kill(life, group, dice.uniform(0.01, 0.1))
+            delay_s = dice.uniform(0.01, 0.1)
+            notes = nursery.live_and_kill(life, group, delay_s, durability=durability)
             check_life(path, ledger, life, group, notes)
             if observer is not None:
                 observer.close()
     check_everything(path, ledger)
-    COUNTS["kills"] += nursery.kills
-    assert ledger.acknowledged > KILLS
+    COUNTS[f"kills, durability {durability}"] += nursery.kills
+    assert ledger.acknowledged > kills
 
 
 def check_life(path: Path, ledger: Ledger, life: int, group: str, notes: list[list[Any]]) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import stat
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import sapwood
 from sapwood.errors import StoreUnavailableError, UsageError
+from sapwood.stores.sqlite import AsyncSqliteStore, SqliteStore
 
 
 @pytest.fixture(autouse=True)
@@ -126,11 +128,27 @@ def test_other_arguments_are_checked_before_a_file_is_made(elsewhere: Path) -> N
     assert list(elsewhere.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("asked", "found"), [({}, 2), ({"durability": "full"}, 2), ({"durability": "normal"}, 1)]
+)
+async def test_rule_01_a_commit_waits_for_the_disk_unless_asked_not_to(
+    asked: dict[str, Any], found: int
+) -> None:
+    def synchronous(store: SqliteStore | AsyncSqliteStore) -> object:
+        database = getattr(store._runner, "_database", store._runner)
+        return database._writer.unit.tx.raw.pragma("synchronous")
+
+    with sapwood.open("sqlite:///a.db", **asked) as sessions:
+        assert isinstance(sessions.store, SqliteStore)
+        assert synchronous(sessions.store) == found
+    async with sapwood.open_async("sqlite:///a.db", **asked) as waiting:
+        assert isinstance(waiting.store, AsyncSqliteStore)
+        assert synchronous(waiting.store) == found
+
+
 @pytest.mark.parametrize("url", ["sqlite:///a.db", "memory://"])
-def test_owner_durability_and_counter_reach_the_sessions(url: str) -> None:
-    with sapwood.open(
-        url, owner="ada", durability="normal", token_counter=lambda role, parts: 7
-    ) as sessions:
+def test_owner_and_counter_reach_the_sessions(url: str) -> None:
+    with sapwood.open(url, owner="ada", token_counter=lambda role, parts: 7) as sessions:
         assert sessions.owner == "ada"
         assert sessions.session("chat").append("user", "hello").tokens == 7
 

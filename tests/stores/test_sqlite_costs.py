@@ -67,6 +67,21 @@ def test_rule_03_a_branch_costs_the_same_after_many_branches(store: SqliteStore)
 
 def test_rule_03_a_fork_costs_one_probe_for_each_home_on_its_path(store: SqliteStore) -> None:
     grow(store, "s-0", 1)
+    for n in range(1, 121):
+        fork(store, f"s-{n}", f"s-{n - 1}", f"s-{n - 1}-0")
+        store.append(ADA, f"s-{n}", [say(f"s-{n}-0")])
+    ids = iter(range(100))
+
+    def cost(homes: int) -> int:
+        return steps(store, lambda: store.append(ADA, f"s-{homes}", [say(f"new-{next(ids)}")]))
+
+    few, more, many = cost(1), cost(60), cost(120)
+    assert few < more < many
+    assert many - more <= (more - few) * 1.2
+
+
+def test_rule_03_forks_of_one_place_cost_the_same_however_many(store: SqliteStore) -> None:
+    grow(store, "s-0", 1)
     for n in range(1, 60):
         fork(store, f"s-{n}", f"s-{n - 1}", "s-0-0")
         store.append(ADA, f"s-{n}", [say("own")])

@@ -223,7 +223,7 @@ def refusing() -> Iterator[int]:
 @pytest.mark.parametrize(
     ("status", "kind"),
     [
-        (401, StoreUnavailableError),
+        (401, StoreError),
         (403, ReadOnlyError),
         (413, StoreError),
         (429, StoreBusyError),

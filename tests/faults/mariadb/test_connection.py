@@ -14,12 +14,21 @@ from sapwood.errors import (
     MessageTooLargeError,
     ReadOnlyError,
     StoreBusyError,
+    StoreError,
     StoreUnavailableError,
 )
 from sapwood.model import SessionPatch
-from sapwood.testing import COUNTS
 
-from .support import ADA, ids_in, make_session, open_async_store, open_store, say
+from ..tried import tried
+from .support import (
+    ADA,
+    ids_in,
+    lose_commits,
+    make_session,
+    open_async_store,
+    open_store,
+    say,
+)
 
 
 def test_a_cut_connection_is_replaced_within_the_call(
@@ -34,7 +43,7 @@ def test_a_cut_connection_is_replaced_within_the_call(
             assert ids_in(store) == [f"m{k}" for k in range(n + 1)]
             proxy.cut()
             store.put_document(ADA, "k", b"", session="s")
-            COUNTS["connections to MariaDB cut"] += 3
+            tried("MariaDB", "connection cut", 3)
 
 
 async def test_the_async_twin_replaces_a_cut_connection(
@@ -47,20 +56,7 @@ async def test_the_async_twin_replaces_a_cut_connection(
             proxy.cut()
             done = await store.append(ADA, "s", [say(f"m{n}")])
             assert done.messages[0].depth == n + 1
-            COUNTS["connections to MariaDB cut"] += 1
-
-
-def lose_commits(store: Any, proxy: Proxy) -> list[object]:
-    """Lose the answer to the next commit."""
-    lost: list[object] = []
-
-    def lose(conn: object) -> None:
-        if not lost:
-            proxy.swallow_next_answer()
-            lost.append(conn)
-
-    event.listen(store._runner._engine, "commit", lose)
-    return lost
+            tried("MariaDB", "connection cut")
 
 
 @pytest.mark.parametrize("id", ["m1", None])
@@ -81,7 +77,7 @@ def test_rule_02_an_append_whose_answer_was_lost_is_written_once(
         assert proxy.swallowed == 1
         assert len(ids_in(store)) == 1 + count
         assert store.admin.check() == []
-        COUNTS["answers of MariaDB to a commit lost"] += 1
+        tried("MariaDB", "duplicate delivery after a lost answer")
 
 
 def test_a_commit_whose_answer_was_lost_is_told_and_not_repeated(
@@ -100,8 +96,9 @@ def test_a_commit_whose_answer_was_lost_is_told_and_not_repeated(
 
 def test_wrong_credentials_do_not_show_the_password(server: MariaDbServer, prefix: str) -> None:
     url = server.url(user="needs_password:s3cret")
-    with open_store(url, prefix) as store, pytest.raises(StoreUnavailableError) as caught:
+    with open_store(url, prefix) as store, pytest.raises(StoreError, match="password") as caught:
         store.find_session(ADA, "s")
+    assert not caught.value.retryable
     shown = "".join(map(str, (caught.value, caught.value.__cause__, repr(caught.value))))
     assert "s3cret" not in shown
     with open_store(server.url(user="needs_password:right"), prefix) as store:
@@ -110,21 +107,39 @@ def test_wrong_credentials_do_not_show_the_password(server: MariaDbServer, prefi
 
 def test_a_database_that_is_not_there_is_told(server: MariaDbServer, prefix: str) -> None:
     store = open_store(server.url(database="nope"), prefix)
-    with store, pytest.raises(StoreUnavailableError, match="nope"):
+    with store, pytest.raises(StoreError, match="nope") as caught:
         store.find_session(ADA, "s")
+    assert not caught.value.retryable
 
 
-async def test_a_pool_run_dry_is_busy_and_works_again(server: MariaDbServer, prefix: str) -> None:
+DRY = {"most_connections": 1, "patience_s": 0.2}
+
+
+def test_a_pool_run_dry_is_busy_and_works_again(server: MariaDbServer, prefix: str) -> None:
+    with open_store(server.url(), prefix, **DRY) as store:
+        make_session(store)
+        with store._runner._engine.connect():
+            with pytest.raises(StoreBusyError) as caught:
+                store.append(ADA, "s", [say("m1")])
+            assert caught.value.retryable
+        assert store.append(ADA, "s", [say("m1")]).written == 1
+        assert ids_in(store) == ["m1"]
+    tried("MariaDB", "pool run dry")
+
+
+async def test_a_pool_run_dry_on_a_loop_is_busy_and_works_again(
+    server: MariaDbServer, prefix: str
+) -> None:
     with open_store(server.url(), prefix) as other:
         make_session(other)
-    options = {"most_connections": 1, "patience_s": 0.2}
-    async with open_async_store(server.url(), prefix, **options) as store:
+    async with open_async_store(server.url(), prefix, **DRY) as store:
         await store.find_session(ADA, "s")
         async with store._runner._engine.connect():
             with pytest.raises(StoreBusyError) as caught:
                 await store.append(ADA, "s", [say("m1")])
             assert caught.value.retryable
         assert (await store.append(ADA, "s", [say("m1")])).written == 1
+    tried("MariaDB", "pool run dry")
 
 
 def test_a_lock_that_is_held_for_too_long_is_busy(server: MariaDbServer, prefix: str) -> None:
@@ -222,6 +237,7 @@ def test_a_message_over_the_servers_limit_is_told_and_nothing_is_written(
                 store.update_session(ADA, "s", SessionPatch(data={"k": "x" * 2_000_000}))
             store.append(ADA, "s", [say("m2")])
             assert ids_in(store) == ["m1", "m2"]
+        tried("MariaDB", "payload over the limit", 3)
     finally:
         with server.connect() as raw, raw.cursor() as cursor:
             cursor.execute("SET GLOBAL max_allowed_packet = 16777216")

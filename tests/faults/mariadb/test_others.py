@@ -3,37 +3,53 @@
 from __future__ import annotations
 
 import sqlite3
-import subprocess
-import sys
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Final
 
 import pytest
-from servers.postgres import PostgresServer, program
+from servers.postgres import PostgresServer
 from servers.proxy import Proxy
 
 from sapwood.errors import StoreBusyError, StoreUnavailableError
-from sapwood.testing import COUNTS
 
+from ..tried import tried
+from ..writers import AsyncWriters, Writers
 from .support import ADA, ids_in, make_session, open_async_store, open_store, say
 
-WRITER = Path(__file__).with_name("writer.py")
-
-
-@pytest.fixture(scope="module")
-def postgres(request: pytest.FixtureRequest) -> Iterator[PostgresServer]:
-    if program("postgres") is None:
-        required = request.config.getoption("--require-backends").split(",")
-        say = "this needs a PostgreSQL that can be stopped: run `make servers`"
-        (pytest.fail if "postgres" in required else pytest.skip)(say)
-    server = PostgresServer()
-    yield server
-    server.remove()
+POSTGRES: Final = "PostgreSQL through SQLAlchemy"
+ROUNDS = 2
 
 
 def url_of(server: PostgresServer, port: int | None = None) -> str:
     return f"sqlalchemy+{server.url()}".replace(str(server.port), str(port or server.port))
+
+
+@pytest.mark.fault
+def test_rule_01_acknowledged_messages_survive_kills_of_postgres_in_the_middle_of_writes(
+    postgres: PostgresServer, prefix: str
+) -> None:
+    with open_store(url_of(postgres), prefix) as store:
+        with Writers(store) as writers:
+            for _ in range(ROUNDS):
+                writers.wait_for_more()
+                postgres.kill()
+                postgres.start()
+            writers.wait_for_more()
+        writers.check()
+    tried(POSTGRES, "server killed in the middle of writes", ROUNDS)
+
+
+@pytest.mark.fault
+async def test_rule_01_what_tasks_were_told_survives_kills_of_postgres_in_the_middle_of_writes(
+    postgres: PostgresServer, prefix: str
+) -> None:
+    async with open_async_store(url_of(postgres), prefix) as store:
+        async with AsyncWriters(store) as writers:
+            for _ in range(ROUNDS):
+                await writers.let_die(postgres)
+        await writers.check()
+    tried(POSTGRES, "server killed in the middle of writes", ROUNDS)
 
 
 async def test_both_twins_go_on_after_postgres_was_killed(
@@ -53,7 +69,6 @@ async def test_both_twins_go_on_after_postgres_was_killed(
             one.append(ADA, "s", [say("m3")])
             await two.append(ADA, "s", [say("m4")])
             assert ids_in(one) == ["m1", "m2", "m3", "m4"]
-            COUNTS["PostgreSQL under SQLAlchemy killed"] += 1
 
 
 async def test_both_twins_replace_a_cut_connection_to_postgres(
@@ -69,6 +84,7 @@ async def test_both_twins_replace_a_cut_connection_to_postgres(
                 one.append(ADA, "s", [say(f"a{n}")])
                 await two.append(ADA, "s", [say(f"b{n}")])
             assert ids_in(one) == ["a0", "b0", "a1", "b1"]
+            tried(POSTGRES, "connection cut", 2)
     proxy.close()
 
 
@@ -91,28 +107,8 @@ async def test_rule_02_an_append_to_postgres_whose_answer_was_lost_is_written_on
             assert proxy.swallowed == 4
             assert len(ids_in(one)) == 6
             assert one.admin.check() == []
-            COUNTS["answers of PostgreSQL under SQLAlchemy lost"] += 4
+            tried(POSTGRES, "duplicate delivery after a lost answer", 4)
     proxy.close()
-
-
-@pytest.mark.fault
-def test_rule_01_a_process_that_writes_to_sqlite_and_is_killed_loses_nothing_it_told_of(
-    tmp_path: Path,
-) -> None:
-    url = f"sqlalchemy+sqlite:///{tmp_path}/s.db"
-    for _ in range(2):
-        command = [sys.executable, str(WRITER), url, "100000", "0"]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        assert process.stdout is not None
-        told = [process.stdout.readline().strip() for _ in range(20)]
-        process.kill()
-        process.communicate()
-        COUNTS["a client of SQLite under SQLAlchemy killed"] += 1
-    with open_store(url, "sapwood_") as store:
-        found = ids_in(store)
-        assert found[:20] == told
-        assert len(set(found)) == len(found)
-        assert store.admin.check() == []
 
 
 async def test_a_file_that_another_holds_is_busy(tmp_path: Path) -> None:

@@ -4,47 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Iterator
 
 import pytest
 from servers.mariadb import MariaDbServer
-from servers.postgres import PostgresServer
 from servers.proxy import Proxy
 
 from sapwood.errors import StoreUnavailableError
 from sapwood.model import Read
-from sapwood.testing import COUNTS
 
-from .support import ADA, ids_in, make_session, open_async_store, open_store, say
-
-
-@pytest.fixture(scope="module")
-def postgres(request: pytest.FixtureRequest) -> Iterator[PostgresServer]:
-    request.getfixturevalue("postgres_url")
-    try:
-        server = PostgresServer()
-    except FileNotFoundError:
-        pytest.skip("this needs a PostgreSQL of its own: run `make servers`")
-    yield server
-    server.remove()
+from ..tried import Store, tried
+from .support import ADA, Place, ids_in, make_session, open_async_store, open_store, say
 
 
-@pytest.fixture(params=["mariadb", "postgres"])
-def silent(request: pytest.FixtureRequest) -> Iterator[tuple[Proxy, str]]:
-    """Give a proxy to a server, and the URL by which it is reached through it."""
-    if request.param == "mariadb":
-        server: MariaDbServer | PostgresServer = request.getfixturevalue("server")
-        scheme = ""
-    else:
-        server, scheme = request.getfixturevalue("postgres"), "sqlalchemy+"
-    proxy = Proxy(server.port)
-    url = server.url().replace(str(server.port), str(proxy.port))
-    yield proxy, f"{scheme}{url}?connect_timeout=2"
-    proxy.close()
+@pytest.fixture
+def silent(proxied_place: tuple[Proxy, Place]) -> tuple[Proxy, Place]:
+    """Give a proxy to a server, and the way through it, on which nobody waits for long."""
+    proxy, place = proxied_place
+    return proxy, place._replace(url=f"{place.url}?connect_timeout=2")
 
 
-def test_a_silent_server_is_given_up_and_used_again(silent: tuple[Proxy, str], prefix: str) -> None:
-    proxy, url = silent
+def test_a_silent_server_is_given_up_and_used_again(
+    silent: tuple[Proxy, Place], prefix: str
+) -> None:
+    proxy, (name, url) = silent
     with open_store(url, prefix, answer_within_s=0.5) as store:
         make_session(store)
         store.append(ADA, "s", [say("m1")])
@@ -66,15 +48,15 @@ def test_a_silent_server_is_given_up_and_used_again(silent: tuple[Proxy, str], p
             proxy.cut()
             proxy.release()
             call()
-            COUNTS["silent servers under SQLAlchemy"] += 1
+            tried(name, "time-out")
         assert ids_in(store) == ["m1", "m2", "m3", "m4"]
         assert store.admin.check() == []
 
 
 async def test_the_async_twin_gives_up_a_silent_server(
-    silent: tuple[Proxy, str], prefix: str
+    silent: tuple[Proxy, Place], prefix: str
 ) -> None:
-    proxy, url = silent
+    proxy, (name, url) = silent
     with open_store(url, prefix) as other:
         make_session(other)
     async with open_async_store(url, prefix, answer_within_s=0.5) as store:
@@ -94,11 +76,16 @@ async def test_the_async_twin_gives_up_a_silent_server(
         proxy.release()
         found = [it.id for it in (await store.read(ADA, "s", Read())).messages]
         assert sorted(found) == ["m1", "n0", "n1", "n2", "n3"]
-        COUNTS["silent servers under SQLAlchemy"] += 2
+        tried(name, "time-out", 2)
 
 
-@pytest.mark.parametrize("scheme", ["mariadb", "sqlalchemy+postgresql"])
-async def test_a_server_that_takes_connections_and_never_speaks_is_given_up(scheme: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "scheme"),
+    [("MariaDB", "mariadb"), ("PostgreSQL through SQLAlchemy", "sqlalchemy+postgresql")],
+)
+async def test_a_server_that_takes_connections_and_never_speaks_is_given_up(
+    name: Store, scheme: str
+) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         address = f"{scheme}://u@127.0.0.1:{listener.getsockname()[1]}/d?connect_timeout=2"
         with (
@@ -109,7 +96,7 @@ async def test_a_server_that_takes_connections_and_never_speaks_is_given_up(sche
         async with open_async_store(address, "p_", answer_within_s=0.5) as later:
             with pytest.raises(StoreUnavailableError):
                 await later.find_session(ADA, "s")
-        COUNTS["silent servers under SQLAlchemy"] += 2
+        tried(name, "time-out", 2)
 
 
 def test_what_the_url_says_counts(prefix: str, server: MariaDbServer) -> None:

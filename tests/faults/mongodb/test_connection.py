@@ -18,6 +18,7 @@ from sapwood.errors import (
     SchemaTooNewError,
     StaleVersionError,
     StoreBusyError,
+    StoreError,
     StoreUnavailableError,
     UsageError,
 )
@@ -116,9 +117,10 @@ def test_wrong_credentials_do_not_show_the_password(server: FerretServer, databa
     url = server.url().replace("mongodb://", "mongodb://ada:s3cret@")
     with (
         open_store(f"{url}?authMechanism=SCRAM-SHA-256", database, patience_s=1) as store,
-        pytest.raises(StoreUnavailableError) as caught,
+        pytest.raises(StoreError, match="password") as caught,
     ):
         store.find_session(ADA, "s")
+    assert not caught.value.retryable
     COUNTS["MongoDB: wrong credentials"] += 1
     shown = "".join(map(str, (caught.value, caught.value.__cause__, repr(caught.value))))
     assert "s3cret" not in shown

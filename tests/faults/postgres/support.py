@@ -9,7 +9,6 @@ from typing import Any
 from sapwood.model import NewMessage, NewSession, Read, TextPart
 from sapwood.rules.ids import IdMaker
 from sapwood.stores.postgres import AsyncPostgresStore, PostgresStore
-from sapwood.testing import COUNTS
 
 ADA = "ada"
 
@@ -27,11 +26,6 @@ def open_store(url: str, schema: str, **options: Any) -> PostgresStore:
 
 def open_async_store(url: str, schema: str, **options: Any) -> AsyncPostgresStore:
     return AsyncPostgresStore(url, schema=schema, new_id=new_id, **options)
-
-
-def tried(what: str, count: int = 1) -> None:
-    """Count a fault that was gone through."""
-    COUNTS[f"faults on PostgreSQL: {what}"] += count
 
 
 def say(id: str | None, text: str | None = None) -> NewMessage:

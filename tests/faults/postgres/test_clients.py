@@ -5,8 +5,6 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from pathlib import Path
 
 import psycopg
@@ -16,16 +14,16 @@ from servers.postgres import PostgresServer
 from sapwood.errors import (
     MessageTooLargeError,
     NotFoundError,
-    StaleTipError,
     StoreError,
     UsageError,
 )
 from sapwood.model import NewSession, SessionQuery
-from sapwood.stores.postgres import PostgresStore
 from sapwood.stores.postgres._sync import store as store_module
 from sapwood.testing.makers import fork_of
 
-from .support import ADA, ids_in, make_session, open_store, say, tried
+from ..sharing import write_together
+from ..tried import tried
+from .support import ADA, ids_in, make_session, open_store, say
 
 VICTIM = Path(__file__).with_name("victim.py")
 KILLS = 6
@@ -57,7 +55,7 @@ def test_rule_01_what_a_killed_client_was_told_is_there_and_a_retry_gives_one(
                 store.append(ADA, "s", [say(id, text)])
             assert [id for id in ids_in(store) if id.startswith(f"k{kill}-")] == begun
         assert store.admin.check() == []
-    tried("clients killed in the middle of writes", KILLS)
+    tried("PostgreSQL", "client killed in the middle of writes", KILLS)
 
 
 @pytest.mark.fault
@@ -78,7 +76,7 @@ def test_what_a_client_left_when_it_was_killed_after_a_commit_is_done_by_the_nex
         assert len(rows(server, f"SELECT FROM {schema}.message")) == 5
         assert ids_in(store, "fork") == [f"m{n}" for n in range(5)]
         assert store.admin.check() == []
-    tried("clients killed between a commit and what follows it")
+    tried("PostgreSQL", "client killed between commit and apply")
 
 
 def rows(server: PostgresServer, text: str) -> list[tuple[object, ...]]:
@@ -88,32 +86,8 @@ def rows(server: PostgresServer, text: str) -> list[tuple[object, ...]]:
 
 def test_rule_06_two_clients_with_one_session(server: PostgresServer, schema: str) -> None:
     with open_store(server.url(), schema) as one, open_store(server.url(), schema) as two:
-        make_session(one)
-        one.append(ADA, "s", [say("m0")])
-
-        def write(store: PostgresStore, name: str) -> int:
-            refused = 0
-            for n in range(20):
-                store.append(ADA, "s", [say(f"{name}{n}")])
-                try:
-                    store.append(ADA, "s", [say(f"{name}x{n}")], expected_tip=f"{name}{n}")
-                except StaleTipError:
-                    refused += 1
-            return refused
-
-        with ThreadPoolExecutor(2) as threads:
-            refused = sum(threads.map(write, (one, two), "ab"))
-        found = ids_in(one)
-        assert found == ids_in(two)
-        assert len(found) == len(set(found)) == 81 - refused
-        for name in "ab":
-            blind = [id for id in found if id[0] == name and id[1] != "x"]
-            assert blind == [f"{name}{n}" for n in range(20)]
-        for before, after in pairwise(found):
-            if after[1:2] == "x":
-                assert before == after.replace("x", "")
-        assert one.admin.check() == []
-    tried("clients with one session", 2)
+        write_together(one, two)
+    tried("PostgreSQL", "two clients with one session")
 
 
 def test_rule_05_a_clock_that_goes_back_changes_no_order(
@@ -136,7 +110,7 @@ def test_rule_05_a_clock_that_goes_back_changes_no_order(
         # What was put later has the higher version, whatever the clock says.
         assert store.put_document(ADA, "lease", b"", session="s").version > lease.version
         assert store.admin.check() == []
-    tried("clocks that went back")
+    tried("PostgreSQL", "clock that goes backwards")
 
 
 def test_a_load_over_the_servers_limit_is_refused_before_it_is_sent(
@@ -154,7 +128,7 @@ def test_a_load_over_the_servers_limit_is_refused_before_it_is_sent(
         assert ids_in(store) == []
         store.append(ADA, "s", [say("m1", "x" * 550_000)])
         assert ids_in(store) == ["m1"]
-    tried("loads over the limit", 3)
+    tried("PostgreSQL", "payload over the limit", 3)
 
 
 def test_what_is_over_a_limit_of_the_servers_own_is_told_and_not_retried(
@@ -173,4 +147,4 @@ def test_what_is_over_a_limit_of_the_servers_own_is_told_and_not_retried(
         assert ids_in(store) == []
         store.append(ADA, "s", [say("m2", "short")])
         assert ids_in(store) == ["m2"]
-    tried("loads over the limit")
+    tried("PostgreSQL", "payload over the limit")

@@ -20,8 +20,15 @@ from sapwood.errors import (
     UsageError,
 )
 from sapwood.model import NewSession, Read
+from sapwood.testing import COUNTS
 
-from .support import ADA, ids_in, make_session, open_async_store, open_store, say, tried
+from ..late import (
+    give_up_an_answer_that_is_too_late,
+    wait_for_late_answers,
+    wait_for_late_answers_on_a_loop,
+)
+from ..tried import tried
+from .support import ADA, ids_in, make_session, open_async_store, open_store, say
 
 
 def test_a_cut_connection_is_replaced_within_the_call(
@@ -36,7 +43,7 @@ def test_a_cut_connection_is_replaced_within_the_call(
             assert ids_in(store) == [f"m{k}" for k in range(n + 1)]
             proxy.cut()
             store.put_document(ADA, "k", b"", session="s")
-            tried("connections cut", 3)
+            tried("PostgreSQL", "connection cut", 3)
 
 
 def test_a_connection_that_the_server_ended_as_idle_is_replaced_within_the_call(
@@ -58,7 +65,7 @@ def test_a_connection_that_the_server_ended_as_idle_is_replaced_within_the_call(
         assert ids_in(store) == ["m1"]
         wait()
         store.put_document(ADA, "k", b"", session="s")
-        tried("connections ended as idle", 3)
+        COUNTS["PostgreSQL: connections ended as idle"] += 3
 
 
 # With one connection, the next answer is that to the append, and not to another one that is made.
@@ -82,9 +89,9 @@ def test_rule_02_an_append_whose_answer_was_lost_is_written_once(
             assert ids_in(store) == [*before, *(it.id for it in done.messages)]
         assert (proxy.swallowed, proxy.truncated, proxy.lost) == (2, 2, 2)
         assert store.admin.check() == []
-        tried("answers lost", 2)
-        tried("answers truncated", 2)
-        tried("requests lost", 2)
+        tried("PostgreSQL", "duplicate delivery after a lost answer", 2)
+        tried("PostgreSQL", "answer truncated", 2)
+        COUNTS["PostgreSQL: requests lost"] += 2
 
 
 @pytest.mark.parametrize("lose", ["swallow_next_answer", "truncate_next_answer"])
@@ -106,7 +113,7 @@ def test_rule_02_an_append_that_landed_is_told_as_written_where_that_is_certain(
         getattr(proxy, lose)()
         with pytest.raises(MessageConflictError):
             store.append(ADA, "s", [say("m1", "another text")])
-        tried("duplicate deliveries after a lost answer", 3)
+        tried("PostgreSQL", "duplicate delivery after a lost answer", 3)
 
 
 async def test_rule_02_answers_lost_by_a_group_are_written_once(
@@ -128,19 +135,23 @@ async def test_rule_02_answers_lost_by_a_group_are_written_once(
             found = (await store.read(ADA, f"s{n}", Read())).messages
             assert sorted(it.id for it in found if len(it.id) == 2) == ["m0", "r0", "r1"]
             assert len(found) == 5
-        tried("answers to a group lost", 2)
+        tried("PostgreSQL", "duplicate delivery after a lost answer", 2)
 
 
-def test_an_answer_that_is_late_is_waited_for(proxy: Proxy, proxied: str, schema: str) -> None:
+async def test_answers_that_are_late_are_waited_for(
+    proxy: Proxy, proxied: str, schema: str
+) -> None:
     with open_store(proxied, schema) as store:
-        make_session(store)
-        proxy.delay(0.05)
-        for n in range(5):
-            assert store.append(ADA, "s", [say(f"m{n}")]).written == 1
-        proxy.delay(0)
-        assert ids_in(store) == [f"m{n}" for n in range(5)]
-        assert proxy.delayed >= 5
-        tried("answers delayed", proxy.delayed)
+        wait_for_late_answers(store, proxy)
+    async with open_async_store(proxied, f"{schema}_a") as twin:
+        tried("PostgreSQL", "answer delayed", await wait_for_late_answers_on_a_loop(twin, proxy))
+
+
+def test_rule_02_an_answer_that_is_too_late_is_told_and_a_retry_writes_once(
+    proxy: Proxy, proxied: str, schema: str
+) -> None:
+    with open_store(proxied, schema, answer_within_s=0.5) as store:
+        tried("PostgreSQL", "answer delayed", give_up_an_answer_that_is_too_late(store, proxy, 1))
 
 
 def test_a_server_that_keeps_silent_is_given_up_and_used_again(
@@ -156,7 +167,7 @@ def test_a_server_that_keeps_silent_is_given_up_and_used_again(
             assert caught.value.retryable
             proxy.release()
             store.append(ADA, "s", [say("m2")])
-            tried("time-outs of a silent server")
+            tried("PostgreSQL", "time-out")
         assert ids_in(store) == ["m1", "m2"]
 
 
@@ -175,7 +186,7 @@ async def test_the_async_twin_gives_up_a_silent_server(
             await store.append(ADA, "s", [say(f"n{n}")])
         found = [it.id for it in (await store.read(ADA, "s", Read())).messages]
         assert sorted(found) == ["m1", "n0", "n1", "n2", "n3"]
-        tried("time-outs of a silent server")
+        tried("PostgreSQL", "time-out")
 
 
 @pytest.mark.parametrize("setting", ["statement_timeout", "lock_timeout"])
@@ -195,7 +206,7 @@ def test_a_limit_of_the_servers_is_busy_and_works_again(
             with pytest.raises(StoreBusyError) as caught:
                 call()
             assert caught.value.retryable
-            tried("time-outs of the server")
+            tried("PostgreSQL", "time-out")
         other.rollback()
         assert store.append(ADA, "s", [say("m2")]).written == 1
         assert ids_in(store) == ["m1", "m2"]
@@ -236,26 +247,28 @@ def test_a_commit_whose_answer_was_lost_is_told_and_not_repeated(
         found = store.find_document(ADA, "k", session="s")
         assert found is not None
         assert found.value == b"v"
-        tried("answers to a commit lost")
+        COUNTS["PostgreSQL: answers to a commit lost"] += 1
 
 
 def test_wrong_credentials_do_not_show_the_password(server: PostgresServer, schema: str) -> None:
     url = server.url(user="needs_password:s3cret")
-    with open_store(url, schema) as store, pytest.raises(StoreUnavailableError) as caught:
+    with open_store(url, schema) as store, pytest.raises(StoreError, match="password") as caught:
         store.find_session(ADA, "s")
+    assert not caught.value.retryable
     shown = "".join(map(str, (caught.value, caught.value.__cause__, repr(caught.value))))
     assert "s3cret" not in shown
     with pytest.raises(UsageError) as wrong:
         open_store("postgresql://ada:s3cret@host/x?s3cret=1", schema)
     assert "s3cret" not in str(wrong.value)
     assert wrong.value.__suppress_context__
-    tried("wrong credentials")
+    tried("PostgreSQL", "wrong credentials")
 
 
 def test_a_database_that_is_not_there_is_told(server: PostgresServer, schema: str) -> None:
     store = open_store(server.url(database="nope"), schema)
-    with store, pytest.raises(StoreUnavailableError, match="nope"):
+    with store, pytest.raises(StoreError, match="nope") as caught:
         store.find_session(ADA, "s")
+    assert not caught.value.retryable
 
 
 async def test_a_pool_run_dry_is_busy_and_works_again(server: PostgresServer, schema: str) -> None:
@@ -268,7 +281,7 @@ async def test_a_pool_run_dry_is_busy_and_works_again(server: PostgresServer, sc
                 await store.append(ADA, "s", [say("m1")])
             assert caught.value.retryable
         assert (await store.append(ADA, "s", [say("m1")])).written == 1
-        tried("pools run dry")
+        tried("PostgreSQL", "pool run dry")
 
 
 def test_a_pool_run_dry_is_busy_for_threads_that_wait_together(
@@ -289,7 +302,7 @@ def test_a_pool_run_dry_is_busy_for_threads_that_wait_together(
                 assert set(threads.map(write, range(1, 9))) == {StoreBusyError}
             assert list(threads.map(write, range(1, 9))) == [1] * 8
         assert sorted(ids_in(store)) == [f"m{n}" for n in range(9)]
-        tried("pools run dry")
+        tried("PostgreSQL", "pool run dry")
 
 
 def test_a_user_who_may_only_read_is_told_so(server: PostgresServer, schema: str) -> None:

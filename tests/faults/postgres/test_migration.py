@@ -11,8 +11,10 @@ import pytest
 from servers.postgres import PostgresServer
 
 from sapwood.errors import MigrationNeededError, SchemaError, SchemaTooNewError, UsageError
+from sapwood.testing import COUNTS
 
-from .support import ADA, ids_in, make_session, open_store, say, tried
+from ..tried import tried
+from .support import ADA, ids_in, make_session, open_store, say
 
 WRITER = Path(__file__).with_name("writer.py")
 PROCESSES = 4
@@ -47,7 +49,7 @@ def test_rule_06_processes_that_start_at_once_migrate_once_and_all_land(
     with psycopg.connect(server.url()) as raw:
         sql = f"SELECT count(*) FROM {schema}.migration"
         assert raw.execute(sql.encode()).fetchall() == [(1,)]
-    tried("processes with one session", PROCESSES)
+    COUNTS["PostgreSQL: processes with one session"] += PROCESSES
 
 
 def test_a_newer_schema_is_refused_and_not_touched(server: PostgresServer, schema: str) -> None:
@@ -66,7 +68,7 @@ def test_a_newer_schema_is_refused_and_not_touched(server: PostgresServer, schem
         with pytest.raises(SchemaTooNewError):
             store.admin.migrate()
     assert tables(server, schema) == before
-    tried("newer schemas")
+    tried("PostgreSQL", "schema from a newer version")
 
 
 def test_a_schema_of_another_text_is_refused(server: PostgresServer, schema: str) -> None:

@@ -2,55 +2,16 @@
 
 from __future__ import annotations
 
-import threading
-import time
-
 import pytest
 from servers.postgres import PostgresServer
 
-from sapwood.errors import StoreError, StoreUnavailableError
-from sapwood.stores.postgres import PostgresStore
+from sapwood.errors import StoreUnavailableError
 
-from .support import ADA, ids_in, make_session, open_async_store, open_store, say, tried
+from ..tried import tried
+from ..writers import AsyncWriters, Writers
+from .support import ADA, ids_in, make_session, open_async_store, open_store, say
 
-WRITERS = 4
 ROUNDS = 3
-
-
-class Writers:
-    """Threads that append, each to its own session, and note what they were told."""
-
-    def __init__(self, store: PostgresStore) -> None:
-        self._store = store
-        self._stop = threading.Event()
-        self.told: list[list[str]] = [[] for _ in range(WRITERS)]
-        self.failed: list[StoreError] = []
-        self._threads = [threading.Thread(target=self._write, args=(w,)) for w in range(WRITERS)]
-        for thread in self._threads:
-            thread.start()
-
-    def _write(self, writer: int) -> None:
-        told = self.told[writer]
-        while not self._stop.is_set():
-            id = f"w{writer}-{len(told)}"
-            try:
-                self._store.append(ADA, f"s{writer}", [say(id)])
-            except StoreError as error:
-                # The same id again: it is written once, whatever became of it.
-                self.failed.append(error)
-                time.sleep(0.05)
-            else:
-                told.append(id)
-
-    def wait_for_more(self, count: int = 40) -> None:
-        seen = sum(map(len, self.told))
-        while sum(map(len, self.told)) < seen + count:
-            time.sleep(0.01)
-
-    def stop(self) -> None:
-        self._stop.set()
-        for thread in self._threads:
-            thread.join()
 
 
 @pytest.mark.fault
@@ -58,20 +19,26 @@ def test_rule_01_acknowledged_messages_survive_kills_in_the_middle_of_writes(
     server: PostgresServer, schema: str
 ) -> None:
     with open_store(server.url(), schema) as store:
-        for writer in range(WRITERS):
-            make_session(store, f"s{writer}")
-        writers = Writers(store)
-        for _ in range(ROUNDS):
+        with Writers(store) as writers:
+            for _ in range(ROUNDS):
+                writers.wait_for_more()
+                server.kill()
+                server.start()
             writers.wait_for_more()
-            server.kill()
-            server.start()
-        writers.wait_for_more()
-        writers.stop()
-        for writer, told in enumerate(writers.told):
-            assert ids_in(store, f"s{writer}") == told
-        assert store.admin.check() == []
-    assert all(error.retryable for error in writers.failed)
-    tried("servers killed in the middle of writes", ROUNDS)
+        writers.check()
+    tried("PostgreSQL", "server killed in the middle of writes", ROUNDS)
+
+
+@pytest.mark.fault
+async def test_rule_01_what_tasks_were_told_survives_kills_in_the_middle_of_writes(
+    server: PostgresServer, schema: str
+) -> None:
+    async with open_async_store(server.url(), schema) as store:
+        async with AsyncWriters(store) as writers:
+            for _ in range(ROUNDS):
+                await writers.let_die(server)
+        await writers.check()
+    tried("PostgreSQL", "server killed in the middle of writes", ROUNDS)
 
 
 def test_a_server_that_is_gone_is_told_at_once_and_one_that_came_back_is_used(

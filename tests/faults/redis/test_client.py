@@ -14,8 +14,8 @@ from servers.redis import RedisServer
 from sapwood.errors import NotFoundError
 from sapwood.model import ChangeKind, NewSession, SessionQuery
 from sapwood.stores.redis import RedisStore
-from sapwood.testing import COUNTS
 
+from ..tried import tried
 from .support import ADA, ids_in, make_session, open_store, say
 
 PROGRAM = Path(__file__).with_name("client.py")
@@ -32,7 +32,7 @@ def let_die(server: RedisServer, prefix: str, what: str) -> None:
     process = start(server.url(), prefix, what)
     process.communicate()
     assert process.returncode == 9
-    COUNTS["clients of Redis killed between two steps"] += 1
+    tried("Redis", "client killed between commit and apply")
 
 
 def age_claims(server: RedisServer, prefix: str) -> None:
@@ -67,7 +67,7 @@ def test_rule_01_what_killed_processes_were_told_is_there_once(
             process.kill()
             rest, _ = process.communicate()
             told.append([*first, *rest.split()])
-            COUNTS["clients of Redis killed in the middle of writes"] += 1
+            tried("Redis", "client killed in the middle of writes")
         there = ids_in(store)
         assert len(there) == len(set(there))
         for number, own in enumerate(told):

@@ -6,10 +6,10 @@ import pytest
 from servers.redis import FAST, RedisServer
 
 from sapwood.errors import NotFoundError, StoreUnavailableError
-from sapwood.testing import COUNTS
 
+from ..tried import tried
+from ..writers import AsyncWriters, Writers
 from .support import ADA, ids_in, make_session, open_async_store, open_store, say
-from .writers import Writers
 
 ROUNDS = 3
 
@@ -19,18 +19,26 @@ def test_rule_01_acknowledged_messages_survive_kills_in_the_middle_of_writes(
     server: RedisServer, prefix: str
 ) -> None:
     with open_store(server.url(), prefix) as store:
-        writers = Writers(store)
-        try:
+        with Writers(store) as writers:
             for _ in range(ROUNDS):
                 writers.wait_for_more()
                 server.kill()
                 server.start()
-                COUNTS["kills of a Redis server in the middle of writes"] += 1
+                tried("Redis", "server killed in the middle of writes")
             writers.wait_for_more()
-        finally:
-            writers.stop()
         writers.check()
-        assert store.admin.check() == []
+
+
+@pytest.mark.fault
+async def test_rule_01_what_tasks_were_told_survives_kills_in_the_middle_of_writes(
+    server: RedisServer, prefix: str
+) -> None:
+    async with open_async_store(server.url(), prefix) as store:
+        async with AsyncWriters(store) as writers:
+            for _ in range(ROUNDS):
+                await writers.let_die(server)
+        await writers.check()
+    tried("Redis", "server killed in the middle of writes", ROUNDS)
 
 
 def test_a_server_that_is_gone_is_told_at_once_and_one_that_came_back_is_used(

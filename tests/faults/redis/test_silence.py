@@ -16,6 +16,7 @@ from sapwood.model import NewSession, Read
 from sapwood.stores.redis import AsyncRedisStore, RedisStore
 from sapwood.testing import COUNTS
 
+from ..tried import tried
 from .support import ADA, ids_in, make_session, new_id, open_async_store, open_store, say
 
 SILENT = {"answer_within_s": 0.4}
@@ -42,7 +43,7 @@ def test_a_server_that_falls_silent_is_told_and_a_retry_writes_once(
             with pytest.raises(StoreUnavailableError) as caught:
                 call()
             assert caught.value.retryable
-            COUNTS["silences of Redis"] += 1
+            tried("Redis", "time-out")
         proxy.release()
         store.append(ADA, "s", [say("m2"), say("m3")])
         assert ids_in(store) == ["m1", "m2", "m3"]
@@ -58,7 +59,7 @@ async def test_the_async_twin_is_told_too(proxy: Proxy, proxied: str, prefix: st
             with pytest.raises(StoreUnavailableError) as caught:
                 await store.append(ADA, "s", [say("m2"), say("m3")])
             assert caught.value.retryable
-            COUNTS["silences of Redis"] += 1
+            tried("Redis", "time-out")
         proxy.release()
         await store.append(ADA, "s", [say("m2"), say("m3")])
         assert [it.id for it in (await store.read(ADA, "s", Read())).messages] == ["m1", "m2", "m3"]
@@ -95,7 +96,7 @@ async def test_one_that_never_said_anything_is_told(
     async with open_async_store(proxied, prefix, **SILENT) as twin:
         with pytest.raises(StoreUnavailableError):
             await twin.create_session(ADA, NewSession(id="s"))
-    COUNTS["silences of Redis"] += 2
+    tried("Redis", "time-out", 2)
 
 
 async def test_a_node_of_a_cluster_that_falls_silent_is_told(
@@ -121,7 +122,7 @@ async def test_a_node_of_a_cluster_that_falls_silent_is_told(
             finally:
                 silent.go_on()
                 cluster.wait_until_whole()
-            COUNTS["silences of a node of a Redis Cluster"] += 2
+            tried("Redis", "time-out", 2)
             for n in range(12):
                 store.append(ADA, f"s{n}", [say("m2")])
                 await twin.append(ADA, f"s{n}", [say("m3")])

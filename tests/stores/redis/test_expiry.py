@@ -1,21 +1,31 @@
-"""Sessions in Redis that expire."""
+"""Sessions in Redis that expire: on one server and on a cluster, in both twins."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from servers import redis
 
-from sapwood.errors import (
-    NotFoundError,
-)
+import sapwood
+from sapwood.errors import NotFoundError
 from sapwood.model import ChangeKind, NewSession, Read, SessionQuery
 from sapwood.stores.redis import RedisStore
 from sapwood.testing import ManualClock
 from sapwood.testing.makers import ADA, cover, fork_of, say, shown
 
 from .acts import furnish
+from .anywhere import SERVERS, TWINS, Anywhere
+
+
+@pytest.fixture(params=SERVERS)
+def server(request: pytest.FixtureRequest) -> str:
+    request.getfixturevalue(f"{request.param}_url")
+    name: str = request.param
+    return name
 
 
 class TestExpiry:
@@ -23,12 +33,17 @@ class TestExpiry:
     def clock(self) -> ManualClock:
         return ManualClock()
 
+    @pytest.fixture(params=TWINS)
+    def place(self, server: str, request: pytest.FixtureRequest) -> Anywhere:
+        return Anywhere(server, request.param)
+
     @pytest.fixture
-    def store(self, open_store: Callable[..., RedisStore], clock: ManualClock) -> RedisStore:
-        return open_store(clock=clock, session_ttl_s=100)
+    def store(self, place: Anywhere, clock: ManualClock) -> Iterator[Any]:
+        with place.open(clock=clock, session_ttl_s=100) as store:
+            yield store
 
     def test_a_session_that_nobody_used_is_gone_and_leaves_nothing(
-        self, store: RedisStore, clock: ManualClock, prefix: str
+        self, store: Any, clock: ManualClock, place: Anywhere
     ) -> None:
         furnish(store)
         store.put_document(ADA, "k", b"", session="s")
@@ -40,10 +55,10 @@ class TestExpiry:
         store.settle()
         assert store.statistics(ADA).sessions == 0
         assert [it.kind for it in store.changes(ADA).changes][-2:] == [ChangeKind.RETIRE] * 2
-        left = {key.rpartition(b":")[2] for key in redis.own_keys()}
+        left = {key.rpartition(b":")[2] for key in place.own_keys()}
         assert left == {b"schema", b"owners", b"t", b"f"}
 
-    def test_each_append_gives_it_more_time(self, store: RedisStore, clock: ManualClock) -> None:
+    def test_each_append_gives_it_more_time(self, store: Any, clock: ManualClock) -> None:
         store.create_session(ADA, NewSession(id="s"))
         for n in range(5):
             clock.advance(60)
@@ -55,7 +70,7 @@ class TestExpiry:
         store.settle()
         assert store.find_session(ADA, "s") is None
 
-    def test_no_fork_goes_with_its_source(self, store: RedisStore, clock: ManualClock) -> None:
+    def test_no_fork_goes_with_its_source(self, store: Any, clock: ManualClock) -> None:
         store.create_session(ADA, NewSession(id="s"))
         store.append(ADA, "s", [say("m1"), say("m2"), say("m3")])
         clock.advance(60)
@@ -74,7 +89,7 @@ class TestExpiry:
         ]
         assert store.admin.check() == []
 
-    def test_one_created_again_begins_empty(self, store: RedisStore, clock: ManualClock) -> None:
+    def test_one_created_again_begins_empty(self, store: Any, clock: ManualClock) -> None:
         store.create_session(ADA, NewSession(id="s"))
         store.append(ADA, "s", [say("m1")])
         clock.advance(101)
@@ -82,7 +97,7 @@ class TestExpiry:
         assert store.append(ADA, "s", [say("m1", "other")]).written == 1
 
     def test_a_repair_leaves_the_summaries_that_an_expired_session_shares(
-        self, store: RedisStore, clock: ManualClock
+        self, store: Any, clock: ManualClock
     ) -> None:
         store.create_session(ADA, NewSession(id="s"))
         store.append(ADA, "s", [say("m1"), say("m2"), say("m3")])
@@ -97,15 +112,15 @@ class TestExpiry:
         assert store.admin.check() == []
 
     def test_one_that_an_append_made_expire_is_deleted_by_settle(
-        self, store: RedisStore, open_store: Callable[..., RedisStore], clock: ManualClock
+        self, store: Any, place: Anywhere, clock: ManualClock
     ) -> None:
-        with open_store(clock=clock) as everlasting:
+        with place.open(clock=clock) as everlasting:
             everlasting.create_session(ADA, NewSession(id="s"))
             everlasting.settle()
         store.append(ADA, "s", [say("m1")])
         clock.advance(101)
         store.settle()
-        assert [key for key in redis.own_keys() if b":b:" in key or b":s:" in key] == []
+        assert [key for key in place.own_keys() if b":b:" in key or b":s:" in key] == []
         assert [it.kind for it in store.changes(ADA).changes][-1] == ChangeKind.RETIRE
 
 
@@ -121,3 +136,27 @@ def test_pins_that_expire_are_not_counted_any_more(open_store: Callable[..., Red
         record = store.find_session(ADA, "s")
         assert record is not None
         assert record.context_tokens == store.read(ADA, "s", Read()).context_tokens == tokens
+
+
+def test_a_url_says_for_how_long_sessions_are_kept(
+    server: str, request: pytest.FixtureRequest
+) -> None:
+    SERVERS[server].empty()
+    url = f"{request.getfixturevalue(f'{server}_url')}?prefix={redis.prefix()}"
+    with sapwood.open(f"{url}&ttl=0.05") as passing, sapwood.open(f"{url}&ttl=600.5") as lasting:
+        passing.store.create_session(ADA, NewSession(id="s"))
+        lasting.store.create_session(ADA, NewSession(id="t"))
+        time.sleep(0.2)
+        assert passing.store.find_session(ADA, "s") is None
+        assert lasting.store.find_session(ADA, "t") is not None
+        lasting.settle()
+        assert [it.id for it in lasting.store.list_sessions(ADA, SessionQuery()).sessions] == ["t"]
+
+
+async def test_the_same_on_a_loop(server: str, request: pytest.FixtureRequest) -> None:
+    SERVERS[server].empty()
+    url = f"{request.getfixturevalue(f'{server}_url')}?prefix={redis.prefix()}"
+    async with sapwood.open_async(f"{url}&ttl=0.05") as sessions:
+        await sessions.store.create_session(ADA, NewSession(id="s"))
+        await asyncio.sleep(0.2)
+        assert await sessions.store.find_session(ADA, "s") is None

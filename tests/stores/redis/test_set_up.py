@@ -6,6 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from faults.tried import tried
 from redis import Redis
 from servers import redis
 from servers.redis import RedisServer
@@ -42,6 +43,7 @@ class TestSetUp:
         with pytest.raises(SchemaTooNewError):
             open_store().admin.migrate()
         assert redis.own_keys() == [f"{prefix}:schema".encode()]
+        tried("Redis", "schema from a newer version", 3)
 
     def test_many_may_start_at_once(self, open_store: Callable[..., RedisStore]) -> None:
         stores = [open_store() for _ in range(8)]

@@ -27,11 +27,11 @@ from ..recordlog.told import too_large
 
 _BY_CODE: dict[int, tuple[type[StoreError], str]] = {
     13: (ReadOnlyError, "the user may not do this: grant it readWrite on the database"),
-    18: (StoreUnavailableError, "the server refused the user or the password"),
+    18: (StoreError, "the server refused the user or the password"),
     24: (StoreBusyError, "others held a lock for too long: try again"),
     50: (StoreBusyError, "the server stopped the command, which took too long: try again"),
     112: (StoreBusyError, "it was in the way of other writers: try again"),
-    8000: (StoreUnavailableError, "the server refused the user or the password"),
+    8000: (StoreError, "the server refused the user or the password"),
     14031: (StoreUnavailableError, "the server has no room left"),
 }
 _TOO_LARGE = (10334, 17419, 17420)

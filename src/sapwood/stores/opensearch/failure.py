@@ -27,7 +27,7 @@ WHERE = "OpenSearch"
 
 _OTHER_LOOP = re.compile("Event loop is closed|different loop|inside a task")
 _BY_STATUS: dict[int, tuple[type[StoreError], str]] = {
-    401: (StoreUnavailableError, "the server refused the user or the password"),
+    401: (StoreError, "the server refused the user or the password"),
     403: (ReadOnlyError, "this may not be done: grant the rights, or free space on its disks"),
     408: (StoreBusyError, "it took too long: try again"),
     413: (StoreError, "the request is larger than http.max_content_length allows"),

@@ -14,6 +14,7 @@ from ...errors import (
     StoreError,
     StoreUnavailableError,
 )
+from ..refusal import state_of_refusal
 from .waiting import NoAnswerError
 
 _BY_STATE: dict[str, tuple[type[StoreError], str]] = {
@@ -33,8 +34,8 @@ _BY_STATE: dict[str, tuple[type[StoreError], str]] = {
 }
 _BY_CLASS: dict[str, tuple[type[StoreError], str]] = {
     "08": (StoreUnavailableError, "the connection was lost"),
-    "28": (StoreUnavailableError, "the server refused the user or the password"),
-    "3D": (StoreUnavailableError, "there is no such database"),
+    "28": (StoreError, "the server refused the user or the password"),
+    "3D": (StoreError, "there is no such database"),
     "53": (StoreUnavailableError, "the server has no room left"),
     "54": (StoreError, "this is over a limit of the server: store large content elsewhere"),
     "57": (StoreUnavailableError, "the server is going down or starting"),
@@ -56,7 +57,7 @@ def translate(error: psycopg.Error, where: str) -> StoreError:
         return StoreUnavailableError(f"{where}: {error}: what was asked for may have been done")
     if isinstance(error, PoolClosed):
         return ClosedError(f"{where}: the pool is closed")
-    state = error.sqlstate or ""
+    state = _state(error) or ""
     kind, advice = _BY_STATE.get(state) or _BY_CLASS.get(state[:2]) or _other(error)
     return kind(f"{where}: {advice} ({_told(error)})")
 
@@ -67,6 +68,10 @@ def _other(error: psycopg.Error) -> tuple[type[StoreError], str]:
     return StoreError, "PostgreSQL failed"
 
 
+def _state(error: psycopg.Error) -> str | None:
+    return error.sqlstate or state_of_refusal(str(error))
+
+
 def _told(error: psycopg.Error) -> str:
     text = error.diag.message_primary or str(error).strip().partition("\n")[0]
     return f"{type(error).__name__}: {text}"
@@ -74,7 +79,7 @@ def _told(error: psycopg.Error) -> str:
 
 def is_lost(error: psycopg.Error) -> bool:
     """Tell whether the connection is gone, or was never there."""
-    state = error.sqlstate
+    state = _state(error)
     if state is None:
         return isinstance(error, psycopg.OperationalError)
     return state[:2] == "08" or state in _ENDED

@@ -12,11 +12,13 @@ from ...errors import (
     StoreUnavailableError,
 )
 
+FAILURES = (driver.RedisError, driver.RedisClusterException, OSError)
+"""All that the driver raises: what it says of a cluster is no RedisError."""
 _CORRUPT = "SWCORRUPT "
 _Kind = tuple[type[StoreError], str]
 # The first that fits is taken: the driver's classes are each other's bases.
 _BY_CLASS: tuple[tuple[type[Exception], _Kind], ...] = (
-    (driver.AuthenticationError, (StoreUnavailableError, "the server refused the password")),
+    (driver.AuthenticationError, (StoreError, "the server refused the password")),
     (driver.AuthorizationError, (ReadOnlyError, "the user may not do this: grant it the rights")),
     (driver.NoPermissionError, (ReadOnlyError, "the user may not do this: grant it the rights")),
     (driver.MaxConnectionsError, (StoreBusyError, "no connection became free in time: try again")),
@@ -33,8 +35,9 @@ _BY_CLASS: tuple[tuple[type[Exception], _Kind], ...] = (
 )
 _BY_TEXT: tuple[tuple[str, _Kind], ...] = (
     ("No connection available", (StoreBusyError, "no connection became free in time: try again")),
-    ("WRONGPASS", (StoreUnavailableError, "the server refused the user or the password")),
-    ("NOAUTH", (StoreUnavailableError, "the server wants a password")),
+    ("WRONGPASS", (StoreError, "the server refused the user or the password")),
+    ("username-password pair", (StoreError, "the server refused the user or the password")),
+    ("NOAUTH", (StoreError, "the server wants a password")),
     ("NOPERM", (ReadOnlyError, "the user may not do this: grant it the rights")),
     ("can't run this command", (ReadOnlyError, "the user may not do this: grant it the rights")),
     ("MISCONF", (StoreUnavailableError, "the server cannot write to its disk")),

@@ -18,6 +18,7 @@ from ...errors import (
     StoreError,
     StoreUnavailableError,
 )
+from ..refusal import state_of_refusal
 
 Meaning = tuple[type[StoreError], str]
 
@@ -45,10 +46,11 @@ _MYSQL: dict[int, Meaning] = {
     3024: (StoreBusyError, _STOPPED),
     1040: (StoreBusyError, _FULL),
     1203: (StoreBusyError, _FULL),
-    1044: (StoreUnavailableError, _REFUSED),
-    1045: (StoreUnavailableError, _REFUSED),
-    1698: (StoreUnavailableError, _REFUSED),
-    1049: (StoreUnavailableError, _NO_DATABASE),
+    1044: (StoreError, _REFUSED),
+    1045: (StoreError, _REFUSED),
+    1130: (StoreError, _REFUSED),
+    1698: (StoreError, _REFUSED),
+    1049: (StoreError, _NO_DATABASE),
     1146: (MigrationNeededError, _NO_TABLE),
     1054: (MigrationNeededError, _NO_TABLE),
     1290: (ReadOnlyError, _TAKES_NO_WRITES),
@@ -73,8 +75,8 @@ _POSTGRES: dict[str, Meaning] = {
     "42P01": (MigrationNeededError, _NO_TABLE),
     "42703": (MigrationNeededError, _NO_TABLE),
     "08": (StoreUnavailableError, _LOST),
-    "28": (StoreUnavailableError, _REFUSED),
-    "3D": (StoreUnavailableError, _NO_DATABASE),
+    "28": (StoreError, _REFUSED),
+    "3D": (StoreError, _NO_DATABASE),
     "53": (StoreUnavailableError, _NO_ROOM),
     "57": (StoreUnavailableError, "the server is going down or starting"),
     "58": (StoreUnavailableError, "the server's system failed"),
@@ -191,7 +193,7 @@ def _code(error: BaseException) -> int | str | None:
         code = getattr(cause, name, None)
         if isinstance(code, int | str) and code != "":
             return code
-    return None
+    return state_of_refusal(str(cause)) if _module(error) == "psycopg" else None
 
 
 def _is_plain_failure(error: BaseException) -> bool:

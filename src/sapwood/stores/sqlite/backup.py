@@ -91,7 +91,7 @@ def _take_name(unfinished: Path, path: Path, replace: bool) -> None:
         unfinished.replace(path)
     else:
         _name_new(unfinished, path)
-    _sync_folder(path.parent)
+    sync_folder(path.parent)
 
 
 def _name_new(unfinished: Path, path: Path) -> None:
@@ -107,7 +107,8 @@ def _name_new(unfinished: Path, path: Path) -> None:
         unfinished.rename(path)
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """Let the names in a folder survive a power cut, too."""
     if os.name == "posix":
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -1,6 +1,6 @@
 """Keeping the write-ahead log small.
 
-SQLite copies it back politely every thousand pages, which never finishes while readers and writers
+SQLite copies it back politely as it goes, which never finishes while readers and writers
 come and go without a gap. When the log has grown past its cap, a firm checkpoint waits for them,
 shortly, and not at every commit.
 """

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import apsw
 
 from ...errors import MigrationNeededError, SchemaError, SchemaTooNewError
+from .backup import sync_folder
 from .connection import Connection
 from .failure import translate
 
@@ -150,3 +151,4 @@ def _back_up(tx: Connection, path: str, version: int) -> None:
     with closing(source), closing(copy), copy.backup("main", source, "main") as backup:
         backup.step()
     unfinished.replace(target)
+    sync_folder(target.parent)

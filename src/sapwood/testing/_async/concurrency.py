@@ -257,7 +257,9 @@ class AsyncConcurrencyContract(AsyncContractBase):
             assert (record.messages, record.context_tokens) == (2, self.appends_of_each)
             assert record.context_tokens == (await history_of(store, session)).context_tokens
 
-    async def test_readers_see_whole_batches_while_others_write(self, store: AsyncStore) -> None:
+    async def test_rule_04_readers_see_whole_batches_while_others_write(
+        self, store: AsyncStore
+    ) -> None:
         for session in self._sessions_of_runs():
             await grow(store, session=session)
 

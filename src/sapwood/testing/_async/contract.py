@@ -28,6 +28,7 @@ from .search_scope import (
     AsyncOwnerSearchContract,
     AsyncSearchScopeContract,
 )
+from .serial import AsyncSerialContract
 from .sessions import AsyncSessionContract
 from .usage import AsyncStatisticsContract, AsyncUsageContract
 
@@ -72,6 +73,7 @@ class AsyncStoreContract(
     AsyncBadValueContract,
     AsyncRoundTripContract,
     AsyncConcurrencyContract,
+    AsyncSerialContract,
     AsyncAdminContract,
 ):
     """What every store keeps: inherit it, and override the fixture `store`.

@@ -249,7 +249,7 @@ class ConcurrencyContract(ContractBase):
             assert (record.messages, record.context_tokens) == (2, self.appends_of_each)
             assert record.context_tokens == (history_of(store, session)).context_tokens
 
-    def test_readers_see_whole_batches_while_others_write(self, store: Store) -> None:
+    def test_rule_04_readers_see_whole_batches_while_others_write(self, store: Store) -> None:
         for session in self._sessions_of_runs():
             grow(store, session=session)
 

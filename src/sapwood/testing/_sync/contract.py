@@ -30,6 +30,7 @@ from .search_scope import (
     OwnerSearchContract,
     SearchScopeContract,
 )
+from .serial import SerialContract
 from .sessions import SessionContract
 from .usage import StatisticsContract, UsageContract
 
@@ -74,6 +75,7 @@ class StoreContract(
     BadValueContract,
     RoundTripContract,
     ConcurrencyContract,
+    SerialContract,
     AdminContract,
 ):
     """What every store keeps: inherit it, and override the fixture `store`.

@@ -121,9 +121,10 @@ class AsyncLogSessions:
             return Decision(Clear(await self._desk.now()))
 
         state, _ = await self._desk.change(owner, session, decide)
+        cleared = await self._record(state)  # before others' changes are seen
         with suppress(StoreError):
-            state = await sweep(self._desk, state)
-        return await self._record(state)
+            await sweep(self._desk, state)
+        return cleared
 
     async def erase_owner(self, owner: str) -> None:
         """Delete all that an owner has."""

@@ -123,9 +123,10 @@ class LogSessions:
             return Decision(Clear(self._desk.now()))
 
         state, _ = self._desk.change(owner, session, decide)
+        cleared = self._record(state)  # before others' changes are seen
         with suppress(StoreError):
-            state = sweep(self._desk, state)
-        return self._record(state)
+            sweep(self._desk, state)
+        return cleared
 
     def erase_owner(self, owner: str) -> None:
         """Delete all that an owner has."""

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from redis.exceptions import NoScriptError, RedisError
+from redis.exceptions import NoScriptError
 
 from ....calling import AsyncAnswer
 from ....errors import ClosedError, StoreBusyError
 from ..driver import AsyncDriver, AsyncGate, AsyncSlots
-from ..failure import is_moving, may_help, translate
+from ..failure import FAILURES, is_moving, may_help, translate
 from ..scripts import script
 
 TRIES = 4
@@ -84,7 +84,7 @@ class AsyncLink:
                     return await client.execute_command(*command, **options)
             except NoScriptError:
                 raise
-            except (RedisError, OSError) as error:
+            except FAILURES as error:
                 tries -= may_help(error)
                 waits -= is_moving(error)
                 if not (tries and may_help(error)) and not (waits and is_moving(error)):
@@ -185,7 +185,7 @@ class AsyncLink:
                 client = await self.client()
                 async with self._slots:
                     answers = await go(client, commands)
-            except (RedisError, OSError) as error:
+            except FAILURES as error:
                 if not (tries and may_help(error)):
                     raise translate(error) from error
             except TORN as error:
@@ -219,5 +219,5 @@ class AsyncLink:
         if self._owns_client and self._client is not None:
             try:
                 await self._client.aclose()
-            except (RedisError, OSError) as error:
+            except FAILURES as error:
                 raise translate(error) from error

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from redis.exceptions import NoScriptError, RedisError
+from redis.exceptions import NoScriptError
 
 from ....calling import Answer
 from ....errors import ClosedError, StoreBusyError
 from ..driver import Driver, Gate, Slots
-from ..failure import is_moving, may_help, translate
+from ..failure import FAILURES, is_moving, may_help, translate
 from ..scripts import script
 
 TRIES = 4
@@ -86,7 +86,7 @@ class Link:
                     return client.execute_command(*command, **options)
             except NoScriptError:
                 raise
-            except (RedisError, OSError) as error:
+            except FAILURES as error:
                 tries -= may_help(error)
                 waits -= is_moving(error)
                 if not (tries and may_help(error)) and not (waits and is_moving(error)):
@@ -187,7 +187,7 @@ class Link:
                 client = self.client()
                 with self._slots:
                     answers = go(client, commands)
-            except (RedisError, OSError) as error:
+            except FAILURES as error:
                 if not (tries and may_help(error)):
                     raise translate(error) from error
             except TORN as error:
@@ -221,5 +221,5 @@ class Link:
         if self._owns_client and self._client is not None:
             try:
                 self._client.close()
-            except (RedisError, OSError) as error:
+            except FAILURES as error:
                 raise translate(error) from error

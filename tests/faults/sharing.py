@@ -1,0 +1,69 @@
+"""Two clients that write to one session at the same time."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import Any
+
+from sapwood.errors import StaleTipError
+from sapwood.model import NewMessage, NewSession, Read, TextPart
+
+ADA = "ada"
+ROUNDS = 20
+
+
+def write_together(one: Any, two: Any) -> None:
+    """Let two clients contend for a session, and see one order of what both wrote.
+
+    They begin each round at the same moment. Each writes a message, then one that is to stand
+    right after it: it does, or it is refused.
+    """
+    one.create_session(ADA, NewSession(id="shared"))
+    begin = threading.Barrier(2, timeout=60)
+    too_late: list[str] = []
+
+    def write(store: Any, name: str) -> None:
+        try:
+            for n in range(ROUNDS):
+                begin.wait()
+                _write_two(store, f"{name}{n}", f"{name}x{n}", too_late)
+        except BaseException:
+            begin.abort()
+            raise
+
+    with ThreadPoolExecutor(2) as threads:
+        done = [threads.submit(write, *it) for it in ((one, "a"), (two, "b"))]
+    errors = [it.exception() for it in done]
+    for error in errors:
+        if error is not None and not isinstance(error, threading.BrokenBarrierError):
+            raise error
+    assert errors == [None, None]
+    found = _ids_in(one)
+    assert found == _ids_in(two)
+    assert not set(found) & set(too_late)
+    assert len(found) == len(set(found)) == 4 * ROUNDS - len(too_late)
+    for name in "ab":
+        blind = [id for id in found if id[0] == name and id[1] != "x"]
+        assert blind == [f"{name}{n}" for n in range(ROUNDS)]
+    for before, after in pairwise(["", *found]):
+        if after[1] == "x":
+            assert before == after.replace("x", "")
+    assert one.admin.check() == []
+
+
+def _write_two(store: Any, first: str, second: str, too_late: list[str]) -> None:
+    store.append(ADA, "shared", [_say(first)])
+    try:
+        store.append(ADA, "shared", [_say(second)], expected_tip=first)
+    except StaleTipError:
+        too_late.append(second)
+
+
+def _say(id: str) -> NewMessage:
+    return NewMessage(id=id, role="user", parts=[TextPart(text=id)])
+
+
+def _ids_in(store: Any) -> list[str]:
+    return [it.id for it in store.read(ADA, "shared", Read()).messages]
