@@ -124,7 +124,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         output["sapwood_servers"] = sorted(RAN_AGAINST)
         return
     session.config.stash[COUNTED].update(COUNTS)
-    if session.config.cache is not None:
+    if getattr(session.config, "cache", None) is not None:
         session.config.cache.set("sapwood/skipped", SKIPPED)
     if session.config.getoption("--no-skips") and SKIPPED:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED

@@ -19,15 +19,19 @@ def be_alone_on(url: str) -> None:
     """Wait until no test of another process uses this server; it is ours until the test ends."""
     if url in _held:
         return
-    name = hashlib.sha256(url.encode()).hexdigest()[:16]
-    path = Path(tempfile.gettempdir()) / f"sapwood-test-{os.getuid()}-{name}.lock"
-    file = path.open("ab")
+    file = lock_of(url).open("ab")
     try:
         fcntl.flock(file, fcntl.LOCK_EX)
     except BaseException:
         file.close()
         raise
     _held[url] = file
+
+
+def lock_of(url: str) -> Path:
+    """Name the file that is locked; it says nothing of the URL, which may hold a password."""
+    name = hashlib.sha256(url.encode()).hexdigest()[:16]
+    return Path(tempfile.gettempdir()) / f"sapwood-test-{os.getuid()}-{name}.lock"
 
 
 def let_others() -> None:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psycopg
 import pytest
 from redis import Redis
 
@@ -107,6 +108,7 @@ def run_on(variable: str, url: str, *tests: str) -> None:
     assert " passed" in done.stdout
 
 
+@pytest.mark.skipif(redis.program() is None, reason=redis.MISSING)
 def test_on_a_redis_that_is_given_nothing_is_left_and_nothing_else_is_touched() -> None:
     server = redis.RedisServer(*redis.FAST)
     try:
@@ -121,11 +123,8 @@ def test_on_a_redis_that_is_given_nothing_is_left_and_nothing_else_is_touched() 
         server.remove()
 
 
-def test_on_a_postgres_that_is_given_nothing_is_left_and_nothing_else_is_touched(
-    postgres_url: str,
-) -> None:
-    import psycopg
-
+@pytest.mark.skipif(postgres.program("postgres") is None, reason=postgres.MISSING)
+def test_on_a_postgres_that_is_given_nothing_is_left_and_nothing_else_is_touched() -> None:
     server = postgres.PostgresServer(*postgres.FAST)
     names = (
         "SELECT schemaname || '.' || tablename FROM pg_tables"

@@ -114,10 +114,12 @@ def test_one_that_is_gone_is_not_used_and_is_started_anew(folder: Path, started:
     assert url_of(folder) == again.url
 
 
-def test_one_that_does_not_answer_is_not_used(folder: Path, started: Server) -> None:
+def test_one_that_does_not_answer_or_is_anothers_is_not_used(folder: Path, started: Server) -> None:
     elsewhere = started._replace(url=f"redis://127.0.0.1:{free_port()}/0")
-    running.write({"redis": elsewhere}, folder)
-    assert url_of(folder) is None
+    anothers = started._replace(processes=dict.fromkeys(started.processes, "redis-server 1"))
+    for server in (elsewhere, anothers):
+        running.write({"redis": server}, folder)
+        assert url_of(folder) is None
     running.write({"redis": started}, folder)
     assert url_of(folder) == started.url
 
