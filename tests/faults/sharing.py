@@ -17,20 +17,23 @@ ROUNDS = 20
 def write_together(one: Any, two: Any) -> None:
     """Let two clients contend for a session, and see one order of what both wrote.
 
-    They begin each round at the same moment. Each writes a message, then one that is to stand
-    right after it: it does, or it is refused.
+    In each round they write at the same moment, and once more when both are there: a message that
+    is to stand right after its writer's own. Of these one does, and the other is refused.
     """
     one.create_session(ADA, NewSession(id="shared"))
-    begin = threading.Barrier(2, timeout=60)
+    both = threading.Barrier(2, timeout=60)
     too_late: list[str] = []
 
     def write(store: Any, name: str) -> None:
         try:
             for n in range(ROUNDS):
-                begin.wait()
-                _write_two(store, f"{name}{n}", f"{name}x{n}", too_late)
+                both.wait()
+                store.append(ADA, "shared", [_say(f"{name}{n}")])
+                both.wait()
+                if not _follow(store, f"{name}{n}", f"{name}x{n}"):
+                    too_late.append(f"{name}x{n}")
         except BaseException:
-            begin.abort()
+            both.abort()
             raise
 
     with ThreadPoolExecutor(2) as threads:
@@ -43,7 +46,8 @@ def write_together(one: Any, two: Any) -> None:
     found = _ids_in(one)
     assert found == _ids_in(two)
     assert not set(found) & set(too_late)
-    assert len(found) == len(set(found)) == 4 * ROUNDS - len(too_late)
+    assert sorted(int(id[2:]) for id in too_late) == list(range(ROUNDS))
+    assert len(found) == len(set(found)) == 3 * ROUNDS
     for name in "ab":
         blind = [id for id in found if id[0] == name and id[1] != "x"]
         assert blind == [f"{name}{n}" for n in range(ROUNDS)]
@@ -53,12 +57,13 @@ def write_together(one: Any, two: Any) -> None:
     assert one.admin.check() == []
 
 
-def _write_two(store: Any, first: str, second: str, too_late: list[str]) -> None:
-    store.append(ADA, "shared", [_say(first)])
+def _follow(store: Any, first: str, second: str) -> bool:
+    """Append right after a message; tell whether it was still the last one."""
     try:
         store.append(ADA, "shared", [_say(second)], expected_tip=first)
     except StaleTipError:
-        too_late.append(second)
+        return False
+    return True
 
 
 def _say(id: str) -> NewMessage:

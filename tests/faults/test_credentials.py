@@ -15,6 +15,8 @@ from servers.redis_cluster import ClusterOfServers
 import sapwood
 from sapwood.errors import StoreError, StoreUnavailableError
 
+from .tried import Store, tried
+
 REFUSED = "s3cret"
 
 
@@ -42,13 +44,14 @@ def cluster(redis_cluster_url: str) -> Iterator[ClusterOfServers]:
     servers.remove()
 
 
-def _refused(url: str, *words: str) -> None:
+def _refused(store: Store, url: str, *words: str) -> None:
     """See that a URL is refused in both twins, for good, and in words without the password."""
     for error in (_refusal(url), asyncio.run(_async_refusal(url))):
         assert type(error) is StoreError
         assert not error.retryable
         assert all(word in str(error) for word in words)
         assert REFUSED not in "".join(map(repr, (error, str(error), error.__cause__)))
+        tried(store, "wrong credentials")
 
 
 def _refusal(url: str) -> StoreError:
@@ -64,24 +67,27 @@ async def _async_refusal(url: str) -> StoreError:
     return caught.value
 
 
-@pytest.mark.parametrize("scheme", ["", "sqlalchemy+"])
+@pytest.mark.parametrize(
+    ("store", "scheme"),
+    [("PostgreSQL", ""), ("PostgreSQL through SQLAlchemy", "sqlalchemy+")],
+)
 def test_postgres_refuses_a_password_a_user_and_a_database(
-    postgres: PostgresServer, scheme: str
+    postgres: PostgresServer, store: Store, scheme: str
 ) -> None:
-    _refused(scheme + postgres.url(user=f"needs_password:{REFUSED}"), "refused", "password")
-    _refused(scheme + postgres.url(user=f"nobody:{REFUSED}"), "refused", "nobody")
-    _refused(scheme + postgres.url(database="nope"), "no such database", "nope")
+    _refused(store, scheme + postgres.url(user=f"needs_password:{REFUSED}"), "refused", "password")
+    _refused(store, scheme + postgres.url(user=f"nobody:{REFUSED}"), "refused", "nobody")
+    _refused(store, scheme + postgres.url(database="nope"), "no such database", "nope")
 
 
 def test_mariadb_refuses_a_password_a_user_and_a_database(mariadb: MariaDbServer) -> None:
-    _refused(mariadb.url(user=f"needs_password:{REFUSED}"), "refused", "password")
-    _refused(mariadb.url(user=f"nobody:{REFUSED}"), "refused", "nobody")
-    _refused(mariadb.url(database="nope"), "no such database", "nope")
+    _refused("MariaDB", mariadb.url(user=f"needs_password:{REFUSED}"), "refused", "password")
+    _refused("MariaDB", mariadb.url(user=f"nobody:{REFUSED}"), "refused", "nobody")
+    _refused("MariaDB", mariadb.url(database="nope"), "no such database", "nope")
 
 
 def test_a_redis_cluster_refuses_a_password(cluster: ClusterOfServers) -> None:
     url = cluster.url().replace("://", f"://ada:{REFUSED}@")
-    _refused(url, "refused", "password")
+    _refused("Redis", url, "refused", "password")
 
 
 def test_a_cluster_that_is_not_there_may_come_back() -> None:

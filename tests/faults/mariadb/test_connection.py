@@ -103,6 +103,7 @@ def test_wrong_credentials_do_not_show_the_password(server: MariaDbServer, prefi
     assert "s3cret" not in shown
     with open_store(server.url(user="needs_password:right"), prefix) as store:
         make_session(store)
+    tried("MariaDB", "wrong credentials")
 
 
 def test_a_database_that_is_not_there_is_told(server: MariaDbServer, prefix: str) -> None:

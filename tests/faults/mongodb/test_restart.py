@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import threading
-import time
 from pathlib import Path
 
 import pytest
 from pymongo import MongoClient
 from servers.mongodb import FerretServer
 
-from sapwood.errors import StoreError, StoreUnavailableError
-from sapwood.stores.mongodb import MongoStore
+from sapwood.errors import StoreUnavailableError
 from sapwood.testing import COUNTS
 
+from ..tried import tried
+from ..writers import AsyncWriters, Writers
 from .support import ADA, ids_in, make_session, open_async_store, open_store, say
 
 WRITER = Path(__file__).with_name("writer.py")
@@ -23,61 +22,31 @@ WRITERS = 3
 ROUNDS = 2
 
 
-class Writers:
-    """Threads that append, each to its own session, and note what they were told."""
-
-    def __init__(self, store: MongoStore) -> None:
-        self._store = store
-        self._stop = threading.Event()
-        self.told: list[list[str]] = [[] for _ in range(WRITERS)]
-        self.failed: list[StoreError] = []
-        self._threads = [threading.Thread(target=self._write, args=(w,)) for w in range(WRITERS)]
-        for thread in self._threads:
-            thread.start()
-
-    def _write(self, writer: int) -> None:
-        told = self.told[writer]
-        while not self._stop.is_set():
-            id = f"w{writer}-{len(told)}"
-            try:
-                self._store.append(ADA, f"s{writer}", [say(id)])
-            except StoreError as error:
-                # The same id again: it is written once, whatever became of it.
-                self.failed.append(error)
-                time.sleep(0.05)
-            else:
-                told.append(id)
-
-    def wait_for_more(self, count: int = 20) -> None:
-        seen = sum(map(len, self.told))
-        while sum(map(len, self.told)) < seen + count:
-            time.sleep(0.01)
-
-    def stop(self) -> None:
-        self._stop.set()
-        for thread in self._threads:
-            thread.join()
-
-
 @pytest.mark.fault
 def test_rule_01_acknowledged_messages_survive_kills_in_the_middle_of_writes(
     server: FerretServer, database: str
 ) -> None:
     with open_store(server.url(), database, patience_s=5) as store:
-        for writer in range(WRITERS):
-            make_session(store, f"s{writer}")
-        writers = Writers(store)
-        for _ in range(ROUNDS):
-            writers.wait_for_more()
-            server.kill()
-            server.start()
-            COUNTS["MongoDB: server killed in the middle of writes"] += 1
-        writers.wait_for_more()
-        writers.stop()
-        for writer, told in enumerate(writers.told):
-            assert ids_in(store, f"s{writer}") == told
-        assert store.admin.check() == []
-    assert all(error.retryable for error in writers.failed)
+        with Writers(store, WRITERS) as writers:
+            for _ in range(ROUNDS):
+                writers.wait_for_more(20)
+                server.kill()
+                server.start()
+            writers.wait_for_more(20)
+        writers.check()
+    tried("MongoDB", "server killed in the middle of writes", ROUNDS)
+
+
+@pytest.mark.fault
+async def test_rule_01_what_tasks_were_told_survives_kills_in_the_middle_of_writes(
+    server: FerretServer, database: str
+) -> None:
+    async with open_async_store(server.url(), database, patience_s=5) as store:
+        async with AsyncWriters(store) as writers:
+            for _ in range(ROUNDS):
+                await writers.let_die(server)
+        await writers.check()
+    tried("MongoDB", "server killed in the middle of writes", ROUNDS)
 
 
 def test_a_server_that_is_gone_is_told_and_one_that_came_back_is_used(
@@ -108,7 +77,6 @@ async def test_the_async_twin_goes_on_after_a_restart(server: FerretServer, data
         await store.append(ADA, "s", [say("m1")])
         server.kill()
         server.start()
-        COUNTS["MongoDB: server killed in the middle of writes"] += 1
         done = await store.append(ADA, "s", [say("m2")])
         assert (done.written, done.messages[0].depth) == (1, 2)
 
@@ -120,7 +88,7 @@ def test_a_client_killed_between_commit_and_apply_leaves_nothing_undone(
     command = [sys.executable, str(WRITER), server.url(), database, "s", "200", "die"]
     died = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert died.returncode == -9
-    COUNTS["MongoDB: client killed between commit and apply"] += 1
+    tried("MongoDB", "client killed between commit and apply")
     told = died.stdout.split()
     assert told
     with open_store(server.url(), database) as store:

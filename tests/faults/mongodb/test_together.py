@@ -16,6 +16,8 @@ from sapwood.stores.recordlog import stepping
 from sapwood.stores.recordlog._sync.beside import settle_beside
 from sapwood.testing import COUNTS
 
+from ..sharing import write_together
+from ..tried import tried
 from .support import ADA, ids_in, make_session, open_store, say
 
 WRITERS = 8
@@ -87,6 +89,12 @@ def test_rule_06_of_calls_with_one_expected_tip_from_several_clients_one_succeed
         written = list(pool.map(write, range(WRITERS), stores))
     assert written.count(True) == 1
     assert ids_in(stores[0]) == ["m0", f"w{written.index(True)}"]
+
+
+def test_rule_06_two_clients_with_one_session(server: FerretServer, database: str) -> None:
+    with open_store(server.url(), database) as one, open_store(server.url(), database) as two:
+        write_together(one, two)
+    tried("MongoDB", "two clients with one session")
 
 
 def test_a_client_whose_session_was_deleted_by_another_is_told(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -14,13 +13,16 @@ from sapwood.errors import (
     MigrationNeededError,
     ReadOnlyError,
     SchemaTooNewError,
-    StaleTipError,
+    StaleVersionError,
+    StoreBusyError,
     StoreError,
     StoreUnavailableError,
 )
-from sapwood.model import ROOT
+from sapwood.stores.opensearch import OpenSearchStore
 from sapwood.testing import COUNTS
 
+from ..sharing import write_together
+from ..tried import tried
 from .support import ADA, clock, ids_in, make_session, open_async_store, open_store, say
 
 
@@ -34,7 +36,7 @@ def test_a_cut_connection_is_replaced_within_the_call(proxy: Proxy, prefix: str)
             assert ids_in(store) == [f"m{k}" for k in range(n + 1)]
             proxy.cut()
             store.put_document(ADA, "k", b"", session="s")
-            COUNTS["OpenSearch: connection cut"] += 3
+            tried("OpenSearch", "connection cut", 3)
 
 
 def test_rule_02_an_append_whose_answer_was_lost_is_written_once(proxy: Proxy, prefix: str) -> None:
@@ -51,7 +53,7 @@ def test_rule_02_an_append_whose_answer_was_lost_is_written_once(proxy: Proxy, p
             proxy.swallow_next_answer()
             store.append(ADA, "s", [say(f"x{n}")])
         assert len(ids_in(store)) == 13
-        COUNTS["OpenSearch: answers lost"] += proxy.swallowed
+        tried("OpenSearch", "duplicate delivery after a lost answer", proxy.swallowed)
 
 
 async def test_rule_02_the_same_on_a_loop(proxy: Proxy, prefix: str) -> None:
@@ -66,56 +68,42 @@ async def test_rule_02_the_same_on_a_loop(proxy: Proxy, prefix: str) -> None:
         record = await store.find_session(ADA, "s")
         assert record is not None
         assert record.messages == 4
+        tried("OpenSearch", "duplicate delivery after a lost answer", proxy.swallowed)
 
 
 def test_a_lost_answer_to_a_lease_gives_it_to_one(proxy: Proxy, prefix: str) -> None:
     """Two that put the same under the same number: the record says who was first."""
     url = f"opensearch://127.0.0.1:{proxy.port}"
-    with open_store(url, prefix) as one, open_store(url, prefix) as two:
+    with (
+        open_store(url, prefix) as one,
+        open_store(url, prefix) as two,
+        ThreadPoolExecutor(2) as threads,
+    ):
         make_session(one)
         for n in range(6):
-            won: list[str] = []
 
-            def take(
-                store: object, name: str, key: str = f"lease-{n}", won: list[str] = won
-            ) -> None:
+            def take(store: OpenSearchStore, name: bytes, key: str = f"lease-{n}") -> bool:
                 try:
-                    store.put_document(ADA, key, b"", session="s", expected_version=0)  # type: ignore[attr-defined]
-                except StoreError:
-                    won.append(f"{name}?")
-                except Exception:  # noqa: BLE001 - it was the other's
-                    return
-                else:
-                    won.append(name)
+                    store.put_document(ADA, key, name, session="s", expected_version=0)
+                except StaleVersionError:
+                    return False
+                return True
 
-            threads = [
-                threading.Thread(target=take, args=(store, name))
-                for store, name in ((one, "one"), (two, "two"))
-            ]
             proxy.swallow_next_answer()
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-            assert len([name for name in won if name[-1] != "?"]) <= 1, won
+            names = (b"one", b"two")
+            won = list(threads.map(take, (one, two), names))
+            assert won.count(True) == 1, won
+            found = one.find_document(ADA, f"lease-{n}", session="s")
+            assert found is not None
+            assert found.value == names[won.index(True)]
             COUNTS["OpenSearch: two for one lease, with an answer lost"] += 1
+        assert proxy.swallowed == 6
 
 
 def test_rule_06_two_clients_with_one_session(node: OpenSearchNode, prefix: str) -> None:
     with open_store(node.url(), prefix) as one, open_store(node.url(), prefix) as two:
-        make_session(one)
-
-        def write(number: int) -> None:
-            store = (one, two)[number % 2]
-            for n in range(8):
-                store.append(ADA, "s", [say(f"w{number}-{n}")])
-
-        with ThreadPoolExecutor(4) as pool:
-            list(pool.map(write, range(4)))
-        assert ids_in(one) == ids_in(two)
-        assert sorted(ids_in(one)) == sorted(f"w{w}-{n}" for w in range(4) for n in range(8))
-        with pytest.raises(StaleTipError):
-            one.append(ADA, "s", [say("late")], expected_tip=ROOT)
+        write_together(one, two)
+    tried("OpenSearch", "two clients with one session")
 
 
 def test_rule_05_a_clock_that_goes_backwards_changes_no_order(
@@ -127,7 +115,7 @@ def test_rule_05_a_clock_that_goes_backwards_changes_no_order(
     with open_store(node.url(), prefix, clock=lambda: clock() - 10**12) as behind:
         behind.append(ADA, "s", [say("m2")])
         assert ids_in(behind) == ["m1", "m2"]
-    COUNTS["OpenSearch: a clock that goes backwards"] += 1
+    tried("OpenSearch", "clock that goes backwards")
 
 
 def test_a_newer_schema_is_refused_and_a_missing_one_told(
@@ -141,8 +129,11 @@ def test_a_newer_schema_is_refused_and_a_missing_one_told(
     with connect(node.url()) as client:
         name = f"{prefix}-records"
         client.indices.put_mapping(index=name, body={"_meta": {"sapwood": 99}})
-        with open_store(node.url(), prefix) as store, pytest.raises(SchemaTooNewError):
-            store.find_session(ADA, "s")
+        with open_store(node.url(), prefix) as store:
+            for call in (lambda: store.find_session(ADA, "s"), store.admin.migrate):
+                with pytest.raises(SchemaTooNewError, match="99"):
+                    call()
+    tried("OpenSearch", "schema from a newer version", 2)
 
 
 def test_an_index_that_is_removed_is_not_made_up(node: OpenSearchNode, prefix: str) -> None:
@@ -154,17 +145,30 @@ def test_an_index_that_is_removed_is_not_made_up(node: OpenSearchNode, prefix: s
         assert not client.indices.exists(index=f"{prefix}-records")
 
 
-def test_a_cluster_that_takes_no_writes_says_so(node: OpenSearchNode, prefix: str) -> None:
+@pytest.mark.parametrize(
+    ("block", "kind", "may_be_retried"),
+    [
+        # Of the user's own: it stays until he takes it away.
+        ("read_only", ReadOnlyError, False),
+        # Of a disk that is full: the cluster takes it away when there is room again.
+        ("read_only_allow_delete", StoreBusyError, True),
+    ],
+)
+def test_a_cluster_that_takes_no_writes_says_so(
+    node: OpenSearchNode, prefix: str, block: str, kind: type[StoreError], may_be_retried: bool
+) -> None:
     with open_store(node.url(), prefix) as store, connect(node.url()) as client:
         make_session(store)
         store.append(ADA, "s", [say("m1")])
         for value in (True, None):
-            body = {"index.blocks.read_only_allow_delete": value}
+            body = {f"index.blocks.{block}": value}
             client.indices.put_settings(index=f"{prefix}-*", body=body)
             assert store.admin.health().writable == (value is None)
             if value:
-                with pytest.raises((ReadOnlyError, StoreError)):
+                with pytest.raises(StoreError) as caught:
                     store.append(ADA, "s", [say("m2")])
+                assert type(caught.value) is kind
+                assert caught.value.retryable == may_be_retried
                 assert ids_in(store) == ["m1"]
         store.append(ADA, "s", [say("m2")])
         assert ids_in(store) == ["m1", "m2"]
@@ -179,4 +183,4 @@ def test_rule_15_a_payload_over_the_limit_is_refused_before_it_is_sent(
         with pytest.raises(MessageTooLargeError):
             store.append(ADA, "s", [say("m2", "x" * 40_000_000)])
         assert ids_in(store) == ["m1"]
-    COUNTS["OpenSearch: a payload over the limit"] += 1
+    tried("OpenSearch", "payload over the limit")

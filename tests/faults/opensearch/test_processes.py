@@ -12,6 +12,7 @@ from servers.opensearch import OpenSearchNode, connect
 from sapwood.model import Search
 from sapwood.testing import COUNTS
 
+from ..tried import tried
 from .support import ADA, ids_in, open_store, say
 
 WRITER = Path(__file__).with_name("writer.py")
@@ -31,7 +32,7 @@ def test_a_client_killed_between_commit_and_apply_leaves_nothing_undone(
         command(node, prefix, 200, "die"), capture_output=True, text=True, timeout=120, check=False
     )
     assert died.returncode == -9, died.stderr
-    COUNTS["OpenSearch: client killed between commit and apply"] += 1
+    tried("OpenSearch", "client killed between commit and apply")
     told = died.stdout.split()
     assert told
     with open_store(node.url(), prefix) as store:

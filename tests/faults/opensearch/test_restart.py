@@ -7,17 +7,14 @@ from servers.opensearch import OpenSearchCluster, OpenSearchNode
 
 from sapwood.errors import StoreUnavailableError
 from sapwood.model import Search
-from sapwood.stores.opensearch import OpenSearchStore
 from sapwood.testing import COUNTS
 
-from .support import ADA, WRITERS, Writers, ids_in, make_session, open_async_store, open_store, say
+from ..tried import tried
+from ..writers import AsyncWriters, Writers
+from .support import ADA, ids_in, make_session, open_async_store, open_store, say
 
-
-def see_all(store: OpenSearchStore, writers: Writers) -> None:
-    for writer, told in enumerate(writers.told):
-        assert ids_in(store, f"s{writer}") == told
-    assert all(error.retryable for error in writers.failed)
-    assert store.admin.check() == []
+WRITERS = 3
+IN_DOUBT = "OpenSearch: appends in doubt, sent again by the same id"
 
 
 @pytest.mark.fault
@@ -25,19 +22,29 @@ def test_rule_01_acknowledged_messages_survive_kills_in_the_middle_of_writes(
     node: OpenSearchNode, prefix: str
 ) -> None:
     with open_store(node.url(), prefix) as store:
-        for writer in range(WRITERS):
-            make_session(store, f"s{writer}")
-        writers = Writers(store)
-        for _ in range(2):
-            writers.wait_for_more()
-            node.kill()
-            COUNTS["OpenSearch: killed in the middle of writes"] += 1
-            node.start()
-        writers.wait_for_more()
-        writers.stop()
-        COUNTS["OpenSearch: appends in doubt, sent again by the same id"] += len(writers.failed)
+        with Writers(store, WRITERS) as writers:
+            for _ in range(2):
+                writers.wait_for_more(20)
+                node.kill()
+                tried("OpenSearch", "server killed in the middle of writes")
+                node.start()
+            writers.wait_for_more(20)
+        COUNTS[IN_DOUBT] += len(writers.failed)
         store.settle()
-        see_all(store, writers)
+        writers.check()
+
+
+@pytest.mark.fault
+async def test_rule_01_what_tasks_were_told_survives_a_kill_in_the_middle_of_writes(
+    node: OpenSearchNode, prefix: str
+) -> None:
+    async with open_async_store(node.url(), prefix) as store:
+        async with AsyncWriters(store) as writers:
+            await writers.let_die(node)
+        COUNTS[IN_DOUBT] += len(writers.failed)
+        await store.settle()
+        await writers.check()
+    tried("OpenSearch", "server killed in the middle of writes")
 
 
 @pytest.mark.fault
@@ -81,24 +88,21 @@ def test_rule_01_acknowledged_messages_survive_the_loss_of_a_node(
     cluster: OpenSearchCluster, prefix: str
 ) -> None:
     with open_store(cluster.url(), prefix) as store:
-        for writer in range(WRITERS):
-            make_session(store, f"s{writer}")
         store.search(ADA, Search(text="nothing"))
         cluster.wait_for(3)
         # A node takes a while to come back: they need not write thousands meanwhile.
-        writers = Writers(store, pause_s=0.3)
-        for node in cluster.nodes[:2]:
-            writers.wait_for_more()
-            node.kill()
-            COUNTS["OpenSearch: a node of three killed in the middle of writes"] += 1
-            cluster.wait_for(2)
-            writers.wait_for_more()
-            node.start()
-            cluster.wait_for(3)
-        writers.wait_for_more()
-        writers.stop()
-        COUNTS["OpenSearch: appends in doubt, sent again by the same id"] += len(writers.failed)
+        with Writers(store, WRITERS, pause_s=0.3) as writers:
+            for node in cluster.nodes[:2]:
+                writers.wait_for_more(20)
+                node.kill()
+                tried("OpenSearch", "node of the cluster gone")
+                cluster.wait_for(2)
+                writers.wait_for_more(20)
+                node.start()
+                cluster.wait_for(3)
+            writers.wait_for_more(20)
+        COUNTS[IN_DOUBT] += len(writers.failed)
         store.settle()
-        see_all(store, writers)
+        writers.check()
         found = store.search(ADA, Search(text="w0*", limit=1_000))
         assert len(found.hits) == len(writers.told[0])

@@ -11,8 +11,13 @@ from servers.proxy import Proxy
 
 from sapwood.errors import StoreUnavailableError
 from sapwood.model import Read, Search
-from sapwood.testing import COUNTS
 
+from ..late import (
+    give_up_an_answer_that_is_too_late,
+    wait_for_late_answers,
+    wait_for_late_answers_on_a_loop,
+)
+from ..tried import tried
 from .support import ADA, ids_in, make_session, open_async_store, open_store, say
 
 
@@ -39,7 +44,7 @@ def test_a_server_that_does_not_answer_in_time_is_told(
             with pytest.raises(StoreUnavailableError) as caught:
                 call()
             assert caught.value.retryable
-            COUNTS["OpenSearch: silent server"] += 1
+            tried("OpenSearch", "time-out")
             proxy.release()
         # It may have been written before the time was over: by its id, it is there once.
         store.append(ADA, "s", [say("m2")])
@@ -55,7 +60,7 @@ async def test_the_same_on_a_loop(proxy: Proxy, proxied: str, prefix: str) -> No
         with pytest.raises(StoreUnavailableError) as caught:
             await store.append(ADA, "s", [say("m2")])
         assert caught.value.retryable
-        COUNTS["OpenSearch: silent server"] += 1
+        tried("OpenSearch", "time-out")
         proxy.release()
         await store.append(ADA, "s", [say("m2")])
         history = await store.read(ADA, "s", Read())
@@ -80,7 +85,7 @@ def test_rule_02_an_append_whose_answer_broke_off_is_written_once(
         assert len(ids_in(store)) == 4
         assert proxy.truncated == 3
         assert store.append(ADA, "s", [say("m1")]).written == 0
-        COUNTS["OpenSearch: answers that broke off"] += proxy.truncated
+        tried("OpenSearch", "answer truncated", proxy.truncated)
 
 
 @pytest.mark.parametrize("kept_bytes", KEPT_BYTES)
@@ -96,10 +101,29 @@ async def test_rule_02_the_same_on_a_loop(
         proxy.truncate_next_answer(kept_bytes)
         assert len((await store.read(ADA, "s", Read())).messages) == 3
         assert proxy.truncated == 2
-        COUNTS["OpenSearch: answers that broke off"] += proxy.truncated
+        tried("OpenSearch", "answer truncated", proxy.truncated)
 
 
-def test_more_threads_than_the_pool_has_connections_all_write(proxied: str, prefix: str) -> None:
+async def test_answers_that_are_late_are_waited_for(
+    proxy: Proxy, proxied: str, prefix: str
+) -> None:
+    with open_store(proxied, prefix) as store:
+        wait_for_late_answers(store, proxy)
+    async with open_async_store(proxied, f"{prefix}-a") as twin:
+        tried("OpenSearch", "answer delayed", await wait_for_late_answers_on_a_loop(twin, proxy))
+
+
+def test_rule_02_an_answer_that_is_too_late_is_told_and_a_retry_writes_once(
+    proxy: Proxy, proxied: str, prefix: str
+) -> None:
+    with open_store(proxied, prefix) as store:
+        make_session(store)
+    with open_store(proxied, prefix, answer_within_s=1) as store:
+        tried("OpenSearch", "answer delayed", give_up_an_answer_that_is_too_late(store, proxy, 2))
+
+
+def test_threads_never_wait_for_a_connection_of_the_pool(proxied: str, prefix: str) -> None:
+    """A pool of threads cannot run dry: the driver makes more connections than it keeps."""
     with open_store(proxied, prefix, most_connections=1) as store:
         for n in range(8):
             make_session(store, f"s{n}")
@@ -111,7 +135,6 @@ def test_more_threads_than_the_pool_has_connections_all_write(proxied: str, pref
         with ThreadPoolExecutor(8) as pool:
             list(pool.map(write, range(8)))
         assert all(ids_in(store, f"s{n}") == [f"m{k}" for k in range(5)] for n in range(8))
-        COUNTS["OpenSearch: pool run dry"] += 1
 
 
 async def test_a_pool_that_stays_dry_is_told_and_a_retry_writes_once(
@@ -132,7 +155,7 @@ async def test_a_pool_that_stays_dry_is_told_and_a_retry_writes_once(
         # One has the connection, and gets no answer; the others wait for it.
         told = await asyncio.gather(*map(write, range(3)), return_exceptions=True)
         assert all(isinstance(it, StoreUnavailableError) and it.retryable for it in told), told
-        COUNTS["OpenSearch: pool run dry"] += 1
+        tried("OpenSearch", "pool run dry")
         proxy.release()
         await asyncio.gather(*map(write, range(3)))
         for n in range(3):
