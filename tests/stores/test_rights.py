@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import time
@@ -151,6 +152,23 @@ def test_a_user_of_redis_with_the_documented_rights_reaches_no_other_keys(
     with pytest.raises(StoreError) as told:
         driver.call("create_session", ADA, NewSession(id="s"))
     assert not told.value.retryable
+
+
+# The driver leaves the connection open on which it was told so.
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("kind", [RedisStore, AsyncRedisStore])
+def test_a_server_that_is_no_cluster_is_told_and_not_to_be_tried_again(
+    redis_url: str, kind: Callable[..., Any], drive: Callable[..., Driver]
+) -> None:
+    url = redis_url.replace("redis", "redis+cluster", 1)
+    driver = drive(lambda: kind(url, prefix=redis.prefix(), new_id=new_id))
+    with pytest.raises(StoreError, match="no node of a cluster") as told:
+        driver.call("find_session", ADA, "s")
+    assert type(told.value) is StoreError
+    assert not told.value.retryable
+    del told
+    gc.collect()
 
 
 # PostgreSQL

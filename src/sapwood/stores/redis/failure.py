@@ -46,6 +46,11 @@ _BY_TEXT: tuple[tuple[str, _Kind], ...] = (
     ("BUSY", (StoreBusyError, "a script of somebody's takes too long: try again")),
     ("NOREPLICAS", (StoreUnavailableError, "there are too few replicas")),
     ("CLUSTERDOWN", (StoreUnavailableError, "a part of the cluster is down")),
+    # What the driver says whenever a server answers that it will not tell its slots.
+    (
+        "Cluster mode is not enabled",
+        (StoreError, "the server is no node of a cluster, or the user may not run CLUSTER SLOTS"),
+    ),
 )
 
 
