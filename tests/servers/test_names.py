@@ -17,9 +17,9 @@ from .url import with_database, with_parameters
 TESTS = Path(__file__).resolve().parents[1]
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
+def test_every_name_begins_with_ours_and_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Not as parameters: every process has to collect the same tests.
+    names = [
         own("x"),
         postgres.schema(),
         postgres.schema(3),
@@ -27,12 +27,8 @@ TESTS = Path(__file__).resolve().parents[1]
         mariadb.prefix(),
         mongodb.database(),
         opensearch.prefix(),
-    ],
-)
-def test_every_name_begins_with_ours_and_the_process(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert name.startswith(own())
+    ]
+    assert all(name.startswith(own()) for name in names)
     monkeypatch.setenv("PYTEST_XDIST_WORKER", "gw7")
     assert own("x_") == f"{OURS}_gw7_x_"
 

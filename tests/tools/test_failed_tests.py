@@ -28,7 +28,14 @@ def _run(root: Path, *options: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize(
     ("failed", "skipped", "code"),
-    [([], [], 1), (["a"], [], 0), (["a", "b", "c"], [], 1), (["a"], ["s"], 1), ([], ["s"], 1)],
+    [
+        ([], [], 1),
+        (["t::a"], [], 0),
+        (["t::a", "t::b", "t::c"], [], 1),
+        (["t::a"], ["s"], 1),
+        ([], ["s"], 1),
+        (["gw1"], [], 1),
+    ],
 )
 def test_a_few_that_failed_are_tried_again_unless_one_was_skipped(
     tmp_path: Path, failed: list[str], skipped: list[str], code: int
