@@ -88,7 +88,7 @@ class Stretch(NamedTuple):
     n: int
 
 
-MOST_STRETCHES = 16
+MOST_STRETCHES = 64
 
 NO_PROFILE = Profile(None, "active", [], b"{}", None)
 
