@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import apsw
@@ -231,4 +231,8 @@ class _Open:
     def close(self) -> None:
         """Close both."""
         self.main.close()
+        # The last to close copies the log back, and lets no other thread of Python run meanwhile:
+        # done before, which does, there is nothing left for it to do.
+        with suppress(apsw.Error):
+            self.index.raw.wal_checkpoint()
         self.index.close()
