@@ -14,7 +14,7 @@ from sapwood.model import NewMessage, NewSession, Search, TextPart
 from sapwood.stores.sqlite import SqliteStore
 from sapwood.stores.sqlite.index import indexer
 
-from .support import ADA, make_session, open_store, say
+from .support import ADA, make_session, open_store, raw, say
 
 
 @pytest.fixture
@@ -116,3 +116,19 @@ def is_followed(store: SqliteStore) -> bool:
     finally:
         index.close()
         tx.close()
+
+
+def test_the_log_of_the_index_is_copied_back_before_it_is_closed(path: Path) -> None:
+    # Closing the last connection would do it, too, and keep all threads of Python waiting.
+    alone = path.with_name("without-its-log.db")
+    with open_store(path) as store:
+        make_session(store, "s")
+        store.append(ADA, "s", [say("m1")])
+        store.settle()
+        with raw(index_of(path)) as watcher:
+            watcher.execute("SELECT count(*) FROM entry").fetchall()  # so that it is not the last
+            store.append(ADA, "s", [say("m2")])
+            store.settle()
+            alone.write_bytes(index_of(path).read_bytes())
+    with raw(alone) as copied:
+        assert copied.execute("SELECT count(*) FROM entry").fetchall() == [(2,)]
