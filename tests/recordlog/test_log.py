@@ -177,6 +177,17 @@ def test_rule_04_the_end_that_a_process_saw_written_is_read_with_one_look(
     assert page.more
 
 
+def test_rule_04_the_last_fifty_that_were_said_one_by_one_are_read_with_one_look(
+    store: DictionaryStore, log: Hooked
+) -> None:
+    ids = [f"x{n}" for n in range(70)]
+    for id in ids:
+        store.append(ADA, "s", [say(id)])
+    log.calls.clear()
+    assert shown(store.read(ADA, "s", Read(limit=50, backwards=True))) == ids[-50:]
+    assert log.calls == ["get"]
+
+
 def test_the_end_is_read_as_it_was_edited_and_erased_by_others(
     store: DictionaryStore, log: Hooked
 ) -> None:
