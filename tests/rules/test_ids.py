@@ -42,6 +42,13 @@ def test_ids_stay_in_order_when_the_clock_goes_backwards(times: list[int]) -> No
     assert len(set(ids)) == len(ids)
 
 
+@given(st.lists(st.tuples(moments, st.integers(0, 5)), min_size=2, max_size=30))
+def test_a_batchs_ids_stand_where_it_was_made(asked: list[tuple[int, int]]) -> None:
+    make = maker_at(iter([time for at, _ in asked for time in (at, at)]))
+    ids = [id for _, count in asked for id in (*make.next(count), make())]
+    assert ids == sorted(set(ids))
+
+
 def test_ids_sort_within_one_microsecond() -> None:
     make = maker_at(iter([5] * 1_000))
     ids = [make() for _ in range(1_000)]
@@ -71,7 +78,8 @@ def test_ids_are_unique_over_threads_and_makers() -> None:
     made: list[list[str]] = [[] for _ in range(8)]
 
     def work(index: int) -> None:
-        made[index] = [makers[index % 2]() for _ in range(2_000)]
+        make = makers[index % 2]
+        made[index] = [id for _ in range(500) for id in (make(), *make.next(3))]
 
     threads = [threading.Thread(target=work, args=(index,)) for index in range(8)]
     for thread in threads:

@@ -13,6 +13,7 @@ import pytest
 from sapwood.model import EntryRef, ForkPoint, NewOverlay, NewSession, Read, SessionQuery
 from sapwood.rules.ids import IdMaker
 from sapwood.stores.sqlite import SqliteStore
+from sapwood.stores.sqlite.database import Database
 
 from .counting import ADA, cover, grow, say, steps
 
@@ -49,6 +50,15 @@ def test_rule_03_an_append_costs_the_same_among_many_sessions(store: SqliteStore
     for n in range(500):
         grow(store, f"other-{n}", 1)
     assert steps(store, lambda: store.append(ADA, "s", [say()])) == alone
+
+
+def test_a_batch_that_fits_the_cache_of_a_new_file_is_written_with_its_commit(
+    store: SqliteStore,
+) -> None:
+    grow(store, "s", 700, "x" * 1_800)
+    database = store._runner
+    assert isinstance(database, Database)
+    assert database._writer.unit.tx.raw.status(apsw.SQLITE_DBSTATUS_CACHE_SPILL)[0] == 0
 
 
 def test_rule_03_a_branch_costs_the_same_after_many_branches(store: SqliteStore) -> None:

@@ -12,7 +12,7 @@ import msgspec
 
 from ..errors import MessageTooLargeError, StoreCorruptError, UsageError
 from ..model import FilePart, NewMessage, Part, TextPart, ToolResultPart
-from .ids import check_name, check_role, check_time
+from .ids import IdMaker, check_name, check_role, check_time
 from .tokens import MAX_TOKENS, MESSAGE_OVERHEAD, estimate_parts, estimate_utf8
 
 MAX_MESSAGE_BYTES = 8 * 1024 * 1024
@@ -113,10 +113,11 @@ def pack_all(
         raise UsageError("there is no message to append: give at least one", path="messages")
     if len(batch) == 1:
         return [pack(batch[0], new_id, max_bytes)]
+    make_id = new_id.next(len(batch)).__next__ if isinstance(new_id, IdMaker) else new_id
     packed: list[Packed] = []
     try:
         for message in batch:
-            packed.append(pack(message, new_id, max_bytes))  # noqa: PERF401  counts how far it got
+            packed.append(pack(message, make_id, max_bytes))  # noqa: PERF401  counts how far it got
     except UsageError as error:
         where = f"messages[{len(packed)}]"
         path = where if error.path == "message" else f"{where}.{error.path}"

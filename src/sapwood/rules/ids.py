@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from ..errors import UsageError
 
@@ -31,6 +31,14 @@ class IdMaker:
             now = self._clock()
             self._last = last = now if now > self._last else self._last + 1
         return f"{last:014x}{self._mark}"
+
+    def next(self, count: int) -> Iterator[str]:
+        """Make the next ids of a batch, which looks at the clock and takes the lock once."""
+        with self._lock:
+            first = max(self._clock(), self._last + 1)
+            self._last = first + count - 1
+        mark = self._mark
+        return (f"{number:014x}{mark}" for number in range(first, first + count))
 
 
 def check_name(value: str, what: str) -> None:

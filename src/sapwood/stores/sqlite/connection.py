@@ -145,6 +145,9 @@ def make_durable(tx: Connection, path: str, durability: Durability, patience_s: 
     tx.raw.pragma("synchronous", "FULL" if durability == "full" else "NORMAL")
     # Deleted content is overwritten in the file, and not only forgotten.
     tx.raw.pragma("secure_delete", "ON")
+    # Asked for again: in a new file it was reckoned in pages of SQLite's own size, and a batch that
+    # fits it would be written out page by page before its commit.
+    tx.raw.pragma("cache_size", tx.raw.pragma("cache_size"))
     tx.raw.pragma("journal_size_limit", WAL_CAP_BYTES)
     tx.raw.wal_autocheckpoint(CHECKPOINT_PAGES)
 
