@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Iterator
-from itertools import cycle
+from itertools import accumulate, cycle
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,6 +21,7 @@ Durability = Literal["full", "normal"]
 Record = tuple[Any, ...]
 
 _decode = msgspec.json.Decoder(Body).decode
+_encode = msgspec.json.Encoder().encode
 
 HOME = 1
 DEPTH_BITS = 24
@@ -107,6 +108,18 @@ class RawTable:
         self._run("BEGIN IMMEDIATE")
         self._run_many(_INSERT, records)
         self._run("COMMIT")
+
+    def append_messages(self, messages: list[NewMessage], tokens: list[int]) -> None:
+        """Encode messages and insert them together; what they cost in tokens is known already."""
+        first, now = 1 << DEPTH_BITS | self._next, clock()
+        self._next += len(messages)
+        told = zip(new_id.next(len(messages)), messages, tokens, accumulate(tokens), strict=True)
+        self.append_all(
+            [
+                (pos, HOME, id, it.role, own, sum, None, 1, now, _encode(Body(it.parts)))
+                for pos, (id, it, own, sum) in enumerate(told, first)
+            ]
+        )
 
     def update(self, pos: int, content: Record) -> None:
         """Change a row's role, tokens and body, and commit it."""

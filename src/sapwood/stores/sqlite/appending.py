@@ -30,7 +30,9 @@ _EXTENDABLE = (
     " AND NOT EXISTS (SELECT 1 FROM message WHERE home = s.home AND id = ?3)"
     " ORDER BY t.pos DESC LIMIT 1"
 )
-_INSERT = "INSERT INTO message VALUES (?, ?, ?, ?, ?, ?, NULL, 1, ?, ?)"
+_INTO = "INSERT INTO message VALUES"
+_ROW = "(?, ?, ?, ?, ?, ?, NULL, 1, ?, ?)"
+_INSERT = f"{_INTO} {_ROW}"
 _RECORD_ONE = (
     "INSERT INTO change (owner, session, kind, first, last, at)"
     f" VALUES (?, ?, {KIND_APPEND}, ?, ?, ?)"
@@ -186,7 +188,7 @@ def _insert(
         running += it.tokens
         said = _said(it, now)
         rows.append((pos, row.home, it.id, it.role, it.tokens, running, said, it.body))
-    tx.run_many(_INSERT, rows)
+    tx.insert_all(_INTO, _ROW, rows)
     return running - start
 
 

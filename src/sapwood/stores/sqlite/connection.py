@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any, Literal
 
 import apsw
@@ -21,6 +22,7 @@ PAGE_BYTES = 2_048
 CHECKPOINT_PAGES = 2_000
 WAL_CAP_BYTES = 64 * 1024 * 1024
 POLL_S = 0.001
+ROWS_AT_ONCE = 25
 
 
 class Connection:
@@ -74,6 +76,15 @@ class Connection:
     def run_many(self, sql: str, rows: Iterable[Args]) -> None:
         """Run a statement once for each row of arguments."""
         self._cursor.executemany(sql, rows)
+
+    def insert_all(self, sql: str, values: str, rows: Sequence[Args]) -> None:
+        """Insert rows, many of them by one statement, whose own cost they share."""
+        whole = len(rows) - len(rows) % ROWS_AT_ONCE
+        together = f"{sql} {', '.join([values] * ROWS_AT_ONCE)}"
+        starts = range(0, whole, ROWS_AT_ONCE)
+        chunks = [tuple(chain.from_iterable(rows[at : at + ROWS_AT_ONCE])) for at in starts]
+        self.run_many(together, chunks)
+        self.run_many(f"{sql} {values}", rows[whole:])
 
     def lineage(self, segment: int) -> list[Place]:
         """Read a segment's lineage."""
