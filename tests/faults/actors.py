@@ -18,6 +18,7 @@ import random
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Protocol
 
 from sapwood.errors import AlreadyExistsError
@@ -25,11 +26,9 @@ from sapwood.model import NewSession
 from sapwood.stores.sqlite import AsyncSqliteStore, SqliteStore
 from sapwood.stores.sqlite.connection import Durability
 
-if __package__:
-    from .support import ADA, open_async_store, open_store, say
-else:
-    sys.path.insert(0, os.path.dirname(__file__))  # noqa: PTH120
-    from support import ADA, open_async_store, open_store, say
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from faults.support import ADA, open_async_store, open_store, say
 
 SHARED = 2
 THREADS = [f"thread{n}" for n in range(3)]

@@ -7,7 +7,6 @@ one process that plays a role, says "ready", and begins when it is told to.
 from __future__ import annotations
 
 import itertools
-import os
 import random
 import sys
 import time
@@ -21,13 +20,10 @@ from sapwood.model import Usage
 from sapwood.session._sync import compactor
 from sapwood.stores.sqlite import SqliteStore
 
-if __package__:
-    from .actors import Notes, nursery
-    from .support import ADA, clock, new_id
-else:
-    sys.path.insert(0, os.path.dirname(__file__))  # noqa: PTH120
-    from actors import Notes, nursery
-    from support import ADA, clock, new_id
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from faults.actors import Notes, nursery
+from faults.support import ADA, clock, new_id
 
 LONG = "a long story about the harbour " * 8
 HOUR_US = 3_600_000_000

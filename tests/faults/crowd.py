@@ -13,9 +13,9 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
-from support import ADA, open_async_store, open_store, say
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from faults.support import ADA, open_async_store, open_store, say
 from sapwood.errors import SapwoodError
 from sapwood.stores.sqlite import AsyncSqliteStore, SqliteStore
 

@@ -19,9 +19,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent))
-from support import ADA, fill, make_session, open_async_store, open_store, say
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from faults.support import ADA, fill, make_session, open_async_store, open_store, say
 from sapwood.model import NewSession, Read, SessionQuery
 
 CALLS: dict[str, Callable[[Any], Any]] = {

@@ -16,12 +16,12 @@ from pathlib import Path
 
 import apsw
 
-sys.path.insert(0, str(Path(__file__).parent))
-from actors import Notes, make_if_absent, nursery
-from restricted import give_up_rights
-from searched import assert_right, change_some, say_something
-from support import ADA, open_store
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from faults.actors import Notes, make_if_absent, nursery
+from faults.restricted import give_up_rights
+from faults.searched import assert_right, change_some, say_something
+from faults.support import ADA, open_store
 from sapwood.model import Read
 from sapwood.rules.text import fold, segment
 from sapwood.stores.sqlite import SqliteStore

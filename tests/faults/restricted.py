@@ -13,9 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent))
-from support import ADA, make_session, open_store, say
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from faults.support import ADA, make_session, open_store, say
 from sapwood.model import Read, SessionPatch
 from sapwood.stores.sqlite import migrate
 

@@ -12,10 +12,7 @@ from sapwood.rules.query import parse
 from sapwood.rules.text import fold, searchable
 from sapwood.stores.sqlite import SqliteStore
 
-if __package__:
-    from .support import ADA, raw
-else:
-    from support import ADA, raw
+from .support import ADA, raw
 
 MOST = 1_000
 PLACES = ("lighthouse", "harbour", "cat .env", "请部署服务", "C++ compiler")
