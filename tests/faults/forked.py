@@ -15,6 +15,7 @@ import sys
 import tempfile
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from faults.support import ADA, fill, make_session, open_async_store, open_store, say
 from sapwood.model import NewSession, Read, SessionQuery
+from sapwood.stores.sqlite import inheritance
 
 CALLS: dict[str, Callable[[Any], Any]] = {
     "read": lambda store: store.read(ADA, "s", Read()),
@@ -208,6 +210,115 @@ def reopened_in_child(path: str) -> dict[str, Any]:
     return found
 
 
+def outlived_by_child(path: str) -> dict[str, Any]:
+    """Close the parent's store while the child writes to its own of the same file."""
+    store = open_store(path)
+    make_session(store, "s")
+    store.append(ADA, "s", [say("before")])
+    closed, told = os.pipe()
+
+    def body() -> dict[str, str]:
+        mine = open_store(path)
+        mine.append(ADA, "s", [say("child-0")])
+        os.read(closed, 1)
+        for n in range(1, 12):
+            mine.append(ADA, "s", [say(f"child-{n}")])
+        return {}
+
+    def close() -> None:
+        with open_store(path) as another:
+            while another.find_messages(ADA, "s", ["child-0"]) == [None]:
+                time.sleep(0.01)
+        store.close()
+        os.write(told, b"x")
+
+    closing = threading.Timer(0, close)
+    child = os.fork()
+    if child == 0:
+        body()
+        os._exit(0)
+    closing.start()
+    status = wait_for(child)
+    closing.join()
+    with open_store(path) as after:
+        stored = [it.id for it in after.read(ADA, "s", Read()).messages]
+    return {"status": status, "stored": stored}
+
+
+def reopened_while_working(path: str) -> dict[str, Any]:
+    """Fork again and again while a loop writes; each child writes to the same file."""
+    store = open_async_store(path)
+    written: list[str] = []
+    statuses: list[int | str] = []
+
+    def body(fork: int) -> None:
+        with open_store(path, patience_s=10) as mine:
+            for n in range(5):
+                mine.append(ADA, "s", [say(f"child-{fork}.{n}")])
+
+    async def write(writer: int, done: asyncio.Event) -> None:
+        n = 0
+        while not done.is_set():
+            await store.append(ADA, "s", [say(f"{writer}.{n}")])
+            written.append(f"{writer}.{n}")
+            n += 1
+
+    async def work() -> list[str]:
+        done = asyncio.Event()
+        await store.create_session(ADA, NewSession(id="s"))
+        writers = [asyncio.create_task(write(writer, done)) for writer in range(3)]
+        for fork in range(40):
+            await asyncio.sleep(0.01)
+            child = os.fork()
+            if child == 0:
+                try:
+                    body(fork)
+                    os._exit(0)
+                except BaseException:  # noqa: BLE001  told by the status
+                    traceback.print_exc()
+                    os._exit(1)
+            statuses.append(await asyncio.to_thread(wait_for, child))
+            written.extend(f"child-{fork}.{n}" for n in range(5))
+        done.set()
+        await asyncio.gather(*writers)
+        found = await store.read(ADA, "s", Read())
+        await store.aclose()
+        return [it.id for it in found.messages]
+
+    stored = asyncio.run(work())
+    return {"statuses": sorted({str(it) for it in statuses}), "lost": len(set(written) - {*stored})}
+
+
+def not_at_rest(path: str) -> dict[str, Any]:
+    """Fork while a write does not come to its end; the child then opens another file."""
+    inheritance.FORK_PATIENCE_S = 0.2
+    store = open_store(path)
+    make_session(store, "s")
+    is_inside, may_end = threading.Event(), threading.Event()
+
+    def linger(unit: Any) -> None:
+        is_inside.set()
+        may_end.wait()
+
+    lingering = threading.Thread(target=lambda: store._runner.write(linger))
+    lingering.start()
+    is_inside.wait()
+
+    def body() -> dict[str, str]:
+        try:
+            open_store(f"{path}.other")
+        except Exception as error:  # noqa: BLE001  the parent judges it
+            return {"open": f"{type(error).__name__}: {error}"}
+        return {}
+
+    found = fork(body, os._exit)
+    may_end.set()
+    lingering.join()
+    store.append(ADA, "s", [say("after")])
+    store.close()
+    return found
+
+
 WAYS: dict[str, Callable[[str], dict[str, Any]]] = {
     "_exit": lambda path: with_sync_store(path, os._exit),
     "sys.exit": lambda path: with_sync_store(path, sys.exit),
@@ -216,6 +327,9 @@ WAYS: dict[str, Callable[[str], dict[str, Any]]] = {
     "while writing": while_writing,
     "while sweeping": while_sweeping,
     "reopened": reopened_in_child,
+    "outlived": outlived_by_child,
+    "reopened while working": reopened_while_working,
+    "not at rest": not_at_rest,
 }
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from sapwood.stores.sqlite import database
+from sapwood.stores.sqlite import inheritance
 
 from .forked import CALLS
 from .support import assert_sound
@@ -69,11 +69,11 @@ def test_a_child_forked_while_rows_are_removed_may_open_a_store(tmp_path: Path) 
 
 
 @pytest.mark.fault
-@pytest.mark.parametrize("lock", [database.SWEEPING, database.AT_WORK])
+@pytest.mark.parametrize("lock", [inheritance.OPENING, inheritance.INDEXING])
 def test_a_fork_that_does_not_wait_longer_leaves_work_under_way_alone(
     lock: threading.Lock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(database, "FORK_PATIENCE_S", 0.01)
+    monkeypatch.setattr(inheritance, "FORK_PATIENCE_S", 0.01)
     with lock:
         child = os.fork()
         if child == 0:
@@ -87,4 +87,29 @@ def test_a_forked_child_may_open_the_store_again(tmp_path: Path) -> None:
     found = run(tmp_path / "s.db", "reopened")
     assert found["status"] == 0
     assert found["parent"] == ["child", "after"]
+    assert_sound(tmp_path / "s.db")
+
+
+@pytest.mark.fault
+def test_a_childs_own_store_outlives_its_parents(tmp_path: Path) -> None:
+    found = run(tmp_path / "s.db", "outlived")
+    assert found["status"] == 0
+    assert found["stored"] == ["before", *(f"child-{n}" for n in range(12))]
+    assert_sound(tmp_path / "s.db")
+
+
+@pytest.mark.fault
+def test_children_forked_at_any_moment_write_to_the_same_file(tmp_path: Path) -> None:
+    found = run(tmp_path / "s.db", "reopened while working")
+    assert found["statuses"] == ["0"]
+    assert found["lost"] == 0
+    assert_sound(tmp_path / "s.db")
+
+
+@pytest.mark.fault
+def test_a_child_forked_while_a_write_does_not_end_opens_nothing(tmp_path: Path) -> None:
+    found = run(tmp_path / "s.db", "not at rest")
+    assert found["status"] == 0
+    assert found["told"]["open"].startswith("StoreError")
+    assert "forked while another thread was inside SQLite" in found["told"]["open"]
     assert_sound(tmp_path / "s.db")

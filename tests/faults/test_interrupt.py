@@ -50,7 +50,7 @@ class InterruptedLock:
 @pytest.mark.fault
 def test_an_interrupt_as_the_writer_is_taken_does_not_keep_it(store: SqliteStore) -> None:
     writer = writer_of(store)
-    writer._lock = InterruptedLock(writer._lock)
+    writer.lock = InterruptedLock(writer.lock)
     with pytest.raises(KeyboardInterrupt):
         store.append(ADA, "s", [say("m2")])
     run_in_threads(lambda: store.append(ADA, "s", [say("m3")]), timeout_s=20)

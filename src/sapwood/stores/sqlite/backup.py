@@ -8,11 +8,10 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-import apsw
-
 from ...errors import AlreadyExistsError, ConflictError, StoreUnavailableError, UsageError
 from .connection import Connection
 from .index.file import index_path
+from .inheritance import connect
 
 PAGES_IN_A_STEP = 2_000
 _FILES = ("", "-journal", "-wal", "-shm")
@@ -70,7 +69,7 @@ def _is_same(path: Path, other: str) -> bool:
 
 
 def _copy(source: Connection, target: Path, progress: Callable[[int, int], None] | None) -> None:
-    with source.snapshot(), closing(apsw.Connection(str(target))) as copy:
+    with source.snapshot(), closing(connect(str(target))) as copy:
         # A snapshot begins with its first read; without one, each commit would begin the copy anew.
         source.value("SELECT count(*) FROM migration")
         with copy.backup("main", source.raw, "main") as backup:

@@ -12,6 +12,7 @@ import apsw
 
 from ...errors import StoreCorruptError, StoreError
 from ...rules.tree import Place
+from .inheritance import connect
 from .position import unpack_lineage
 
 Durability = Literal["full", "normal"]
@@ -145,7 +146,7 @@ def open_writer(
     path: str, clock: Callable[[], int], patience_s: float, vfs: str | None
 ) -> Connection:
     """Open the connection that writes; nothing in the file is changed yet."""
-    raw = apsw.Connection(path, vfs=vfs)
+    raw = connect(path, vfs=vfs)
     _settle_in(raw, patience_s)
     return Connection(raw, clock)
 
@@ -167,7 +168,7 @@ def open_reader(
     path: str, clock: Callable[[], int], patience_s: float, vfs: str | None
 ) -> Connection:
     """Open a connection that only reads."""
-    raw = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY, vfs=vfs)
+    raw = connect(path, flags=apsw.SQLITE_OPEN_READONLY, vfs=vfs)
     _settle_in(raw, patience_s)
     return Connection(raw, clock)
 

@@ -7,7 +7,6 @@ import logging
 import os
 import threading
 import time
-import weakref
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -40,7 +39,8 @@ from .erasure import forget_erasures, latest_erasure
 from .failure import translate
 from .feed import trim_feed
 from .index.file import index_path
-from .index.indexer import AT_WORK, Indexer
+from .index.indexer import Indexer
+from .inheritance import disown_at_fork
 from .messages import renew_stale
 from .migrate import migrate, refuse_foreign
 from .readers import Readers
@@ -55,10 +55,6 @@ T = TypeVar("T")
 
 PATIENCE_S = 30.0
 MOST_READERS = 8
-FORK_PATIENCE_S = 5.0
-
-SWEEPING = threading.Lock()
-"""Held by a sweeper's thread while it is inside SQLite, so that nobody forks meanwhile."""
 
 
 class Database(Runner):
@@ -94,7 +90,7 @@ class Database(Runner):
         unit = SqliteUnit(tx, self._index_path)
         self._writer = Writer(unit, self.path, patience_s, self._whereabouts.look)
         self._readers = Readers(self._open_reading_unit, self.path, MOST_READERS)
-        _open_databases.add(self)
+        disown_at_fork(self)
         if has_work_left and not self._is_read_only:
             self.sweep_soon()
 
@@ -209,8 +205,7 @@ class Database(Runner):
             with contextlib.suppress(StoreError):
                 while more and not self._stop_sweeping.is_set():
                     begun = time.perf_counter()
-                    with SWEEPING:
-                        more = self._writer.write(lambda unit: sweep_chunk(unit.tx))
+                    more = self._writer.write(lambda unit: sweep_chunk(unit.tx))
                     self._indexer.wake()
                     self._stop_sweeping.wait(time.perf_counter() - begun)
 
@@ -264,6 +259,13 @@ class Database(Runner):
         if self._refusal is not None:
             return
         self._refusal = f"{self.path}: the store is closed"
+        if self._writer.is_within():
+            # By a signal's handler: the call that it interrupted has to end first.
+            self._writer.do_afterwards(self._close)
+        else:
+            self._close()
+
+    def _close(self) -> None:
         self._stop_sweeping.set()
         with self._sweeper_guard:
             sweeper = self._sweeper
@@ -284,46 +286,13 @@ class Database(Runner):
         if self._refusal is not None:
             raise ClosedError(self._refusal)
 
+    def writing(self) -> threading.RLock:
+        """Give the lock that whoever writes holds."""
+        return self._writer.lock
+
     def disown(self) -> None:
         """Refuse all further work: this process is a fork of the one that opened the file."""
         self._refusal = (
             f"{self.path} was opened before this process was forked: "
             "SQLite cannot be carried over, open it again in the child"
         )
-
-
-_open_databases: weakref.WeakSet[Database] = weakref.WeakSet()
-_carried_over: list[Database] = []
-_stopped: list[threading.Lock] = []
-
-
-def _stop_work() -> None:
-    # A child that is forked while a thread is inside SQLite inherits a lock that nobody opens.
-    deadline = time.monotonic() + FORK_PATIENCE_S
-    _stopped.extend(
-        lock
-        for lock in (SWEEPING, AT_WORK)
-        if lock.acquire(timeout=max(0.0, deadline - time.monotonic()))
-    )
-
-
-def _go_on() -> None:
-    # Only what was got: the other one is still held by its thread.
-    while _stopped:
-        _stopped.pop().release()
-
-
-def _disown_all() -> None:
-    _stopped.clear()
-    for lock in (SWEEPING, AT_WORK):
-        # Whoever held it is not in this process.
-        with contextlib.suppress(RuntimeError):
-            lock.release()
-    # Kept alive on purpose: closing a carried-over connection would touch the parent's files.
-    _carried_over.extend(_open_databases)
-    for database in _carried_over:
-        database.disown()
-
-
-if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
-    os.register_at_fork(before=_stop_work, after_in_parent=_go_on, after_in_child=_disown_all)

@@ -14,6 +14,7 @@ from ...errors import MigrationNeededError, SchemaError, SchemaTooNewError
 from .backup import sync_folder
 from .connection import Connection
 from .failure import translate
+from .inheritance import connect
 
 APPLICATION_ID = 0x5A9D00D1
 """Marks a SQLite file as ours."""
@@ -54,7 +55,7 @@ def packaged_steps() -> list[Step]:
 def stored_version(path: Path) -> int:
     """Tell a file's schema version without opening it as a store, which would migrate it."""
     try:
-        with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as raw:
+        with closing(connect(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as raw:
             version: int = raw.pragma("user_version")
     except apsw.Error as error:
         raise translate(error, str(path)) from error
@@ -146,8 +147,8 @@ def _back_up(tx: Connection, path: str, version: int) -> None:
     unfinished = Path(f"{target}.unfinished")
     unfinished.unlink(missing_ok=True)
     # A connection that is writing cannot be the source of a copy.
-    source = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY, vfs=tx.raw.open_vfs)
-    copy = apsw.Connection(str(unfinished))
+    source = connect(path, flags=apsw.SQLITE_OPEN_READONLY, vfs=tx.raw.open_vfs)
+    copy = connect(str(unfinished))
     with closing(source), closing(copy), copy.backup("main", source, "main") as backup:
         backup.step()
     unfinished.replace(target)

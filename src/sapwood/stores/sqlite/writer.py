@@ -12,13 +12,13 @@ import contextlib
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from typing import Any, TypeVar
 
 import apsw
 
-from ...errors import ClosedError, SapwoodError, StoreBusyError
+from ...errors import ClosedError, SapwoodError, StoreBusyError, UsageError
 from .checkpoint import COMMITS_BETWEEN_LOOKS, LogKeeper
 from .failure import translate
 from .unit import SqliteUnit
@@ -72,7 +72,8 @@ class Writer:
         self._where = where
         self._look = look
         self._commits = 0
-        self._lock = threading.RLock()  # not to be taken twice: it knows whose it is
+        self.lock = threading.RLock()  # not to be taken twice: it knows whose it is
+        self._afterwards: Callable[[], None] | None = None
         self._jobs: deque[_Job] = deque()
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
@@ -80,15 +81,16 @@ class Writer:
 
     def write(self, work: Callable[[SqliteUnit], T]) -> T:
         """Run and commit a piece of work: at once if the writer is free, else with others."""
+        self._refuse_within()
         try:
-            if not self._jobs and self._lock.acquire(False):
+            if not self._jobs and self.lock.acquire(False):
                 result = self._commit_one(work)
-                self._lock.release()
+                self._leave()
                 return result
         except BaseException:
             # An interrupt may come between getting the lock and knowing that: the lock is asked.
             with contextlib.suppress(RuntimeError):
-                self._lock.release()
+                self._leave()
             raise
         job = _Job(work)
         self._jobs.append(job)
@@ -97,10 +99,45 @@ class Writer:
         outcome: T = job.get()
         return outcome
 
+    def is_within(self) -> bool:
+        """Tell whether the caller is inside the writer already, as a signal's handler may be."""
+        # As a Condition asks it; the lock has no public way.
+        owned: bool = self.lock._is_owned()  # type: ignore[attr-defined]
+        return owned
+
+    def do_afterwards(self, call: Callable[[], None]) -> None:
+        """Let the caller, who is within, do something as soon as he is out."""
+        self._afterwards = call
+
+    def _refuse_within(self) -> None:
+        if self.is_within():
+            raise UsageError(
+                f"{self._where} is being written to by the call that this one interrupted: "
+                "let a signal's handler only note what is to be done, and do it after that call"
+            )
+
+    def _leave(self) -> None:
+        self.lock.release()
+        self._finish()
+
+    def _finish(self) -> None:
+        if self._afterwards is not None and not self.is_within():
+            call, self._afterwards = self._afterwards, None
+            call()
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        self._refuse_within()
+        try:
+            with self.lock:
+                yield
+        finally:
+            self._finish()
+
     def write_group(self, works: Sequence[Work]) -> list[Outcome]:
         """Run and commit several pieces of work together."""
         outcomes = [Outcome() for _ in works]
-        with self._lock:
+        with self._alone():
             self._commit_group(works, outcomes)
         return outcomes
 
@@ -177,7 +214,7 @@ class Writer:
 
     def _rouse(self) -> None:
         if self._thread is None:
-            with self._lock:
+            with self.lock:
                 if self._thread is None and not self._is_closed:
                     self._start()
         if not self._wake.is_set():
@@ -204,7 +241,7 @@ class Writer:
                 self._serve_once()
 
     def _serve_once(self) -> None:
-        with self._lock:
+        with self.lock:
             group = [self._jobs.popleft() for _ in range(min(len(self._jobs), MOST_IN_A_GROUP))]
             self._commit_group([job.work for job in group], group)
         for job in group:
@@ -224,7 +261,7 @@ class Writer:
 
     def _run_alone(self, work: Callable[[apsw.Connection], object]) -> None:
         """Run something that is not part of a transaction."""
-        with self._lock:
+        with self._alone():
             self._refuse_if_closed()
             try:
                 work(self._tx.raw)
@@ -233,7 +270,7 @@ class Writer:
 
     def close(self) -> None:
         """Close the connection; work that comes later is refused."""
-        with self._lock:
+        with self.lock:
             if self._is_closed:
                 return
             self._is_closed = True

@@ -13,6 +13,7 @@ import apsw
 
 from ..connection import POLL_S, Connection
 from ..failure import translate
+from ..inheritance import INDEXING
 from .checking import reset_index
 from .file import newest_mark, open_index_reader, open_index_writer, read_mark, read_state
 from .following import Follower
@@ -29,9 +30,6 @@ PAUSES = 3
 MOST_LEFT = 250
 """How many changes may be left for the next to come when the store is closed."""
 GRACE_S = 1.0
-
-AT_WORK = threading.Lock()
-"""Held by an indexer's thread while it is inside SQLite, so that nobody forks meanwhile."""
 
 
 class Indexer:
@@ -98,12 +96,12 @@ class Indexer:
 
     def _follow_politely(self) -> None:
         """Index in small bits with rests between them while others write, else at full speed."""
-        with AT_WORK:
+        with INDEXING:
             opened = _Open(self._path, self._open_main, self._clock, POLL_S)
         try:
             self._step_politely(Follower(opened.index, opened.main))
         finally:
-            with AT_WORK:
+            with INDEXING:
                 opened.close()
 
     def _step_politely(self, follower: Follower) -> None:
@@ -111,7 +109,7 @@ class Indexer:
         while more and not self._stop.is_set():
             was_busy, self._is_awake = self._is_awake, False
             begun = time.perf_counter()
-            with AT_WORK:
+            with INDEXING:
                 more = follower.step(SMALL_BATCH) if was_busy else follower.step()
             if self._is_awake:
                 more = True
@@ -126,8 +124,12 @@ class Indexer:
 
     def _catch_up(self) -> None:
         with _Open(self._path, self._open_main, self._clock, self._patience_s) as follower:
-            while follower.step():
+            while self._step(follower):
                 continue
+
+    def _step(self, follower: Follower) -> bool:
+        with INDEXING:
+            return follower.step()
 
     def rebuild(self) -> None:
         """Make the index anew from what is stored."""
@@ -201,7 +203,7 @@ class Indexer:
     def _follow_for(self, seconds: float) -> None:
         deadline = time.monotonic() + seconds
         with _Open(self._path, self._open_main, self._clock, POLL_S) as follower:
-            while follower.step() and time.monotonic() < deadline:
+            while self._step(follower) and time.monotonic() < deadline:
                 continue
 
 
