@@ -75,6 +75,42 @@ def test_rule_03_a_branch_costs_the_same_after_many_branches(store: SqliteStore)
     assert steps(store, regenerate) <= first * 1.2
 
 
+def regenerate(store: SqliteStore, session: str, turns: int) -> None:
+    grow(store, session, 1)
+    for n in range(turns):
+        asked = store.append(ADA, session, [say(f"{session}-asked-{n}")]).messages[0].id
+        store.append(ADA, session, [say()])
+        store.append(ADA, session, [say(f"{session}-answer-{n}")], parent=asked)
+
+
+def test_rule_03_a_checkout_and_a_fork_cost_the_same_on_a_path_of_many_branches(
+    store: SqliteStore,
+) -> None:
+    forks = iter(range(100))
+
+    def cost(turns: int) -> tuple[int, int]:
+        name = f"s-{turns}"
+        regenerate(store, name, turns)
+        place = f"{name}-answer-{turns - 2}"
+        moved = steps(store, lambda: store.checkout(ADA, name, place))
+        return moved, steps(store, lambda: fork(store, f"fork-{next(forks)}", name, place))
+
+    assert cost(200) == cost(20)
+
+
+def test_rule_03_an_update_while_it_streams_costs_the_same_under_an_overlay(
+    store: SqliteStore,
+) -> None:
+    def cost(turns: int) -> int:
+        name = f"s-{turns}"
+        regenerate(store, name, turns)
+        cover(store, name, f"{name}-asked-1", f"{name}-answer-1")
+        tip = say(f"{name}-answer-{turns - 1}", "and so on")
+        return steps(store, lambda: store.update_message(ADA, name, tip))
+
+    assert cost(200) == cost(20)
+
+
 def test_rule_03_a_fork_costs_one_probe_for_each_home_on_its_path(store: SqliteStore) -> None:
     grow(store, "s-0", 1)
     for n in range(1, 121):

@@ -153,9 +153,18 @@ class SqliteMessages:
         if is_shared:
             self._tx.run("INSERT OR IGNORE INTO stale VALUES (?)", (row.tree,))
         is_at_tip = len(deltas) == 1 and deltas[0][0] == row.tip and not is_followed
-        if not is_at_tip or row.overlays or row.context is None:
+        if not is_at_tip or row.context is None or self._is_covered(row, row.tip):
             # At the tip the sum is part of the session's figure already.
             renew_context(self._tx, row._replace(edited=1))
+
+    def _is_covered(self, row: SessionRow, end: int) -> bool:
+        """Tell whether an overlay covers a message that nothing follows: it ends there, then."""
+        return bool(
+            self._tx.value(
+                "SELECT EXISTS (SELECT 1 FROM in_force WHERE session = ? AND last = ?)",
+                (row.number, end),
+            )
+        )
 
     def _keep_sum(self, row: SessionRow, pos: int, delta: int) -> tuple[bool, bool]:
         """Note one message's change; tell whether it is followed, and whether others see it."""

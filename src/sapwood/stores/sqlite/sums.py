@@ -23,6 +23,8 @@ def context_at(
     tx: Connection, session: SessionRow, leaf: int, most_steps: int | None = None
 ) -> int | None:
     """Sum the tokens shown at a leaf; None when that takes more than `most_steps`."""
+    if not session.overlays and not session.edited:
+        return path_tokens(tx, leaf)
     view = View(tx, session)
     items = view.visible(leaf)
     if most_steps is None:
