@@ -25,13 +25,32 @@ def log(
     depth: int | None = None,
 ) -> int:
     """Add a change of a session's, and give its number."""
-    number = state.next_number()
-    feed = state.feeds.get(session.owner)
+    row = new_change(state, session, kind, now, message, depth)
+    feed_of(state, session.owner).changes.append(row)
+    return row.number
+
+
+def feed_of(state: State, owner: str) -> FeedRow:
+    """Give an owner's feed, a new one if there is none."""
+    feed = state.feeds.get(owner)
     if feed is None:
         # Cursors that are older than the feed are from before its owner was erased.
-        feed = state.feeds[session.owner] = FeedRow(trimmed=number - 1)
-    row = ChangeRow(
-        number=number,
+        feed = state.feeds[owner] = FeedRow(trimmed=state.counter)
+    return feed
+
+
+def new_change(
+    state: State,
+    session: SessionRow,
+    kind: ChangeKind,
+    now: int,
+    message: str | None = None,
+    depth: int | None = None,
+) -> ChangeRow:
+    """Make a change of a session's, which is not in the feed yet."""
+    feed_of(state, session.owner)  # A new feed begins before its first number.
+    return ChangeRow(
+        number=state.next_number(),
         kind=kind,
         home=session.home,
         session=session.id,
@@ -39,8 +58,6 @@ def log(
         depth=depth,
         at_us=now,
     )
-    feed.changes.append(row)
-    return number
 
 
 def settle_feeds(state: State, now: int) -> None:
@@ -80,9 +97,7 @@ class MemoryFeed(Feed):
 
     def register(self, owner: str, reader: str, after: str) -> None:
         start = self._read_cursor(owner, after)
-        feed = self._state.feeds.get(owner)
-        if feed is None:
-            feed = self._state.feeds[owner] = FeedRow(trimmed=self._state.counter)
+        feed = feed_of(self._state, owner)
         feed.readers[reader] = max(start, feed.trimmed)
 
     def _read_cursor(self, owner: str, after: str) -> int:

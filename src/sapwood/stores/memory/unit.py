@@ -18,7 +18,8 @@ from .view import settle_sum
 class MemoryUnit(Unit):
     """The store's state, by subject.
 
-    There is no rollback: every method decides all that can fail before its first change.
+    There is no rollback: every method decides all that can fail before its first change. An append
+    and a new session are there as a whole or not at all, even when they are interrupted.
     """
 
     def __init__(self, state: State) -> None:
@@ -80,6 +81,6 @@ class MemoryUnit(Unit):
     def settle(self) -> None:
         """Work out the sums that shared edits left behind, and tidy the feeds."""
         now = self._state.clock()
-        for home in sorted(self._state.stale):
+        for home in sorted(self._state.stale & self._state.homes.keys()):
             settle_sum(self._state, self._state.homes[home])
         settle_feeds(self._state, now)
