@@ -339,7 +339,8 @@ class AsyncStore(ABC):
         of sessions that are gone may be left out, but not that they went. A cursor never passes an
         unseen change. Naming a `reader` keeps what follows `after` from being trimmed; the name
         is one reader's of this owner. Raises `NotFoundError` when the feed was trimmed behind an
-        unregistered reader's cursor: read everything, then go on from the feed's beginning.
+        unregistered reader's cursor, or has not come to it since the store was restored from a
+        backup: read everything, then go on from the feed's beginning.
         """
 
     @abstractmethod

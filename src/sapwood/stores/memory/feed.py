@@ -7,6 +7,7 @@ from operator import attrgetter
 
 from ...errors import NotFoundError, UsageError
 from ...model import Change, ChangeKind, Changes
+from ..ahead import cursor_ahead
 from ..embedded.unit import Feed
 from .state import ChangeRow, FeedRow, SessionRow, State
 
@@ -87,7 +88,8 @@ class MemoryFeed(Feed):
         rows = feed.changes if feed else []
         page: list[Change] = []
         cursor = after
-        for row in rows[bisect_right(rows, start, key=_number) :]:
+        for index in range(bisect_right(rows, start, key=_number), len(rows)):
+            row = rows[index]
             if _is_told(self._state, row):
                 if len(page) == limit:
                     return Changes(changes=page, cursor=cursor, more=True)
@@ -107,6 +109,8 @@ class MemoryFeed(Feed):
             raise UsageError(f"{after!r} is not a cursor of this feed", path="after")
         feed = self._state.feeds.get(owner)
         number = int(after)
+        if number > self._state.counter:
+            raise cursor_ahead(after)
         if feed is None or number < feed.trimmed or self._state.is_taken_back(number):
             raise NotFoundError(
                 f"the feed was trimmed or taken back behind the cursor {after!r}: "
