@@ -9,7 +9,7 @@ from ...errors import NotFoundError, UsageError
 from ...model import Change, ChangeKind, Changes
 from ..ahead import cursor_ahead
 from ..embedded.unit import Feed
-from .state import ChangeRow, FeedRow, SessionRow, State
+from .state import ChangeRow, FeedRow, SessionRow, State, is_number
 
 KEPT_US = 3_600_000_000
 """A change is kept for an hour at least, for readers that did not register."""
@@ -105,7 +105,7 @@ class MemoryFeed(Feed):
     def _read_cursor(self, owner: str, after: str) -> int:
         if not after:
             return 0
-        if not (after.isascii() and after.isdigit()):
+        if not is_number(after):
             raise UsageError(f"{after!r} is not a cursor of this feed", path="after")
         feed = self._state.feeds.get(owner)
         number = int(after)
