@@ -95,18 +95,24 @@ def test_a_number_that_no_store_can_hold_is_refused() -> None:
 
 
 def test_an_expiry_is_given_in_microseconds() -> None:
-    assert check.expiry(None) is None
-    assert check.expiry(1) == 1_000_000
-    assert check.expiry(0.25) == 250_000
-    assert check.expiry(1e-9) == 1, "more than nothing is not nothing"
-    assert check.expiry(100 * 365 * 86_400) == 100 * 365 * 86_400 * 1_000_000
+    assert check.expiry(None, "s", "k") is None
+    assert check.expiry(1, "s", "k") == 1_000_000
+    assert check.expiry(0.25, None, "k") == 250_000
+    assert check.expiry(1e-9, None, "k") == 1, "more than nothing is not nothing"
+    assert check.expiry(100 * 365 * 86_400, None, "k") == 100 * 365 * 86_400 * 1_000_000
+
+
+def test_only_a_sessions_pins_cannot_expire() -> None:
+    assert check.expiry(None, "s", "pins") is None
+    assert check.expiry(1, None, "pins") == 1_000_000
+    assert path_of(check.expiry, 1, "s", "pins") == "expires_in_s"
 
 
 @pytest.mark.parametrize(
     "bad", [0, -1, -0.5, float("nan"), float("inf"), 1e300, 10**400, True, "5", timedelta(1)]
 )
 def test_an_expiry_is_a_time_to_live_that_ends(bad: Any) -> None:
-    assert path_of(check.expiry, bad) == "expires_in_s"
+    assert path_of(check.expiry, bad, "s", "k") == "expires_in_s"
 
 
 # Sessions

@@ -13,7 +13,13 @@ from pathlib import Path
 import pytest
 
 import sapwood
-from sapwood.errors import AlreadyExistsError, ConflictError, StoreUnavailableError, UsageError
+from sapwood.errors import (
+    AlreadyExistsError,
+    ConflictError,
+    NotFoundError,
+    StoreUnavailableError,
+    UsageError,
+)
 from sapwood.stores.sqlite import backup
 
 WRITER = """
@@ -190,3 +196,20 @@ def test_two_threads_that_make_the_same_copy_do_not_disturb_each_other(
         assert copied.store.admin.check() == []
         assert copied.store.statistics("default").messages == 1
     assert list(tmp_path.glob("*.unfinished*")) == []
+
+
+def test_a_cursor_from_before_a_restore_is_refused(path: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.db"
+    with sapwood.open(f"sqlite:///{path}") as sessions:
+        before = sessions.store.changes("default").cursor
+        sessions.store.admin.backup(copy)
+        for n in range(10):
+            sessions.session("s").append("user", f"lost {n}")
+        ahead = sessions.store.changes("default").cursor
+    with sapwood.open(f"sqlite:///{copy}") as sessions:
+        sessions.session("s").append("user", "new", id="new")
+        for reader in (None, "mirror"):
+            with pytest.raises(NotFoundError, match="restored: read everything"):
+                sessions.store.changes("default", after=ahead, reader=reader)
+        [change] = sessions.store.changes("default", after=before).changes
+        assert change.message == "new"

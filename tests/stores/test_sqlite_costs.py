@@ -215,3 +215,16 @@ def test_every_page_of_sessions_costs_the_same_even_when_all_are_of_one_second(
     ]
     assert first > 0
     assert max(others) <= first * 1.1
+
+
+def test_a_page_of_the_feed_costs_the_same_anywhere_in_a_large_batch(store: SqliteStore) -> None:
+    for session, count in (("small", 2 * PAGE), ("large", 5_000)):
+        store.create_session(session, NewSession(id="s"))
+        store.append(session, "s", [say(f"m{n}") for n in range(count)])
+    small = steps(store, lambda: store.changes("small", limit=PAGE))
+    cursor = store.changes("large", limit=4_000).cursor
+    page = store.changes("large", after=cursor, limit=PAGE)
+    assert [change.message for change in page.changes] == [f"m{n}" for n in range(4_000, 4_020)]
+    for after in ("", cursor):
+        cost = steps(store, lambda after=after: store.changes("large", after=after, limit=PAGE))  # type: ignore[misc]
+        assert cost < 2 * small

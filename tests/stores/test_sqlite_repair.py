@@ -13,7 +13,7 @@ import apsw
 import pytest
 
 from sapwood.errors import StoreCorruptError
-from sapwood.model import NewSession, Read
+from sapwood.model import NewSession, Read, SessionQuery
 from sapwood.rules.ids import IdMaker
 from sapwood.stores.sqlite import SqliteStore
 from sapwood.testing.makers import ADA, cover, fork_of, say, shown
@@ -132,3 +132,61 @@ def test_a_tip_that_is_missing_stays_a_problem(path: Path) -> None:
     damage(path, "UPDATE session SET tip = 5 << 40, grows = 0 WHERE id = 's'")
     with opened(path) as store:
         assert [problem.what for problem in store.admin.repair()] == ["its tip is missing"]
+
+
+@pytest.mark.parametrize("limits", [{}, {"backwards": True, "limit": 4}, {"max_bytes": 10_000}])
+def test_rule_08_a_missing_message_is_not_left_out_of_a_history(
+    path: Path, limits: dict[str, Any]
+) -> None:
+    damage(path, "DELETE FROM message WHERE id = 'm5'")
+    with opened(path) as store:
+        store.checkout(ADA, "s", "m6")
+        with pytest.raises(StoreCorruptError, match=r"the message at position \d+\.5 is missing"):
+            store.read(ADA, "s", Read(**limits))
+        assert store.admin.check() != []
+
+
+def test_rule_08_a_deleted_message_is_not_taken_for_a_missing_one(path: Path) -> None:
+    with opened(path) as store:
+        store.checkout(ADA, "s", "m6")
+        store.delete_messages(ADA, "s", ["m4", "m5"])
+        for limits in ({}, {"limit": 1, "backwards": True}, {"limit": 2}, {"max_bytes": 1}):
+            store.read(ADA, "s", Read(**limits))
+            store.read(ADA, "s", Read(**limits, overlays=False))
+
+
+def test_rule_08_what_stands_on_a_missing_message_says_so(path: Path) -> None:
+    damage(path, "DELETE FROM message WHERE id IN ('x2', 'f2', 'm4')")
+    with opened(path) as store:
+        calls: list[Callable[[], object]] = [
+            lambda: store.append(ADA, "s", [say("new")]),
+            lambda: store.append(ADA, "s", [say("new")], expected_tip="x2"),
+            lambda: store.read(ADA, "s", Read()),
+            lambda: store.append(ADA, "f", [say("new"), say("new2")]),
+        ]
+        for call in calls:
+            with pytest.raises(StoreCorruptError, match="is missing from the database"):
+                call()
+
+
+def test_rule_08_leaves_that_are_missing_are_told(path: Path) -> None:
+    with opened(path) as store:
+        store.create_session(ADA, fork_of("s", "m6", id="h"))
+    damage(path, "DELETE FROM message WHERE id = 'm6'")
+    missing = pytest.raises(StoreCorruptError, match=r"position \d+\.6 is missing")
+    with opened(path) as store, missing:
+        store.list_leaves(ADA, "h")
+
+
+def test_rule_08_an_unknown_kind_of_link_is_found_and_told(path: Path) -> None:
+    damage(path, "UPDATE profile SET parent_kind = 'bogus' WHERE parent = 's'")
+    with opened(path) as store:
+        calls: list[Callable[[], object]] = [
+            lambda: store.find_session(ADA, "f"),
+            lambda: store.list_sessions(ADA, SessionQuery()),
+        ]
+        for call in calls:
+            with pytest.raises(StoreCorruptError, match=r"session 'f'.*no known kind: 'bogus'"):
+                call()
+        [problem] = store.admin.check()
+        assert (problem.kind, problem.where) == ("session", "f")

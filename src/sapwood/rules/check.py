@@ -34,6 +34,8 @@ MAX_PAGE = 10_000
 MAX_HITS = 1_000
 MAX_WHOLE = 2**62  # one more still fits the integers of every store
 MAX_COST_MICROS = 2**50
+PINS = "pins"
+"""The document of a session that names the messages which stay shown under an overlay."""
 MAX_EXPIRY_S = 10**10  # three centuries: the end is a date that Python can say
 
 name = check_name
@@ -219,10 +221,16 @@ def document_value(value: bytes, max_bytes: int) -> None:
         raise MessageTooLargeError(f"the value has more than {max_bytes} bytes", path="value")
 
 
-def expiry(seconds: float | None) -> int | None:
-    """Check a time to live, and give it in microseconds."""
+def expiry(seconds: float | None, session: str | None, key: str) -> int | None:
+    """Check a document's time to live, and give it in microseconds."""
     if seconds is None:
         return None
+    if session is not None and key == PINS:
+        # What is shown is summed up when it changes, and nothing would change when they expire.
+        raise UsageError(
+            f"the document {PINS!r} of a session cannot expire: delete it when its time has come",
+            path="expires_in_s",
+        )
     number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
     if not number or not 0 < seconds <= MAX_EXPIRY_S:
         raise UsageError(

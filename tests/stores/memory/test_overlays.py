@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from sapwood.errors import ConflictError, LeaseLostError, NotFoundError, StoreCorruptError
+from sapwood.errors import (
+    ConflictError,
+    LeaseLostError,
+    NotFoundError,
+    StoreCorruptError,
+    UsageError,
+)
 from sapwood.model import EntryRef, Fence, NewOverlay, Read
 from sapwood.stores.memory import MemoryStore
 
@@ -73,3 +79,10 @@ def test_pins_are_shown_with_the_summary_that_covers_them(store: MemoryStore) ->
     assert shown(store, overlays=False) == "m2 m3 m4"
     store.delete_document(OWNER, "pins", session="a")
     assert context(store) == 13
+
+
+def test_a_snapshot_that_is_none_is_refused(store: MemoryStore) -> None:
+    append(store, "m1 m2")
+    for snapshot in ("x", "-1", "9" * 5_000):
+        with pytest.raises(UsageError, match="is not a history's snapshot"):
+            cover(store, "m1", "m2", snapshot=snapshot)

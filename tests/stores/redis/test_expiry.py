@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,7 +13,6 @@ from servers import redis
 import sapwood
 from sapwood.errors import NotFoundError
 from sapwood.model import ChangeKind, NewSession, Read, SessionQuery
-from sapwood.stores.redis import RedisStore
 from sapwood.testing import ManualClock
 from sapwood.testing.makers import ADA, cover, fork_of, say, shown
 
@@ -122,20 +121,6 @@ class TestExpiry:
         store.settle()
         assert [key for key in place.own_keys() if b":b:" in key or b":s:" in key] == []
         assert [it.kind for it in store.changes(ADA).changes][-1] == ChangeKind.RETIRE
-
-
-def test_pins_that_expire_are_not_counted_any_more(open_store: Callable[..., RedisStore]) -> None:
-    clock = ManualClock()
-    store = open_store(clock=clock)
-    store.create_session(ADA, NewSession(id="s"))
-    store.append(ADA, "s", [say(f"m{n}", tokens=10) for n in range(3)])
-    store.put_document(ADA, "pins", b'["m1"]', session="s", expires_in_s=10)
-    store.add_overlay(ADA, "s", cover("m0", "m1", tokens=1))
-    for seconds, tokens in ((0, 21), (11, 11), (1, 11)):
-        clock.advance(seconds)
-        record = store.find_session(ADA, "s")
-        assert record is not None
-        assert record.context_tokens == store.read(ADA, "s", Read()).context_tokens == tokens
 
 
 def test_a_url_says_for_how_long_sessions_are_kept(

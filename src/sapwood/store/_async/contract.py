@@ -264,7 +264,8 @@ class AsyncStore(ABC):
         """Create or replace a document; it gets a higher version than any it ever had.
 
         An `expected_version` of 0 means that it must not be there, or be expired by the store's
-        clock; any other must be the stored one, expired or not. Raises `StaleVersionError`.
+        clock; any other must be the stored one, expired or not, unless `settle` removed it, a day
+        or more after it expired. A session's `pins` cannot expire. Raises `StaleVersionError`.
         """
 
     @abstractmethod
@@ -339,12 +340,15 @@ class AsyncStore(ABC):
         of sessions that are gone may be left out, but not that they went. A cursor never passes an
         unseen change. Naming a `reader` keeps what follows `after` from being trimmed; the name
         is one reader's of this owner. Raises `NotFoundError` when the feed was trimmed behind an
-        unregistered reader's cursor: read everything, then go on from the feed's beginning.
+        unregistered reader's cursor, or has not come to it since the store was restored from a
+        backup: read everything, then go on from the feed's beginning.
         """
 
     @abstractmethod
     async def settle(self) -> None:
         """Bring all that is derived up to date, and finish what deletions left to be done.
+
+        A store may remove documents that expired more than a day ago.
 
         After it, the sums of sessions that share an edited message are right, and nothing that was
         erased is in the store's files (where the store's page says so).

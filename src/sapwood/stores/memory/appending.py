@@ -9,11 +9,11 @@ from ...model import Appended, ChangeKind, Message, Root
 from ...rules.append import AppendPlan, Known, plan_append
 from ...rules.codec import Packed
 from ...rules.tree import Place
-from .feed import log
+from .feed import new_change
 from .lookup import before, find_place, get_place, id_at, message_at, row_at
 from .state import MessageRow, SessionRow, State
 from .view import settle_sum
-from .writing import open_segment, put_row
+from .writing import put_rows, segment_after
 
 
 def append(
@@ -23,7 +23,7 @@ def append(
     parent: str | Root | None,
     expected_tip: str | Root | None,
 ) -> Appended:
-    """Append what is new of a batch; nothing is changed before all of it is decided."""
+    """Append what is new of a batch: all of it, or nothing when an error or interrupt comes."""
     found = [find_place(state, session, message.id) for message in batch]
     plan = _plan(state, session, batch, found, parent, expected_tip)
     places = [place for place in found if place is not None]
@@ -60,28 +60,23 @@ def _write(
     state: State, session: SessionRow, batch: Sequence[Packed], after: Place | None
 ) -> list[Place]:
     now = state.clock()
-    segment = open_segment(state, session, after)
-    places = []
-    for message in batch:
-        place = put_row(state, segment, _row(message, now))
-        log(state, session, ChangeKind.APPEND, now, message.id, place.depth)
-        places.append(place)
-    _advance(state, session, after, places[-1], sum(message.tokens for message in batch))
-    session.messages += len(batch)
-    session.active_us = _said(batch[-1], now)
-    return places
-
-
-def _advance(
-    state: State, session: SessionRow, after: Place | None, tip: Place, tokens: int
-) -> None:
-    """Move the tip; after the old one, what was shown stays and the new messages join it."""
-    follows = after == session.tip
-    session.tip = tip
-    if follows and session.home not in state.stale:
+    # After the tip, what was shown stays and the new messages join it.
+    is_sum_known = after == session.tip and session.home not in state.stale
+    segment = segment_after(state, session, after)
+    changes = [
+        new_change(state, session, ChangeKind.APPEND, now, message.id, depth)
+        for depth, message in enumerate(batch, segment.last + 1)
+    ]
+    tokens = sum(message.tokens for message in batch)
+    rows = [_row(message, now) for message in batch]
+    places = put_rows(state, session, segment, rows, changes)
+    session.active_us = rows[-1].created_us
+    if is_sum_known:
         session.context_tokens += tokens
+        state.stale.discard(session.home)
     else:
         settle_sum(state, session)
+    return places
 
 
 def _row(message: Packed, now: int) -> MessageRow:
@@ -92,9 +87,5 @@ def _row(message: Packed, now: int) -> MessageRow:
         digest=message.digest,
         tokens=message.tokens,
         version=1,
-        created_us=_said(message, now),
+        created_us=now if message.created_us is None else message.created_us,
     )
-
-
-def _said(message: Packed, now: int) -> int:
-    return now if message.created_us is None else message.created_us

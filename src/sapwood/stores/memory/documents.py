@@ -9,9 +9,11 @@ from .lookup import get_session
 from .state import SessionRow, State
 from .view import PINS, is_expired, settle_sum
 
+KEPT_EXPIRED_US = 24 * 3600 * 1_000_000
+
 
 class MemoryDocuments(Documents):
-    """Work on documents. Expired ones stay stored: a fence may still name their version."""
+    """Work on documents. Expired ones stay for a day: a fence may still name their version."""
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -77,6 +79,14 @@ class MemoryDocuments(Documents):
     def _follow_pins(self, owner: str, session: str | None, key: str) -> None:
         if session is not None and key == PINS:
             settle_sum(self._state, get_session(self._state, owner, session))
+
+
+def drop_expired(state: State, now: int) -> None:
+    """Remove documents that expired long ago."""
+    sessions = (row for rows in state.sessions.values() for row in rows.values())
+    for shelf in (*state.documents.values(), *(row.documents for row in sessions)):
+        for key in [key for key, it in shelf.items() if is_expired(it, now - KEPT_EXPIRED_US)]:
+            del shelf[key]
 
 
 def copy_documents(state: State, source: SessionRow) -> dict[str, Document]:

@@ -7,8 +7,9 @@ from operator import attrgetter
 
 from ...errors import NotFoundError, UsageError
 from ...model import Change, ChangeKind, Changes
+from ..ahead import cursor_ahead
 from ..embedded.unit import Feed
-from .state import ChangeRow, FeedRow, SessionRow, State
+from .state import ChangeRow, FeedRow, SessionRow, State, is_number
 
 KEPT_US = 3_600_000_000
 """A change is kept for an hour at least, for readers that did not register."""
@@ -25,13 +26,32 @@ def log(
     depth: int | None = None,
 ) -> int:
     """Add a change of a session's, and give its number."""
-    number = state.next_number()
-    feed = state.feeds.get(session.owner)
+    row = new_change(state, session, kind, now, message, depth)
+    feed_of(state, session.owner).changes.append(row)
+    return row.number
+
+
+def feed_of(state: State, owner: str) -> FeedRow:
+    """Give an owner's feed, a new one if there is none."""
+    feed = state.feeds.get(owner)
     if feed is None:
         # Cursors that are older than the feed are from before its owner was erased.
-        feed = state.feeds[session.owner] = FeedRow(trimmed=number - 1)
-    row = ChangeRow(
-        number=number,
+        feed = state.feeds[owner] = FeedRow(trimmed=state.counter)
+    return feed
+
+
+def new_change(
+    state: State,
+    session: SessionRow,
+    kind: ChangeKind,
+    now: int,
+    message: str | None = None,
+    depth: int | None = None,
+) -> ChangeRow:
+    """Make a change of a session's, which is not in the feed yet."""
+    feed_of(state, session.owner)  # A new feed begins before its first number.
+    return ChangeRow(
+        number=state.next_number(),
         kind=kind,
         home=session.home,
         session=session.id,
@@ -39,8 +59,6 @@ def log(
         depth=depth,
         at_us=now,
     )
-    feed.changes.append(row)
-    return number
 
 
 def settle_feeds(state: State, now: int) -> None:
@@ -70,7 +88,8 @@ class MemoryFeed(Feed):
         rows = feed.changes if feed else []
         page: list[Change] = []
         cursor = after
-        for row in rows[bisect_right(rows, start, key=_number) :]:
+        for index in range(bisect_right(rows, start, key=_number), len(rows)):
+            row = rows[index]
             if _is_told(self._state, row):
                 if len(page) == limit:
                     return Changes(changes=page, cursor=cursor, more=True)
@@ -80,18 +99,18 @@ class MemoryFeed(Feed):
 
     def register(self, owner: str, reader: str, after: str) -> None:
         start = self._read_cursor(owner, after)
-        feed = self._state.feeds.get(owner)
-        if feed is None:
-            feed = self._state.feeds[owner] = FeedRow(trimmed=self._state.counter)
+        feed = feed_of(self._state, owner)
         feed.readers[reader] = max(start, feed.trimmed)
 
     def _read_cursor(self, owner: str, after: str) -> int:
         if not after:
             return 0
-        if not (after.isascii() and after.isdigit()):
+        if not is_number(after):
             raise UsageError(f"{after!r} is not a cursor of this feed", path="after")
         feed = self._state.feeds.get(owner)
         number = int(after)
+        if number > self._state.counter:
+            raise cursor_ahead(after)
         if feed is None or number < feed.trimmed or self._state.is_taken_back(number):
             raise NotFoundError(
                 f"the feed was trimmed or taken back behind the cursor {after!r}: "

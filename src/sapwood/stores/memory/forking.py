@@ -8,12 +8,12 @@ from dataclasses import replace
 from ...model import ChangeKind
 from ...rules.tree import Place, spans_up
 from .documents import copy_documents
-from .feed import log
+from .feed import new_change
 from .lookup import lineage_of, on_path, rows_in
 from .overlays import put_in_force
 from .state import OverlayRow, SessionRow, State
 from .view import settle_sum
-from .writing import open_segment, put_row
+from .writing import put_rows, segment_after
 
 
 def fork(state: State, session: SessionRow, source: SessionRow, place: Place | None) -> None:
@@ -43,13 +43,13 @@ def _on_path(state: State, source: SessionRow, leaf: Place | None) -> Sequence[O
 
 def _copy_path(state: State, session: SessionRow, leaf: Place) -> None:
     spans = list(spans_up(leaf, lambda segment: lineage_of(state, segment)))
-    segment = open_segment(state, session, None)
-    for span in reversed(spans):
-        for _, row in rows_in(state, span):
-            session.tip = put_row(state, segment, row)
-            if row.body is not None:
-                session.messages += 1
-                log(state, session, ChangeKind.APPEND, session.created_us, row.id, segment.last)
+    rows = [row for span in reversed(spans) for _, row in rows_in(state, span)]
+    changes = [
+        new_change(state, session, ChangeKind.APPEND, session.created_us, row.id, depth)
+        for depth, row in enumerate(rows, 1)
+        if row.body is not None
+    ]
+    put_rows(state, session, segment_after(state, session, None), rows, changes)
 
 
 def _copy_overlay(state: State, overlay: OverlayRow, segment: int) -> OverlayRow:

@@ -19,7 +19,7 @@ from ...rules.overlay import clip
 from ...rules.tree import Place, Span, spans_up
 from ..embedded.unit import Overlays
 from .lookup import get_place, get_session, lineage_of, row_at, span_tokens
-from .state import OverlayRow, SessionRow, State
+from .state import OverlayRow, SessionRow, State, is_number
 from .view import Piece, Shown, overlay_of, resolve, settle_sum
 
 _rank = attrgetter("rank")
@@ -143,7 +143,7 @@ def _has_changed(state: State, first: Place, last: Place, since: int) -> bool:
 
 
 def _read_snapshot(snapshot: str) -> int:
-    if not (isinstance(snapshot, str) and snapshot.isascii() and snapshot.isdigit()):
+    if not (isinstance(snapshot, str) and is_number(snapshot)):
         raise UsageError(f"{snapshot!r} is not a history's snapshot", path="snapshot")
     return int(snapshot)
 

@@ -10,8 +10,11 @@ from .lookup import id_at, position
 from .state import SessionRow, State, Tree
 
 
-def add_session(state: State, owner: str, new: NewSession, source: SessionRow | None) -> SessionRow:
-    """Add a session without messages: in its source's tree, or in one of its own."""
+def new_row(state: State, owner: str, new: NewSession, source: SessionRow | None) -> SessionRow:
+    """Make a session without messages, in its source's tree or in one of its own.
+
+    It is not known by its id before `enter`.
+    """
     now = state.clock() if new.created_us is None else new.created_us
     is_branch = source is not None and new.fork is not None and not new.fork.detach
     row = SessionRow(
@@ -30,15 +33,18 @@ def add_session(state: State, owner: str, new: NewSession, source: SessionRow | 
         active_us=now,
     )
     apply_patch(row, SessionPatch(tags=new.tags, data=new.data, budget=new.budget))
-    join_tree(state, row)
-    state.sessions.setdefault(owner, {})[new.id] = row
+    state.trees.setdefault(row.tree, Tree())
     return row
 
 
-def join_tree(state: State, row: SessionRow) -> None:
-    """Make a session known by its home."""
+def enter(state: State, row: SessionRow) -> None:
+    """Make a session known by its id and its home."""
+    tree = state.trees.setdefault(row.tree, Tree())
+    rows = state.sessions.setdefault(row.owner, {})
+    # No step calls or loops, so that an interrupt finds all of them done or none.
+    tree.homes |= {row.home}
     state.homes[row.home] = row
-    state.trees.setdefault(row.tree, Tree()).homes.add(row.home)
+    rows[row.id] = row
 
 
 def _parent(new: NewSession) -> Edge | None:

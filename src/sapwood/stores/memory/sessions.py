@@ -17,7 +17,7 @@ from ..embedded.unit import Sessions
 from .forking import detach, fork
 from .listing import page_of
 from .lookup import get_place, get_session
-from .record import add_session, apply_patch, join_tree, record_of
+from .record import apply_patch, enter, new_row, record_of
 from .retiring import retire, retire_all
 from .state import SessionRow, State
 from .view import PINS, is_expired, settle_sum
@@ -36,12 +36,13 @@ class MemorySessions(Sessions):
         if new.parent is not None:
             get_session(state, owner, new.parent.session)
         if new.fork is None:
-            row = add_session(state, owner, new, None)
+            row = new_row(state, owner, new, None)
         else:
             source = get_session(state, owner, new.fork.session)
             place = _fork_place(state, source, new.fork.message)
-            row = add_session(state, owner, new, source)
+            row = new_row(state, owner, new, source)
             (detach if new.fork.detach else fork)(state, row, source, place)
+        enter(state, row)
         return record_of(state, row)
 
     def find(self, owner: str, session: str) -> SessionRecord | None:
@@ -119,4 +120,4 @@ def _begin_anew(state: State, row: SessionRow) -> None:
         if key != PINS and document.expires_us is None
     }
     row.version += 1
-    join_tree(state, row)
+    enter(state, row)

@@ -179,3 +179,8 @@ class State:
         """Give a number that was never given before, larger than all."""
         self.counter += 1
         return self.counter
+
+
+def is_number(text: str) -> bool:
+    """Tell whether a text may be one of the counter's numbers."""
+    return text.isascii() and text.isdigit() and len(text) <= 18

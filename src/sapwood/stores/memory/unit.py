@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..embedded.unit import Unit
 from .admin import MemoryAdmin
-from .documents import MemoryDocuments
+from .documents import MemoryDocuments, drop_expired
 from .feed import MemoryFeed, settle_feeds
 from .messages import MemoryMessages
 from .overlays import MemoryOverlays
@@ -18,7 +18,8 @@ from .view import settle_sum
 class MemoryUnit(Unit):
     """The store's state, by subject.
 
-    There is no rollback: every method decides all that can fail before its first change.
+    There is no rollback: every method decides all that can fail before its first change. An append
+    and a new session are there as a whole or not at all, even when they are interrupted.
     """
 
     def __init__(self, state: State) -> None:
@@ -78,8 +79,9 @@ class MemoryUnit(Unit):
         return self._admin
 
     def settle(self) -> None:
-        """Work out the sums that shared edits left behind, and tidy the feeds."""
+        """Work out the sums that shared edits left behind, and tidy documents and feeds."""
         now = self._state.clock()
-        for home in sorted(self._state.stale):
+        drop_expired(self._state, now)
+        for home in sorted(self._state.stale & self._state.homes.keys()):
             settle_sum(self._state, self._state.homes[home])
         settle_feeds(self._state, now)

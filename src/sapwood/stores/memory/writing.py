@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import accumulate
+
 from ...rules.tree import Place, extend_lineage
+from .feed import feed_of
 from .lookup import lineage_of, path_tokens
-from .state import MessageRow, Segment, SessionRow, State
+from .state import ChangeRow, MessageRow, Segment, SessionRow, State
 
 
-def open_segment(state: State, session: SessionRow, parent: Place | None) -> Segment:
-    """Give the session's segment that goes on after a position: that of the parent if it may."""
+def segment_after(state: State, session: SessionRow, parent: Place | None) -> Segment:
+    """Give the session's segment that goes on after a position: that of the parent if it may.
+
+    Otherwise a new one, which the state does not know of yet.
+    """
     if parent is not None:
         segment = state.segments[parent.segment]
         if segment.home == session.home and segment.last == parent.depth:
             return segment
-    return _new_segment(state, session, parent)
-
-
-def _new_segment(state: State, session: SessionRow, parent: Place | None) -> Segment:
     above = lineage_of(state, parent.segment) if parent else []
-    segment = Segment(
+    return Segment(
         number=state.next_number(),
         home=session.home,
         tree=session.tree,
         parent=parent,
         lineage=extend_lineage(parent, above),
     )
-    state.segments[segment.number] = segment
-    siblings(state, segment).append(segment.number)
-    session.segments.append(segment.number)
-    return segment
 
 
 def siblings(state: State, segment: Segment) -> list[int]:
@@ -39,14 +38,39 @@ def siblings(state: State, segment: Segment) -> list[int]:
     return parent.children.setdefault(segment.parent.depth, [])
 
 
-def put_row(state: State, segment: Segment, row: MessageRow) -> Place:
-    """Put a message at the end of a segment."""
+def put_rows(
+    state: State,
+    session: SessionRow,
+    segment: Segment,
+    rows: Sequence[MessageRow],
+    changes: Sequence[ChangeRow],
+) -> list[Place]:
+    """Put messages at the end of a session's segment, all or none, and their changes in the feed.
+
+    Its tip and sums follow them: what they were is right again after `settle_sum`.
+    """
     above = Place(segment.number, segment.last) if segment.rows else segment.parent
-    segment.path_tokens.append(path_tokens(state, above) + row.tokens)
-    segment.rows.append(row)
-    place = Place(segment.number, segment.last)
-    state.places[segment.home, row.id] = place
-    return place
+    sums = list(accumulate((row.tokens for row in rows), initial=path_tokens(state, above)))[1:]
+    depths = range(segment.last + 1, segment.last + 1 + len(rows))
+    places = [Place(segment.number, depth) for depth in depths]
+    by_id = {(segment.home, row.id): place for row, place in zip(rows, places, strict=True)}
+    live = sum(row.body is not None for row in rows)
+    feed = feed_of(state, session.owner)
+    beside = siblings(state, segment)
+    is_new = segment.number not in state.segments
+    # Python looks for interrupts where it calls or loops: from here on nothing does either.
+    if is_new:
+        state.segments[segment.number] = segment
+        beside += [segment.number]
+        session.segments += [segment.number]
+    segment.rows += rows
+    segment.path_tokens += sums
+    state.places |= by_id
+    feed.changes += changes
+    session.tip = places[-1]
+    session.messages += live
+    state.stale |= {session.home}
+    return places
 
 
 def replace_row(state: State, place: Place, row: MessageRow, change: int) -> None:

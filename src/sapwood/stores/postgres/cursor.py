@@ -8,7 +8,7 @@ from ...errors import UsageError
 
 
 class Cursor(NamedTuple):
-    """The last row that was read whole, and how many changes of the next one were, too."""
+    """The last row that was read whole, and how many positions of the next one were, too."""
 
     xid: int
     seq: int

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ...errors import NotFoundError, UsageError
+from ..ahead import cursor_ahead
 
 
 class Cursor(NamedTuple):
@@ -19,7 +20,7 @@ class Cursor(NamedTuple):
     done: int = 0
 
     @classmethod
-    def read(cls, text: str, trimmed: int) -> Cursor:
+    def read(cls, text: str, trimmed: int, last: int) -> Cursor:
         """Read a cursor that was given out; the empty one is the beginning."""
         if not text:
             return cls(trimmed)
@@ -27,6 +28,8 @@ class Cursor(NamedTuple):
         if not (len(parts) == 4 and all(_is_number(part) for part in parts)):
             raise UsageError(f"{text!r} is not a cursor of this feed", path="after")
         cursor = cls(*map(int, parts))
+        if cursor > cls(last):
+            raise cursor_ahead(text)
         if cursor.n < trimmed:
             raise NotFoundError(
                 f"the feed was trimmed behind the cursor {text!r}: "

@@ -15,6 +15,7 @@ from sqlalchemy import and_, bindparam, delete, func, or_, select, update
 
 from ...errors import NotFoundError, UsageError
 from ...model import Change, ChangeKind, Changes
+from ..ahead import cursor_ahead
 from .lookup import find_owner, own_number
 from .position import MAX_DEPTH
 from .rows import SessionRow
@@ -94,7 +95,7 @@ class SqlFeed:
         """Read a page, up to a number below which all is committed."""
         cursor = Cursor.read(after)
         number = find_owner(self._tx, owner)
-        self._refuse_trimmed(number, cursor)
+        self._refuse_lost(number, cursor)
         found: list[Change] = []
         for place, change in self._after(number, cursor, limit + 1, bound):
             if len(found) == limit:
@@ -148,7 +149,7 @@ class SqlFeed:
         """Keep what follows a cursor from being trimmed."""
         cursor = Cursor.read(after)
         number = own_number(self._tx, owner)
-        self._refuse_trimmed(number, cursor)
+        self._refuse_lost(number, cursor)
         values = {"seq": cursor.seq, "change": cursor.change}
         key = {"of_owner": number, "of_name": reader}
         if self._tx.run(_move_reader, **key, **values) or self._tx.row(_reader, **key):
@@ -156,9 +157,14 @@ class SqlFeed:
             return
         self._tx.add("reader", owner=number, name=reader, **values)
 
-    def _refuse_trimmed(self, owner: int | None, cursor: Cursor) -> None:
-        trimmed = self._tx.row(_trimmed, owner=owner)
-        if trimmed is not None and Cursor(0, 0) < cursor < Cursor(*trimmed):
+    def _refuse_lost(self, owner: int | None, cursor: Cursor) -> None:
+        if cursor == Cursor(0, 0):
+            return
+        found = self._tx.row(_standing, owner=owner) or (0, 0, 0, 0, 0)
+        seq, change, message, after, number = (it or 0 for it in found)
+        if cursor.seq > max(seq, message, after) or cursor.change > max(change, number):
+            raise cursor_ahead(cursor)
+        if cursor < Cursor(seq, change):
             raise NotFoundError(
                 f"the feed was trimmed after cursor {cursor}: read everything again, "
                 "and name a reader to keep it",
@@ -193,6 +199,19 @@ def _newest_message(t: Tables) -> Any:
 def _newest_after(t: Tables) -> Any:
     c = t.change.c
     return select(func.max(c.after)).where(c.owner == bindparam("owner"))
+
+
+def _standing(t: Tables) -> Any:
+    """Ask how far an owner's feed was trimmed, and for its newest numbers, all at once."""
+    o, c = t.owner.c, t.change.c
+    newest_change = select(func.max(c.number)).where(c.owner == bindparam("owner"))
+    return select(
+        o.trimmed,
+        o.trimmed_change,
+        _newest_message(t).scalar_subquery(),
+        _newest_after(t).scalar_subquery(),
+        newest_change.scalar_subquery(),
+    ).where(o.number == bindparam("owner"))
 
 
 def _appended(t: Tables) -> Any:

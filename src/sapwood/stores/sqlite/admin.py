@@ -9,7 +9,7 @@ from pathlib import Path
 import apsw
 
 from ...errors import StoreCorruptError
-from ...model import Health, Problem
+from ...model import EdgeKind, Health, Problem
 from ...rules.codec import decode_body
 from ...rules.tree import extend_lineage
 from .connection import Connection
@@ -65,6 +65,7 @@ class SqliteAdmin:
             self._sums(),
             self._overlays(),
             self._sessions(),
+            self._edges(),
         )
 
     def repair(self) -> None:
@@ -113,6 +114,17 @@ class SqliteAdmin:
             row = SessionRow._make(found)
             for what in self._session_faults(row, row.tree in stale):
                 yield Problem(kind="session", where=row.id, what=what)
+
+    def _edges(self) -> Iterator[Problem]:
+        rows = self._tx.rows(
+            "SELECT s.id, p.parent_kind FROM profile p JOIN session s ON s.number = p.session"
+            " WHERE p.parent IS NOT NULL"
+        )
+        known = {kind.value for kind in EdgeKind}
+        for id, kind in rows:
+            if kind not in known:
+                what = f"its link to its parent is of no known kind: {kind!r}"
+                yield Problem(kind="session", where=id, what=what)
 
     def _session_faults(self, row: SessionRow, is_stale: bool) -> Iterator[str]:
         if row.tip and not self._tx.value("SELECT 1 FROM message WHERE pos = ?", (row.tip,)):

@@ -12,7 +12,7 @@ from ...rules.codec import Packed
 from ...rules.tree import extend_lineage
 from .connection import Connection
 from .feed import KIND_APPEND, record_change
-from .lookup import Seen, SessionRow, find_all_seen, get_pos, get_session, id_at
+from .lookup import Seen, SessionRow, find_all_seen, get_pos, get_session, id_at, missing_message
 from .position import DEPTH_BITS, MAX_DEPTH, pack_lineage, pack_place, unpack_place
 from .rows import MESSAGE_COLUMNS, first_digest, message_of
 from .standing import put_standing
@@ -130,11 +130,14 @@ def _stored(tx: Connection, row: SessionRow, seen: Seen) -> Message:
 def _end_at(tx: Connection, pos: int) -> End:
     if not pos:
         return End(0, None, 0, False)
-    home, path_tokens, is_followed = tx.row(
+    found = tx.row(
         "SELECT home, path_tokens, EXISTS (SELECT 1 FROM message WHERE pos = m.pos + 1)"
         " FROM message m WHERE pos = ?",
         (pos,),
     )
+    if found is None:
+        raise missing_message(pos)
+    home, path_tokens, is_followed = found
     return End(pos, home, path_tokens, bool(is_followed))
 
 

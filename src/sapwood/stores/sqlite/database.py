@@ -35,6 +35,7 @@ from .connection import (
     open_reader,
     open_writer,
 )
+from .documents import ExpiredDocuments
 from .erasure import forget_erasures, latest_erasure
 from .failure import translate
 from .feed import trim_feed
@@ -219,11 +220,14 @@ class Database(Runner):
             return wanted
 
     def settle(self) -> None:
-        """Finish sweeping, renew sums, trim the feed, and leave no erased bytes in the files."""
+        """Finish sweeping, renew sums, trim what is old, and leave no erased bytes in the files."""
         self._refuse_writing()
         while self._writer.write(lambda unit: sweep_chunk(unit.tx)):
             continue
         while self._writer.write(lambda unit: renew_stale(unit.tx)):
+            continue
+        expired = ExpiredDocuments()
+        while self._writer.write(lambda unit: expired.drop_some(unit.tx)):
             continue
         failure = self._fill_index()
         self._writer.write(lambda unit: trim_feed(unit.tx))

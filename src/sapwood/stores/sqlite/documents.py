@@ -13,6 +13,10 @@ from .owners import find_owner, own_number
 from .sums import renew_context
 from .view import PINS_KEY
 
+KEPT_EXPIRED_US = 24 * 3600 * 1_000_000
+"""Whoever held a lease may still write, and renew it, while nobody else has taken it."""
+DOCUMENTS_IN_A_CHUNK = 100
+
 _COLUMNS = "version, key, updated_at, expires_at, value"
 _FIND = f"SELECT {_COLUMNS} FROM document WHERE owner = ? AND session = ? AND key = ?"
 
@@ -102,6 +106,28 @@ class SqliteDocuments:
     def _renew_if_pins(self, row: SessionRow | None, key: str) -> None:
         if row is not None and key == PINS_KEY and row.overlays:
             renew_context(self._tx, row)
+
+
+class ExpiredDocuments:
+    """Removes what expired long ago, a few rows at a time, so that writers are not held up."""
+
+    def __init__(self) -> None:
+        self._seen = 0
+
+    def drop_some(self, tx: Connection) -> bool:
+        """Go on by a bounded number of documents; tell whether there may be more."""
+        rows = tx.rows(
+            "SELECT version, expires_at FROM document WHERE version > ? ORDER BY version LIMIT ?",
+            (self._seen, DOCUMENTS_IN_A_CHUNK),
+        )
+        until = tx.clock() - KEPT_EXPIRED_US
+        gone = [(version,) for version, at in rows if at is not None and at <= until]
+        if gone:
+            tx.run_many("DELETE FROM document WHERE version = ?", gone)
+            note_erasure_apart(tx)
+        if rows:
+            self._seen = rows[-1][0]
+        return len(rows) == DOCUMENTS_IN_A_CHUNK
 
 
 def _stale(key: str, found: tuple[Any, ...] | None, expected: int) -> StaleVersionError:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from ...errors import NotFoundError, UsageError
 from ...model import Change, ChangeKind, Changes
+from ..ahead import cursor_ahead
 from .connection import Connection
 from .lookup import SessionRow
 from .owners import find_owner, own_number
@@ -26,6 +27,11 @@ _KINDS = {
 }
 _RECORD = (
     "INSERT INTO change (owner, session, kind, first, last, at, name) VALUES (?, ?, ?, ?, ?, ?, ?)"
+)
+_TOLD = (
+    "SELECT m.id, m.pos, coalesce(h.id, s.id) AS name FROM message m"
+    " LEFT JOIN session h ON h.home = m.home LEFT JOIN session s ON s.number = ?"
+    " WHERE m.pos BETWEEN ? AND ? AND name IS NOT NULL ORDER BY m.pos LIMIT ?"
 )
 _PAGE = 200
 _PAGES_AT_MOST = 50
@@ -63,15 +69,16 @@ class SqliteFeed:
     def changes(self, owner: str, after: str, limit: int) -> Changes:
         """Read a page; a bounded number of other owners' rows is passed over."""
         cursor = _Cursor.read(after)
-        self._refuse_trimmed(cursor)
+        self._refuse_lost(cursor)
         number = find_owner(self._tx, owner)
         found: list[Change] = []
         for row in self._rows_after(cursor.seq):
-            unseen = self._expand(row)[cursor.done :] if row[1] == number else []
             room = limit - len(found)
-            found += unseen[:room]
+            unseen = self._expand(row, cursor.done, room + 1) if row[1] == number else []
+            for done, change in unseen[:room]:
+                found.append(change)
+                cursor = cursor._replace(done=done)
             if len(unseen) > room:
-                cursor = cursor._replace(done=cursor.done + room)
                 return Changes(changes=found, cursor=str(cursor), more=True)
             cursor = _Cursor(row[0], 0)
         more = cursor.seq < latest_seq(self._tx)
@@ -80,7 +87,7 @@ class SqliteFeed:
     def register(self, owner: str, reader: str, after: str) -> None:
         """Keep what follows a cursor from being trimmed."""
         cursor = _Cursor.read(after)
-        self._refuse_trimmed(cursor)
+        self._refuse_lost(cursor)
         self._tx.run(
             "INSERT INTO reader VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET seq = excluded.seq",
             (own_number(self._tx, owner), reader, cursor.seq),
@@ -98,31 +105,32 @@ class SqliteFeed:
                 return
             seq = rows[-1][0]
 
-    def _expand(self, row: tuple[Any, ...]) -> list[Change]:
+    def _expand(self, row: tuple[Any, ...], done: int, most: int) -> list[tuple[int, Change]]:
+        """Give the changes after those that were told, each with how far it is from the first."""
         _, _, session, kind, first, last, at, name = row
         if kind == KIND_RETIRE:
-            return [
-                Change(kind=ChangeKind.RETIRE, session=name, message=None, depth=None, at_us=at)
-            ]
+            gone = Change(kind=ChangeKind.RETIRE, session=name, message=None, depth=None, at_us=at)
+            return [(1, gone)][done:]
         if kind not in _KINDS:
             return []
         # A message whose home is gone is only heard of again when another session deletes it.
         actor = session if kind == KIND_DELETE else 0
-        rows = self._tx.rows(
-            "SELECT m.id, m.pos, coalesce(h.id, s.id) FROM message m"
-            " LEFT JOIN session h ON h.home = m.home LEFT JOIN session s ON s.number = ?"
-            " WHERE m.pos BETWEEN ? AND ? ORDER BY m.pos",
-            (actor, first, last),
-        )
+        rows = self._tx.rows(_TOLD, (actor, first + done, last, most))
+        told = _KINDS[kind]
         return [
-            Change(kind=_KINDS[kind], session=home, message=id, depth=pos & MAX_DEPTH, at_us=at)
+            (
+                pos - first + 1,
+                Change(kind=told, session=home, message=id, depth=pos & MAX_DEPTH, at_us=at),
+            )
             for id, pos, home in rows
-            if home is not None
         ]
 
-    def _refuse_trimmed(self, cursor: _Cursor) -> None:
-        trimmed = self._tx.value("SELECT value FROM sequence WHERE name = 'trimmed'")
-        if cursor != _BEGINNING and cursor.seq < trimmed:
+    def _refuse_lost(self, cursor: _Cursor) -> None:
+        if cursor == _BEGINNING:
+            return
+        if cursor > _Cursor(latest_seq(self._tx), 0):
+            raise cursor_ahead(cursor)
+        if cursor.seq < self._tx.value("SELECT value FROM sequence WHERE name = 'trimmed'"):
             raise NotFoundError(
                 f"the feed was trimmed after cursor {cursor}: read everything again, "
                 "and name a reader to keep it",
@@ -132,7 +140,7 @@ class SqliteFeed:
 
 
 class _Cursor(NamedTuple):
-    """The last row that was read whole, and how many changes of the next one were, too."""
+    """The last row that was read whole, and how many positions of the next one were, too."""
 
     seq: int
     done: int

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import msgspec
 
-from ...errors import NotFoundError
+from ...errors import NotFoundError, StoreCorruptError
 from ...model import ROOT, Root
 from ...rules.tree import is_on_path
 from .connection import Connection
-from .position import unpack_place
+from .position import public, unpack_place
 
 
 class SessionRow(NamedTuple):
@@ -86,6 +86,15 @@ def no_message(session: str, id: str) -> NotFoundError:
     )
 
 
+def missing_message(pos: int) -> StoreCorruptError:
+    """Say that there is no row, not even a deleted message's, where something stands on it."""
+    at = public(pos)
+    return StoreCorruptError(
+        f"the message at position {at.segment}.{at.depth} is missing from the database: "
+        "it can only come back from a backup"
+    )
+
+
 def find_seen(tx: Connection, session: SessionRow, id: str) -> Seen | None:
     """Find a message that a session sees: its own, or on the path to its fork point."""
     row = tx.row(_FIND_SEEN, (session.home, id))
@@ -126,7 +135,9 @@ def id_at(tx: Connection, pos: int) -> str | Root:
     """Give the id of the message at a position."""
     if not pos:
         return ROOT
-    found: str = tx.value("SELECT id FROM message WHERE pos = ?", (pos,))
+    found: str | None = tx.value("SELECT id FROM message WHERE pos = ?", (pos,))
+    if found is None:
+        raise missing_message(pos)
     return found
 
 

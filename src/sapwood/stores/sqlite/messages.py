@@ -20,6 +20,7 @@ from .lookup import (
     get_pos,
     get_session,
     is_seen,
+    missing_message,
     no_message,
 )
 from .position import MAX_DEPTH, public, unpack_place, whole_segment
@@ -241,7 +242,10 @@ class SqliteMessages:
         return [self._leaf(row, pos) for pos in sorted(ends - branched)]
 
     def _leaf(self, row: SessionRow, pos: int) -> Leaf:
-        id, is_live = self._tx.row("SELECT id, body IS NOT NULL FROM message WHERE pos = ?", (pos,))
+        found = self._tx.row("SELECT id, body IS NOT NULL FROM message WHERE pos = ?", (pos,))
+        if found is None:
+            raise missing_message(pos)
+        id, is_live = found
         message = self._at(pos, {row.home: row.id}) if is_live else None
         return Leaf(id=id, position=public(pos), message=message)
 

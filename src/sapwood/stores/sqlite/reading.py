@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, cast
 
 from ...model import Entry, History, Message, Read, Summary
 from ...rules.overlay import Cover, clip
 from ...rules.tree import Span, spans_up
 from .connection import Connection
 from .feed import latest_seq
-from .lookup import get_pos, get_session, id_at
+from .lookup import get_pos, get_session, id_at, missing_message
 from .position import bounds, unpack_place
 from .rows import MESSAGE_COLUMNS, Names, message_of, overlay_of
 from .sums import is_stale, sum_of
@@ -84,9 +84,28 @@ class _Window:
         rest = _NO_LIMIT if limit is None else limit - len(self.entries) + 1
         sql = _BACKWARDS if self._query.backwards else _FORWARDS
         args = (*bounds(clipped), rest)
+        before = len(self.entries)
         if self._query.max_bytes is None:
             self._take_rows(sql, args)
+        else:
+            self._take_rows_within_bytes(sql, args)
+        self._refuse_gaps(clipped, len(self.entries) - before)
+
+    def _refuse_gaps(self, span: Span, taken: int) -> None:
+        """See that no row was missing: that of a deleted message stays."""
+        first, last = span.first, span.last
+        if self.more and taken:
+            reached = cast(Message, self.entries[-1]).depth
+            first, last = (reached, last) if self._query.backwards else (first, reached)
+        if taken == last - first + 1 or (self.more and not taken):
             return
+        low, high = bounds(Span(span.segment, first, last))
+        rows = self._tx.rows("SELECT pos FROM message WHERE pos BETWEEN ? AND ?", (low, high))
+        if len(rows) < high - low + 1:
+            there = {pos for (pos,) in rows}
+            raise missing_message(next(p for p in range(low, high + 1) if p not in there))
+
+    def _take_rows_within_bytes(self, sql: str, args: tuple[int, int, int]) -> None:
         for row in self._rows_in_pages(sql, args):
             if not self._has_room(len(row[-1])):
                 return

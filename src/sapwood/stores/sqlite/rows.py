@@ -106,7 +106,7 @@ def record_of(row: tuple[Any, ...], context: int) -> SessionRecord:
         tags=[] if tags == "[]" else decode_json(tags, f"session {id!r}"),
         data={} if data == b"{}" else decode_json(data, f"session {id!r}"),
         budget=budget,
-        parent=Edge(kind=EdgeKind(parent_kind), session=parent) if parent else None,
+        parent=_edge(id, parent_kind, parent) if parent else None,
         forked_at=public(fork) if fork else None,
         messages=messages,
         context_tokens=context,
@@ -114,3 +114,12 @@ def record_of(row: tuple[Any, ...], context: int) -> SessionRecord:
         created_us=created_at,
         active_us=active_at,
     )
+
+
+def _edge(id: str, kind: str, parent: str) -> Edge:
+    try:
+        return Edge(kind=EdgeKind(kind), session=parent)
+    except ValueError as error:
+        raise StoreCorruptError(
+            f"the link of session {id!r} to its parent is of no known kind: {kind!r}"
+        ) from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ...errors import StaleVersionError
+from ...errors import StaleVersionError, UsageError
 from ...store import AsyncStore
 from ..clock import Clock
 from ..makers import ADA
@@ -123,6 +123,14 @@ class AsyncDocumentContract(AsyncContractBase):
             ADA, "k", b"2", session=session, expected_version=0, expires_in_s=60
         )
         assert new.version > put.version
+
+    async def test_pins_cannot_expire(self, store: AsyncStore) -> None:
+        await grow(store, "m1")
+        with pytest.raises(UsageError) as caught:
+            await store.put_document(ADA, "pins", b'["m1"]', session="s", expires_in_s=60)
+        assert caught.value.path == "expires_in_s"
+        assert await store.find_document(ADA, "pins", session="s") is None
+        await store.put_document(ADA, "pins", b"any", expires_in_s=60)
 
     @SCOPES
     async def test_its_holder_may_renew_an_expired_document(

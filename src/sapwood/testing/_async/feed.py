@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from ...errors import NotFoundError, UsageError
@@ -175,9 +177,36 @@ class AsyncFeedContract(AsyncContractBase):
                 continue
             assert [change.message for change in changes] == ["m6", "m7", "m8", "m9"]
 
+    async def test_a_cursor_that_the_feed_has_not_come_to_is_refused(
+        self, store: AsyncStore
+    ) -> None:
+        await grow(store, "m1", "m2")
+        ahead = re.sub(
+            r"\d+", lambda it: str(int(it[0]) + 10**6), (await store.changes(ADA)).cursor
+        )
+        for reader in (None, "index"):
+            with pytest.raises((UsageError, NotFoundError)):
+                await store.changes(ADA, after=ahead, reader=reader)
+
+    async def test_a_cursor_from_before_its_owner_was_erased_passes_no_change_by(
+        self, store: AsyncStore
+    ) -> None:
+        await grow(store, *"123456789")
+        cursors = [(await store.changes(ADA, limit=n)).cursor for n in (1, 4, 500)]
+        await store.erase_owner(ADA)
+        await store.settle()
+        await grow(store, *"abc")
+        for cursor in cursors:
+            try:
+                changes, _ = await follow(store, cursor)
+            except NotFoundError:
+                continue
+            told = [change.message for change in changes]
+            assert told[-3:] == ["a", "b", "c"]
+
     async def test_rule_15_a_feeds_cursor_that_is_none_of_ours_is_refused(
         self, store: AsyncStore
     ) -> None:
-        for cursor in ("x", "é", "-", "null"):
+        for cursor in ("x", "é", "-", "null", "9" * 5_000):
             with pytest.raises((UsageError, NotFoundError)):
                 await store.changes(ADA, after=cursor)

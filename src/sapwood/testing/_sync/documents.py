@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from ...errors import StaleVersionError
+from ...errors import StaleVersionError, UsageError
 from ...store import Store
 from ..clock import Clock
 from ..makers import ADA
@@ -119,6 +119,14 @@ class DocumentContract(ContractBase):
             ADA, "k", b"2", session=session, expected_version=0, expires_in_s=60
         )
         assert new.version > put.version
+
+    def test_pins_cannot_expire(self, store: Store) -> None:
+        grow(store, "m1")
+        with pytest.raises(UsageError) as caught:
+            store.put_document(ADA, "pins", b'["m1"]', session="s", expires_in_s=60)
+        assert caught.value.path == "expires_in_s"
+        assert store.find_document(ADA, "pins", session="s") is None
+        store.put_document(ADA, "pins", b"any", expires_in_s=60)
 
     @SCOPES
     def test_its_holder_may_renew_an_expired_document(

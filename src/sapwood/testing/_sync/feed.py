@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from ...errors import NotFoundError, UsageError
@@ -175,7 +177,30 @@ class FeedContract(ContractBase):
                 continue
             assert [change.message for change in changes] == ["m6", "m7", "m8", "m9"]
 
+    def test_a_cursor_that_the_feed_has_not_come_to_is_refused(self, store: Store) -> None:
+        grow(store, "m1", "m2")
+        ahead = re.sub(r"\d+", lambda it: str(int(it[0]) + 10**6), (store.changes(ADA)).cursor)
+        for reader in (None, "index"):
+            with pytest.raises((UsageError, NotFoundError)):
+                store.changes(ADA, after=ahead, reader=reader)
+
+    def test_a_cursor_from_before_its_owner_was_erased_passes_no_change_by(
+        self, store: Store
+    ) -> None:
+        grow(store, *"123456789")
+        cursors = [(store.changes(ADA, limit=n)).cursor for n in (1, 4, 500)]
+        store.erase_owner(ADA)
+        store.settle()
+        grow(store, *"abc")
+        for cursor in cursors:
+            try:
+                changes, _ = follow(store, cursor)
+            except NotFoundError:
+                continue
+            told = [change.message for change in changes]
+            assert told[-3:] == ["a", "b", "c"]
+
     def test_rule_15_a_feeds_cursor_that_is_none_of_ours_is_refused(self, store: Store) -> None:
-        for cursor in ("x", "é", "-", "null"):
+        for cursor in ("x", "é", "-", "null", "9" * 5_000):
             with pytest.raises((UsageError, NotFoundError)):
                 store.changes(ADA, after=cursor)

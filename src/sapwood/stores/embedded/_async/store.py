@@ -195,7 +195,7 @@ class AsyncEmbeddedStore(AsyncStore):
         check.document(owner, session, key)
         check.document_value(value, self.max_message_bytes)
         check.version(expected_version)
-        expires_in_us = check.expiry(expires_in_s)
+        expires_in_us = check.expiry(expires_in_s, session, key)
         return await self._runner.write(
             lambda unit: unit.documents.put(
                 owner, session, key, value, expected_version, expires_in_us

@@ -49,7 +49,8 @@ _EXPAND = (
     "SELECT m.id, m.pos, coalesce(h.id, s.id) FROM {s}.message m"
     " LEFT JOIN {s}.session h ON h.tree = m.tree AND h.home = m.home"
     " LEFT JOIN {s}.directory s ON s.number = %s"
-    " WHERE m.tree = %s AND m.pos BETWEEN %s AND %s ORDER BY m.pos"
+    " WHERE m.tree = %s AND m.pos BETWEEN %s AND %s AND coalesce(h.id, s.id) IS NOT NULL"
+    " ORDER BY m.pos LIMIT %s"
 )
 _TRIM = (
     "DELETE FROM {s}.change c WHERE c.at < %s AND (c.xid, c.seq) < (SELECT n.xid, n.seq"
@@ -80,11 +81,12 @@ class AsyncPostgresFeed:
         found: list[Change] = []
         while rows := await self._tx.rows(_AFTER, (number, cursor.xid, cursor.seq, _PAGE)):
             for row in rows:
-                unseen = (await self._expand(row))[cursor.done :]
                 room = limit - len(found)
-                found += unseen[:room]
+                unseen = await self._expand(row, cursor.done, room + 1)
+                for done, change in unseen[:room]:
+                    found.append(change)
+                    cursor = cursor._replace(done=done)
                 if len(unseen) > room:
-                    cursor = cursor._replace(done=cursor.done + room)
                     return Changes(changes=found, cursor=str(cursor), more=True)
                 cursor = Cursor(row[0], row[1], 0)
         more = await self._tx.value(_MORE, (number, cursor.xid, cursor.seq))
@@ -101,17 +103,21 @@ class AsyncPostgresFeed:
             (number, reader, cursor.xid, cursor.seq),
         )
 
-    async def _expand(self, row: tuple[Any, ...]) -> list[Change]:
+    async def _expand(self, row: tuple[Any, ...], done: int, most: int) -> list[tuple[int, Change]]:
+        """Give the changes after those that were told, each with how far it is from the first."""
         _, _, session, tree, kind, first, last, at, name = row
-        if _KINDS[kind] is ChangeKind.RETIRE:
-            return [
-                Change(kind=ChangeKind.RETIRE, session=name, message=None, depth=None, at_us=at)
-            ]
-        actor = session if _KINDS[kind] is ChangeKind.DELETE else 0
+        told = _KINDS[kind]
+        if told is ChangeKind.RETIRE:
+            gone = Change(kind=told, session=name, message=None, depth=None, at_us=at)
+            return [(1, gone)][done:]
+        actor = session if told is ChangeKind.DELETE else 0
+        args = (actor, tree, first + done, last, most)
         return [
-            Change(kind=_KINDS[kind], session=home, message=id, depth=pos & MAX_DEPTH, at_us=at)
-            for id, pos, home in await self._tx.rows(_EXPAND, (actor, tree, first, last))
-            if home is not None
+            (
+                pos - first + 1,
+                Change(kind=told, session=home, message=id, depth=pos & MAX_DEPTH, at_us=at),
+            )
+            for id, pos, home in await self._tx.rows(_EXPAND, args)
         ]
 
     async def _refuse_lost(self, owner: int | None, cursor: Cursor) -> None:

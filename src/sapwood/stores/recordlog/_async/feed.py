@@ -46,7 +46,7 @@ class AsyncLogFeed:
 
     async def _read(self, owner: str, after: str, limit: int) -> Changes:
         state, noted = await self._advance(owner)
-        cursor = Cursor.read(after, state.trimmed)
+        cursor = Cursor.read(after, state.trimmed, state.n)
         page = _Page(self._desk, cursor, limit)
         while page.has_room() and page.cursor.n < state.n:
             if page.cursor.n + 1 in noted:
@@ -74,7 +74,7 @@ class AsyncLogFeed:
             if not state.readers:
                 # The first one sees to it that the owner is listed, for those who trim.
                 await self._desk.log.create_all([stored_entry(Entry(owner))])
-            n = Cursor.read(after, state.trimmed).n
+            n = Cursor.read(after, state.trimmed, state.n).n
             return Decision(None if state.readers.get(reader) == n else Register(reader, n))
 
         log = owner_log(owner, FEED)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from ....errors import NotFoundError, UsageError
 from ....model import Change, ChangeKind, Changes
+from ...ahead import cursor_ahead
 from ..rows import SEP
 from .context import Context
 from .tending import tell_all
@@ -31,7 +32,7 @@ class RedisFeed:
         tell_all(self._context, owner)
         key = self._context.keys.owner(owner)
         base, end, lines = self._context.link.ask("feed", [key], start, limit)
-        _refuse_trimmed(after, start, int(base))
+        _refuse_lost(after, start, int(base), int(end))
         start = max(start, int(base))
         cursor = start + len(lines)
         return Changes(
@@ -44,8 +45,8 @@ class RedisFeed:
         """Keep what follows a cursor from being trimmed."""
         start = _read_cursor(after)
         key = self._context.keys.owner(owner)
-        base, _, _ = self._context.link.ask("feed", [key], start, 0)
-        _refuse_trimmed(after, start, int(base))
+        base, end, _ = self._context.link.ask("feed", [key], start, 0)
+        _refuse_lost(after, start, int(base), int(end))
         self._context.link.run("HSET", self._context.keys.owner(owner, "r"), reader, start)
 
 
@@ -64,7 +65,9 @@ def _read_cursor(after: str) -> int:
     return int(after)
 
 
-def _refuse_trimmed(after: str, start: int, base: int) -> None:
+def _refuse_lost(after: str, start: int, base: int, end: int) -> None:
+    if start > end:
+        raise cursor_ahead(after)
     if after and start < base:
         raise NotFoundError(
             f"the feed was trimmed behind the cursor {after!r}: "
