@@ -100,6 +100,26 @@ async def test_update_keeps_what_is_not_given(chat: AsyncSession) -> None:
     assert (other.text, other.role, other.metadata) == ("c", "system", {"k": 2})
 
 
+async def test_update_keeps_what_was_changed_since_the_message_was_read(chat: AsyncSession) -> None:
+    read = await chat.append("assistant", "x", metadata={"done": False})
+    await chat.update(read.id, role="tool", metadata={"done": True})
+    updated = await chat.update(read, "final text")
+    assert (updated.text, updated.role, updated.metadata) == ("final text", "tool", {"done": True})
+
+
+async def test_update_reads_nothing_when_all_is_given(
+    chat: AsyncSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(*args: object) -> None:
+        raise AssertionError("it was read")
+
+    answer = await chat.append("assistant", "Take ")
+    monkeypatch.setattr(chat._store, "find_messages", fail)
+    for message in (answer, answer.id):
+        updated = await chat.update(message, "Take tram 28", role="assistant", metadata={})
+        assert updated.text == "Take tram 28"
+
+
 async def test_update_of_a_cut_message_does_not_lose_its_parts(chat: AsyncSession) -> None:
     await chat.append("assistant", ToolCallPart(call_id="1", name="look", input={}))
     await chat.append("tool", [ToolResultPart(call_id="1", output="x"), "by the way"])

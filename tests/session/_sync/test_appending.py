@@ -102,6 +102,26 @@ def test_update_keeps_what_is_not_given(chat: Session) -> None:
     assert (other.text, other.role, other.metadata) == ("c", "system", {"k": 2})
 
 
+def test_update_keeps_what_was_changed_since_the_message_was_read(chat: Session) -> None:
+    read = chat.append("assistant", "x", metadata={"done": False})
+    chat.update(read.id, role="tool", metadata={"done": True})
+    updated = chat.update(read, "final text")
+    assert (updated.text, updated.role, updated.metadata) == ("final text", "tool", {"done": True})
+
+
+def test_update_reads_nothing_when_all_is_given(
+    chat: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*args: object) -> None:
+        raise AssertionError("it was read")
+
+    answer = chat.append("assistant", "Take ")
+    monkeypatch.setattr(chat._store, "find_messages", fail)
+    for message in (answer, answer.id):
+        updated = chat.update(message, "Take tram 28", role="assistant", metadata={})
+        assert updated.text == "Take tram 28"
+
+
 def test_update_of_a_cut_message_does_not_lose_its_parts(chat: Session) -> None:
     chat.append("assistant", ToolCallPart(call_id="1", name="look", input={}))
     chat.append("tool", [ToolResultPart(call_id="1", output="x"), "by the way"])

@@ -105,21 +105,16 @@ class AsyncMessages(AsyncGauge):
     ) -> Message:
         """Change a message; what is not given stays as it is.
 
-        It is read first, unless the message itself and its new content are given. `ConflictError`
-        for a message that a fork inherited: it is changed through the session that wrote it.
+        It is read first, unless content, role and metadata are all given. `ConflictError` for a
+        message that a fork inherited: it is changed through the session that wrote it.
         """
-        # A message from a cut history may lack parts, so its content is never taken from there.
-        if isinstance(message, Message) and content is not None:
-            old = message
-        else:
+        if content is None or role is None or metadata is None:
+            # A record that was handed in may be older than what is stored, or lack parts.
             old = await self.get(id_of(message))
-        new = new_message(
-            old.role if role is None else role,
-            old.parts if content is None else content,
-            self._counter,
-            id=old.id,
-            metadata=old.metadata if metadata is None else metadata,
-        )
+            content = old.parts if content is None else content
+            role = old.role if role is None else role
+            metadata = old.metadata if metadata is None else metadata
+        new = new_message(role, content, self._counter, id=id_of(message), metadata=metadata)
         updated = await self._store.update_message(self._owner, self._id, new)
         await self._changed(UpdateEvent(owner=self._owner, session=self._id, message=updated))
         return updated
