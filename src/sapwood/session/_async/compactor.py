@@ -26,6 +26,7 @@ from ...rules.tokens import count_tokens, estimate_text
 from ..compactor_state import MARK, CompactorState
 from ..naming import Place, id_of
 from ..settings import CompactWith
+from .gauge import UNMEASURED
 from .lease import AsyncLease
 from .watching import AsyncWatching
 
@@ -158,10 +159,13 @@ class AsyncCompactor(AsyncWatching):
             # Others may have appended meanwhile, so what it saved is not seen by measuring. One
             # at another leaf says nothing about the context at the tip.
             if at_tip:
-                await self._note_run(before, after)
+                with self._after_a_write("the breaker does not know of the compaction"):
+                    await self._note_run(before, after)
             if self._has_context():
-                await self._refresh_prompt("compaction")
-            after = await self._measure_anew()
+                with self._after_a_write("the prompt is still that from before the compaction"):
+                    await self._refresh_prompt("compaction")
+            with self._after_a_write(UNMEASURED):
+                after = await self._measure_anew()
         finally:
             await self._tell_compact(
                 phase="done",

@@ -20,7 +20,7 @@ from ...model import (
 )
 from ..content import Content, Draft, as_new_message, new_message, new_messages
 from ..naming import MessageRef, Place, id_of, ids_of
-from .gauge import AsyncGauge
+from .gauge import UNMEASURED, AsyncGauge
 
 
 class AsyncMessages(AsyncGauge):
@@ -73,7 +73,8 @@ class AsyncMessages(AsyncGauge):
             )
         )
         if self._settings.listeners or self._settings.compacts_by_itself:
-            await self._after_append(appended)
+            with self._after_a_write(UNMEASURED):
+                await self._after_append(appended)
         return appended
 
     async def _after_append(self, appended: Appended) -> None:
@@ -155,10 +156,12 @@ class AsyncMessages(AsyncGauge):
     async def clear(self) -> SessionRecord:
         """Delete all messages, overlays and pins; title, tags, data, budget and blocks stay.
 
-        The frozen prompt is rendered anew.
+        The frozen prompt is rendered anew; if that fails, before it is next shown.
         """
         record = await self._store.clear_session(self._owner, self._id)
-        await self._forget_the_past()
-        await self._begin_context_anew()
+        with self._after_a_write("notes about cleared messages are left: clear it again"):
+            await self._forget_the_past()
+        with self._after_a_write("the prompt is from before the clear: clear it again"):
+            await self._begin_context_anew()
         await self._changed(ClearEvent(owner=self._owner, session=self._id))
         return record

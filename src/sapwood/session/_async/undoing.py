@@ -33,9 +33,10 @@ class AsyncUndoing(AsyncTree):
             raise UsageError("there is no turn to undo", path="turns")
         place = await self._before_last(turns)
         after = await self.checkout(place)
-        undone = await self._undone()
-        tips = undone.tips if undone.here == before.tip else []
-        await self._keep(_Undone(here=_name(after.tip), tips=[*tips, before.tip]))
+        with self._after_a_write("this undo cannot be redone"):
+            undone = await self._undone()
+            tips = undone.tips if undone.here == before.tip else []
+            await self._keep(_Undone(here=_name(after.tip), tips=[*tips, before.tip]))
         return after
 
     async def _forget_the_past(self) -> None:
@@ -58,7 +59,8 @@ class AsyncUndoing(AsyncTree):
             if error.kind != "message":
                 raise
             raise UsageError("there is nothing to redo", path="redo") from error
-        await self._keep(_Undone(here=tip, tips=rest))
+        with self._after_a_write("nothing more can be redone"):
+            await self._keep(_Undone(here=tip, tips=rest))
         return record
 
     async def _before_last(self, turns: int) -> Message | Root:

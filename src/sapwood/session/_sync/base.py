@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import TypeVar
 
 from ...calling import Answer, Call
@@ -98,6 +98,17 @@ class SessionBase:
         with suppress(AlreadyExistsError):
             self._store.create_session(self._owner, NewSession(id=self._id))
         self._is_lazy = False
+
+    @contextmanager
+    def _after_a_write(self, otherwise: str) -> Iterator[None]:
+        """Do what follows a write that is stored; when it fails, the log says what is amiss.
+
+        An error here would say that the write failed, and a caller who tries again does it twice.
+        """
+        try:
+            yield
+        except Exception:
+            logger.warning("session %r of %r: %s", self._id, self._owner, otherwise, exc_info=True)
 
     def _tell(self, event: Event) -> None:
         for listener in self._settings.listeners:

@@ -28,6 +28,7 @@ from ...rules.tokens import count_tokens, estimate_text
 from ..compactor_state import MARK, CompactorState
 from ..naming import Place, id_of
 from ..settings import CompactWith
+from .gauge import UNMEASURED
 from .lease import Lease
 from .watching import Watching
 
@@ -160,10 +161,13 @@ class Compactor(Watching):
             # Others may have appended meanwhile, so what it saved is not seen by measuring. One
             # at another leaf says nothing about the context at the tip.
             if at_tip:
-                self._note_run(before, after)
+                with self._after_a_write("the breaker does not know of the compaction"):
+                    self._note_run(before, after)
             if self._has_context():
-                self._refresh_prompt("compaction")
-            after = self._measure_anew()
+                with self._after_a_write("the prompt is still that from before the compaction"):
+                    self._refresh_prompt("compaction")
+            with self._after_a_write(UNMEASURED):
+                after = self._measure_anew()
         finally:
             self._tell_compact(
                 phase="done",

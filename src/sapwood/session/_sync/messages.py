@@ -22,7 +22,7 @@ from ...model import (
 )
 from ..content import Content, Draft, as_new_message, new_message, new_messages
 from ..naming import MessageRef, Place, id_of, ids_of
-from .gauge import Gauge
+from .gauge import UNMEASURED, Gauge
 
 
 class Messages(Gauge):
@@ -75,7 +75,8 @@ class Messages(Gauge):
             )
         )
         if self._settings.listeners or self._settings.compacts_by_itself:
-            self._after_append(appended)
+            with self._after_a_write(UNMEASURED):
+                self._after_append(appended)
         return appended
 
     def _after_append(self, appended: Appended) -> None:
@@ -155,10 +156,12 @@ class Messages(Gauge):
     def clear(self) -> SessionRecord:
         """Delete all messages, overlays and pins; title, tags, data, budget and blocks stay.
 
-        The frozen prompt is rendered anew.
+        The frozen prompt is rendered anew; if that fails, before it is next shown.
         """
         record = self._store.clear_session(self._owner, self._id)
-        self._forget_the_past()
-        self._begin_context_anew()
+        with self._after_a_write("notes about cleared messages are left: clear it again"):
+            self._forget_the_past()
+        with self._after_a_write("the prompt is from before the clear: clear it again"):
+            self._begin_context_anew()
         self._changed(ClearEvent(owner=self._owner, session=self._id))
         return record
