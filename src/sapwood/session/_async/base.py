@@ -13,7 +13,7 @@ from ...model import Event, Message, NewSession, SessionRecord
 from ...rules.ids import check_name
 from ...rules.tokens import TokenCounter
 from ...store._async.contract import AsyncStore
-from ..settings import DEFAULTS, SessionSettings
+from ..settings import DEFAULTS, SessionSettings, refuse_uncallable
 
 logger = logging.getLogger(__name__)
 
@@ -36,6 +36,7 @@ class AsyncSessionBase:
     ) -> None:
         check_name(owner, "owner")
         check_name(id, "session")
+        refuse_uncallable(token_counter, "token_counter")
         self._store = store
         self._owner = owner
         self._id = id

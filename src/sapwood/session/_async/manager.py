@@ -21,7 +21,7 @@ from ...rules.tokens import TokenCounter
 from ...store._async.contract import AsyncStore
 from ..fields import NewSessionFields, SessionFields, SessionFilters, new_session_fields
 from ..naming import Place
-from ..settings import Configurable, SettingFields, settings_of
+from ..settings import Configurable, SettingFields, refuse_uncallable, settings_of
 from ..totals import add_up
 from .session import AsyncSession
 
@@ -48,8 +48,9 @@ class AsyncSessionManager(Configurable):
         self._store = store
         self._owner = owner
         self._new_id = new_id
+        refuse_uncallable(token_counter, "token_counter")
         self._counter = token_counter
-        self._settings = settings_of(settings)
+        self._settings = settings_of(settings, ("owner", "new_id", "token_counter"))
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self._owner!r}>"

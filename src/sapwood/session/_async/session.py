@@ -44,7 +44,7 @@ class AsyncSession(Configurable, AsyncTurning):
             owner,
             id,
             token_counter=token_counter,
-            settings=settings_of(settings),
+            settings=settings_of(settings, ("owner", "id", "token_counter")),
             is_lazy=True,
         )
 

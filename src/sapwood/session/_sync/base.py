@@ -15,7 +15,7 @@ from ...model import Event, Message, NewSession, SessionRecord
 from ...rules.ids import check_name
 from ...rules.tokens import TokenCounter
 from ...store._sync.contract import Store
-from ..settings import DEFAULTS, SessionSettings
+from ..settings import DEFAULTS, SessionSettings, refuse_uncallable
 
 logger = logging.getLogger(__name__)
 
@@ -38,6 +38,7 @@ class SessionBase:
     ) -> None:
         check_name(owner, "owner")
         check_name(id, "session")
+        refuse_uncallable(token_counter, "token_counter")
         self._store = store
         self._owner = owner
         self._id = id

@@ -46,7 +46,7 @@ class Session(Configurable, Turning):
             owner,
             id,
             token_counter=token_counter,
-            settings=settings_of(settings),
+            settings=settings_of(settings, ("owner", "id", "token_counter")),
             is_lazy=True,
         )
 
