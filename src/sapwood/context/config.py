@@ -156,6 +156,7 @@ def _fixed(provider: ReadProvider) -> str | None:
     try:
         given = ask()
     except Exception:
-        logger.warning("the fingerprint of %r failed", provider, exc_info=True)
+        # A provider's repr may show its text.
+        logger.warning("the fingerprint of a %s failed", type(provider).__name__, exc_info=True)
         return None
     return given if isinstance(given, str) else None

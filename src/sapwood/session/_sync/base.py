@@ -116,4 +116,11 @@ class SessionBase:
             try:
                 Call.now(listener, event)
             except Exception:  # what others supplied must not undo what was stored
-                logger.warning("a listener failed at %r", event, exc_info=True)
+                # What was said stands in the event, and belongs into no log.
+                logger.warning(
+                    "a listener failed at a %s of session %r of %r",
+                    type(event).__name__,
+                    event.session,
+                    event.owner,
+                    exc_info=True,
+                )
