@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from sapwood import (
@@ -161,6 +163,36 @@ async def test_what_is_no_content_is_refused(chat: AsyncSession, content: object
         await chat.append("user", content)  # type: ignore[arg-type]
     assert caught.value.path.startswith("content")
     assert await chat.tip() is ROOT
+
+
+async def test_a_message_in_place_of_the_role_is_named(chat: AsyncSession) -> None:
+    said = {"role": "user", "content": "x"}
+    with pytest.raises(UsageError, match=r"a dict.*append\(role, content\).*from_openai_chat"):
+        await chat.append(said)  # type: ignore[arg-type]
+    stored = await chat.append("user", "x")
+    with pytest.raises(UsageError, match=r"a Message.*append\(role, content\)") as caught:
+        await chat.append(stored)  # type: ignore[arg-type]
+    assert caught.value.path == "role"
+    with pytest.raises(UsageError, match="a dict"):
+        await chat.upsert(said, "y", id="m1")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("draft", "where"),
+    [
+        (("user", 5), "messages[1].content"),
+        (("user", ["ok", 5]), "messages[1].content[1]"),
+        (("user", None), "messages[1].content"),
+        (({"role": "user"}, "x"), "messages[1].role"),
+    ],
+)
+async def test_a_wrong_message_of_several_is_named(
+    chat: AsyncSession, draft: Any, where: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        await chat.append_all([("user", "a"), draft])
+    assert caught.value.path == where
+    assert where in str(caught.value)
 
 
 @pytest.mark.parametrize("drafts", ["text", [], ["text"], [("user",)], [None]])

@@ -2,6 +2,8 @@
 # tests/session/_async/test_appending.py
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from sapwood import (
@@ -163,6 +165,34 @@ def test_what_is_no_content_is_refused(chat: Session, content: object) -> None:
         chat.append("user", content)  # type: ignore[arg-type]
     assert caught.value.path.startswith("content")
     assert chat.tip() is ROOT
+
+
+def test_a_message_in_place_of_the_role_is_named(chat: Session) -> None:
+    said = {"role": "user", "content": "x"}
+    with pytest.raises(UsageError, match=r"a dict.*append\(role, content\).*from_openai_chat"):
+        chat.append(said)  # type: ignore[arg-type]
+    stored = chat.append("user", "x")
+    with pytest.raises(UsageError, match=r"a Message.*append\(role, content\)") as caught:
+        chat.append(stored)  # type: ignore[arg-type]
+    assert caught.value.path == "role"
+    with pytest.raises(UsageError, match="a dict"):
+        chat.upsert(said, "y", id="m1")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("draft", "where"),
+    [
+        (("user", 5), "messages[1].content"),
+        (("user", ["ok", 5]), "messages[1].content[1]"),
+        (("user", None), "messages[1].content"),
+        (({"role": "user"}, "x"), "messages[1].role"),
+    ],
+)
+def test_a_wrong_message_of_several_is_named(chat: Session, draft: Any, where: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        chat.append_all([("user", "a"), draft])
+    assert caught.value.path == where
+    assert where in str(caught.value)
 
 
 @pytest.mark.parametrize("drafts", ["text", [], ["text"], [("user",)], [None]])
