@@ -32,7 +32,7 @@ class ShownContext(msgspec.Struct, frozen=True, kw_only=True):
 
     def with_tools(self, tools: Sequence[ToolDefinition]) -> ShownContext:
         """Add the caller's own tools after those of the blocks."""
-        if isinstance(tools, str) or not isinstance(tools, Sequence):
+        if not isinstance(tools, Sequence):
             raise UsageError(f"tools is a {type(tools).__name__}: give a list", path="tools")
         taken = {tool.name for tool in self.tools}
         for index, tool in enumerate(tools):

@@ -76,6 +76,7 @@ class AsyncSessionBase:
 
     async def find(self, id: str) -> Message | None:
         """Give a message, or None when it was deleted or was never there."""
+        check_name(id, "id")
         [message] = await self._store.find_messages(self._owner, self._id, [id])
         return message
 

@@ -6,6 +6,7 @@ import msgspec
 
 from ...errors import NotFoundError, UsageError
 from ...model import ROOT, Message, Read, Root, SessionRecord
+from ...rules import check
 from ...rules.turns import place_before_last_turns, turn_starts
 from .tree import AsyncTree
 
@@ -28,6 +29,7 @@ class AsyncUndoing(AsyncTree):
 
         A turn begins at a user message. `UsageError` when there are not so many.
         """
+        check.count(turns, "turns", 1)
         before = await self.record()
         if not isinstance(before.tip, str):
             raise UsageError("there is no turn to undo", path="turns")

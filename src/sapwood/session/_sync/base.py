@@ -78,6 +78,7 @@ class SessionBase:
 
     def find(self, id: str) -> Message | None:
         """Give a message, or None when it was deleted or was never there."""
+        check_name(id, "id")
         [message] = self._store.find_messages(self._owner, self._id, [id])
         return message
 

@@ -63,12 +63,9 @@ class Gauge(Reading, ContextBlocks):
         if reported.overhead != self._overhead:
             return False
         known = is_above(reported, tip)
-        return self._is_on_path(reported) if known is None else known
-
-    def _is_on_path(self, reported: Reported) -> bool:
-        here = Read(overlays=False, after=reported.depth - 1, before=reported.depth + 1)
-        shown = self._store.read(self._owner, self._id, here)
-        return [message.id for message in shown.messages] == [reported.message]
+        if known is not None:
+            return known
+        return self._is_on_path(reported.message, reported.depth)
 
     def _load_reported(self) -> None:
         document = self._store.find_document(self._owner, KEY, session=self._id)
