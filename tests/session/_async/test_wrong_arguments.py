@@ -73,7 +73,7 @@ async def test_the_session_names_what_the_caller_wrote(chat: AsyncSession) -> No
             await call()
         assert caught.value.path == path
     with pytest.raises(UsageError, match="page"):
-        [entry async for entry in chat.iter_history(page=0)]
+        [entry.id async for entry in chat.iter_history(page=0)]
 
 
 async def test_the_manager_names_what_the_caller_wrote(sessions: AsyncSessionManager) -> None:

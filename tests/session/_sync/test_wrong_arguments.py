@@ -75,7 +75,7 @@ def test_the_session_names_what_the_caller_wrote(chat: Session) -> None:
             call()
         assert caught.value.path == path
     with pytest.raises(UsageError, match="page"):
-        [entry for entry in chat.iter_history(page=0)]
+        [entry.id for entry in chat.iter_history(page=0)]
 
 
 def test_the_manager_names_what_the_caller_wrote(sessions: SessionManager) -> None:

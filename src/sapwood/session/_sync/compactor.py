@@ -109,9 +109,10 @@ class Compactor(Watching):
     def _cover(
         self, history: History, focus: str | None, why: str, function: CompactWith, fence: Fence
     ) -> _Made:
-        draft = self._draft(function, self._request(history, focus))
+        request = self._request(history, focus)
+        draft = self._draft(function, request)
         if draft is None:
-            raise _Refused("there is nothing to cover, or the summary is empty")
+            raise _Refused(_why_there_is_none(function, request))
         if draft.usage is not None:
             self._count(draft.usage)
         pinned = set(self._pins().whole())
@@ -239,6 +240,16 @@ class Compactor(Watching):
 def _lease_s(function: CompactWith) -> float:
     limit: float | None = getattr(function, "timeout_s", None)
     return LEASE_S if limit is None else limit + GRACE_S
+
+
+def _why_there_is_none(function: CompactWith, request: CompactRequest) -> str:
+    """Tell why a function gave no draft."""
+    from ...compaction import CompactFunction
+
+    if not isinstance(function, CompactFunction):
+        return "the function that makes the summaries gave none"
+    is_nothing = function.plan(request) is None
+    return "there is nothing to cover" if is_nothing else "the summary is empty"
 
 
 def _refused(reason: str, tokens: int) -> Compaction:
