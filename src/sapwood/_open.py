@@ -14,7 +14,7 @@ from .errors import StoreUnavailableError, UsageError
 from .rules.ids import IdMaker, check_name
 from .rules.tokens import TokenCounter
 from .session import SessionManager
-from .session.settings import SettingFields, settings_of
+from .session.settings import SettingFields, refuse_uncallable, settings_of
 
 if TYPE_CHECKING:
     from .session import AsyncSessionManager
@@ -104,7 +104,7 @@ def open(
     """
     place = _place(url, owner, durability)
     index = _index(url, search)
-    settings_of(settings)  # before a file is opened
+    _check_settings(settings, token_counter)  # before a file is opened
     new_id = IdMaker(_clock, os.urandom)
     if place is None:
         from .stores.memory import MemoryStore
@@ -137,7 +137,7 @@ def open_async(
 
     place = _place(url, owner, durability)
     index = _index(url, search)
-    settings_of(settings)  # before a file is opened
+    _check_settings(settings, token_counter)  # before a file is opened
     new_id = IdMaker(_clock, os.urandom)
     if place is None:
         from .stores.memory import AsyncMemoryStore
@@ -154,6 +154,11 @@ def open_async(
     return AsyncSessionManager(
         store, owner=owner, new_id=new_id, token_counter=token_counter, **settings
     )
+
+
+def _check_settings(settings: SettingFields, token_counter: TokenCounter | None) -> None:
+    settings_of(settings, ("owner", "token_counter", "durability", "search"))
+    refuse_uncallable(token_counter, "token_counter")
 
 
 def _clock() -> int:

@@ -85,6 +85,15 @@ def test_a_refusal_is_told_with_its_reason_and_is_no_failure(talked: Command) ->
     assert shown(talked) == before
 
 
+def test_no_smaller_ends_are_advised_than_none(sap: Command, folder: Path) -> None:
+    with sapwood.open(f"sqlite:///{folder}/agent.db") as sessions:
+        sessions.session("short").append("user", "hello")
+    for mode in ([], ["--preview"]):
+        done = sap.run("compact", "short", "--keep-tokens", "0", "--head", "0", *mode)
+        assert done.stdout.startswith("refused: there is nothing to cover")
+        assert "--keep-tokens" not in done.stderr
+
+
 def test_a_preview_tells_what_would_be_covered_and_does_nothing(talked: Command) -> None:
     before = shown(talked)
     found = talked.json("compact", "long", *TIGHT, "--preview")

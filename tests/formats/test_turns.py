@@ -10,6 +10,7 @@ from openai.types.chat import ChatCompletionFunctionToolParam, ChatCompletionMes
 from openai.types.responses import FunctionToolParam, ResponseInputItemParam
 
 from sapwood import ROOT, FilePart, ReasoningPart, TextPart, ToolCallPart, ToolResultPart, formats
+from sapwood.errors import UsageError
 from sapwood.model import Part, ToolDefinition, Turn, TurnMessage
 
 from .typed import misfit
@@ -117,6 +118,14 @@ def test_an_assistant_who_speaks_first_gets_a_user_before_it() -> None:
     written = formats.turn_to_anthropic(turn(("assistant", text("Hello!")), ("user", text("hi"))))
     assert [message["role"] for message in written["messages"]] == ["user", "assistant", "user"]
     assert written["messages"][0]["content"][0]["text"].startswith("[the conversation begins")
+
+
+@pytest.mark.parametrize("vendor", ["openai_chat", "openai_responses", "anthropic"])
+def test_an_unknown_wish_for_reasoning_is_refused(vendor: str) -> None:
+    turn = Turn(prompt="", messages=[], tools=[], tokens=0, budget=None, leaf=ROOT)
+    for write, given in ((f"turn_to_{vendor}", turn), (f"to_{vendor}", [])):
+        with pytest.raises(UsageError, match="reasoning"):
+            getattr(formats, write)(given, reasoning="zap")
 
 
 def test_only_role_and_content_go_to_anthropic() -> None:

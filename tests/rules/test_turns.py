@@ -80,7 +80,7 @@ def test_undoing_turns_leaves_the_turns_before_them_whole(path: Path, count: int
     if count > len(turns):
         with pytest.raises(UsageError) as caught:
             place_before_last_turns(flat, count)
-        assert caught.value.path == "count"
+        assert caught.value.path == "turns"
         return
     kept = [message for turn in turns[:-count] for message in turn]
     place = place_before_last_turns(flat, count)
@@ -153,7 +153,7 @@ def test_an_empty_path_has_no_turns() -> None:
     assert turn_starts([]) == []
     with pytest.raises(UsageError, match="nothing was said") as caught:
         place_before_last_turns([], 1)
-    assert caught.value.path == "count"
+    assert caught.value.path == "turns"
 
 
 def test_too_many_turns_are_refused_with_how_many_there_are() -> None:
@@ -165,4 +165,4 @@ def test_too_many_turns_are_refused_with_how_many_there_are() -> None:
 def test_what_is_no_number_of_turns_is_refused(bad: Any) -> None:
     with pytest.raises(UsageError) as caught:
         place_before_last_turns([new("user", TEXT)], bad)
-    assert caught.value.path == "count"
+    assert caught.value.path == "turns"

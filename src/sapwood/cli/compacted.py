@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..model import Compaction, CompactionNote, CompactionPreview, Entry, Message, Overlay
 from .describe import iso, local, overlay_json
@@ -12,11 +12,14 @@ from .passage import write_text
 from .table import Column, Table
 from .text import clean
 
+if TYPE_CHECKING:
+    from ..compaction import CompactFunction
+
 HINT = "a smaller --keep-tokens or --head covers more"
 NOTHING = "there is nothing to cover"
 
 
-def show_outcome(session: str, done: Compaction, is_json: bool) -> None:
+def show_outcome(session: str, done: Compaction, function: CompactFunction, is_json: bool) -> None:
     """Tell how a compaction ended."""
     output, overlay = Output(), done.overlay
     if is_json:
@@ -24,7 +27,7 @@ def show_outcome(session: str, done: Compaction, is_json: bool) -> None:
         return
     if overlay is None:
         output.line(f"{output.style('refused', fg='yellow')}: {clean(done.reason)}")
-        note(HINT)
+        _hint(function)
         return
     output.line(f"{clean(overlay.id)}  {_span(overlay)}: {_tokens(overlay)}")
     reason = overlay.metadata.get("compaction", {}).get("reason")
@@ -45,15 +48,15 @@ def outcome_json(done: Compaction) -> dict[str, Any]:
 
 
 def show_preview(
-    session: str, preview: CompactionPreview | None, strategy: str, is_json: bool
+    session: str, preview: CompactionPreview | None, function: CompactFunction, is_json: bool
 ) -> None:
     """Tell what a compaction would cover."""
-    output = Output()
+    output, strategy = Output(), function.strategy
     if is_json:
         output.json({"session": session, "strategy": strategy, **_preview_json(preview)})
     elif preview is None:
         output.line(f"{output.style('refused', fg='yellow')}: {NOTHING}")
-        note(HINT)
+        _hint(function)
     else:
         first, last = _top(preview.entries[0]), preview.entries[-1].depth
         output.line(
@@ -63,6 +66,12 @@ def show_preview(
         if preview.prompt:
             output.line()
             write_text(output, preview.prompt)
+
+
+def _hint(function: CompactFunction) -> None:
+    """Tell how more is covered, unless nothing is kept at either end."""
+    if function.tail_token_budget or function.protect_head:
+        note(HINT)
 
 
 def _preview_json(preview: CompactionPreview | None) -> dict[str, Any]:

@@ -65,20 +65,26 @@ def check_config(config: BlockConfig) -> None:
     check.instance(config, BlockConfig, "block")
     label = config.label
     check.name(label, "label")
+    try:
+        _check_fields(config)
+    except UsageError as error:
+        raise UsageError(f"block {label!r:.60}: {error}", path=error.path) from None
+
+
+def _check_fields(config: BlockConfig) -> None:
     if config.scope not in get_args(Scope):
         raise UsageError(
-            f"the scope of block {label!r} must be 'session', 'agent' or 'owner', "
-            f"not {config.scope!r}",
-            path="scope",
+            f"scope must be 'session', 'agent' or 'owner', not {config.scope!r}", path="scope"
         )
     for field in ("description", "default"):
         value = getattr(config, field)
         if value is not None:
             check.text(value, field)
+    check.instance(config.readonly, bool, "readonly")
     check.whole(config.max_tokens, "max_tokens", 1, MAX_TOKENS)
     if config.provider is not None:
         check_provider(config.provider, "provider")
-    check_place(config.scope, config.agent, label)
+    check_place(config.scope, config.agent, config.label)
 
 
 def check_labels(labels: Iterable[str]) -> None:
@@ -150,6 +156,7 @@ def _fixed(provider: ReadProvider) -> str | None:
     try:
         given = ask()
     except Exception:
-        logger.warning("the fingerprint of %r failed", provider, exc_info=True)
+        # A provider's repr may show its text.
+        logger.warning("the fingerprint of a %s failed", type(provider).__name__, exc_info=True)
         return None
     return given if isinstance(given, str) else None

@@ -46,7 +46,7 @@ def check_place(scope: str, agent: str | None, label: str) -> None:
     """Refuse an agent where none is meant, and names that are too long together."""
     if agent is not None and scope != "agent":
         raise UsageError(
-            f"block {label!r} has an agent and the scope {scope!r}: use scope='agent'", path="agent"
+            f"there is an agent, and the scope is {scope!r}: use scope='agent'", path="agent"
         )
     key = place_of(scope, "any", agent).block(label)
     if len(key.encode()) > MAX_NAME_BYTES:

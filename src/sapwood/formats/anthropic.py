@@ -12,7 +12,7 @@ from .fit import fit_anthropic
 from .given import id_of, objects_at, text_at, values_of, wrong
 from .rest import Json, difference, restore
 from .said import Said, said
-from .spoken import Reasoning
+from .spoken import Reasoning, check_reasoning
 
 MANNER = Manner(blocks.NAME, users_hold_results=True, stays=blocks.stays_with_call)
 
@@ -33,6 +33,7 @@ def to_anthropic(
     rules of the API: user and assistant in turn, results first, role and content only, no system
     messages, no blank text. `reasoning` says what becomes of reasoning of other vendors.
     """
+    check_reasoning(reasoning)
     written: list[Json] = []
     is_results = False
     for block in blocks_of(said(messages), MANNER):

@@ -12,7 +12,7 @@ from .fit import fit_chat
 from .given import mapping, objects_at, text_at, values_of, wrong
 from .rest import Json, difference, restore
 from .said import Said, said
-from .spoken import Reasoning
+from .spoken import Reasoning, check_reasoning
 
 MANNER = Manner(chat.NAME, users_hold_results=False, stays=lambda part: False)
 
@@ -33,6 +33,7 @@ def to_openai_chat(
     of the API: the length of ids, no empty messages. `reasoning` says what becomes of reasoning
     that this format has no field for.
     """
+    check_reasoning(reasoning)
     written = [
         message
         for block in blocks_of(said(messages), MANNER)

@@ -14,7 +14,7 @@ from .given import id_of, objects_at, text_at, values_of, wrong
 from .openai_responses_parts import NAME
 from .rest import Json, difference, kind_of, rest_of, restore
 from .said import Said, said
-from .spoken import Reasoning
+from .spoken import Reasoning, check_reasoning
 
 _ROLES = ("user", "assistant", "system", "developer")
 # Their id is that of something else.
@@ -38,6 +38,7 @@ def to_openai_responses(
     Each call and each result is an item of its own. `wire` also keeps the limits of the API: the
     length of ids, no empty messages. `reasoning` says what becomes of reasoning of other vendors.
     """
+    check_reasoning(reasoning)
     calls: dict[str, str | None] = {}
     written = [item for it in said(messages) for item in _write(it, calls, reasoning)]
     return fit_items(written) if wire else written

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import msgspec
 
+from ..errors import UsageError
 from ..model import FilePart, OtherPart, Part, ReasoningPart, TextPart
 from ..rules.jsontext import json_text
 from .files import text_of
@@ -13,6 +14,12 @@ from .files import text_of
 Reasoning = Literal["text", "omit"]
 
 _encode = msgspec.json.Encoder().encode
+
+
+def check_reasoning(reasoning: str) -> None:
+    """Refuse what is no wish for reasoning."""
+    if reasoning not in get_args(Reasoning):
+        raise UsageError(f"reasoning must be 'text' or 'omit', not {reasoning!r}", path="reasoning")
 
 
 def spoken(part: Part, reasoning: Reasoning) -> str:

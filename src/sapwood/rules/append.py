@@ -83,7 +83,7 @@ def _refuse_other_content(batch: Sequence[Packed], seen: Mapping[str, Known]) ->
         if digest != message.digest:
             raise MessageConflictError(
                 f"message {message.id!r} is stored with other content: "
-                "use a new id, or update_message to change it"
+                "use a new id, or update the message"
             )
 
 

@@ -21,22 +21,22 @@ def turn_starts(messages: Sequence[AnyMessage]) -> list[int]:
     return [at for at in range(len(said)) if at == 0 or (said[at] and not said[at - 1])]
 
 
-def place_before_last_turns(messages: Sequence[AnyMessage], count: int) -> int | None:
-    """Give the index of the message that the last `count` turns follow; None means `ROOT`.
+def place_before_last_turns(messages: Sequence[AnyMessage], turns: int) -> int | None:
+    """Give the index of the message that the last `turns` turns follow; None means `ROOT`.
 
     The messages are a whole path, from its root. Of one that was cut at its start, it is right as
     long as it is not None. Raises `UsageError` when there are fewer turns.
     """
-    check.count(count, "count", 1)
+    check.count(turns, "turns", 1)
     starts = turn_starts(messages)
     if not starts:
-        raise UsageError("there is no turn before the tip: nothing was said yet", path="count")
-    if count > len(starts):
+        raise UsageError("there is no turn before the tip: nothing was said yet", path="turns")
+    if turns > len(starts):
         raise UsageError(
-            f"{count} turns are too many: the path has {len(starts)}, so give at most that",
-            path="count",
+            f"{turns} turns are too many: the path has {len(starts)}, so give at most that",
+            path="turns",
         )
-    start = starts[-count]
+    start = starts[-turns]
     return start - 1 if start else None
 
 

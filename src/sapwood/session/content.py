@@ -16,17 +16,17 @@ Content = Piece | Sequence[Piece]
 Draft = NewMessage | tuple[str, Content]
 
 
-def parts_of(content: Content) -> list[Part]:
+def parts_of(content: Content, where: str = "content") -> list[Part]:
     """Make a string, a part, a JSON object or a list of these into parts."""
     if isinstance(content, (str, Mapping, Part)):
-        return [_part_of(content, "content")]
-    _refuse_no_list(content)
-    return [_part_of(piece, f"content[{index}]") for index, piece in enumerate(content)]
+        return [_part_of(content, where)]
+    _refuse_no_list(content, where)
+    return [_part_of(piece, f"{where}[{index}]") for index, piece in enumerate(content)]
 
 
-def _refuse_no_list(content: object) -> None:
+def _refuse_no_list(content: object, where: str) -> None:
     if isinstance(content, (bytes, bytearray)) or not isinstance(content, Sequence):
-        raise _not_content(content, "content")
+        raise _not_content(content, where)
 
 
 def _part_of(piece: Piece, where: str) -> Part:
@@ -57,9 +57,14 @@ def new_message(
     *,
     id: str | None = None,
     metadata: dict[str, Any] | None = None,
+    where: str = "",
 ) -> NewMessage:
-    """Make a message to append, counted by the user's counter if there is one."""
-    parts = parts_of(content)
+    """Make a message to append, counted by the user's counter if there is one.
+
+    `where` is what its fields are named after in an error.
+    """
+    _refuse_no_role(role, f"{where}role")
+    parts = parts_of(content, f"{where}content")
     return NewMessage(
         role=role,
         parts=parts,
@@ -67,6 +72,15 @@ def new_message(
         id=id,
         tokens=count_tokens(counter, role, parts),
     )
+
+
+def _refuse_no_role(role: object, where: str) -> None:
+    if isinstance(role, str):
+        return
+    hint = "append(role, content)"
+    if isinstance(role, Mapping):
+        hint += ", or for messages of a vendor append_all(from_openai_chat(messages)) and the like"
+    raise UsageError(f"{where} is a {type(role).__name__}: use {hint}", path=where)
 
 
 def as_new_message(
@@ -84,6 +98,7 @@ def as_new_message(
                 "a whole message was given: content, id and metadata belong into it", path="content"
             )
         return _from_draft(role, counter, "message")
+    _refuse_no_role(role, "role")
     if content is None:
         raise UsageError("the message has no content: give a string or parts", path="content")
     return new_message(role, content, counter, id=id, metadata=metadata)
@@ -103,7 +118,7 @@ def _from_draft(draft: Draft, counter: TokenCounter | None, where: str) -> NewMe
         tokens = count_tokens(counter, draft.role, draft.parts)
         return msgspec.structs.replace(draft, tokens=tokens)
     if isinstance(draft, tuple) and len(draft) == 2:
-        return new_message(draft[0], draft[1], counter)
+        return new_message(draft[0], draft[1], counter, where=f"{where}.")
     raise UsageError(
         f"{where} is a {type(draft).__name__}: give a NewMessage or a pair (role, content)",
         path=where,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Literal, TypedDict
 
 from ..errors import UsageError
 from ..model import Edge, EdgeKind
+from ..rules import check
 
 
 class RecordFields(TypedDict, total=False):
@@ -35,7 +37,10 @@ class NewSessionFields(RecordFields, total=False):
 
 def new_session_fields(fields: NewSessionFields) -> SessionFields:
     """Put model and source into the data, and make a parent's id an edge."""
+    refuse_unknown(fields, NewSessionFields)
     rest: dict[str, Any] = {**fields}
+    if "data" in rest:
+        check.instance(rest["data"], dict, "data")
     about = {name: rest.pop(name, None) for name in ("model", "source")}
     given = {name: value for name, value in about.items() if value is not None}
     for name, value in given.items():
@@ -49,6 +54,14 @@ def new_session_fields(fields: NewSessionFields) -> SessionFields:
         rest["parent"] = Edge(kind=EdgeKind.BRANCH, session=rest["parent"])
     known: SessionFields = rest  # type: ignore[assignment]
     return known
+
+
+def refuse_unknown(fields: Mapping[str, object], known: type) -> None:
+    """Refuse keywords that a call does not have, where Python does not."""
+    names = known.__annotations__
+    for name in fields:
+        if name not in names:
+            raise UsageError(f"there is no keyword {name!r}: use {', '.join(names)}", path=name)
 
 
 class SessionFilters(TypedDict, total=False):

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import overload
 
+from ..errors import UsageError
 from ..model import Message, Overlay, Root, Summary
+from ..rules import check
 
 MessageRef = Message | str
 Place = Message | str | Root
@@ -23,11 +25,29 @@ def id_of(place: Place | None) -> str | Root | None:
     return place.id if isinstance(place, Message) else place
 
 
+def check_place(place: object, what: str) -> None:
+    """Refuse what is no message, no id and not `ROOT`."""
+    if isinstance(place, str):
+        check.name(place, what)
+    elif not isinstance(place, (Message, Root)):
+        raise UsageError(
+            f"{what} must be a message, its id or ROOT, not {type(place).__name__}", path=what
+        )
+
+
 def ids_of(messages: MessageRef | Sequence[MessageRef]) -> list[str]:
     """Give the ids of one message or of several."""
     if isinstance(messages, (Message, str)):
         return [id_of(messages)]
-    return [id_of(message) for message in messages]
+    if not isinstance(messages, Sequence):
+        raise UsageError(
+            f"messages is a {type(messages).__name__}: give a message, its id, or a list of these",
+            path="messages",
+        )
+    ids = [id_of(message) for message in messages]
+    for index, id in enumerate(ids):
+        check.name(id, f"messages[{index}]")
+    return ids
 
 
 def overlay_id_of(overlay: OverlayRef) -> str:

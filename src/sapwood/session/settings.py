@@ -5,13 +5,14 @@ The same settings are given as keywords, or one after the other by the builder's
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypedDict
 
 import msgspec
 
 from ..errors import UsageError
 from ..rules import check
+from ..rules.tokens import estimate_text
 from .listening import Listener
 
 # Blocks and compaction are loaded by the sessions that have them: others do not pay for it.
@@ -55,43 +56,57 @@ class SettingFields(TypedDict, total=False):
     listeners: tuple[Listener, ...] | list[Listener]
 
 
-def settings_of(fields: SettingFields) -> SessionSettings:
-    """Check keywords and make settings of them."""
+def settings_of(fields: SettingFields, beside: Sequence[str] = ()) -> SessionSettings:
+    """Check keywords and make settings of them; `beside` names those that the call itself has."""
     changes: dict[str, Any] = {**fields}
+    known = [*beside, *SettingFields.__annotations__]
+    for name in changes:
+        if name not in known:
+            raise UsageError(f"there is no keyword {name!r}: use {', '.join(known)}", path=name)
     for name in ("context", "listeners"):
         if name in changes:
-            changes[name] = tuple(changes[name])
+            changes[name] = _as_tuple(changes[name], name)
     return checked(msgspec.structs.replace(DEFAULTS, **changes))
+
+
+def _as_tuple(value: object, path: str) -> tuple[Any, ...]:
+    if not isinstance(value, (list, tuple)):
+        raise UsageError(f"{path} must be a list, not {type(value).__name__}", path=path)
+    return tuple(value)
 
 
 def checked(settings: SessionSettings) -> SessionSettings:
     """Check settings that users gave."""
-    if settings.context:
-        _check_blocks(settings.context)
     if settings.searchable_history is not None:
         check.name(settings.searchable_history, "searchable_history")
+    if settings.context:
+        _check_blocks(settings.context, settings.searchable_history)
+    check.instance(settings.cached_prompt, bool, "cached_prompt")
     check.whole(settings.compact_after, "compact_after", 0)
-    for name in ("compact", "on_compaction_error"):
-        _refuse_uncallable(getattr(settings, name), name)
+    # What `create_compact_function` gives has a plan instead.
+    if not hasattr(settings.compact, "plan"):
+        refuse_uncallable(settings.compact, "compact")
+    refuse_uncallable(settings.on_compaction_error, "on_compaction_error")
     for index, listener in enumerate(settings.listeners):
-        _refuse_uncallable(listener, f"listeners[{index}]")
+        refuse_uncallable(listener, f"listeners[{index}]")
     return settings
 
 
-def _check_blocks(blocks: tuple[BlockConfig, ...]) -> None:
-    from ..context import BlockConfig
+def _check_blocks(blocks: tuple[BlockConfig, ...], history: str | None) -> None:
+    from ..context.config import BlockConfig, check_config, check_labels, check_limit
 
     for index, config in enumerate(blocks):
         check.instance(config, BlockConfig, f"context[{index}]")
+        check_config(config)
+        if config.default is not None:
+            check_limit(config, config.default, estimate_text)
     labels = [config.label for config in blocks]
-    for label in labels:
-        if labels.count(label) > 1:
-            raise UsageError(f"there are two blocks {label!r}: each label once", path="context")
+    check_labels(labels if history is None else [*labels, history])
 
 
-def _refuse_uncallable(value: object, path: str) -> None:
-    # What `create_compact_function` gives has a plan instead.
-    if value is not None and not callable(value) and not hasattr(value, "plan"):
+def refuse_uncallable(value: object, path: str) -> None:
+    """Refuse what is no function; None means that there is none."""
+    if value is not None and not callable(value):
         raise UsageError(f"{path} must be a function, not {type(value).__name__}", path=path)
 
 

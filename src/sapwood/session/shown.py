@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ..errors import ContextOverflowError
+from ..errors import ContextOverflowError, UsageError
 from ..model import ToolDefinition, TurnMessage
 from ..rules import check
 from ..rules.prompt import Kind, Piece, render
@@ -32,8 +32,12 @@ class ShownContext(msgspec.Struct, frozen=True, kw_only=True):
 
     def with_tools(self, tools: Sequence[ToolDefinition]) -> ShownContext:
         """Add the caller's own tools after those of the blocks."""
+        if not isinstance(tools, Sequence):
+            raise UsageError(f"tools is a {type(tools).__name__}: give a list", path="tools")
+        taken = {tool.name for tool in self.tools}
         for index, tool in enumerate(tools):
-            check.instance(tool, ToolDefinition, f"tools[{index}]")
+            _check_tool(tool, f"tools[{index}]", taken)
+            taken.add(tool.name)
         return msgspec.structs.replace(self, tools=[*self.tools, *tools]) if tools else self
 
     def room_in(self, budget: int, updates: int) -> int:
@@ -53,6 +57,17 @@ class ShownContext(msgspec.Struct, frozen=True, kw_only=True):
         from ..context import elide_unloaded
 
         return elide_unloaded(messages, self.loaded)
+
+
+def _check_tool(tool: ToolDefinition, where: str, taken: set[str]) -> None:
+    check.instance(tool, ToolDefinition, where)
+    check.name(tool.name, f"{where}.name")
+    check.instance(tool.schema, dict, f"{where}.schema")
+    if tool.name in taken:
+        raise UsageError(
+            f"{where} has the name {tool.name!r}, as another tool of the turn has: rename it",
+            path=f"{where}.name",
+        )
 
 
 def tokens_of_tools(tools: list[ToolDefinition]) -> int:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from sapwood import (
@@ -100,6 +102,26 @@ async def test_update_keeps_what_is_not_given(chat: AsyncSession) -> None:
     assert (other.text, other.role, other.metadata) == ("c", "system", {"k": 2})
 
 
+async def test_update_keeps_what_was_changed_since_the_message_was_read(chat: AsyncSession) -> None:
+    read = await chat.append("assistant", "x", metadata={"done": False})
+    await chat.update(read.id, role="tool", metadata={"done": True})
+    updated = await chat.update(read, "final text")
+    assert (updated.text, updated.role, updated.metadata) == ("final text", "tool", {"done": True})
+
+
+async def test_update_reads_nothing_when_all_is_given(
+    chat: AsyncSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(*args: object) -> None:
+        raise AssertionError("it was read")
+
+    answer = await chat.append("assistant", "Take ")
+    monkeypatch.setattr(chat._store, "find_messages", fail)
+    for message in (answer, answer.id):
+        updated = await chat.update(message, "Take tram 28", role="assistant", metadata={})
+        assert updated.text == "Take tram 28"
+
+
 async def test_update_of_a_cut_message_does_not_lose_its_parts(chat: AsyncSession) -> None:
     await chat.append("assistant", ToolCallPart(call_id="1", name="look", input={}))
     await chat.append("tool", [ToolResultPart(call_id="1", output="x"), "by the way"])
@@ -141,6 +163,36 @@ async def test_what_is_no_content_is_refused(chat: AsyncSession, content: object
         await chat.append("user", content)  # type: ignore[arg-type]
     assert caught.value.path.startswith("content")
     assert await chat.tip() is ROOT
+
+
+async def test_a_message_in_place_of_the_role_is_named(chat: AsyncSession) -> None:
+    said = {"role": "user", "content": "x"}
+    with pytest.raises(UsageError, match=r"a dict.*append\(role, content\).*from_openai_chat"):
+        await chat.append(said)  # type: ignore[arg-type]
+    stored = await chat.append("user", "x")
+    with pytest.raises(UsageError, match=r"a Message.*append\(role, content\)") as caught:
+        await chat.append(stored)  # type: ignore[arg-type]
+    assert caught.value.path == "role"
+    with pytest.raises(UsageError, match="a dict"):
+        await chat.upsert(said, "y", id="m1")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("draft", "where"),
+    [
+        (("user", 5), "messages[1].content"),
+        (("user", ["ok", 5]), "messages[1].content[1]"),
+        (("user", None), "messages[1].content"),
+        (({"role": "user"}, "x"), "messages[1].role"),
+    ],
+)
+async def test_a_wrong_message_of_several_is_named(
+    chat: AsyncSession, draft: Any, where: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        await chat.append_all([("user", "a"), draft])
+    assert caught.value.path == where
+    assert where in str(caught.value)
 
 
 @pytest.mark.parametrize("drafts", ["text", [], ["text"], [("user",)], [None]])

@@ -128,7 +128,15 @@ async def test_open_takes_the_settings_as_keywords(tmp_path: Path) -> None:
         ({"listeners": ["x"]}, r"listeners\[0\]"),
         ({"context": ["memory"]}, r"context\[0\]"),
         ({"context": [BlockConfig("a"), BlockConfig("a")]}, "'a'"),
+        ({"context": [BlockConfig("a"), BlockConfig("A")]}, "'A'"),
+        ({"context": [BlockConfig("a")], "searchable_history": "a"}, "'a'"),
         ({"searchable_history": ""}, "searchable_history"),
+        ({"searchable_history": 5}, "searchable_history"),
+        ({"token_counter": 5}, "token_counter"),
+        ({"cached_prompt": "no"}, "cached_prompt"),
+        ({"listeners": print}, "listeners"),
+        ({"context": BlockConfig("a")}, "context"),
+        ({"budget": 5}, "'budget'.*listeners"),
     ],
 )
 async def test_wrong_settings_are_named(
@@ -136,6 +144,36 @@ async def test_wrong_settings_are_named(
 ) -> None:
     with pytest.raises(UsageError, match=where):
         AsyncSession.create(store, owner="ada", **wrong)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "where"),
+    [
+        ({"label": ""}, "label"),
+        ({"label": None}, "label"),
+        ({"max_tokens": 0}, "'m'.*max_tokens"),
+        ({"max_tokens": -1}, "'m'.*max_tokens"),
+        ({"scope": "x"}, "'m'.*scope"),
+        ({"scope": ["x"]}, "'m'.*scope"),
+        ({"scope": "agent"}, "'m'.*agent"),
+        ({"agent": "x"}, "'m'.*agent"),
+        ({"provider": "text"}, "'m'.*provider"),
+        ({"default": 5}, "'m'.*default"),
+        ({"description": 5}, "'m'.*description"),
+        ({"readonly": "x"}, "'m'.*readonly"),
+        ({"default": "too long " * 50, "max_tokens": 3}, "'m'.*limit"),
+    ],
+)
+async def test_a_wrong_block_is_refused_when_it_is_set(
+    store: AsyncStore, wrong: dict[str, Any], where: str
+) -> None:
+    fields = {"label": "m", **wrong}
+    chat = AsyncSession.create(store, owner="ada")
+    with pytest.raises(UsageError, match=where) as by_method:
+        chat.with_context(**fields)
+    with pytest.raises(UsageError, match=where) as by_keyword:
+        AsyncSession.create(store, owner="ada", context=[BlockConfig(**fields)])
+    assert by_method.value.path == by_keyword.value.path
 
 
 async def test_blocks_are_set_before_the_session_is_used(store: AsyncStore) -> None:
@@ -159,6 +197,10 @@ async def test_wrong_settings_open_nothing(tmp_path: Path) -> None:
 
     with pytest.raises(UsageError, match="compact_after"):
         sapwood.open_async(f"sqlite:///{tmp_path}/never.db", compact_after=-1)
+    with pytest.raises(UsageError, match="token_counter"):
+        sapwood.open_async(f"sqlite:///{tmp_path}/never.db", token_counter=5)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=r"'ownr'.*owner"):
+        sapwood.open_async(f"sqlite:///{tmp_path}/never.db", ownr="x")  # type: ignore[call-arg]
     assert files_in(tmp_path) == []
 
 

@@ -106,6 +106,20 @@ async def test_a_listener_that_fails_harms_nothing(
     assert "out of order" in caplog.text
 
 
+async def test_the_log_does_not_say_what_was_said(
+    sessions: AsyncSessionManager, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(event: Event) -> None:
+        raise RuntimeError("out of order")
+
+    chat = await sessions.on_event(fail).session("chat")
+    message = await chat.append("user", "my password is hunter2")
+    await chat.update(message, "my password was hunter2")
+    assert "AppendEvent of session 'chat' of 'ada'" in caplog.text
+    assert "UpdateEvent of session 'chat' of 'ada'" in caplog.text
+    assert "hunter2" not in caplog.text
+
+
 async def test_a_compaction_that_starts_always_ends(
     sessions: AsyncSessionManager, heard: Heard
 ) -> None:

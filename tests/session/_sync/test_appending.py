@@ -2,6 +2,8 @@
 # tests/session/_async/test_appending.py
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from sapwood import (
@@ -102,6 +104,26 @@ def test_update_keeps_what_is_not_given(chat: Session) -> None:
     assert (other.text, other.role, other.metadata) == ("c", "system", {"k": 2})
 
 
+def test_update_keeps_what_was_changed_since_the_message_was_read(chat: Session) -> None:
+    read = chat.append("assistant", "x", metadata={"done": False})
+    chat.update(read.id, role="tool", metadata={"done": True})
+    updated = chat.update(read, "final text")
+    assert (updated.text, updated.role, updated.metadata) == ("final text", "tool", {"done": True})
+
+
+def test_update_reads_nothing_when_all_is_given(
+    chat: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*args: object) -> None:
+        raise AssertionError("it was read")
+
+    answer = chat.append("assistant", "Take ")
+    monkeypatch.setattr(chat._store, "find_messages", fail)
+    for message in (answer, answer.id):
+        updated = chat.update(message, "Take tram 28", role="assistant", metadata={})
+        assert updated.text == "Take tram 28"
+
+
 def test_update_of_a_cut_message_does_not_lose_its_parts(chat: Session) -> None:
     chat.append("assistant", ToolCallPart(call_id="1", name="look", input={}))
     chat.append("tool", [ToolResultPart(call_id="1", output="x"), "by the way"])
@@ -143,6 +165,34 @@ def test_what_is_no_content_is_refused(chat: Session, content: object) -> None:
         chat.append("user", content)  # type: ignore[arg-type]
     assert caught.value.path.startswith("content")
     assert chat.tip() is ROOT
+
+
+def test_a_message_in_place_of_the_role_is_named(chat: Session) -> None:
+    said = {"role": "user", "content": "x"}
+    with pytest.raises(UsageError, match=r"a dict.*append\(role, content\).*from_openai_chat"):
+        chat.append(said)  # type: ignore[arg-type]
+    stored = chat.append("user", "x")
+    with pytest.raises(UsageError, match=r"a Message.*append\(role, content\)") as caught:
+        chat.append(stored)  # type: ignore[arg-type]
+    assert caught.value.path == "role"
+    with pytest.raises(UsageError, match="a dict"):
+        chat.upsert(said, "y", id="m1")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("draft", "where"),
+    [
+        (("user", 5), "messages[1].content"),
+        (("user", ["ok", 5]), "messages[1].content[1]"),
+        (("user", None), "messages[1].content"),
+        (({"role": "user"}, "x"), "messages[1].role"),
+    ],
+)
+def test_a_wrong_message_of_several_is_named(chat: Session, draft: Any, where: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        chat.append_all([("user", "a"), draft])
+    assert caught.value.path == where
+    assert where in str(caught.value)
 
 
 @pytest.mark.parametrize("drafts", ["text", [], ["text"], [("user",)], [None]])

@@ -233,6 +233,16 @@ def test_rule_09_a_summariser_that_hangs_is_given_up(chat: Session) -> None:
     assert (chat.on_compaction(tight(Model())).compact()).status == "done"
 
 
+def test_a_refusal_says_which_reason_it_has(chat: Session) -> None:
+    refused = chat.on_compaction(tight(Model("short"))).compact()
+    assert refused.reason == "there is nothing to cover"
+    chat.append_all([("user", LONG)] * 6)
+    refused = chat.on_compaction(tight(Model(" "))).compact()
+    assert refused.reason == "the summary is empty"
+    refused = chat.on_compaction(lambda request: None).compact()
+    assert refused.reason == "the function that makes the summaries gave none"
+
+
 @pytest.mark.parametrize("answer", ["", "   \n", LONG * 20])
 def test_a_summary_that_is_empty_or_no_shorter_is_refused(chat: Session, answer: str) -> None:
     messages = fill(chat, 8)

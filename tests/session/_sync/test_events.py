@@ -104,6 +104,20 @@ def test_a_listener_that_fails_harms_nothing(
     assert "out of order" in caplog.text
 
 
+def test_the_log_does_not_say_what_was_said(
+    sessions: SessionManager, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(event: Event) -> None:
+        raise RuntimeError("out of order")
+
+    chat = sessions.on_event(fail).session("chat")
+    message = chat.append("user", "my password is hunter2")
+    chat.update(message, "my password was hunter2")
+    assert "AppendEvent of session 'chat' of 'ada'" in caplog.text
+    assert "UpdateEvent of session 'chat' of 'ada'" in caplog.text
+    assert "hunter2" not in caplog.text
+
+
 def test_a_compaction_that_starts_always_ends(sessions: SessionManager, heard: Heard) -> None:
     def fail(prompt: str) -> str:
         raise RuntimeError("no model today")

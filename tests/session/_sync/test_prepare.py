@@ -95,6 +95,28 @@ def test_tools_of_ones_own_are_given_along_and_counted(chat: Session) -> None:
     assert chat.call_model(lambda turn: turn.tools, tools=[tool]) == [tool]
 
 
+@pytest.mark.parametrize(
+    ("tools", "where"),
+    [
+        ([("update_context", {})], r"tools\[0\].*'update_context'"),
+        ([("sail", {}), ("sail", {})], r"tools\[1\].*'sail'"),
+        ([("", {})], r"tools\[0\].name"),
+        ([(None, {})], r"tools\[0\].name"),
+        ([("sail", None)], r"tools\[0\].schema"),
+        (None, "tools"),
+        ("sail", "tools"),
+    ],
+)
+def test_tools_that_a_model_could_not_tell_apart_are_refused(
+    chat: Session, tools: Any, where: str
+) -> None:
+    chat.with_context("memory")
+    if isinstance(tools, list):
+        tools = [ToolDefinition(name=name, description="", schema=it) for name, it in tools]
+    with pytest.raises(UsageError, match=where):
+        chat.prepare(tools=tools)
+
+
 def test_what_cannot_fit_is_a_clear_error(sessions: SessionManager) -> None:
     sessions.with_context("soul", default="Be brief. " * 200, readonly=True)
     chat = sessions.session("chat")

@@ -179,13 +179,13 @@ def _make(
     focus = options["focus"]
     if mode == "preview":
         preview = session.preview_compaction(focus=focus)
-        compacted.show_preview(session.id, preview, function.strategy, is_json)
+        compacted.show_preview(session.id, preview, function, is_json)
         return
     model = options["model"]
     sign = nullcontext() if model is None else waiting(f"{clean(model)} writes a summary")
     with sign:
         done = session.compact(focus=focus)
-    compacted.show_outcome(session.id, done, is_json)
+    compacted.show_outcome(session.id, done, function, is_json)
 
 
 def _past(session: Session, mode: str, is_json: bool) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import TypeVar
 
 from ...calling import AsyncAnswer, AsyncCall
@@ -13,7 +13,7 @@ from ...model import Event, Message, NewSession, SessionRecord
 from ...rules.ids import check_name
 from ...rules.tokens import TokenCounter
 from ...store._async.contract import AsyncStore
-from ..settings import DEFAULTS, SessionSettings
+from ..settings import DEFAULTS, SessionSettings, refuse_uncallable
 
 logger = logging.getLogger(__name__)
 
@@ -36,6 +36,7 @@ class AsyncSessionBase:
     ) -> None:
         check_name(owner, "owner")
         check_name(id, "session")
+        refuse_uncallable(token_counter, "token_counter")
         self._store = store
         self._owner = owner
         self._id = id
@@ -75,6 +76,7 @@ class AsyncSessionBase:
 
     async def find(self, id: str) -> Message | None:
         """Give a message, or None when it was deleted or was never there."""
+        check_name(id, "id")
         [message] = await self._store.find_messages(self._owner, self._id, [id])
         return message
 
@@ -97,9 +99,27 @@ class AsyncSessionBase:
             await self._store.create_session(self._owner, NewSession(id=self._id))
         self._is_lazy = False
 
+    @contextmanager
+    def _after_a_write(self, otherwise: str) -> Iterator[None]:
+        """Do what follows a write that is stored; when it fails, the log says what is amiss.
+
+        An error here would say that the write failed, and a caller who tries again does it twice.
+        """
+        try:
+            yield
+        except Exception:
+            logger.warning("session %r of %r: %s", self._id, self._owner, otherwise, exc_info=True)
+
     async def _tell(self, event: Event) -> None:
         for listener in self._settings.listeners:
             try:
                 await AsyncCall.now(listener, event)
             except Exception:  # what others supplied must not undo what was stored
-                logger.warning("a listener failed at %r", event, exc_info=True)
+                # What was said stands in the event, and belongs into no log.
+                logger.warning(
+                    "a listener failed at a %s of session %r of %r",
+                    type(event).__name__,
+                    event.session,
+                    event.owner,
+                    exc_info=True,
+                )

@@ -90,6 +90,7 @@ class AsyncContextBlocks(AsyncSessionBase):
 
         Byte for byte the same after a restart.
         """
+        await self._finish_clear()
         prompt = await self._context().freeze()
         self._overhead = None
         return prompt
@@ -107,8 +108,15 @@ class AsyncContextBlocks(AsyncSessionBase):
     async def _begin_context_anew(self) -> None:
         """After a clear nothing is loaded, and the prompt is rendered anew."""
         if self._has_context():
+            self._is_context_past = True
+            await self._finish_clear()
+
+    async def _finish_clear(self) -> None:
+        """See to what a clear could not: nothing from before it is shown."""
+        if self._is_context_past:
             await self._context().unload_all()
             await self._refresh_prompt("clear")
+            self._is_context_past = False
 
     def _has_context(self) -> bool:
         """Tell whether there may be blocks: without any, nothing is asked of the store for them."""
@@ -169,5 +177,7 @@ class AsyncContextBlocks(AsyncSessionBase):
         event = ContextEvent(owner=self._owner, session=self._id, label=label, action=action)
         await self._tell(event)
 
+    # whether prompt and loaded entries are from before a clear
+    _is_context_past = False
     # how many tokens the prompt and the tools take; None when it is to be counted again
     _overhead: int | None = None

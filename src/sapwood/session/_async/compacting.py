@@ -97,5 +97,6 @@ class AsyncCompacting(AsyncCompactor):
         """Take an overlay away; what it covered is shown again."""
         undone = await super().undo_overlay(overlay)
         if MARK in undone.metadata:
-            await self._change_state(lambda state: with_undone(state, undone))
+            with self._after_a_write("the compaction that was undone is not listed any more"):
+                await self._change_state(lambda state: with_undone(state, undone))
         return undone

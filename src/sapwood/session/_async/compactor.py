@@ -26,6 +26,7 @@ from ...rules.tokens import count_tokens, estimate_text
 from ..compactor_state import MARK, CompactorState
 from ..naming import Place, id_of
 from ..settings import CompactWith
+from .gauge import UNMEASURED
 from .lease import AsyncLease
 from .watching import AsyncWatching
 
@@ -106,9 +107,10 @@ class AsyncCompactor(AsyncWatching):
     async def _cover(
         self, history: History, focus: str | None, why: str, function: CompactWith, fence: Fence
     ) -> _Made:
-        draft = await self._draft(function, self._request(history, focus))
+        request = self._request(history, focus)
+        draft = await self._draft(function, request)
         if draft is None:
-            raise _Refused("there is nothing to cover, or the summary is empty")
+            raise _Refused(_why_there_is_none(function, request))
         if draft.usage is not None:
             await self._count(draft.usage)
         pinned = set(await self._pins().whole())
@@ -158,10 +160,13 @@ class AsyncCompactor(AsyncWatching):
             # Others may have appended meanwhile, so what it saved is not seen by measuring. One
             # at another leaf says nothing about the context at the tip.
             if at_tip:
-                await self._note_run(before, after)
+                with self._after_a_write("the breaker does not know of the compaction"):
+                    await self._note_run(before, after)
             if self._has_context():
-                await self._refresh_prompt("compaction")
-            after = await self._measure_anew()
+                with self._after_a_write("the prompt is still that from before the compaction"):
+                    await self._refresh_prompt("compaction")
+            with self._after_a_write(UNMEASURED):
+                after = await self._measure_anew()
         finally:
             await self._tell_compact(
                 phase="done",
@@ -233,6 +238,16 @@ class AsyncCompactor(AsyncWatching):
 def _lease_s(function: CompactWith) -> float:
     limit: float | None = getattr(function, "timeout_s", None)
     return LEASE_S if limit is None else limit + GRACE_S
+
+
+def _why_there_is_none(function: CompactWith, request: CompactRequest) -> str:
+    """Tell why a function gave no draft."""
+    from ...compaction import CompactFunction
+
+    if not isinstance(function, CompactFunction):
+        return "the function that makes the summaries gave none"
+    is_nothing = function.plan(request) is None
+    return "there is nothing to cover" if is_nothing else "the summary is empty"
 
 
 def _refused(reason: str, tokens: int) -> Compaction:

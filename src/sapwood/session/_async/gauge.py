@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Literal
 
 import msgspec
 
-from ...errors import StoreError
-from ...model import Event, Message, Position, Read, Usage, UsageTotal
+from ...model import Event, Position, Read, Usage, UsageTotal
 from ...rules.tokens import estimate_text
 from ..reported import KEY, Reported, is_above, reported_in
 from ..shown import prompt_of, tokens_of_tools
 from .blocks import AsyncContextBlocks
 from .reading import AsyncReading
 
-logger = logging.getLogger(__name__)
+UNMEASURED = "it could not be seen how full the context is"
 
 
 class AsyncGauge(AsyncReading, AsyncContextBlocks):
@@ -63,12 +61,9 @@ class AsyncGauge(AsyncReading, AsyncContextBlocks):
         if reported.overhead != self._overhead:
             return False
         known = is_above(reported, tip)
-        return await self._is_on_path(reported) if known is None else known
-
-    async def _is_on_path(self, reported: Reported) -> bool:
-        here = Read(overlays=False, after=reported.depth - 1, before=reported.depth + 1)
-        shown = await self._store.read(self._owner, self._id, here)
-        return [message.id for message in shown.messages] == [reported.message]
+        if known is not None:
+            return known
+        return await self._is_on_path(reported.message, reported.depth)
 
     async def _load_reported(self) -> None:
         document = await self._store.find_document(self._owner, KEY, session=self._id)
@@ -77,15 +72,12 @@ class AsyncGauge(AsyncReading, AsyncContextBlocks):
 
     async def _measure_by_estimate(self) -> None:
         """Go back to the estimate: an overlay changed what the report was about."""
-        try:
+        with self._after_a_write("a report of its size could not be deleted"):
             await self._forget_reported()
-        except StoreError:
-            # The overlay is stored: that a measure is not quite right must not hide it.
-            logger.warning("a report of %r could not be deleted", self._id, exc_info=True)
 
     async def _forget_reported(self) -> None:
-        await self._store.delete_document(self._owner, KEY, session=self._id)
         self._reported, self._knows_reported = None, True
+        await self._store.delete_document(self._owner, KEY, session=self._id)
 
     async def add_usage(self, usage: Usage) -> bool:
         """Record what a model call cost; counted once by its id. Tell whether it was new.
@@ -96,12 +88,14 @@ class AsyncGauge(AsyncReading, AsyncContextBlocks):
             lambda: self._store.add_usage(self._owner, self._id, usage)
         )
         if usage.message is not None and usage.input_tokens:
-            message = await self.find(usage.message)
-            if message is not None:
-                await self._report(message, usage.input_tokens + usage.output_tokens)
+            with self._after_a_write("the context is not measured by what was reported"):
+                await self._report(usage.message, usage.input_tokens + usage.output_tokens)
         return is_new
 
-    async def _report(self, message: Message, tokens: int) -> None:
+    async def _report(self, id: str, tokens: int) -> None:
+        message = await self.find(id)
+        if message is None:
+            return
         query = Read(leaf=message.id, limit=1, backwards=True)
         history = await self._store.read(self._owner, self._id, query)
         if self._overhead is None:
@@ -126,7 +120,8 @@ class AsyncGauge(AsyncReading, AsyncContextBlocks):
         """Tell of a change and of how full the context is after it."""
         if self._settings.listeners:
             await self._tell(event)
-            await self._after_change()
+            with self._after_a_write(UNMEASURED):
+                await self._after_change()
 
     async def _after_change(self) -> None:
         """See how full the context is, and do something about it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, Self, Unpack
 
-from ...errors import AlreadyExistsError, NotFoundError
+from ...errors import AlreadyExistsError, NotFoundError, UsageError
 from ...model import (
     Hits,
     NewSession,
@@ -16,12 +16,19 @@ from ...model import (
     Statistics,
     UsageTotal,
 )
+from ...rules import check
 from ...rules.ids import check_name
 from ...rules.tokens import TokenCounter
 from ...store._async.contract import AsyncStore
-from ..fields import NewSessionFields, SessionFields, SessionFilters, new_session_fields
+from ..fields import (
+    NewSessionFields,
+    SessionFields,
+    SessionFilters,
+    new_session_fields,
+    refuse_unknown,
+)
 from ..naming import Place
-from ..settings import Configurable, SettingFields, settings_of
+from ..settings import Configurable, SettingFields, refuse_uncallable, settings_of
 from ..totals import add_up
 from .session import AsyncSession
 
@@ -48,8 +55,9 @@ class AsyncSessionManager(Configurable):
         self._store = store
         self._owner = owner
         self._new_id = new_id
+        refuse_uncallable(token_counter, "token_counter")
         self._counter = token_counter
-        self._settings = settings_of(settings)
+        self._settings = settings_of(settings, ("owner", "new_id", "token_counter"))
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self._owner!r}>"
@@ -66,6 +74,7 @@ class AsyncSessionManager(Configurable):
 
     async def session(self, id: str, **fields: Unpack[NewSessionFields]) -> AsyncSession:
         """Get a session, or create it at once; the fields are for a new one only."""
+        new_session_fields(fields)  # also when they are not needed
         for _ in range(TRIES):
             found = await self.find(id)
             if found is not None:
@@ -107,6 +116,7 @@ class AsyncSessionManager(Configurable):
 
     async def list_sessions(self, **filters: Unpack[SessionFilters]) -> SessionPage:
         """List the records of sessions, the last active first, a page at a time."""
+        refuse_unknown(filters, SessionFilters)
         return await self._store.list_sessions(self._owner, SessionQuery(**filters))
 
     async def rename(self, id: str, title: str | None) -> SessionRecord:
@@ -149,6 +159,9 @@ class AsyncSessionManager(Configurable):
         """Sum what the model calls of a session cost, or by model those of all sessions."""
         if session is not None:
             return await self._store.total_usage(self._owner, session, by=by)
+        check.usage_by(by)
+        if by == "message":
+            raise UsageError("by='message' needs a session: give its id", path="by")
         totals: list[UsageTotal] = []
         cursor: str | None = None
         while True:

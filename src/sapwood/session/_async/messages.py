@@ -20,7 +20,7 @@ from ...model import (
 )
 from ..content import Content, Draft, as_new_message, new_message, new_messages
 from ..naming import MessageRef, Place, id_of, ids_of
-from .gauge import AsyncGauge
+from .gauge import UNMEASURED, AsyncGauge
 
 
 class AsyncMessages(AsyncGauge):
@@ -73,7 +73,8 @@ class AsyncMessages(AsyncGauge):
             )
         )
         if self._settings.listeners or self._settings.compacts_by_itself:
-            await self._after_append(appended)
+            with self._after_a_write(UNMEASURED):
+                await self._after_append(appended)
         return appended
 
     async def _after_append(self, appended: Appended) -> None:
@@ -105,21 +106,16 @@ class AsyncMessages(AsyncGauge):
     ) -> Message:
         """Change a message; what is not given stays as it is.
 
-        It is read first, unless the message itself and its new content are given. `ConflictError`
-        for a message that a fork inherited: it is changed through the session that wrote it.
+        It is read first, unless content, role and metadata are all given. `ConflictError` for a
+        message that a fork inherited: it is changed through the session that wrote it.
         """
-        # A message from a cut history may lack parts, so its content is never taken from there.
-        if isinstance(message, Message) and content is not None:
-            old = message
-        else:
+        if content is None or role is None or metadata is None:
+            # A record that was handed in may be older than what is stored, or lack parts.
             old = await self.get(id_of(message))
-        new = new_message(
-            old.role if role is None else role,
-            old.parts if content is None else content,
-            self._counter,
-            id=old.id,
-            metadata=old.metadata if metadata is None else metadata,
-        )
+            content = old.parts if content is None else content
+            role = old.role if role is None else role
+            metadata = old.metadata if metadata is None else metadata
+        new = new_message(role, content, self._counter, id=id_of(message), metadata=metadata)
         updated = await self._store.update_message(self._owner, self._id, new)
         await self._changed(UpdateEvent(owner=self._owner, session=self._id, message=updated))
         return updated
@@ -160,10 +156,12 @@ class AsyncMessages(AsyncGauge):
     async def clear(self) -> SessionRecord:
         """Delete all messages, overlays and pins; title, tags, data, budget and blocks stay.
 
-        The frozen prompt is rendered anew.
+        The frozen prompt is rendered anew; if that fails, before it is next shown.
         """
         record = await self._store.clear_session(self._owner, self._id)
-        await self._forget_the_past()
-        await self._begin_context_anew()
+        with self._after_a_write("notes about cleared messages are left: clear it again"):
+            await self._forget_the_past()
+        with self._after_a_write("the prompt is from before the clear: clear it again"):
+            await self._begin_context_anew()
         await self._changed(ClearEvent(owner=self._owner, session=self._id))
         return record

@@ -6,9 +6,11 @@ from collections.abc import AsyncIterator
 
 import msgspec
 
-from ...model import Entry, History, Hits, Message, Read, RowStatistic, Search, Summary
+from ...errors import UsageError
+from ...model import Entry, History, Hits, Message, Read, Root, RowStatistic, Search, Summary
+from ...rules import check
 from ...rules.codec import Body, encode_body
-from ..naming import Place, id_of
+from ..naming import Place, check_place, id_of
 from ..window import without_parted
 from .base import AsyncSessionBase
 
@@ -32,15 +34,15 @@ class AsyncReading(AsyncSessionBase):
         `limit` and `max_bytes` keep the end of it, or what comes right after `after`; at least
         `min_messages` entries are given whatever their size. `more` says that something was cut
         off. Tool results whose call was cut off are left out, so there may be fewer entries than
-        the limit.
+        the limit. `UsageError` when `before` or `after` is a message of another branch.
         """
         query = Read(
             leaf=id_of(leaf),
             overlays=overlays,
             limit=limit,
             max_bytes=max_bytes,
-            after=await self._depth_of(after) or 0,
-            before=await self._depth_of(before),
+            after=await self._depth_on_path(after, leaf, "after") or 0,
+            before=await self._depth_on_path(before, leaf, "before"),
             backwards=after is None and (limit is not None or max_bytes is not None),
         )
         history = await self._store.read(self._owner, self._id, query)
@@ -50,14 +52,30 @@ class AsyncReading(AsyncSessionBase):
             history = await self._store.read(self._owner, self._id, query)
         return without_parted(history)
 
-    async def _depth_of(self, place: Place | None) -> int | None:
+    async def _depth_on_path(
+        self, place: Place | None, leaf: Place | None, what: str
+    ) -> int | None:
+        """Give the depth of a place on the path to a leaf: that of another branch says nothing."""
         if place is None:
             return None
-        if isinstance(place, Message):
-            return place.depth
-        if isinstance(place, str):
-            return (await self.get(place)).depth
-        return 0
+        check_place(place, what)
+        if isinstance(place, Root):
+            return 0
+        message = place if isinstance(place, Message) else await self.get(place)
+        if not await self._is_on_path(message.id, message.depth, leaf):
+            # The record that was handed in may be one from before a clear.
+            message = await self.get(message.id)
+            if not await self._is_on_path(message.id, message.depth, leaf):
+                raise UsageError(
+                    f"{what} is message {message.id!r} of another branch: give a leaf below it",
+                    path=what,
+                )
+        return message.depth
+
+    async def _is_on_path(self, id: str, depth: int, leaf: Place | None = None) -> bool:
+        here = Read(leaf=id_of(leaf), overlays=False, after=depth - 1, before=depth + 1)
+        shown = await self._store.read(self._owner, self._id, here)
+        return [message.id for message in shown.messages] == [id]
 
     async def iter_history(
         self, leaf: Place | None = None, *, overlays: bool = True, page: int = 200
@@ -66,6 +84,7 @@ class AsyncReading(AsyncSessionBase):
 
         The leaf is fixed by the first page; each page is a snapshot of its own.
         """
+        check.count(page, "page", 1)
         place, depth, more = id_of(leaf), 0, True
         while more:
             query = Read(leaf=place, overlays=overlays, limit=page, after=depth)

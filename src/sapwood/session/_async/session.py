@@ -10,7 +10,7 @@ from ...model import Edge, EdgeKind, ForkPoint, NewSession, SessionPatch, Sessio
 from ...rules.ids import check_name
 from ...rules.tokens import TokenCounter
 from ...store._async.contract import AsyncStore
-from ..fields import RecordFields
+from ..fields import RecordFields, refuse_unknown
 from ..naming import Place, id_of
 from ..settings import Configurable, SettingFields, settings_of
 from .turning import AsyncTurning
@@ -44,7 +44,7 @@ class AsyncSession(Configurable, AsyncTurning):
             owner,
             id,
             token_counter=token_counter,
-            settings=settings_of(settings),
+            settings=settings_of(settings, ("owner", "id", "token_counter")),
             is_lazy=True,
         )
 
@@ -70,6 +70,7 @@ class AsyncSession(Configurable, AsyncTurning):
 
         `StaleVersionError` when the record's version is not the expected one.
         """
+        refuse_unknown(fields, RecordFields)
         patch = SessionPatch(**fields)
         return await self._first_creating(
             lambda: self._store.update_session(

@@ -13,7 +13,7 @@ from ...model import (
 )
 from ...rules.turns import is_said_by_user
 from ..content import Content
-from ..naming import MessageRef, Place, id_of
+from ..naming import MessageRef, Place, check_place, id_of
 from .messages import AsyncMessages
 
 
@@ -34,7 +34,8 @@ class AsyncTree(AsyncMessages):
         if leaf is None:
             position = (await self.record()).tip_position
             return 0 if position is None else position.depth
-        return await self._depth_of(leaf) or 0
+        check_place(leaf, "leaf")
+        return 0 if isinstance(leaf, Root) else (await self.get(id_of(leaf))).depth
 
     async def checkout(self, place: Place) -> SessionRecord:
         """Move the tip to a message, or to `ROOT`; nothing is deleted."""

@@ -52,6 +52,7 @@ class AsyncTurning(AsyncCompacting):
     async def _shown_context(self) -> ShownContext:
         if not self._has_context():
             return ShownContext()
+        await self._finish_clear()
         return ShownContext(
             prompt=await self._prompt_text(),
             tools=self.tools(),

@@ -6,6 +6,7 @@ import msgspec
 
 from ...errors import NotFoundError, UsageError
 from ...model import ROOT, Message, Read, Root, SessionRecord
+from ...rules import check
 from ...rules.turns import place_before_last_turns, turn_starts
 from .tree import AsyncTree
 
@@ -28,14 +29,16 @@ class AsyncUndoing(AsyncTree):
 
         A turn begins at a user message. `UsageError` when there are not so many.
         """
+        check.count(turns, "turns", 1)
         before = await self.record()
         if not isinstance(before.tip, str):
             raise UsageError("there is no turn to undo", path="turns")
         place = await self._before_last(turns)
         after = await self.checkout(place)
-        undone = await self._undone()
-        tips = undone.tips if undone.here == before.tip else []
-        await self._keep(_Undone(here=_name(after.tip), tips=[*tips, before.tip]))
+        with self._after_a_write("this undo cannot be redone"):
+            undone = await self._undone()
+            tips = undone.tips if undone.here == before.tip else []
+            await self._keep(_Undone(here=_name(after.tip), tips=[*tips, before.tip]))
         return after
 
     async def _forget_the_past(self) -> None:
@@ -58,7 +61,8 @@ class AsyncUndoing(AsyncTree):
             if error.kind != "message":
                 raise
             raise UsageError("there is nothing to redo", path="redo") from error
-        await self._keep(_Undone(here=tip, tips=rest))
+        with self._after_a_write("nothing more can be redone"):
+            await self._keep(_Undone(here=tip, tips=rest))
         return record
 
     async def _before_last(self, turns: int) -> Message | Root:

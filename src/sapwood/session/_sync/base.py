@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import TypeVar
 
 from ...calling import Answer, Call
@@ -15,7 +15,7 @@ from ...model import Event, Message, NewSession, SessionRecord
 from ...rules.ids import check_name
 from ...rules.tokens import TokenCounter
 from ...store._sync.contract import Store
-from ..settings import DEFAULTS, SessionSettings
+from ..settings import DEFAULTS, SessionSettings, refuse_uncallable
 
 logger = logging.getLogger(__name__)
 
@@ -38,6 +38,7 @@ class SessionBase:
     ) -> None:
         check_name(owner, "owner")
         check_name(id, "session")
+        refuse_uncallable(token_counter, "token_counter")
         self._store = store
         self._owner = owner
         self._id = id
@@ -77,6 +78,7 @@ class SessionBase:
 
     def find(self, id: str) -> Message | None:
         """Give a message, or None when it was deleted or was never there."""
+        check_name(id, "id")
         [message] = self._store.find_messages(self._owner, self._id, [id])
         return message
 
@@ -99,9 +101,27 @@ class SessionBase:
             self._store.create_session(self._owner, NewSession(id=self._id))
         self._is_lazy = False
 
+    @contextmanager
+    def _after_a_write(self, otherwise: str) -> Iterator[None]:
+        """Do what follows a write that is stored; when it fails, the log says what is amiss.
+
+        An error here would say that the write failed, and a caller who tries again does it twice.
+        """
+        try:
+            yield
+        except Exception:
+            logger.warning("session %r of %r: %s", self._id, self._owner, otherwise, exc_info=True)
+
     def _tell(self, event: Event) -> None:
         for listener in self._settings.listeners:
             try:
                 Call.now(listener, event)
             except Exception:  # what others supplied must not undo what was stored
-                logger.warning("a listener failed at %r", event, exc_info=True)
+                # What was said stands in the event, and belongs into no log.
+                logger.warning(
+                    "a listener failed at a %s of session %r of %r",
+                    type(event).__name__,
+                    event.session,
+                    event.owner,
+                    exc_info=True,
+                )

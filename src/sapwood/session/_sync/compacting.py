@@ -99,5 +99,6 @@ class Compacting(Compactor):
         """Take an overlay away; what it covered is shown again."""
         undone = super().undo_overlay(overlay)
         if MARK in undone.metadata:
-            self._change_state(lambda state: with_undone(state, undone))
+            with self._after_a_write("the compaction that was undone is not listed any more"):
+                self._change_state(lambda state: with_undone(state, undone))
         return undone

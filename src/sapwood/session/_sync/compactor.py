@@ -28,6 +28,7 @@ from ...rules.tokens import count_tokens, estimate_text
 from ..compactor_state import MARK, CompactorState
 from ..naming import Place, id_of
 from ..settings import CompactWith
+from .gauge import UNMEASURED
 from .lease import Lease
 from .watching import Watching
 
@@ -108,9 +109,10 @@ class Compactor(Watching):
     def _cover(
         self, history: History, focus: str | None, why: str, function: CompactWith, fence: Fence
     ) -> _Made:
-        draft = self._draft(function, self._request(history, focus))
+        request = self._request(history, focus)
+        draft = self._draft(function, request)
         if draft is None:
-            raise _Refused("there is nothing to cover, or the summary is empty")
+            raise _Refused(_why_there_is_none(function, request))
         if draft.usage is not None:
             self._count(draft.usage)
         pinned = set(self._pins().whole())
@@ -160,10 +162,13 @@ class Compactor(Watching):
             # Others may have appended meanwhile, so what it saved is not seen by measuring. One
             # at another leaf says nothing about the context at the tip.
             if at_tip:
-                self._note_run(before, after)
+                with self._after_a_write("the breaker does not know of the compaction"):
+                    self._note_run(before, after)
             if self._has_context():
-                self._refresh_prompt("compaction")
-            after = self._measure_anew()
+                with self._after_a_write("the prompt is still that from before the compaction"):
+                    self._refresh_prompt("compaction")
+            with self._after_a_write(UNMEASURED):
+                after = self._measure_anew()
         finally:
             self._tell_compact(
                 phase="done",
@@ -235,6 +240,16 @@ class Compactor(Watching):
 def _lease_s(function: CompactWith) -> float:
     limit: float | None = getattr(function, "timeout_s", None)
     return LEASE_S if limit is None else limit + GRACE_S
+
+
+def _why_there_is_none(function: CompactWith, request: CompactRequest) -> str:
+    """Tell why a function gave no draft."""
+    from ...compaction import CompactFunction
+
+    if not isinstance(function, CompactFunction):
+        return "the function that makes the summaries gave none"
+    is_nothing = function.plan(request) is None
+    return "there is nothing to cover" if is_nothing else "the summary is empty"
 
 
 def _refused(reason: str, tokens: int) -> Compaction:

@@ -4,20 +4,18 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Literal
 
 import msgspec
 
-from ...errors import StoreError
-from ...model import Event, Message, Position, Read, Usage, UsageTotal
+from ...model import Event, Position, Read, Usage, UsageTotal
 from ...rules.tokens import estimate_text
 from ..reported import KEY, Reported, is_above, reported_in
 from ..shown import prompt_of, tokens_of_tools
 from .blocks import ContextBlocks
 from .reading import Reading
 
-logger = logging.getLogger(__name__)
+UNMEASURED = "it could not be seen how full the context is"
 
 
 class Gauge(Reading, ContextBlocks):
@@ -65,12 +63,9 @@ class Gauge(Reading, ContextBlocks):
         if reported.overhead != self._overhead:
             return False
         known = is_above(reported, tip)
-        return self._is_on_path(reported) if known is None else known
-
-    def _is_on_path(self, reported: Reported) -> bool:
-        here = Read(overlays=False, after=reported.depth - 1, before=reported.depth + 1)
-        shown = self._store.read(self._owner, self._id, here)
-        return [message.id for message in shown.messages] == [reported.message]
+        if known is not None:
+            return known
+        return self._is_on_path(reported.message, reported.depth)
 
     def _load_reported(self) -> None:
         document = self._store.find_document(self._owner, KEY, session=self._id)
@@ -79,15 +74,12 @@ class Gauge(Reading, ContextBlocks):
 
     def _measure_by_estimate(self) -> None:
         """Go back to the estimate: an overlay changed what the report was about."""
-        try:
+        with self._after_a_write("a report of its size could not be deleted"):
             self._forget_reported()
-        except StoreError:
-            # The overlay is stored: that a measure is not quite right must not hide it.
-            logger.warning("a report of %r could not be deleted", self._id, exc_info=True)
 
     def _forget_reported(self) -> None:
-        self._store.delete_document(self._owner, KEY, session=self._id)
         self._reported, self._knows_reported = None, True
+        self._store.delete_document(self._owner, KEY, session=self._id)
 
     def add_usage(self, usage: Usage) -> bool:
         """Record what a model call cost; counted once by its id. Tell whether it was new.
@@ -96,12 +88,14 @@ class Gauge(Reading, ContextBlocks):
         """
         is_new = self._first_creating(lambda: self._store.add_usage(self._owner, self._id, usage))
         if usage.message is not None and usage.input_tokens:
-            message = self.find(usage.message)
-            if message is not None:
-                self._report(message, usage.input_tokens + usage.output_tokens)
+            with self._after_a_write("the context is not measured by what was reported"):
+                self._report(usage.message, usage.input_tokens + usage.output_tokens)
         return is_new
 
-    def _report(self, message: Message, tokens: int) -> None:
+    def _report(self, id: str, tokens: int) -> None:
+        message = self.find(id)
+        if message is None:
+            return
         query = Read(leaf=message.id, limit=1, backwards=True)
         history = self._store.read(self._owner, self._id, query)
         if self._overhead is None:
@@ -126,7 +120,8 @@ class Gauge(Reading, ContextBlocks):
         """Tell of a change and of how full the context is after it."""
         if self._settings.listeners:
             self._tell(event)
-            self._after_change()
+            with self._after_a_write(UNMEASURED):
+                self._after_change()
 
     def _after_change(self) -> None:
         """See how full the context is, and do something about it."""

@@ -22,7 +22,7 @@ from ...model import (
 )
 from ..content import Content, Draft, as_new_message, new_message, new_messages
 from ..naming import MessageRef, Place, id_of, ids_of
-from .gauge import Gauge
+from .gauge import UNMEASURED, Gauge
 
 
 class Messages(Gauge):
@@ -75,7 +75,8 @@ class Messages(Gauge):
             )
         )
         if self._settings.listeners or self._settings.compacts_by_itself:
-            self._after_append(appended)
+            with self._after_a_write(UNMEASURED):
+                self._after_append(appended)
         return appended
 
     def _after_append(self, appended: Appended) -> None:
@@ -107,21 +108,16 @@ class Messages(Gauge):
     ) -> Message:
         """Change a message; what is not given stays as it is.
 
-        It is read first, unless the message itself and its new content are given. `ConflictError`
-        for a message that a fork inherited: it is changed through the session that wrote it.
+        It is read first, unless content, role and metadata are all given. `ConflictError` for a
+        message that a fork inherited: it is changed through the session that wrote it.
         """
-        # A message from a cut history may lack parts, so its content is never taken from there.
-        if isinstance(message, Message) and content is not None:
-            old = message
-        else:
+        if content is None or role is None or metadata is None:
+            # A record that was handed in may be older than what is stored, or lack parts.
             old = self.get(id_of(message))
-        new = new_message(
-            old.role if role is None else role,
-            old.parts if content is None else content,
-            self._counter,
-            id=old.id,
-            metadata=old.metadata if metadata is None else metadata,
-        )
+            content = old.parts if content is None else content
+            role = old.role if role is None else role
+            metadata = old.metadata if metadata is None else metadata
+        new = new_message(role, content, self._counter, id=id_of(message), metadata=metadata)
         updated = self._store.update_message(self._owner, self._id, new)
         self._changed(UpdateEvent(owner=self._owner, session=self._id, message=updated))
         return updated
@@ -160,10 +156,12 @@ class Messages(Gauge):
     def clear(self) -> SessionRecord:
         """Delete all messages, overlays and pins; title, tags, data, budget and blocks stay.
 
-        The frozen prompt is rendered anew.
+        The frozen prompt is rendered anew; if that fails, before it is next shown.
         """
         record = self._store.clear_session(self._owner, self._id)
-        self._forget_the_past()
-        self._begin_context_anew()
+        with self._after_a_write("notes about cleared messages are left: clear it again"):
+            self._forget_the_past()
+        with self._after_a_write("the prompt is from before the clear: clear it again"):
+            self._begin_context_anew()
         self._changed(ClearEvent(owner=self._owner, session=self._id))
         return record

@@ -8,9 +8,11 @@ from collections.abc import Iterator
 
 import msgspec
 
-from ...model import Entry, History, Hits, Message, Read, RowStatistic, Search, Summary
+from ...errors import UsageError
+from ...model import Entry, History, Hits, Message, Read, Root, RowStatistic, Search, Summary
+from ...rules import check
 from ...rules.codec import Body, encode_body
-from ..naming import Place, id_of
+from ..naming import Place, check_place, id_of
 from ..window import without_parted
 from .base import SessionBase
 
@@ -34,15 +36,15 @@ class Reading(SessionBase):
         `limit` and `max_bytes` keep the end of it, or what comes right after `after`; at least
         `min_messages` entries are given whatever their size. `more` says that something was cut
         off. Tool results whose call was cut off are left out, so there may be fewer entries than
-        the limit.
+        the limit. `UsageError` when `before` or `after` is a message of another branch.
         """
         query = Read(
             leaf=id_of(leaf),
             overlays=overlays,
             limit=limit,
             max_bytes=max_bytes,
-            after=self._depth_of(after) or 0,
-            before=self._depth_of(before),
+            after=self._depth_on_path(after, leaf, "after") or 0,
+            before=self._depth_on_path(before, leaf, "before"),
             backwards=after is None and (limit is not None or max_bytes is not None),
         )
         history = self._store.read(self._owner, self._id, query)
@@ -52,14 +54,28 @@ class Reading(SessionBase):
             history = self._store.read(self._owner, self._id, query)
         return without_parted(history)
 
-    def _depth_of(self, place: Place | None) -> int | None:
+    def _depth_on_path(self, place: Place | None, leaf: Place | None, what: str) -> int | None:
+        """Give the depth of a place on the path to a leaf: that of another branch says nothing."""
         if place is None:
             return None
-        if isinstance(place, Message):
-            return place.depth
-        if isinstance(place, str):
-            return (self.get(place)).depth
-        return 0
+        check_place(place, what)
+        if isinstance(place, Root):
+            return 0
+        message = place if isinstance(place, Message) else self.get(place)
+        if not self._is_on_path(message.id, message.depth, leaf):
+            # The record that was handed in may be one from before a clear.
+            message = self.get(message.id)
+            if not self._is_on_path(message.id, message.depth, leaf):
+                raise UsageError(
+                    f"{what} is message {message.id!r} of another branch: give a leaf below it",
+                    path=what,
+                )
+        return message.depth
+
+    def _is_on_path(self, id: str, depth: int, leaf: Place | None = None) -> bool:
+        here = Read(leaf=id_of(leaf), overlays=False, after=depth - 1, before=depth + 1)
+        shown = self._store.read(self._owner, self._id, here)
+        return [message.id for message in shown.messages] == [id]
 
     def iter_history(
         self, leaf: Place | None = None, *, overlays: bool = True, page: int = 200
@@ -68,6 +84,7 @@ class Reading(SessionBase):
 
         The leaf is fixed by the first page; each page is a snapshot of its own.
         """
+        check.count(page, "page", 1)
         place, depth, more = id_of(leaf), 0, True
         while more:
             query = Read(leaf=place, overlays=overlays, limit=page, after=depth)

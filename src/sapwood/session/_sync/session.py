@@ -12,7 +12,7 @@ from ...model import Edge, EdgeKind, ForkPoint, NewSession, SessionPatch, Sessio
 from ...rules.ids import check_name
 from ...rules.tokens import TokenCounter
 from ...store._sync.contract import Store
-from ..fields import RecordFields
+from ..fields import RecordFields, refuse_unknown
 from ..naming import Place, id_of
 from ..settings import Configurable, SettingFields, settings_of
 from .turning import Turning
@@ -46,7 +46,7 @@ class Session(Configurable, Turning):
             owner,
             id,
             token_counter=token_counter,
-            settings=settings_of(settings),
+            settings=settings_of(settings, ("owner", "id", "token_counter")),
             is_lazy=True,
         )
 
@@ -72,6 +72,7 @@ class Session(Configurable, Turning):
 
         `StaleVersionError` when the record's version is not the expected one.
         """
+        refuse_unknown(fields, RecordFields)
         patch = SessionPatch(**fields)
         return self._first_creating(
             lambda: self._store.update_session(

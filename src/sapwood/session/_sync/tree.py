@@ -15,7 +15,7 @@ from ...model import (
 )
 from ...rules.turns import is_said_by_user
 from ..content import Content
-from ..naming import MessageRef, Place, id_of
+from ..naming import MessageRef, Place, check_place, id_of
 from .messages import Messages
 
 
@@ -36,7 +36,8 @@ class Tree(Messages):
         if leaf is None:
             position = (self.record()).tip_position
             return 0 if position is None else position.depth
-        return self._depth_of(leaf) or 0
+        check_place(leaf, "leaf")
+        return 0 if isinstance(leaf, Root) else (self.get(id_of(leaf))).depth
 
     def checkout(self, place: Place) -> SessionRecord:
         """Move the tip to a message, or to `ROOT`; nothing is deleted."""

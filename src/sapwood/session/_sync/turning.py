@@ -54,6 +54,7 @@ class Turning(Compacting):
     def _shown_context(self) -> ShownContext:
         if not self._has_context():
             return ShownContext()
+        self._finish_clear()
         return ShownContext(
             prompt=self._prompt_text(),
             tools=self.tools(),

@@ -8,6 +8,7 @@ import msgspec
 
 from ...errors import NotFoundError, UsageError
 from ...model import ROOT, Message, Read, Root, SessionRecord
+from ...rules import check
 from ...rules.turns import place_before_last_turns, turn_starts
 from .tree import Tree
 
@@ -30,14 +31,16 @@ class Undoing(Tree):
 
         A turn begins at a user message. `UsageError` when there are not so many.
         """
+        check.count(turns, "turns", 1)
         before = self.record()
         if not isinstance(before.tip, str):
             raise UsageError("there is no turn to undo", path="turns")
         place = self._before_last(turns)
         after = self.checkout(place)
-        undone = self._undone()
-        tips = undone.tips if undone.here == before.tip else []
-        self._keep(_Undone(here=_name(after.tip), tips=[*tips, before.tip]))
+        with self._after_a_write("this undo cannot be redone"):
+            undone = self._undone()
+            tips = undone.tips if undone.here == before.tip else []
+            self._keep(_Undone(here=_name(after.tip), tips=[*tips, before.tip]))
         return after
 
     def _forget_the_past(self) -> None:
@@ -60,7 +63,8 @@ class Undoing(Tree):
             if error.kind != "message":
                 raise
             raise UsageError("there is nothing to redo", path="redo") from error
-        self._keep(_Undone(here=tip, tips=rest))
+        with self._after_a_write("nothing more can be redone"):
+            self._keep(_Undone(here=tip, tips=rest))
         return record
 
     def _before_last(self, turns: int) -> Message | Root:
