@@ -191,6 +191,29 @@ def test_an_error_in_json_has_its_fields(sap: Command) -> None:
     assert (told["kind"], told["id"]) == ("session", "nobody")
 
 
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["show", "support"],
+        ["show", "support", "--history"],
+        ["rm", "support", "--yes"],
+        ["fork", "support", "x"],
+        ["rename", "support", "x"],
+        ["usage", "support"],
+        ["context", "support"],
+        ["compact", "support"],
+        ["export", "support"],
+        ["search", "x", "--session", "support"],
+    ],
+)
+def test_a_session_that_is_not_there_is_told_with_its_owner(sap: Command, args: list[str]) -> None:
+    sap.env["SAPWOOD_OWNER"] = "ada"
+    said = "owner 'ada' has no session 'support': --owner or SAPWOOD_OWNER names another owner"
+    assert sap.fails(*args) == (3, f"sapwood: {said}\n")
+    code, told = sap.fails(*args, "--json")
+    assert (code, json.loads(told)["message"]) == (3, said)
+
+
 def test_a_reader_that_has_seen_enough_is_no_failure(sap: Command, folder: Path) -> None:
     with sapwood.open(f"sqlite:///{folder}/agent.db", durability="normal") as sessions:
         for n in range(3_000):
