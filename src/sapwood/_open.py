@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack
 from urllib.parse import unquote
 
-from .errors import StoreUnavailableError, UsageError
+from .errors import MissingDependencyError, StoreUnavailableError, UsageError
 from .rules.ids import IdMaker, check_name
 from .rules.tokens import TokenCounter
 from .session import SessionManager
@@ -76,7 +76,22 @@ class Server(NamedTuple):
     def store(self, twin: str, new_id: IdMaker) -> Any:
         """Make a store; its driver is imported here, and not before."""
         module = import_module(f"sapwood.stores.{self.folder}")
-        return getattr(module, f"{twin}{self.kind}").from_url(self.url, new_id=new_id)
+        try:
+            kind = getattr(module, f"{twin}{self.kind}")
+        except MissingDependencyError as error:
+            if self.folder != "sqlalchemy":
+                raise
+            raise self._with_driver(twin, error) from error
+        return kind.from_url(self.url, new_id=new_id)
+
+    def _with_driver(self, twin: str, error: MissingDependencyError) -> MissingDependencyError:
+        """Name what SQLAlchemy itself needs for the URL, too."""
+        from .stores.sqlalchemy.needed import not_installed
+
+        scheme = self.url.partition("://")[0]
+        if twin and scheme == "sqlalchemy+sqlite":
+            scheme += "+aiosqlite"
+        return not_installed("SQLAlchemy", error.name, scheme)
 
 
 Place = Path | Server | None
