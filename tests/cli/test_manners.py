@@ -143,6 +143,16 @@ def test_a_missing_database_is_not_made_by_looking(empty: Command) -> None:
     assert list(empty.folder.iterdir()) == []
 
 
+def test_looking_for_the_users_own_database_makes_no_folder(empty: Command) -> None:
+    del empty.env["SAPWOOD_STORE"]
+    empty.env.pop("XDG_DATA_HOME", None)
+    empty.env["HOME"] = str(empty.folder / "home")
+    for args in (["ls"], ["show", "x"], ["doctor"]):
+        code, said = empty.fails(*args)
+        assert (code, "there is no database" in said) == (3, True)
+    assert list(empty.folder.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     ("args", "code", "slug"),
     [
