@@ -47,8 +47,8 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
     """Write a file under another name beside its own, which it gets when all went well."""
     if path.exists() and not path.is_file():
         # A device or a pipe has no name to get.
-        with path.open("wb") as file:
-            yield file
+        with path.open("wb") as device:
+            yield device
         return
     unfinished = path.with_name(f"{path.name}.{os.getpid()}.unfinished")
     file = _begun(unfinished, path)
