@@ -47,7 +47,7 @@ def _not_opened(path: str) -> StoreError | None:
     folder, name = os.path.split(path)
     folder = folder or os.curdir
     if os.path.isdir(path):  # noqa: PTH112  unlike a path object's, it never raises
-        return StoreError(f"{path} is a folder: name a file in it")
+        return StoreError(f"{path} is a folder: name a file, or move the folder away")
     is_new = not os.path.exists(path)  # noqa: PTH110
     if is_new and os.path.isdir(folder) and not os.access(folder, os.W_OK | os.X_OK):  # noqa: PTH112
         return ReadOnlyError(
