@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack
 from urllib.parse import unquote
 
-from .errors import StoreUnavailableError, UsageError
+from .errors import MissingDependencyError, StoreUnavailableError, UsageError
 from .rules.ids import IdMaker, check_name
 from .rules.tokens import TokenCounter
 from .session import SessionManager
@@ -76,7 +76,22 @@ class Server(NamedTuple):
     def store(self, twin: str, new_id: IdMaker) -> Any:
         """Make a store; its driver is imported here, and not before."""
         module = import_module(f"sapwood.stores.{self.folder}")
-        return getattr(module, f"{twin}{self.kind}").from_url(self.url, new_id=new_id)
+        try:
+            kind = getattr(module, f"{twin}{self.kind}")
+        except MissingDependencyError as error:
+            if self.folder != "sqlalchemy":
+                raise
+            raise self._with_driver(twin, error) from error
+        return kind.from_url(self.url, new_id=new_id)
+
+    def _with_driver(self, twin: str, error: MissingDependencyError) -> MissingDependencyError:
+        """Name what SQLAlchemy itself needs for the URL, too."""
+        from .stores.sqlalchemy.needed import not_installed
+
+        scheme = self.url.partition("://")[0]
+        if twin and scheme == "sqlalchemy+sqlite":
+            scheme += "+aiosqlite"
+        return not_installed("SQLAlchemy", error.name, scheme)
 
 
 Place = Path | Server | None
@@ -173,6 +188,8 @@ def _place(url: str | None, owner: str, durability: str) -> Place:
             f"durability must be 'full' or 'normal', not {durability!r}", path="durability"
         )
     place = _find(url)
+    if _given(url) is None:
+        _make_data_folder()
     if isinstance(place, Server) and durability != "full":
         raise UsageError(
             "on a server durability is the server's: it is set there (its page in docs/ says how)",
@@ -203,9 +220,13 @@ def file_of(url: str | None = None) -> Path | None:
 
 
 def _find(url: str | None) -> Place:
-    if url is None:
-        url = os.environ.get(VARIABLE) or None
-    return _default_file() if url is None else _parse(url)
+    given = _given(url)
+    return _own_folder() / "sapwood.db" if given is None else _parse(given)
+
+
+def _given(url: str | None) -> str | None:
+    """Give the URL that was given, by an argument or by the environment."""
+    return os.environ.get(VARIABLE) or None if url is None else url
 
 
 def _parse(url: str) -> Place:
@@ -242,15 +263,24 @@ def _sqlite_file(rest: str) -> Path:
     return Path(name)
 
 
-def _default_file() -> Path:
+def _make_data_folder() -> None:
     try:
-        folder = _data_folder() / "sapwood"
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    except (OSError, RuntimeError) as error:
-        raise StoreUnavailableError(
-            f"the user's data folder cannot be used ({error}): give a URL or set {VARIABLE}"
-        ) from error
-    return folder / "sapwood.db"
+        _own_folder().mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise _unusable(error) from error
+
+
+def _own_folder() -> Path:
+    try:
+        return _data_folder() / "sapwood"
+    except RuntimeError as error:
+        raise _unusable(error) from error
+
+
+def _unusable(error: Exception) -> StoreUnavailableError:
+    return StoreUnavailableError(
+        f"the user's data folder cannot be used ({error}): give a URL or set {VARIABLE}"
+    )
 
 
 def _data_folder() -> Path:

@@ -110,3 +110,10 @@ def test_the_records_are_documented() -> None:
 
     documented = set(re.findall(r"`(\w+)`", section(reference(), "Records")))
     assert set(model.__all__) <= documented
+
+
+def test_what_moves_sessions_is_documented() -> None:
+    from sapwood import transfer
+
+    documented = ROW.findall(section(reference(), "Copies, exports and imports"))
+    assert set(documented) == set(transfer.__all__)

@@ -251,6 +251,12 @@ def test_backup_is_a_database_like_any_other(sap: Command, folder: Path) -> None
     assert sap.json("backup", "--force", "copy.db")["bytes"] > 0
     assert sap.fails("backup", "--force", "agent.db")[0] == 2
     assert sap.fails("backup", "nowhere/copy.db")[0] == 5
+    assert "--force" in sap.fails("backup", "copy.db")[1]
+    (folder / "dd").mkdir()
+    for forced in ([], ["--force"]):
+        for args in (["backup", "dd"], ["export", "-o", "dd"]):
+            code, said = sap.fails(*args, *forced)
+            assert (code, "'dd' is a folder: name a file" in said) == (2, True), said
 
 
 def test_a_memory_store_has_no_backup(sap: Command) -> None:
@@ -327,3 +333,13 @@ def test_a_killed_import_is_finished_by_the_next(long: Command, folder: Path) ->
     long("export", "long", "-o", str(one))
     other("export", "long", "-o", str(two))
     assert one.read_text().splitlines()[2:] == two.read_text().splitlines()[2:]
+
+
+def test_an_export_that_cannot_be_written_is_told_by_its_own_name(
+    sap: Command, folder: Path
+) -> None:
+    code, said = sap.fails("export", "-o", "nowhere/x")
+    wanted = f"sapwood: there is no folder '{folder.resolve()}/nowhere': create it first\n"
+    assert (code, said) == (1, wanted)
+    code, said = sap.fails("export", "-o", "n" * 250)
+    assert (code, ".unfinished" in said) == (1, False)

@@ -133,7 +133,7 @@ def test_one_owner_or_all(sap: Command, folder: Path) -> None:
         (["agent.db", "sqlite:///b.db"], 2, "FROM: the store's URL"),
         ([FROM, "b.db"], 2, "TO: the store's URL"),
         ([FROM, "sqlite:///b.db", "--store", FROM], 2, "no --store"),
-        (["sqlite:///nope.db", "sqlite:///b.db"], 3, "there is no database"),
+        (["sqlite:///nope.db", "sqlite:///b.db"], 3, "there is no database 'nope.db': FROM has"),
         ([FROM, "sqlite:///b.db", "--owner", "eve"], 3, "no owner 'eve'"),
     ],
 )

@@ -75,8 +75,17 @@ def test_ls_goes_on_from_a_cursor_and_all_reads_to_the_end(sap: Command, folder:
 
 def test_ls_of_nothing_says_so_beside_the_output(sap: Command) -> None:
     done = sap.run("ls", "--owner", "nobody")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "no sessions\n")
-    assert sap.json("ls", "--owner", "nobody") == {"sessions": [], "cursor": None}
+    said = "owner 'nobody' has no sessions: --owner or SAPWOOD_OWNER names another owner\n"
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", said)
+    done = sap.run("ls", "--owner", "nobody", "--json")
+    assert json.loads(done.stdout) == {"sessions": [], "cursor": None}
+    assert done.stderr == ""
+
+
+def test_ls_says_that_filters_leave_nothing_and_not_that_there_is_nothing(sap: Command) -> None:
+    done = sap.run("ls", "--tag", "nope")
+    said = "no session of owner 'default' fits\n"
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", said)
 
 
 def test_show_draws_the_tree(sap: Command) -> None:

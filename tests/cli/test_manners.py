@@ -143,6 +143,16 @@ def test_a_missing_database_is_not_made_by_looking(empty: Command) -> None:
     assert list(empty.folder.iterdir()) == []
 
 
+def test_looking_for_the_users_own_database_makes_no_folder(empty: Command) -> None:
+    del empty.env["SAPWOOD_STORE"]
+    empty.env.pop("XDG_DATA_HOME", None)
+    empty.env["HOME"] = str(empty.folder / "home")
+    for args in (["ls"], ["show", "x"], ["doctor"]):
+        code, said = empty.fails(*args)
+        assert (code, "there is no database" in said) == (3, True)
+    assert list(empty.folder.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     ("args", "code", "slug"),
     [
@@ -189,6 +199,29 @@ def test_an_error_is_a_line_and_a_code(sap: Command, args: list[str], code: int,
 def test_an_error_in_json_has_its_fields(sap: Command) -> None:
     told = json.loads(sap.run("show", "nobody", "--json").stderr)
     assert (told["kind"], told["id"]) == ("session", "nobody")
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["show", "support"],
+        ["show", "support", "--history"],
+        ["rm", "support", "--yes"],
+        ["fork", "support", "x"],
+        ["rename", "support", "x"],
+        ["usage", "support"],
+        ["context", "support"],
+        ["compact", "support"],
+        ["export", "support"],
+        ["search", "x", "--session", "support"],
+    ],
+)
+def test_a_session_that_is_not_there_is_told_with_its_owner(sap: Command, args: list[str]) -> None:
+    sap.env["SAPWOOD_OWNER"] = "ada"
+    said = "owner 'ada' has no session 'support': --owner or SAPWOOD_OWNER names another owner"
+    assert sap.fails(*args) == (3, f"sapwood: {said}\n")
+    code, told = sap.fails(*args, "--json")
+    assert (code, json.loads(told)["message"]) == (3, said)
 
 
 def test_a_reader_that_has_seen_enough_is_no_failure(sap: Command, folder: Path) -> None:

@@ -193,3 +193,7 @@ def test_a_terminal_that_cannot_say_the_lines_gets_plainer_ones(sap: Command) ->
     assert out.isascii()
     assert "|-*" in out
     assert "< tip" in out
+    for args in ([], ["--history"]):
+        out = sap.run("show", "support", *args, PYTHONIOENCODING="ascii", PYTHONUTF8="0").stdout
+        assert "messages - " in out
+        assert not any(escape in out for escape in ("\\x", "\\u")), out

@@ -8,6 +8,7 @@ import pytest
 
 import sapwood
 from sapwood import compaction, context, errors, formats, model, store
+from sapwood._open import SERVERS
 
 from .blocks import ROOT
 
@@ -74,3 +75,10 @@ def test_the_functions_named_in_the_text_are_there() -> None:
     for name in ("from_ai_sdk", "to_ai_sdk"):
         assert name in TEXT
         assert hasattr(formats, name)
+
+
+@pytest.mark.parametrize("folder", sorted({folder for folder, _ in SERVERS.values()}))
+def test_no_store_that_there_is_is_said_to_be_missing(folder: str) -> None:
+    lacking = [line for line in TEXT.splitlines() if line.startswith("- **No ")]
+    assert lacking
+    assert not any(folder in line.lower() for line in lacking)

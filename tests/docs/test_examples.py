@@ -128,6 +128,12 @@ def test_readme_shows_the_five_lines_and_the_two_commands() -> None:
     assert "$ make test" in text
 
 
+def test_readme_says_how_to_install_it() -> None:
+    shown = "".join(it.text for it in blocks_of(ROOT / "README.md") if it.language == "console")
+    assert "$ pip install sapwood\n" in shown
+    assert "$ pip install .\n" in shown
+
+
 @pytest.mark.parametrize(
     "text",
     [

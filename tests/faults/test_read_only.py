@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from sapwood.errors import StoreUnavailableError
+from sapwood.errors import StoreError, StoreUnavailableError
 
 from .support import ADA, make_session, open_store, say
 
@@ -102,7 +102,9 @@ def test_a_read_only_folder_without_a_log_is_a_read_only_error(folder: Path, mod
 def test_a_new_file_in_a_read_only_folder_is_refused(folder: Path) -> None:
     folder.chmod(0o555)
     told = try_as_nobody(folder / "new.db")
-    assert told["open"].startswith(f"StoreUnavailableError: {folder}/new.db")
+    clear = f"ReadOnlyError: the folder '{folder}' cannot be written, and has no 'new.db' yet"
+    assert told["open"].startswith(clear)
+    assert list(folder.iterdir()) == []
 
 
 @pytest.mark.fault
@@ -119,5 +121,6 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 def test_a_path_that_is_a_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(StoreUnavailableError, match="cannot be opened"):
+    with pytest.raises(StoreError, match="is a folder: name a file") as caught:
         open_store(tmp_path)
+    assert not caught.value.retryable

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import sapwood
 from sapwood import formats
 from sapwood.errors import UsageError
 from sapwood.testing.strategies import json_values
@@ -148,3 +149,17 @@ def test_what_is_no_turn_is_refused() -> None:
     ):
         with pytest.raises(UsageError, match="give what prepare\\(\\) gave"):
             write([])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("format", FORMATS, ids=lambda format: format.name)
+def test_the_error_for_a_summary_names_what_has_it_as_a_message(format: Format) -> None:
+    with sapwood.open("memory://") as sessions:
+        chat = sessions.session("s")
+        messages = chat.append_all([("user", "one"), ("assistant", "two"), ("user", "three")])
+        chat.add_overlay(messages[0], messages[1], "Counting.")
+        with pytest.raises(UsageError) as raised:
+            format.write(chat.history().entries)
+        format.write(chat.prepare().messages)
+    assert "a summary" in str(raised.value)
+    assert "prepare().messages" in str(raised.value)
+    assert "history().messages" not in str(raised.value)

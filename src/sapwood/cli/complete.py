@@ -33,9 +33,18 @@ def session_names(context: click.Context, parameter: click.Parameter, incomplete
     return found
 
 
+def note_names(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
+    """Note which sessions are meant: whose they are is told when one is not there."""
+    settings = settings_of(context)
+    settings.named += (value,) if isinstance(value, str) else tuple(value or ())
+    return value
+
+
 def session_argument(name: str = "session", **settings: Any) -> Callable[[F], F]:
     """Add an argument that names a session, or several, and that a shell can complete."""
     metavar = "SESSION" if settings.get("required", True) else "[SESSION]"
     if settings.get("nargs") == -1:
         metavar = "SESSION..." if settings.get("required") else "[SESSION]..."
-    return click.argument(name, metavar=metavar, shell_complete=session_names, **settings)
+    return click.argument(
+        name, metavar=metavar, shell_complete=session_names, callback=note_names, **settings
+    )

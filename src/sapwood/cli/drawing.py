@@ -23,8 +23,6 @@ TIP = "◀ tip"
 PIN = "pinned"
 GAP = 2
 COLOURS = {"user": "green", "assistant": "cyan", "tool": "yellow", "system": "magenta"}
-ASCII = str.maketrans({"●": "*", "├": "|", "─": "-", "│": "|", "⋮": ":", "┏": "/", "┃": "|"})
-ASCII |= str.maketrans({"┗": "\\", "╎": ":", "◀": "<", "…": "~", "→": ">", "←": "<"})
 
 
 def show_tree(
@@ -168,7 +166,7 @@ class _Drawing:
             text = style(text, italic=True)
         ends = [text, style(notes, bold=True)] if notes else [text]
         line = "  ".join([*pieces, *ends])
-        self._output.line(line.translate(ASCII) if self._output.is_ascii else line)
+        self._output.line(line)
 
     def _fitted(self, row: _Cells, used: int) -> tuple[str, str]:
         """Cut the text, and then the notes, to what is left of the line."""

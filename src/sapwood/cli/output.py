@@ -13,6 +13,9 @@ import click
 # JSON may carry these as they are, and a terminal would obey them.
 _OBEYED = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
+_ASCII = str.maketrans({"●": "*", "├": "|", "─": "-", "│": "|", "⋮": ":", "┏": "/", "┃": "|"})
+_ASCII |= str.maketrans({"┗": "\\", "╎": ":", "◀": "<", "…": "~", "→": ">", "←": "<", "·": "-"})
+
 
 class Output:
     """Standard output: what it is decides about width and colours."""
@@ -25,6 +28,8 @@ class Output:
 
     def line(self, text: str = "") -> None:
         """Write a line; trailing spaces are of no use to anybody."""
+        if self.is_ascii:
+            text = text.translate(_ASCII)
         sys.stdout.write(text.rstrip() + "\n")
 
     def style(self, text: str, **style: Any) -> str:

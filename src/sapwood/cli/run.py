@@ -11,11 +11,11 @@ from typing import Any
 
 import click
 
-from ..errors import SapwoodError
+from ..errors import NotFoundError, SapwoodError
 from . import exits
 from .app import ReaderGoneError, app
 from .output import encode_json
-from .settings import Settings
+from .settings import OTHER_OWNER, Settings
 from .text import clean
 
 STREAMS = (
@@ -43,7 +43,8 @@ def run(args: Sequence[str] | None = None) -> int:
     except click.ClickException as error:
         return _report(_click_fields(error), _with_usage(error), settings)
     except SapwoodError as error:
-        return _report(_fields(error), clean(str(error)), settings)
+        told = _told(error, settings)
+        return _report(_fields(error, told), clean(told), settings)
     except OSError as error:
         return _report(_file_fields(error), clean(str(error)), settings)
     return given if isinstance(given, int) else exits.OK
@@ -103,14 +104,21 @@ def _report(fields: dict[str, Any], text: str, settings: Settings) -> int:
     return code
 
 
-def _fields(error: SapwoodError) -> dict[str, Any]:
+def _told(error: SapwoodError, settings: Settings) -> str:
+    """Say what is wrong; of a session that is not there, what a command can do about it."""
+    if isinstance(error, NotFoundError) and error.kind == "session" and error.id in settings.named:
+        return f"owner {settings.owner!r} has no session {error.id!r}: {OTHER_OWNER}"
+    return str(error)
+
+
+def _fields(error: SapwoodError, message: str) -> dict[str, Any]:
     named = {
         name: getattr(error, name)
         for name in ("path", "kind", "id", "retryable")
         if getattr(error, name, None) not in (None, "")
     }
     code = exits.exit_code_of(error)
-    return {"error": error.code, "message": str(error), **named, "exit_code": code}
+    return {"error": error.code, "message": message, **named, "exit_code": code}
 
 
 def _file_fields(error: OSError) -> dict[str, Any]:

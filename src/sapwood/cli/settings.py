@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+OTHER_STORE = "name one with --store or SAPWOOD_STORE"
+OTHER_OWNER = "--owner or SAPWOOD_OWNER names another owner"
+
 
 class Settings:
     """The options that every command takes, before or after its name."""
@@ -23,6 +26,8 @@ class Settings:
         self.search: str | None = None
         self.owner = os.environ.get("SAPWOOD_OWNER") or "default"
         self.json = False
+        self.named: tuple[str, ...] = ()
+        """The sessions that the arguments name."""
 
     def file(self) -> Path | None:
         """Give the database's file; None where the store is none."""
@@ -30,23 +35,21 @@ class Settings:
 
         return file_of(self.store)
 
-    def open(self, *, create: bool = False) -> SessionManager:
+    def open(self, *, create: bool = False, advice: str = OTHER_STORE) -> SessionManager:
         """Open the store; a file that is not there is only made by a command that fills it."""
         from .._open import open
 
         if not create:
-            self._refuse_missing()
+            self._refuse_missing(advice)
         return open(self.store, owner=self.owner, search=self.search)
 
-    def _refuse_missing(self) -> None:
+    def _refuse_missing(self, advice: str) -> None:
         file = self.file()
         if file is not None and not file.exists():
             from ..errors import NotFoundError
 
             raise NotFoundError(
-                f"there is no database {str(file)!r}: name one with --store or SAPWOOD_STORE",
-                kind="store",
-                id=str(file),
+                f"there is no database {str(file)!r}: {advice}", kind="store", id=str(file)
             )
 
 

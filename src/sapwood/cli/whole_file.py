@@ -17,10 +17,12 @@ DATABASE_FILES = ("", "-journal", "-wal", "-shm", "-search", "-search-wal", "-se
 def target_of(path: Path, database: Path | None, *, replace: bool) -> Path:
     """Give the file that a path leads to, if it may be written.
 
-    Raises `UsageError` for one of the database's files, and `AlreadyExistsError` for a file that
-    is there and not to be replaced.
+    Raises `UsageError` for a folder and for one of the database's files, and `AlreadyExistsError`
+    for a file that is there and not to be replaced.
     """
     target = path.resolve()
+    if target.is_dir():
+        raise UsageError(f"{str(path)!r} is a folder: name a file")
     if database is not None and _is_of_database(target, database):
         raise UsageError(f"{str(path)!r} belongs to the database itself: name another file")
     if target.is_file() and not replace:
@@ -45,12 +47,13 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
     """Write a file under another name beside its own, which it gets when all went well."""
     if path.exists() and not path.is_file():
         # A device or a pipe has no name to get.
-        with path.open("wb") as file:
-            yield file
+        with path.open("wb") as device:
+            yield device
         return
     unfinished = path.with_name(f"{path.name}.{os.getpid()}.unfinished")
+    file = _begun(unfinished, path)
     try:
-        with unfinished.open("xb") as file:
+        with file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -58,3 +61,13 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
     except BaseException:
         unfinished.unlink(missing_ok=True)
         raise
+
+
+def _begun(unfinished: Path, path: Path) -> BinaryIO:
+    """Begin a file; what is wrong is told of the name that was asked for."""
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {str(path.parent)!r}: create it first")
+    try:
+        return unfinished.open("xb")
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error

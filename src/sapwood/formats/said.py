@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 from ..errors import UsageError
-from ..model import Message, NewMessage, Part, ToolCallPart, ToolResultPart, TurnMessage
+from ..model import Message, NewMessage, Part, Summary, ToolCallPart, ToolResultPart, TurnMessage
 
 Place = tuple[int, int]
 
@@ -39,11 +39,11 @@ def said(messages: Iterable[Said]) -> list[Said]:
 
 
 def _not_messages(value: object, path: str) -> UsageError:
-    return UsageError(
-        f"{path} is a {type(value).__name__}: give messages, such as history().messages "
-        "or prepare().messages",
-        path=path,
-    )
+    if isinstance(value, Summary):
+        advice = "a summary, and no message: give prepare().messages, which has it as one"
+    else:
+        advice = f"a {type(value).__name__}: give messages, such as prepare().messages"
+    return UsageError(f"{path} is {advice}", path=path)
 
 
 def callers(rows: Sequence[Sequence[Part]]) -> dict[Place, Place]:

@@ -10,6 +10,7 @@ from ..output import Output
 from ..progress import progress_bar
 from ..settings import common_options, settings_of
 from ..text import clean
+from ..whole_file import target_of
 
 
 @click.command("backup")
@@ -29,6 +30,7 @@ def command(context: click.Context, path: Path, is_forced: bool) -> None:
     """
     settings = settings_of(context)
     with settings.open() as sessions, progress_bar("backup", unit="pages") as advance:
+        target_of(path, settings.file(), replace=is_forced)
         sessions.store.admin.backup(path, replace=is_forced, progress=advance)
     size = path.stat().st_size
     if settings.json:

@@ -73,7 +73,7 @@ def _opened(url: str, which: str, *, create: bool = False) -> SessionManager:
     settings = Settings()
     settings.store = url
     with _saying(which):
-        return settings.open(create=create)
+        return settings.open(create=create, advice=f"{which} has to be a store that is there")
 
 
 @contextmanager

@@ -28,7 +28,7 @@ LINES_BETWEEN_LOOKS = 100
     "--output",
     "-o",
     "path",
-    type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
+    type=click.Path(allow_dash=True, path_type=Path),
     help="The file to write; without it, standard output.",
 )
 @click.option("--force", "is_forced", is_flag=True, help="Replace a file that is there.")

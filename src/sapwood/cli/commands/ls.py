@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..output import Output, encode_json, note
-from ..settings import common_options, settings_of
+from ..settings import OTHER_OWNER, common_options, settings_of
+from ..text import clean
 
 if TYPE_CHECKING:
     from ...model import SessionPage
@@ -76,7 +77,16 @@ def command(context: click.Context, /, limit: int | None, is_all: bool, **filter
         if settings.json:
             _write_json(pages)
         else:
-            _write_table(Output(), pages)
+            is_empty = _write_table(Output(), pages)
+            if is_empty:
+                note(_nothing(settings.owner, filters))
+
+
+def _nothing(owner: str, filters: dict[str, Any]) -> str:
+    """Say that nothing was listed: for want of sessions, or because of what was asked for."""
+    if any(value for name, value in filters.items() if name not in ("limit", "order")):
+        return f"no session of owner {clean(repr(owner))} fits"
+    return f"owner {clean(repr(owner))} has no sessions: {OTHER_OWNER}"
 
 
 def _pages(
@@ -106,7 +116,8 @@ def _write_json(pages: Iterator[SessionPage]) -> None:
     sys.stdout.write(f'{opening}],"cursor":{encode_json(cursor)}}}\n')
 
 
-def _write_table(output: Output, pages: Iterator[SessionPage]) -> None:
+def _write_table(output: Output, pages: Iterator[SessionPage]) -> bool:
+    """Write the pages; tell whether there was nothing to write."""
     from ..listing import Listing
 
     listing = Listing(output)
@@ -114,7 +125,6 @@ def _write_table(output: Output, pages: Iterator[SessionPage]) -> None:
     for page in pages:
         listing.write_page(page.sessions)
         cursor = page.cursor
-    if listing.is_empty:
-        note("no sessions")
     if cursor is not None:
         note(f"there are more: add --cursor {cursor}, or --all")
+    return listing.is_empty

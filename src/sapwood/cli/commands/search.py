@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..complete import session_names
+from ..complete import note_names, session_names
 from ..output import Output, note
 from ..settings import common_options, settings_of
 
@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 @click.command("search")
 @click.argument("query", nargs=-1, required=True)
 @click.option(
-    "--session", metavar="SESSION", shell_complete=session_names, help="Only what this one sees."
+    "--session",
+    metavar="SESSION",
+    shell_complete=session_names,
+    callback=note_names,
+    help="Only what this one sees.",
 )
 @click.option("--limit", type=click.IntRange(1, 1_000), default=20, help="How many; 20.")
 @common_options

@@ -9,9 +9,10 @@ from sqlalchemy import event, exc
 from sqlalchemy.engine import URL, Engine, make_url
 from sqlalchemy.pool import PoolResetState, StaticPool
 
-from ...errors import MissingDependencyError, UsageError
+from ...errors import UsageError
 from ...rules.codec import MAX_MESSAGE_BYTES
 from .kinds import MYSQL
+from .needed import not_installed
 from .patience import CONNECT_TIMEOUT_S, limit_waiting, patient_settings
 
 T = TypeVar("T")
@@ -48,10 +49,7 @@ def make_engine(create: Callable[..., T], url: URL, options: Mapping[str, Any]) 
     try:
         return create(url, **options)
     except ModuleNotFoundError as error:
-        raise MissingDependencyError(
-            f"{error.name} is not installed: install it, or name another driver in the URL",
-            name=error.name,
-        ) from error
+        raise not_installed(str(error.name), error.name, url.drivername) from error
     except (exc.SQLAlchemyError, TypeError, ValueError) as error:
         raise UsageError(f"no engine can be made of the URL: {error}", path="url") from error
 

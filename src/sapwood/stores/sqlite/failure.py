@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import apsw
 
 from ...errors import (
@@ -32,7 +34,24 @@ _KINDS: tuple[tuple[type[Exception], type[StoreError], str], ...] = (
 
 def translate(error: apsw.Error, where: str) -> StoreError:
     """Give the error to raise, with the driver's as its cause."""
+    if isinstance(error, apsw.CantOpenError) and (seen := _not_opened(where)):
+        return seen
     for kind, ours, advice in _KINDS:
         if isinstance(error, kind):
             return ours(f"{where}: {advice} ({error})")
     return StoreError(f"{where}: SQLite failed ({type(error).__name__}: {error})")
+
+
+def _not_opened(path: str) -> StoreError | None:
+    """Say why a file cannot be opened, which SQLite does not tell; None when it cannot be seen."""
+    folder, name = os.path.split(path)
+    folder = folder or os.curdir
+    if os.path.isdir(path):  # noqa: PTH112  unlike a path object's, it never raises
+        return StoreError(f"{path} is a folder: name a file, or move the folder away")
+    is_new = not os.path.exists(path)  # noqa: PTH110
+    if is_new and os.path.isdir(folder) and not os.access(folder, os.W_OK | os.X_OK):  # noqa: PTH112
+        return ReadOnlyError(
+            f"the folder {folder!r} cannot be written, and has no {name!r} yet: "
+            "check the permissions of the folder, or use another one"
+        )
+    return None
