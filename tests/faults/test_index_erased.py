@@ -33,10 +33,18 @@ def store(path: Path) -> Iterator[SqliteStore]:
         yield opened
 
 
+def content(file: Path) -> bytes:
+    """Read a file; the indexer may have closed its log and taken it away meanwhile."""
+    try:
+        return file.read_bytes()
+    except FileNotFoundError:
+        return b""
+
+
 def holds(path: Path) -> list[str]:
     """Give the files that hold a word, however it is written."""
     words = [WORD.lower().encode(), HAN[:2].encode(), HAN[2:].encode()]
-    files = [(it.name, it.read_bytes().lower()) for it in path.parent.iterdir()]
+    files = [(it.name, content(it).lower()) for it in path.parent.iterdir()]
     return sorted(name for name, data in files if any(word in data for word in words))
 
 
