@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from sapwood import (
     AsyncSession,
     AsyncSessionManager,
-    Message,
     Summary,
     ToolCallPart,
     ToolResultPart,
 )
 from sapwood.compaction import (
     CompactDraft,
-    CompactFunction,
     CompactRequest,
     SummaryAnswer,
     create_compact_function,
@@ -24,33 +20,7 @@ from sapwood.compaction import (
 from sapwood.errors import CompactionError, NotFoundError, UsageError
 from sapwood.model import Usage
 
-LONG = "a long story about the harbour " * 20
-
-
-class Model:
-    """A summariser that writes down what it was asked, and does something else first if told."""
-
-    def __init__(self, answer: str = "It was about the harbour.") -> None:
-        self.answer = answer
-        self.prompts: list[str] = []
-
-    def __call__(self, prompt: str) -> str:
-        self.prompts.append(prompt)
-        return self.answer
-
-
-def tight(model: Any, **more: Any) -> CompactFunction:
-    settings = {"protect_head": 1, "tail_token_budget": 0, "min_tail_messages": 2, **more}
-    return create_compact_function(model, **settings)
-
-
-async def fill(chat: AsyncSession, count: int) -> list[Message]:
-    return await chat.append_all([("user", f"{n}: {LONG}") for n in range(count)])
-
-
-async def shown(chat: AsyncSession) -> list[str]:
-    entries = (await chat.history()).entries
-    return [f"<{e.text}>" if isinstance(e, Summary) else e.id for e in entries]
+from .compacting import LONG, Model, fill, shown, tight
 
 
 async def test_a_compaction_covers_the_middle_and_deletes_nothing(chat: AsyncSession) -> None:
@@ -397,169 +367,3 @@ async def test_it_may_be_compacted_at_another_leaf(chat: AsyncSession) -> None:
     assert len((await chat.history()).entries) == 2
     with pytest.raises(NotFoundError):
         await chat.compact(leaf="nobody")
-
-
-async def test_it_compacts_by_itself_when_the_threshold_is_crossed(
-    sessions: AsyncSessionManager,
-) -> None:
-    model = Model()
-    sessions.on_compaction(tight(model)).compact_after(2_000)
-    chat = await sessions.session("chat")
-    for number in range(40):
-        await chat.append("user", f"{number}: {LONG}")
-    assert await chat.context_tokens() <= 2_200
-    assert 2 < len(model.prompts) < 10
-    assert len((await chat.history(overlays=False)).entries) == 40
-    assert not await chat.needs_compaction()
-
-
-async def test_a_threshold_of_zero_is_one(sessions: AsyncSessionManager) -> None:
-    sessions.on_compaction(tight(Model())).compact_after(0)
-    chat = await sessions.session("chat")
-    await fill(chat, 8)
-    assert len(await chat.overlays()) == 1
-
-
-@pytest.mark.parametrize("tokens", [2_000, 25_000])
-async def test_a_threshold_alone_compacts_by_a_digest(
-    sessions: AsyncSessionManager, tokens: int
-) -> None:
-    sessions.compact_after(tokens)
-    chat = await sessions.session("chat")
-    for _ in range(60):
-        await chat.append("user", LONG * 5)
-    assert await chat.context_tokens() < tokens + 1_500
-    assert {note.strategy for note in await chat.compactions()} == {"digest"}
-
-
-async def test_a_budget_sets_the_thresholds(sessions: AsyncSessionManager) -> None:
-    chat = await sessions.session("chat", budget=1_000)
-    await chat.append("user", "word " * 600)
-    assert not await chat.needs_compaction()
-    await chat.append("user", "word " * 600)
-    assert await chat.needs_compaction()
-
-
-async def test_a_failure_by_itself_goes_to_the_handler_and_is_held_back(
-    sessions: AsyncSessionManager,
-) -> None:
-    errors: list[Exception] = []
-    calls: list[str] = []
-
-    def fail(prompt: str) -> str:
-        calls.append(prompt)
-        raise OSError("no model")
-
-    sessions.on_compaction(tight(fail)).compact_after(500).on_compaction_error(errors.append)
-    chat = await sessions.session("chat")
-    for number in range(30):
-        await chat.append("user", f"{number}: {LONG}")
-    assert 1 <= len(calls) < 12, "the breaker holds it back"
-    assert [type(error) for error in errors] == [CompactionError] * len(calls)
-    assert len((await chat.history()).entries) == 30
-    # The breaker is in the store: a restart does not forget it.
-    again = await sessions.get("chat")
-    before = len(calls)
-    await again.append("user", "short")
-    assert len(calls) == before
-
-
-async def test_a_clear_forgets_what_was_compacted_undone_and_reported(
-    sessions: AsyncSessionManager,
-) -> None:
-    chat = (await sessions.session("chat")).on_compaction(tight(Model()))
-    messages = await fill(chat, 8)
-    await chat.add_usage(Usage(id="c", message=messages[-1].id, input_tokens=90_000))
-    await chat.compact()
-    await chat.undo_compaction()
-    await chat.undo()
-    await chat.clear()
-    assert await chat.compactions() == []
-    assert await chat.context_tokens() == 0
-    with pytest.raises(UsageError, match="nothing to redo"):
-        await chat.redo()
-    keys = [it.key for it in await sessions.store.list_documents("ada", session="chat")]
-    assert keys == []
-
-
-async def test_rule_12_the_prompt_is_rendered_anew_by_a_compaction(
-    sessions: AsyncSessionManager,
-) -> None:
-    sessions.with_context("memory").on_compaction(tight(Model()))
-    chat = await sessions.session("chat")
-    await fill(chat, 8)
-    frozen = await chat.freeze_system_prompt()
-    await chat.replace_context_block("memory", "likes tea")
-    assert await chat.freeze_system_prompt() == frozen
-    await chat.compact()
-    assert "likes tea" in await chat.freeze_system_prompt()
-
-
-async def test_rule_11_the_prompt_is_the_same_after_any_number_of_compactions(
-    sessions: AsyncSessionManager,
-) -> None:
-    sessions.with_context("memory", default="likes tea").on_compaction(tight(Model()))
-    chat = await sessions.session("chat")
-    await fill(chat, 8)
-    frozen = await chat.freeze_system_prompt()
-    for _ in range(5):
-        await fill(chat, 4)
-        assert (await chat.compact()).status == "done"
-        assert await (await sessions.get("chat")).freeze_system_prompt() == frozen
-
-
-async def test_a_session_is_split_with_an_edge_and_an_end_reason(
-    sessions: AsyncSessionManager,
-) -> None:
-    sessions.with_context("memory").on_compaction(tight(Model()))
-    chat = await sessions.create("old", title="Harbour", model="large", source="cli")
-    await chat.replace_context_block("memory", "likes tea")
-    await fill(chat, 8)
-    new = await sessions.compact_and_split("old", new_id="new")
-    record, old = await new.record(), await chat.record()
-    assert record.parent is not None
-    assert (record.parent.kind.value, record.parent.session) == ("continue", "old")
-    assert record.title == "Harbour"
-    assert record.data == {"model": "large", "source": "cli"}
-    assert (old.state, old.data["end_reason"]) == ("ended", "compaction")
-    assert (await new.get_context_block("memory")).content == "likes tea"
-    assert len((await new.history()).entries) < 4
-    assert len((await chat.history()).entries) == 8
-    given = await sessions.compact_and_split("new", new_id="newer", summary="All of it.")
-    assert await shown(given) == ["<All of it.>"]
-
-
-async def test_a_split_that_fails_leaves_nothing_behind(sessions: AsyncSessionManager) -> None:
-    def fail(prompt: str) -> str:
-        raise OSError("no model")
-
-    chat = await sessions.session("old")
-    await fill(chat, 8)
-    with pytest.raises(CompactionError):
-        await chat.on_compaction(tight(fail)).split("new")
-    assert await sessions.find("new") is None
-    assert (await chat.record()).state == "active"
-
-
-@pytest.mark.parametrize("answer", ["", LONG * 20])
-async def test_a_split_without_a_summary_leaves_everything_as_it_was(
-    sessions: AsyncSessionManager, answer: str
-) -> None:
-    chat = await sessions.session("old")
-    await fill(chat, 8)
-    with pytest.raises(CompactionError, match="no summary to go on with"):
-        await chat.on_compaction(tight(Model(answer))).split("new")
-    assert await sessions.find("new") is None
-    assert (await chat.record()).state == "active"
-
-
-async def test_a_split_keeps_what_others_noted_meanwhile(sessions: AsyncSessionManager) -> None:
-    chat = await sessions.session("old")
-    await fill(chat, 8)
-
-    async def note(prompt: str) -> str:
-        await (await sessions.get("old")).update_record(data={"ticket": 7})
-        return "short"
-
-    await chat.on_compaction(tight(note)).split("new")
-    assert (await chat.record()).data == {"ticket": 7, "end_reason": "compaction"}

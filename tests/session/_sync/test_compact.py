@@ -4,12 +4,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from sapwood import (
-    Message,
     Session,
     SessionManager,
     Summary,
@@ -18,7 +15,6 @@ from sapwood import (
 )
 from sapwood.compaction import (
     CompactDraft,
-    CompactFunction,
     CompactRequest,
     SummaryAnswer,
     create_compact_function,
@@ -26,33 +22,7 @@ from sapwood.compaction import (
 from sapwood.errors import CompactionError, NotFoundError, UsageError
 from sapwood.model import Usage
 
-LONG = "a long story about the harbour " * 20
-
-
-class Model:
-    """A summariser that writes down what it was asked, and does something else first if told."""
-
-    def __init__(self, answer: str = "It was about the harbour.") -> None:
-        self.answer = answer
-        self.prompts: list[str] = []
-
-    def __call__(self, prompt: str) -> str:
-        self.prompts.append(prompt)
-        return self.answer
-
-
-def tight(model: Any, **more: Any) -> CompactFunction:
-    settings = {"protect_head": 1, "tail_token_budget": 0, "min_tail_messages": 2, **more}
-    return create_compact_function(model, **settings)
-
-
-def fill(chat: Session, count: int) -> list[Message]:
-    return chat.append_all([("user", f"{n}: {LONG}") for n in range(count)])
-
-
-def shown(chat: Session) -> list[str]:
-    entries = (chat.history()).entries
-    return [f"<{e.text}>" if isinstance(e, Summary) else e.id for e in entries]
+from .compacting import LONG, Model, fill, shown, tight
 
 
 def test_a_compaction_covers_the_middle_and_deletes_nothing(chat: Session) -> None:
@@ -397,167 +367,3 @@ def test_it_may_be_compacted_at_another_leaf(chat: Session) -> None:
     assert len((chat.history()).entries) == 2
     with pytest.raises(NotFoundError):
         chat.compact(leaf="nobody")
-
-
-def test_it_compacts_by_itself_when_the_threshold_is_crossed(
-    sessions: SessionManager,
-) -> None:
-    model = Model()
-    sessions.on_compaction(tight(model)).compact_after(2_000)
-    chat = sessions.session("chat")
-    for number in range(40):
-        chat.append("user", f"{number}: {LONG}")
-    assert chat.context_tokens() <= 2_200
-    assert 2 < len(model.prompts) < 10
-    assert len((chat.history(overlays=False)).entries) == 40
-    assert not chat.needs_compaction()
-
-
-def test_a_threshold_of_zero_is_one(sessions: SessionManager) -> None:
-    sessions.on_compaction(tight(Model())).compact_after(0)
-    chat = sessions.session("chat")
-    fill(chat, 8)
-    assert len(chat.overlays()) == 1
-
-
-@pytest.mark.parametrize("tokens", [2_000, 25_000])
-def test_a_threshold_alone_compacts_by_a_digest(sessions: SessionManager, tokens: int) -> None:
-    sessions.compact_after(tokens)
-    chat = sessions.session("chat")
-    for _ in range(60):
-        chat.append("user", LONG * 5)
-    assert chat.context_tokens() < tokens + 1_500
-    assert {note.strategy for note in chat.compactions()} == {"digest"}
-
-
-def test_a_budget_sets_the_thresholds(sessions: SessionManager) -> None:
-    chat = sessions.session("chat", budget=1_000)
-    chat.append("user", "word " * 600)
-    assert not chat.needs_compaction()
-    chat.append("user", "word " * 600)
-    assert chat.needs_compaction()
-
-
-def test_a_failure_by_itself_goes_to_the_handler_and_is_held_back(
-    sessions: SessionManager,
-) -> None:
-    errors: list[Exception] = []
-    calls: list[str] = []
-
-    def fail(prompt: str) -> str:
-        calls.append(prompt)
-        raise OSError("no model")
-
-    sessions.on_compaction(tight(fail)).compact_after(500).on_compaction_error(errors.append)
-    chat = sessions.session("chat")
-    for number in range(30):
-        chat.append("user", f"{number}: {LONG}")
-    assert 1 <= len(calls) < 12, "the breaker holds it back"
-    assert [type(error) for error in errors] == [CompactionError] * len(calls)
-    assert len((chat.history()).entries) == 30
-    # The breaker is in the store: a restart does not forget it.
-    again = sessions.get("chat")
-    before = len(calls)
-    again.append("user", "short")
-    assert len(calls) == before
-
-
-def test_a_clear_forgets_what_was_compacted_undone_and_reported(
-    sessions: SessionManager,
-) -> None:
-    chat = (sessions.session("chat")).on_compaction(tight(Model()))
-    messages = fill(chat, 8)
-    chat.add_usage(Usage(id="c", message=messages[-1].id, input_tokens=90_000))
-    chat.compact()
-    chat.undo_compaction()
-    chat.undo()
-    chat.clear()
-    assert chat.compactions() == []
-    assert chat.context_tokens() == 0
-    with pytest.raises(UsageError, match="nothing to redo"):
-        chat.redo()
-    keys = [it.key for it in sessions.store.list_documents("ada", session="chat")]
-    assert keys == []
-
-
-def test_rule_12_the_prompt_is_rendered_anew_by_a_compaction(
-    sessions: SessionManager,
-) -> None:
-    sessions.with_context("memory").on_compaction(tight(Model()))
-    chat = sessions.session("chat")
-    fill(chat, 8)
-    frozen = chat.freeze_system_prompt()
-    chat.replace_context_block("memory", "likes tea")
-    assert chat.freeze_system_prompt() == frozen
-    chat.compact()
-    assert "likes tea" in chat.freeze_system_prompt()
-
-
-def test_rule_11_the_prompt_is_the_same_after_any_number_of_compactions(
-    sessions: SessionManager,
-) -> None:
-    sessions.with_context("memory", default="likes tea").on_compaction(tight(Model()))
-    chat = sessions.session("chat")
-    fill(chat, 8)
-    frozen = chat.freeze_system_prompt()
-    for _ in range(5):
-        fill(chat, 4)
-        assert (chat.compact()).status == "done"
-        assert (sessions.get("chat")).freeze_system_prompt() == frozen
-
-
-def test_a_session_is_split_with_an_edge_and_an_end_reason(
-    sessions: SessionManager,
-) -> None:
-    sessions.with_context("memory").on_compaction(tight(Model()))
-    chat = sessions.create("old", title="Harbour", model="large", source="cli")
-    chat.replace_context_block("memory", "likes tea")
-    fill(chat, 8)
-    new = sessions.compact_and_split("old", new_id="new")
-    record, old = new.record(), chat.record()
-    assert record.parent is not None
-    assert (record.parent.kind.value, record.parent.session) == ("continue", "old")
-    assert record.title == "Harbour"
-    assert record.data == {"model": "large", "source": "cli"}
-    assert (old.state, old.data["end_reason"]) == ("ended", "compaction")
-    assert (new.get_context_block("memory")).content == "likes tea"
-    assert len((new.history()).entries) < 4
-    assert len((chat.history()).entries) == 8
-    given = sessions.compact_and_split("new", new_id="newer", summary="All of it.")
-    assert shown(given) == ["<All of it.>"]
-
-
-def test_a_split_that_fails_leaves_nothing_behind(sessions: SessionManager) -> None:
-    def fail(prompt: str) -> str:
-        raise OSError("no model")
-
-    chat = sessions.session("old")
-    fill(chat, 8)
-    with pytest.raises(CompactionError):
-        chat.on_compaction(tight(fail)).split("new")
-    assert sessions.find("new") is None
-    assert (chat.record()).state == "active"
-
-
-@pytest.mark.parametrize("answer", ["", LONG * 20])
-def test_a_split_without_a_summary_leaves_everything_as_it_was(
-    sessions: SessionManager, answer: str
-) -> None:
-    chat = sessions.session("old")
-    fill(chat, 8)
-    with pytest.raises(CompactionError, match="no summary to go on with"):
-        chat.on_compaction(tight(Model(answer))).split("new")
-    assert sessions.find("new") is None
-    assert (chat.record()).state == "active"
-
-
-def test_a_split_keeps_what_others_noted_meanwhile(sessions: SessionManager) -> None:
-    chat = sessions.session("old")
-    fill(chat, 8)
-
-    def note(prompt: str) -> str:
-        (sessions.get("old")).update_record(data={"ticket": 7})
-        return "short"
-
-    chat.on_compaction(tight(note)).split("new")
-    assert (chat.record()).data == {"ticket": 7, "end_reason": "compaction"}

@@ -1,0 +1,69 @@
+"""Sessions that go on in a new one after a compaction."""
+
+from __future__ import annotations
+
+import pytest
+
+from sapwood import (
+    AsyncSessionManager,
+)
+from sapwood.errors import CompactionError
+
+from .compacting import LONG, Model, fill, shown, tight
+
+
+async def test_a_session_is_split_with_an_edge_and_an_end_reason(
+    sessions: AsyncSessionManager,
+) -> None:
+    sessions.with_context("memory").on_compaction(tight(Model()))
+    chat = await sessions.create("old", title="Harbour", model="large", source="cli")
+    await chat.replace_context_block("memory", "likes tea")
+    await fill(chat, 8)
+    new = await sessions.compact_and_split("old", new_id="new")
+    record, old = await new.record(), await chat.record()
+    assert record.parent is not None
+    assert (record.parent.kind.value, record.parent.session) == ("continue", "old")
+    assert record.title == "Harbour"
+    assert record.data == {"model": "large", "source": "cli"}
+    assert (old.state, old.data["end_reason"]) == ("ended", "compaction")
+    assert (await new.get_context_block("memory")).content == "likes tea"
+    assert len((await new.history()).entries) < 4
+    assert len((await chat.history()).entries) == 8
+    given = await sessions.compact_and_split("new", new_id="newer", summary="All of it.")
+    assert await shown(given) == ["<All of it.>"]
+
+
+async def test_a_split_that_fails_leaves_nothing_behind(sessions: AsyncSessionManager) -> None:
+    def fail(prompt: str) -> str:
+        raise OSError("no model")
+
+    chat = await sessions.session("old")
+    await fill(chat, 8)
+    with pytest.raises(CompactionError):
+        await chat.on_compaction(tight(fail)).split("new")
+    assert await sessions.find("new") is None
+    assert (await chat.record()).state == "active"
+
+
+@pytest.mark.parametrize("answer", ["", LONG * 20])
+async def test_a_split_without_a_summary_leaves_everything_as_it_was(
+    sessions: AsyncSessionManager, answer: str
+) -> None:
+    chat = await sessions.session("old")
+    await fill(chat, 8)
+    with pytest.raises(CompactionError, match="no summary to go on with"):
+        await chat.on_compaction(tight(Model(answer))).split("new")
+    assert await sessions.find("new") is None
+    assert (await chat.record()).state == "active"
+
+
+async def test_a_split_keeps_what_others_noted_meanwhile(sessions: AsyncSessionManager) -> None:
+    chat = await sessions.session("old")
+    await fill(chat, 8)
+
+    async def note(prompt: str) -> str:
+        await (await sessions.get("old")).update_record(data={"ticket": 7})
+        return "short"
+
+    await chat.on_compaction(tight(note)).split("new")
+    assert (await chat.record()).data == {"ticket": 7, "end_reason": "compaction"}
