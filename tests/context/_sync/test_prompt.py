@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
 import pytest
@@ -18,31 +17,12 @@ from sapwood.context import (
     StoreEntries,
     TextProvider,
 )
-from sapwood.errors import StoreCorruptError, UsageError
 from sapwood.model import ForkPoint, NewSession
 from sapwood.rules.prompt import FRAME
 from sapwood.store import Store
-from sapwood.testing import ManualClock
 
 from .conftest import Make
-
-SOUL = BlockConfig("soul", default="You are kind.", readonly=True)
-MEMORY = BlockConfig("memory", description="Facts", max_tokens=100)
-
-
-class Source:
-    """A text from elsewhere, which can be told to fail."""
-
-    def __init__(self, text: str | None) -> None:
-        self.text = text
-        self.fails = False
-        self.asked = 0
-
-    def get(self) -> str | None:
-        self.asked += 1
-        if self.fails:
-            raise OSError("no answer")
-        return self.text
+from .source import CHANGES, MEMORY, SOUL, Source
 
 
 def test_the_prompt_shows_the_blocks(make: Make) -> None:
@@ -103,21 +83,6 @@ def test_an_empty_prompt_is_a_prompt(make: Make, store: Store) -> None:
     assert store.find_document("ada", "prompt", session="chat") == before
     assert make().freeze() == ""
     assert make().peek() == ""
-
-
-CHANGES: dict[str, list[BlockConfig]] = {
-    "a block more": [SOUL, MEMORY, BlockConfig("notes")],
-    "a block less": [SOUL],
-    "another order": [MEMORY, SOUL],
-    "another label": [SOUL, BlockConfig("facts", "Facts", 100)],
-    "another description": [SOUL, BlockConfig("memory", "What is known", 100)],
-    "another limit": [SOUL, BlockConfig("memory", "Facts", 200)],
-    "no limit": [SOUL, BlockConfig("memory", "Facts")],
-    "read-only": [SOUL, BlockConfig("memory", "Facts", 100, readonly=True)],
-    "another text": [BlockConfig("soul", default="You are terse.", readonly=True), MEMORY],
-    "another scope": [SOUL, BlockConfig("memory", "Facts", 100, scope="owner")],
-    "another kind": [SOUL, BlockConfig("memory", "Facts", 100, SkillsFolder("nowhere"))],
-}
 
 
 @pytest.mark.parametrize("changed", CHANGES.values(), ids=CHANGES)
@@ -191,239 +156,3 @@ def test_a_refresh_without_changes_writes_nothing(make: Make, store: Store) -> N
     for _ in range(3):
         assert context.refresh("compaction") == frozen
     assert store.find_document("ada", "prompt", session="chat") == before
-
-
-# providers that fail
-
-
-def test_a_failing_provider_does_not_fail_the_prompt(
-    make: Make, caplog: pytest.LogCaptureFixture
-) -> None:
-    source = Source("a")
-    source.fails = True
-    context = make(SOUL, BlockConfig("data", provider=source, max_tokens=10))
-    with caplog.at_level(logging.WARNING, "sapwood"):
-        text = context.freeze()
-    assert "SOUL" in text
-    assert text.endswith(
-        f"DATA [0% — 0/10 tokens] [readonly]\n{FRAME}\n[This block cannot be read at the moment.]"
-    )
-    assert "'data'" in caplog.text
-    assert context.updates() == ""
-    source.fails = False
-    assert context.updates() != ""
-    assert "cannot be read" not in context.refresh()
-
-
-def test_a_provider_that_fails_later_keeps_what_was_frozen(make: Make) -> None:
-    source = Source("as it was")
-    context = make(SOUL, BlockConfig("data", provider=source))
-    frozen = context.freeze()
-    source.fails = True
-    assert context.refresh() == frozen
-    assert context.updates() == ""
-    source.fails = False
-    source.text = "as it is"
-    assert "as it is" in context.refresh()
-
-
-def test_what_was_empty_stays_empty_when_it_cannot_be_read(make: Make) -> None:
-    source = Source(None)
-    context = make(BlockConfig("data", provider=source))
-    assert context.freeze() == ""
-    source.fails = True
-    assert context.refresh() == ""
-
-
-def test_what_was_frozen_of_another_configuration_is_not_kept(make: Make) -> None:
-    make(BlockConfig("data", provider=Source("secret"))).freeze()
-    source = Source("b")
-    source.fails = True
-    text = make(BlockConfig("data", "other", provider=source)).freeze()
-    assert "secret" not in text
-    assert "cannot be read" in text
-
-
-@pytest.mark.parametrize("given", [7, "\ud800", ["a"]])
-def test_nonsense_is_a_failure(make: Make, given: Any) -> None:
-    text = make(BlockConfig("data", provider=Source(given))).freeze()
-    assert "cannot be read" in text
-
-
-def test_a_fingerprint_that_fails_is_none(make: Make) -> None:
-    class Odd(Source):
-        def fingerprint(self) -> Any:
-            raise OSError("no answer")
-
-    class Odder(Source):
-        def fingerprint(self) -> Any:
-            return 7
-
-    for source in (Odd("a"), Odder("a")):
-        assert (make(BlockConfig("data", provider=source)).freeze()).endswith("a")
-
-
-def test_content_over_its_limit_is_shown_with_its_share(make: Make) -> None:
-    context = make(BlockConfig("data", provider=Source("x" * 30), max_tokens=20), counter=len)
-    assert "DATA [150% — 30/20 tokens] [readonly]" in context.freeze()
-
-
-# updates
-
-
-def test_updates_tell_what_changed_since_the_freeze(make: Make) -> None:
-    context = make(SOUL, MEMORY)
-    context.freeze()
-    assert context.updates() == ""
-    context.replace("memory", "Likes tea.")
-    told = context.updates()
-    assert told == (
-        "These blocks of the system prompt have changed since it was written:\n\n"
-        "MEMORY (Facts) [3% — 3/100 tokens] [writable]\nLikes tea."
-    )
-    assert make(SOUL, MEMORY).updates() == told
-    context.replace("memory", "")
-    assert context.updates() == ""
-    context.replace("memory", "a")
-    context.refresh()
-    assert context.updates() == ""
-
-
-def test_updates_tell_of_an_emptied_and_of_a_removed_block(make: Make) -> None:
-    context = make(SOUL, MEMORY)
-    context.replace("memory", "a")
-    context.freeze()
-    context.replace("memory", "")
-    assert "This block is empty now." in context.updates()
-    context.remove("memory")
-    assert "MEMORY is no longer there." in context.updates()
-
-
-def test_updates_tell_of_an_added_block(make: Make) -> None:
-    context = make(SOUL)
-    context.freeze()
-    context.add(MEMORY)
-    assert context.updates() == ""
-    context.add(BlockConfig("data", provider=Source("new text")))
-    assert "DATA [readonly]\nnew text" in context.updates()
-
-
-def test_of_a_large_block_only_what_changed_is_told(make: Make) -> None:
-    context = make(BlockConfig("memory"))
-    lines = [f"fact number {number} of many" for number in range(1000)]
-    context.replace("memory", "\n".join(lines))
-    context.freeze()
-    context.append("memory", "a new fact")
-    told = context.updates()
-    assert told.endswith("(1 line after line 1000; the others are as they were.)\na new fact")
-    lines[500] = "changed"
-    context.replace("memory", "\n".join(lines))
-    assert (context.updates()).endswith(
-        "after line 500 in place of 1; the others are as they were.)\nchanged"
-    )
-
-
-# the report
-
-
-def test_the_report_says_what_changed_when_and_why(make: Make, clock: ManualClock) -> None:
-    start = clock.now_us
-    context = make(SOUL, MEMORY)
-    first = context.freeze()
-    clock.advance(1)
-    context.replace("memory", "Likes tea.")
-    context.refresh("compaction")
-    clock.advance(1)
-    context.refresh("clear")
-    clock.advance(1)
-    last = make(MEMORY, SOUL).freeze()
-    report = make(MEMORY, SOUL).cache_report()
-    assert [(it.reason, it.blocks, it.at_us - start) for it in report.changes] == [
-        ("configuration", ["memory", "soul"], 3_000_000),
-        ("compaction", ["memory"], 1_000_000),
-        ("first", ["soul", "memory"], 0),
-    ]
-    at_order, at_content, at_first = [it.first_difference for it in report.changes]
-    assert at_first is None
-    assert at_content == len(first.split("[0%")[0].encode()) + 1
-    assert at_order == len(f"{FRAME}\n".encode())
-    assert report.tokens == report.changes[0].tokens > 0
-    assert report.bytes == len(last.encode())
-    assert report.changes[0].at.tzinfo is not None
-
-
-def test_a_change_that_shows_nothing_is_no_change_of_the_prefix(
-    make: Make, clock: ManualClock
-) -> None:
-    start = clock.now_us
-    make(MEMORY).freeze()
-    clock.advance(1)
-    elsewhere = BlockConfig("memory", "Facts", 100, scope="owner")
-    make(elsewhere).freeze()
-    report = make(elsewhere).cache_report()
-    assert report.is_current
-    assert [(it.reason, it.at_us) for it in report.changes] == [("first", start)]
-
-
-def test_the_last_twenty_changes_are_kept(make: Make) -> None:
-    context = make(MEMORY)
-    context.freeze()
-    for number in range(30):
-        context.replace("memory", f"{number}")
-        context.refresh(f"reason {number}")
-    reasons = [change.reason for change in (context.cache_report()).changes]
-    assert reasons == [f"reason {number}" for number in range(29, 9, -1)]
-
-
-def test_a_reason_is_a_name(make: Make) -> None:
-    with pytest.raises(UsageError):
-        make(MEMORY).refresh("")
-
-
-# races, damage
-
-
-def test_who_freezes_at_once_agrees_on_one_text(make: Make) -> None:
-    texts: list[str] = []
-
-    class Between:
-        """Lets the other freeze through while this one is being rendered."""
-
-        def get(self) -> str:
-            if not texts:
-                texts.append("")
-                texts[0] = make(config).freeze()
-            return "mine" if len(texts) == 1 and texts[0] else "theirs"
-
-    config = BlockConfig("data", provider=Between())  # type: ignore[arg-type]
-    mine = make(config).freeze()
-    assert mine == texts[0]
-    assert "theirs" in mine
-    assert make(config).peek() == mine
-
-
-def test_a_refresh_that_loses_a_race_reads_again(make: Make) -> None:
-    other = make(MEMORY)
-    other.freeze()
-    raced: list[int] = []
-
-    def race() -> None:
-        if not raced:
-            raced.append(1)
-            other.replace("memory", "from the other")
-            other.refresh()
-
-    text = make(MEMORY, before_write=race).refresh()
-    assert "from the other" in text
-    assert make(MEMORY).peek() == text
-
-
-def test_a_damaged_prompt_is_told_and_mended_by_a_refresh(make: Make, store: Store) -> None:
-    context = make(SOUL)
-    frozen = context.freeze()
-    store.put_document("ada", "prompt", b'{"text": 7}', session="chat")
-    for call in (context.freeze, context.peek, context.updates, context.cache_report):
-        with pytest.raises(StoreCorruptError, match="refresh"):
-            call()
-    assert context.refresh() == frozen
-    assert context.freeze() == frozen
