@@ -1,11 +1,12 @@
 # Each target makes its own virtual environment; a second run installs nothing.
 PYTHON ?= python3
-VENV   := .venv
+# Each Python that is asked for has an environment of its own.
+VENV   := .venv$(patsubst python%,-%,$(filter-out python3,$(notdir $(PYTHON))))
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.installed
 PEERS  := .venv-peers
 
-.PHONY: help demo servers servers-stop test check bench bench-peers bench-servers soak fix clean
+.PHONY: help demo servers servers-stop test test-full check bench bench-peers bench-servers soak fix clean
 
 help:  ## List the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /|/' | awk -F'|' '{printf "make %-12s %s\n", $$1, $$2}'
@@ -33,8 +34,11 @@ servers: $(READY)  ## Install the servers that tests run against, and start one 
 servers-stop: $(READY)  ## Stop the servers that were started, and remove their data
 	@PYTHONPATH=tests $(BIN)/python tools/servers/run.py --stop
 
-test: $(READY)  ## Run all tests; prints what was skipped and why
+test: $(READY)  ## Run the tests, with the servers that are there; says what was skipped and why
 	$(BIN)/python -m pytest -n auto $(ARGS)
+
+test-full: $(READY)  ## Run all that there is, with every server, in parts: ARGS='--part redis', --list
+	$(BIN)/python tools/full/run.py $(ARGS)
 
 check: $(READY)  ## Format, lint, types, generated twins, import direction
 	$(BIN)/ruff format --check .
@@ -62,4 +66,4 @@ fix: $(READY)  ## Format, mend what the linter can, write the generated twins
 	$(BIN)/python tools/unasync.py
 
 clean:  ## Remove the virtual environment and what the commands left behind
-	rm -rf $(VENV) $(PEERS) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache bench/work-* bench/peers/work demo.db demo.db-*
+	rm -rf .venv .venv-* .test-full.json .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache bench/work-* bench/peers/work demo.db demo.db-*

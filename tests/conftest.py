@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import os
+import json
 import signal
 from collections import Counter
 from collections.abc import Generator
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
-from servers import running
+from servers import running, whole_run
 from servers.alone import let_others
 from servers.seen import RAN_AGAINST
+from tier import FULL, is_usual
 
 from sapwood.testing import COUNTS
 
@@ -32,11 +34,14 @@ settings.register_profile(
     max_examples=400,
     stateful_step_count=60,
 )
-settings.load_profile(os.environ.get("SAPWOOD_HYPOTHESIS", "default"))
+settings.load_profile("thorough" if FULL else "default")
 
 # A run that was begun in the background ignores Ctrl-C, and so would the programs that it starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+FAULTS = Path(__file__).parent / "faults"
+LONG_S = 900
+"""How long a test may take that kills processes, and any in the full tier."""
 COUNTED = pytest.StashKey[Counter[str]]()
 SKIPPED: list[str] = []
 
@@ -50,6 +55,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="",
         metavar="NAMES",
         help="servers (postgres,redis,...) whose tests fail when there is none",
+    )
+    parser.addoption(
+        "--report", type=Path, metavar="FILE", help="write there what passed and what was tried"
     )
     parser.addoption(
         "--own-servers",
@@ -75,18 +83,52 @@ def _server(name: str) -> Any:
     return url
 
 
-postgres_url = _server("postgres")
-redis_url = _server("redis")
-redis_cluster_url = _server("redis_cluster")
-mariadb_url = _server("mariadb")
-mongodb_url = _server("mongodb")
-opensearch_url = _server("opensearch")
+KINDS = ("postgres", "redis", "redis_cluster", "mariadb", "mongodb", "opensearch")
+postgres_url, redis_url, redis_cluster_url, mariadb_url, mongodb_url, opensearch_url = (
+    _server(name) for name in KINDS
+)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[COUNTED] = Counter()
     if config.getoption("--own-servers"):
         running.disregard()
+    if not hasattr(config, "workerinput"):
+        whole_run.begin()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        whole_run.end()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave to the full tier what is tried elsewhere, too; give each test its limit."""
+    for item in items:
+        if _knows_servers(item):
+            item.add_marker("servers")
+        if FULL or item.get_closest_marker("fault") or FAULTS in item.path.parents:
+            item.add_marker(pytest.mark.timeout(LONG_S))
+    if not FULL:
+        left = [it for it in items if not _is_usual(it)]
+        config.hook.pytest_deselected(items=left)
+        items[:] = [it for it in items if _is_usual(it)]
+
+
+def _knows_servers(item: pytest.Item) -> bool:
+    """Whether a test uses a server, or something that the tests have for servers."""
+    if any(f"{name}_url" in getattr(item, "fixturenames", ()) for name in KINDS):
+        return True
+    used = vars(getattr(item, "module", item)).values()
+    homes = (getattr(it, "__module__", None) or getattr(it, "__name__", "") for it in used)
+    return any(str(home).partition(".")[0] == "servers" for home in homes)
+
+
+def _is_usual(item: pytest.Item) -> bool:
+    if item.get_closest_marker("full"):
+        return False
+    name = getattr(item, "originalname", item.name)
+    return is_usual(getattr(item, "cls", None), name)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -142,6 +184,9 @@ def pytest_terminal_summary(
         terminalreporter.section("what was tried")
         for name, count in sorted(counted.items()):
             terminalreporter.write_line(f"{count:>8}  {name}")
+    if config.getoption("--report"):
+        told = {kind: len(terminalreporter.stats.get(kind, ())) for kind in ("passed", "skipped")}
+        config.getoption("--report").write_text(json.dumps({**told, "counts": counted}))
     if config.getoption("--no-skips") and SKIPPED:
         terminalreporter.section("--no-skips: the run fails", red=True)
         for nodeid in SKIPPED:

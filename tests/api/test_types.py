@@ -6,8 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 CODE = """
 import sapwood
 
@@ -65,14 +63,12 @@ def check(code: str, folder: Path) -> list[str]:
     return done.stdout.splitlines()
 
 
-@pytest.mark.slow
 def test_types_are_seen(tmp_path: Path) -> None:
     lines = check(CODE, tmp_path)
     assert "no issues" in lines[-1]
     assert [line.partition('"')[2].rstrip('"') for line in lines[:-1]] == EXPECTED
 
 
-@pytest.mark.slow
 def test_mistakes_are_seen(tmp_path: Path) -> None:
     errors = [line for line in check(MISTAKES, tmp_path) if "error:" in line]
     assert [line.split(":")[1] for line in errors] == ["4", "6", "7", "8"]

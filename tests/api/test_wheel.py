@@ -52,7 +52,6 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
-@pytest.mark.slow
 def test_a_fresh_environment_needs_nothing_but_the_wheel(wheel: Path, tmp_path: Path) -> None:
     venv.create(tmp_path / "env", with_pip=True)
     python = tmp_path / "env" / "bin" / "python"
@@ -77,7 +76,6 @@ def test_a_fresh_environment_needs_nothing_but_the_wheel(wheel: Path, tmp_path: 
     )
 
 
-@pytest.mark.slow
 def test_the_wheel_holds_all_that_the_package_needs(wheel: Path) -> None:
     packed = set(zipfile.ZipFile(wheel).namelist())
     source = ROOT / "src"

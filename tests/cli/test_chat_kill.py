@@ -75,7 +75,6 @@ def live_and_be_killed(talking: Talk, line: str, moment: int, told: Told) -> Non
 
 
 @pytest.mark.fault
-@pytest.mark.slow
 def test_nothing_that_was_told_as_stored_is_lost(empty: Command, endpoint: Endpoint) -> None:
     endpoint.usual = long_answer
     told = Told()

@@ -167,7 +167,6 @@ def large(sap: Command, folder: Path) -> Command:
 
 
 @pytest.mark.fault
-@pytest.mark.slow
 def test_a_copy_that_is_killed_at_any_moment_ends_the_same_when_it_is_run_again(
     large: Command, folder: Path
 ) -> None:

@@ -94,7 +94,6 @@ def at_once(work: Callable[[int], object], threads: int) -> None:
     assert failed == []
 
 
-@pytest.mark.slow
 def test_processes_that_freeze_at_once_agree_on_one_text(folder: Path) -> None:
     outputs = race(FREEZE, 4, folder)
     assert len(set(outputs)) == 1
@@ -104,7 +103,6 @@ def test_processes_that_freeze_at_once_agree_on_one_text(folder: Path) -> None:
     assert outputs[0] == f"{prompt}\n"
 
 
-@pytest.mark.slow
 def test_no_append_of_several_processes_is_lost(folder: Path) -> None:
     race(APPEND, 4, folder)
     with sapwood.open(f"sqlite:///{folder}/race.db", owner="ada") as sessions:
@@ -116,7 +114,6 @@ def test_no_append_of_several_processes_is_lost(folder: Path) -> None:
         assert own == [f"p{process}.{n}" for n in range(25)]
 
 
-@pytest.mark.slow
 def test_no_load_of_several_processes_is_lost(folder: Path) -> None:
     race(LOAD, 3, folder)
     with sapwood.open(f"sqlite:///{folder}/race.db", owner="ada") as sessions:

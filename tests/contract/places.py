@@ -8,27 +8,30 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
+from tier import often
 
 from sapwood.rules.ids import IdMaker
 from sapwood.store import AsyncStore, Store
 from sapwood.testing import ManualClock
 
-USUAL = 30
-"""How many examples the default profile has, and how many steps each."""
+STEPS = 30
 
 
-def as_many(*, examples: int = USUAL, steps: int = USUAL) -> settings:
-    """Give so many examples with the default profile, and as many more as another one has.
+def as_many(*, usual: int, full: int, steps: int = STEPS) -> settings:
+    """Give a machine so many examples; in the full tier each has twice as many steps, too."""
+    return settings(max_examples=often(usual, full), stateful_step_count=often(steps, 2 * steps))
+
+
+def on_a_server(sync: type, on_a_loop: type, *, full: int, steps: int = STEPS) -> None:
+    """Let the machines of a server's store try a little; the generated twin's is for the full tier.
 
     Each step compares all that there is: where that takes requests, few of them are affordable.
     """
-    profile = settings.default
-    assert profile is not None
-    return settings(
-        max_examples=profile.max_examples * examples // USUAL,
-        stateful_step_count=profile.stateful_step_count * steps // USUAL,
-    )
+    pytest.mark.full(sync)
+    for case in (sync, on_a_loop):
+        case.settings = as_many(usual=3, full=full, steps=steps)  # type: ignore[attr-defined]
 
 
 class InMemory:

@@ -21,7 +21,7 @@ from sapwood.testing._async import search_query as async_query
 from sapwood.testing._async import search_scope as async_scope
 from sapwood.testing._sync import admin, search, search_query, search_scope
 
-from .places import as_many
+from .places import on_a_server
 
 pytestmark = pytest.mark.usefixtures("opensearch_url")
 
@@ -39,6 +39,7 @@ def attached_async(clock: ManualClock) -> AsyncStore:
     return AsyncSearchedStore(store, index)
 
 
+@pytest.mark.full
 class TestAttachedIndex(
     search.SearchContract,
     search.SummarySearchContract,
@@ -94,4 +95,4 @@ TestMachine = machine_for(
 TestAsyncMachine = machine_for(
     "memory with an index attached, async", partial(WithAnIndex, attached_async)
 ).TestCase
-TestMachine.settings = TestAsyncMachine.settings = as_many(examples=5, steps=25)
+on_a_server(TestMachine, TestAsyncMachine, full=10, steps=25)

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 from functools import partial
 
 import pytest
+from tier import often
 
 from sapwood.rules.ids import IdMaker
 from sapwood.stores.memory import AsyncMemoryStore, MemoryStore
@@ -16,7 +17,7 @@ from .places import InMemory, as_many
 
 
 class TestMemoryStore(StoreContract):
-    concurrent_runs, serial_runs = 20, 40
+    concurrent_runs, serial_runs = often(4, 20), often(10, 40)
 
     @pytest.fixture
     def store(self, clock: ManualClock) -> Iterator[MemoryStore]:
@@ -25,7 +26,7 @@ class TestMemoryStore(StoreContract):
 
 
 class TestAsyncMemoryStore(AsyncStoreContract):
-    concurrent_runs, serial_runs = 20, 40
+    concurrent_runs, serial_runs = often(4, 20), often(10, 40)
 
     @pytest.fixture
     async def store(self, clock: ManualClock) -> AsyncIterator[AsyncMemoryStore]:
@@ -37,4 +38,4 @@ TestMachine = machine_for("memory, sync", partial(InMemory, MemoryStore)).TestCa
 TestAsyncMachine = machine_for("memory, async", partial(InMemory, AsyncMemoryStore)).TestCase
 
 # Steps cost little here: take more of them.
-TestMachine.settings = TestAsyncMachine.settings = as_many(examples=240)
+TestMachine.settings = TestAsyncMachine.settings = as_many(usual=60, full=480)

@@ -8,6 +8,7 @@ from functools import partial
 
 import pytest
 from servers import mongodb
+from tier import BAD_INPUT, WRITTEN_BY_HAND, usually
 
 from sapwood.rules.ids import IdMaker
 from sapwood.store import AsyncStore, Store
@@ -21,7 +22,7 @@ from sapwood.testing import (
     machine_for,
 )
 
-from .places import as_many
+from .places import on_a_server
 
 pytestmark = pytest.mark.usefixtures("mongodb_url")
 
@@ -35,6 +36,7 @@ def open_store(kind: Callable[..., Store | AsyncStore], clock: ManualClock) -> S
     )
 
 
+@usually(only=WRITTEN_BY_HAND)
 class TestMongoStore(DurableStoreContract, SharedContract):
     @pytest.fixture
     def opened(self, mongodb_url: str) -> Iterator[list[Store]]:
@@ -67,6 +69,7 @@ class TestMongoStore(DurableStoreContract, SharedContract):
         return another
 
 
+@usually(without=BAD_INPUT)
 class TestAsyncMongoStore(AsyncDurableStoreContract, AsyncSharedContract):
     @pytest.fixture
     async def opened(self, mongodb_url: str) -> AsyncIterator[list[AsyncStore]]:
@@ -117,4 +120,4 @@ TestAsyncMachine = machine_for("MongoDB, async", partial(InADatabase, AsyncMongo
 
 # The server looks at every document for most questions: the record log's own machine
 # (tests/recordlog) tries many more.
-TestMachine.settings = TestAsyncMachine.settings = as_many(examples=5, steps=20)
+on_a_server(TestMachine, TestAsyncMachine, full=10, steps=20)

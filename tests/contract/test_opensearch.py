@@ -8,6 +8,7 @@ from functools import partial
 
 import pytest
 from servers import opensearch
+from tier import BAD_INPUT, WRITTEN_BY_HAND, usually
 
 from sapwood.rules.ids import IdMaker
 from sapwood.store import AsyncStore, Store
@@ -21,7 +22,7 @@ from sapwood.testing import (
     machine_for,
 )
 
-from .places import as_many
+from .places import on_a_server
 
 pytestmark = pytest.mark.usefixtures("opensearch_url")
 
@@ -35,6 +36,7 @@ def open_store(kind: Callable[..., Store | AsyncStore], clock: ManualClock) -> S
     )
 
 
+@usually(only=WRITTEN_BY_HAND)
 class TestOpenSearchStore(DurableStoreContract, SharedContract):
     @pytest.fixture
     def opened(self, opensearch_url: str) -> Iterator[list[Store]]:
@@ -67,6 +69,7 @@ class TestOpenSearchStore(DurableStoreContract, SharedContract):
         return another
 
 
+@usually(without=BAD_INPUT)
 class TestAsyncOpenSearchStore(AsyncDurableStoreContract, AsyncSharedContract):
     @pytest.fixture
     async def opened(self, opensearch_url: str) -> AsyncIterator[list[AsyncStore]]:
@@ -117,4 +120,4 @@ TestAsyncMachine = machine_for(
     "OpenSearch, async", partial(InIndices, AsyncOpenSearchStore)
 ).TestCase
 
-TestMachine.settings = TestAsyncMachine.settings = as_many(examples=6, steps=25)
+on_a_server(TestMachine, TestAsyncMachine, full=10, steps=25)

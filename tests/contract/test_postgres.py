@@ -8,6 +8,7 @@ from functools import partial
 
 import pytest
 from servers import postgres
+from tier import STORAGE, WRITTEN_BY_HAND, usually
 
 from sapwood.rules.ids import IdMaker
 from sapwood.store import AsyncStore, Store
@@ -21,7 +22,7 @@ from sapwood.testing import (
     machine_for,
 )
 
-from .places import as_many
+from .places import on_a_server
 
 pytestmark = pytest.mark.usefixtures("postgres_url")
 
@@ -41,6 +42,7 @@ def open_store(
     )
 
 
+@usually(only=WRITTEN_BY_HAND)
 class TestPostgresStore(DurableStoreContract, SharedContract):
     partitions = 0
 
@@ -75,6 +77,7 @@ class TestPostgresStore(DurableStoreContract, SharedContract):
         return another
 
 
+@pytest.mark.full
 class TestOnPartitions(TestPostgresStore):
     """The tables of trees are partitioned by the tree's hash."""
 
@@ -119,6 +122,7 @@ class TestAsyncPostgresStore(AsyncDurableStoreContract, AsyncSharedContract):
         return another
 
 
+@usually(only=STORAGE)
 class TestAsyncOnPartitions(TestAsyncPostgresStore):
     """The same on an event loop."""
 
@@ -146,5 +150,5 @@ TestAsyncMachineOnPartitions = machine_for(
     partial(InASchema, AsyncPostgresStore, partitions=PARTITIONS),
 ).TestCase
 
-TestMachine.settings = TestAsyncMachine.settings = as_many(examples=15)
-TestMachineOnPartitions.settings = TestAsyncMachineOnPartitions.settings = as_many(examples=8)
+on_a_server(TestMachine, TestAsyncMachine, full=30)
+on_a_server(TestMachineOnPartitions, TestAsyncMachineOnPartitions, full=16)

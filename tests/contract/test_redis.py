@@ -6,6 +6,7 @@ from functools import partial
 
 import pytest
 from servers import redis
+from tier import WRITTEN_BY_HAND, usually
 
 from sapwood.stores.redis import AsyncRedisStore, RedisStore
 from sapwood.testing import (
@@ -17,11 +18,12 @@ from sapwood.testing import (
 )
 
 from .on_redis import AsyncOnServers, OnServers, UnderAPrefix
-from .places import as_many
+from .places import on_a_server
 
 pytestmark = pytest.mark.usefixtures("redis_url")
 
 
+@usually(only=WRITTEN_BY_HAND)
 class TestRedisStore(OnServers, DurableStoreContract, SharedContract):
     server = redis
 
@@ -34,4 +36,4 @@ sync_place = partial(UnderAPrefix, redis, RedisStore)
 async_place = partial(UnderAPrefix, redis, AsyncRedisStore)
 TestMachine = machine_for("Redis, sync", sync_place).TestCase
 TestAsyncMachine = machine_for("Redis, async", async_place).TestCase
-TestMachine.settings = TestAsyncMachine.settings = as_many(examples=15)
+on_a_server(TestMachine, TestAsyncMachine, full=30)

@@ -6,6 +6,7 @@ from functools import partial
 
 import pytest
 from servers import redis_cluster
+from tier import STORAGE, WRITTEN_BY_HAND, usually
 
 from sapwood.stores.redis import AsyncRedisStore, RedisStore
 from sapwood.testing import (
@@ -17,15 +18,17 @@ from sapwood.testing import (
 )
 
 from .on_redis import AsyncOnServers, OnServers, UnderAPrefix
-from .places import as_many
+from .places import on_a_server
 
 pytestmark = pytest.mark.usefixtures("redis_cluster_url")
 
 
+@usually(only=WRITTEN_BY_HAND)
 class TestRedisStoreOnACluster(OnServers, DurableStoreContract, SharedContract):
     server = redis_cluster
 
 
+@usually(only=STORAGE)
 class TestAsyncRedisStoreOnACluster(AsyncOnServers, AsyncDurableStoreContract, AsyncSharedContract):
     server = redis_cluster
 
@@ -34,4 +37,4 @@ sync_place = partial(UnderAPrefix, redis_cluster, RedisStore)
 async_place = partial(UnderAPrefix, redis_cluster, AsyncRedisStore)
 TestMachine = machine_for("Redis Cluster, sync", sync_place).TestCase
 TestAsyncMachine = machine_for("Redis Cluster, async", async_place).TestCase
-TestMachine.settings = TestAsyncMachine.settings = as_many(examples=5)
+on_a_server(TestMachine, TestAsyncMachine, full=10)

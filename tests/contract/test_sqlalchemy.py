@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import pytest
 from servers.sql import Database, MariaDb, Postgres, Sqlite
+from tier import STORAGE, WRITTEN_BY_HAND, usually
 
 from sapwood.rules.ids import IdMaker
 from sapwood.store import AsyncStore, Store
@@ -22,7 +23,7 @@ from sapwood.testing import (
     machine_for,
 )
 
-from .places import as_many
+from .places import on_a_server
 
 
 def options(clock: ManualClock) -> dict[str, object]:
@@ -119,6 +120,7 @@ class AsyncOnADatabase(AsyncDurableStoreContract, AsyncSharedContract):
         return another
 
 
+@usually(only=WRITTEN_BY_HAND)
 @pytest.mark.usefixtures("mariadb_url")
 class TestMariaDb(OnADatabase):
     __test__ = True
@@ -131,23 +133,27 @@ class TestAsyncMariaDb(AsyncOnADatabase):
     kind = MariaDb
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("postgres_url")
 class TestPostgres(OnADatabase):
     __test__ = True
     kind = Postgres
 
 
+@usually(only=STORAGE)
 @pytest.mark.usefixtures("postgres_url")
 class TestAsyncPostgres(AsyncOnADatabase):
     __test__ = True
     kind = Postgres
 
 
+@usually(only=WRITTEN_BY_HAND)
 class TestSqlite(OnADatabase):
     __test__ = True
     kind = Sqlite
 
 
+@usually(only=STORAGE)
 class TestAsyncSqlite(AsyncOnADatabase):
     __test__ = True
     kind = Sqlite
@@ -172,9 +178,7 @@ class Place:
 
 
 def machine(name: str, kind: type[Database], twin: Callable[..., Store | AsyncStore]) -> type:
-    made = machine_for(f"SQLAlchemy on {name}", partial(Place, kind, twin)).TestCase
-    made.settings = as_many(examples=6)
-    return made
+    return machine_for(f"SQLAlchemy on {name}", partial(Place, kind, twin)).TestCase
 
 
 TestMachineOnSqlite = machine("SQLite, sync", Sqlite, SqlAlchemyStore)
@@ -191,3 +195,6 @@ TestMachineOnPostgres = pytest.mark.usefixtures("postgres_url")(
 TestAsyncMachineOnPostgres = pytest.mark.usefixtures("postgres_url")(
     machine("PostgreSQL, async", Postgres, AsyncSqlAlchemyStore)
 )
+on_a_server(TestMachineOnSqlite, TestAsyncMachineOnSqlite, full=12)
+on_a_server(TestMachineOnMariaDb, TestAsyncMachineOnMariaDb, full=12)
+on_a_server(TestMachineOnPostgres, TestAsyncMachineOnPostgres, full=12)

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from tier import often
 
 from sapwood.rules.ids import IdMaker
 from sapwood.stores.sqlite import AsyncSqliteStore, SqliteStore
@@ -32,7 +33,7 @@ def open_async(path: Path, clock: ManualClock) -> AsyncSqliteStore:
 
 
 class TestSqliteStore(DurableStoreContract, SharedContract):
-    concurrent_runs, serial_runs = 20, 40
+    concurrent_runs, serial_runs = often(4, 20), often(10, 40)
 
     @pytest.fixture
     def opened(self) -> Iterator[list[SqliteStore]]:
@@ -69,7 +70,7 @@ class TestSqliteStore(DurableStoreContract, SharedContract):
 
 
 class TestAsyncSqliteStore(AsyncDurableStoreContract, AsyncSharedContract):
-    concurrent_runs, serial_runs = 20, 40
+    concurrent_runs, serial_runs = often(4, 20), often(10, 40)
 
     @pytest.fixture
     async def opened(self) -> AsyncIterator[list[AsyncSqliteStore]]:
@@ -111,4 +112,4 @@ TestMachine = machine_for("SQLite, sync", partial(InAFile, SqliteStore)).TestCas
 TestAsyncMachine = machine_for("SQLite, async", partial(InAFile, AsyncSqliteStore)).TestCase
 
 # A few steps find little: most mistakes need a fork, a deletion and what comes after them.
-TestMachine.settings = TestAsyncMachine.settings = as_many(examples=120, steps=40)
+TestMachine.settings = TestAsyncMachine.settings = as_many(usual=40, full=240, steps=40)

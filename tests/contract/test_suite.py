@@ -7,12 +7,11 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+import tier
 
-from sapwood.testing import AsyncDurableStoreContract, DurableStoreContract
+from sapwood.testing import AsyncDurableStoreContract, DurableStoreContract, SharedContract
 
 STORES = sorted(it.stem for it in Path(__file__).parent.glob("test_*.py"))
-LEAST = (5, 20)
 
 
 @pytest.mark.parametrize("suite", [DurableStoreContract, AsyncDurableStoreContract])
@@ -21,28 +20,32 @@ def test_no_test_hides_another_of_the_same_name(suite: type) -> None:
     assert [name for name, count in names.items() if count > 1] == []
 
 
-def machines_of(module: str, profile: str) -> dict[str, tuple[int, int]]:
-    """Give how many examples and steps each machine of a module has with a profile."""
-    before = settings.get_current_profile_name()
-    settings.load_profile(profile)
-    try:
-        path = Path(__file__).with_name(f"{module}.py")
-        found = runpy.run_path(str(path), run_name=f"{__package__}.again")
-        cases = {name: it for name, it in found.items() if hasattr(it, "settings")}
-        return {
-            name: (it.settings.max_examples, it.settings.stateful_step_count)
-            for name, it in cases.items()
-        }
-    finally:
-        settings.load_profile(before)
+def machines_of(module: str) -> dict[str, tuple[int, int]]:
+    """Give how many examples and steps each machine of a module has."""
+    path = Path(__file__).with_name(f"{module}.py")
+    found = runpy.run_path(str(path), run_name=f"{__package__}.again")
+    cases = {name: it for name, it in found.items() if hasattr(it, "settings")}
+    return {
+        name: (it.settings.max_examples, it.settings.stateful_step_count)
+        for name, it in cases.items()
+    }
 
 
 @pytest.mark.parametrize("module", [name for name in STORES if name != Path(__file__).stem])
-def test_each_machine_has_some_examples_and_more_of_them_when_asked(module: str) -> None:
-    usual, thorough = machines_of(module, "default"), machines_of(module, "thorough")
+def test_each_machine_has_some_examples_and_more_of_them_when_asked(
+    module: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tier, "FULL", False)
+    usual = machines_of(module)
+    monkeypatch.setattr(tier, "FULL", True)
+    full = machines_of(module)
     assert len(usual) >= 2
-    for name, found in usual.items():
-        assert found >= LEAST
-        assert found[1] >= LEAST[1]
-        assert thorough[name] >= (12 * found[0], found[1] + 1)
-        assert thorough[name][1] > found[1]
+    for name, (examples, steps) in usual.items():
+        assert examples >= 3
+        assert steps >= 20
+        assert full[name] >= (3 * examples, 2 * steps)
+
+
+def test_the_parts_that_tiers_name_are_parts_of_the_suite() -> None:
+    parts = {it.__name__ for it in (*DurableStoreContract.__mro__, *SharedContract.__mro__)}
+    assert {*tier.BAD_INPUT, *tier.STORAGE} <= parts

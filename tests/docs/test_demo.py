@@ -23,7 +23,6 @@ def run_demo(folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True)
 
 
-@pytest.mark.slow
 def test_the_demo_runs_and_runs_again(tmp_path: Path) -> None:
     for _ in range(2):
         done = run_demo(tmp_path)
@@ -41,7 +40,6 @@ def test_the_demo_runs_and_runs_again(tmp_path: Path) -> None:
         assert [m.id for m in sessions.get("lisbon").history().messages][-1] == "rain"
 
 
-@pytest.mark.slow
 def test_what_the_demo_says_at_the_end_works(tmp_path: Path) -> None:
     *_, python, shell = run_demo(tmp_path).stdout.splitlines()
     commands = [python, shell] if shutil.which("sqlite3") else [shell]
@@ -66,7 +64,6 @@ def make_other_sessions(file: Path) -> None:
         sessions.session("chat").append("user", "hello")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("make", [make_text, make_foreign_database, make_other_sessions])
 def test_the_demo_leaves_a_file_that_is_not_its_own(make: object, tmp_path: Path) -> None:
     file = tmp_path / "demo.db"

@@ -62,7 +62,6 @@ def test_a_program_says_how_it_is_run(file: Path) -> None:
     assert f"    python examples/{file.name}" in text
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("file", RUN, ids=name_of)
 def test_a_program_runs_and_runs_again(file: Path, folder: Path) -> None:
     for _ in range(2):

@@ -7,11 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
 
+from tier import often
+
 from sapwood.errors import StaleTipError
 from sapwood.model import NewMessage, NewSession, Read, TextPart
 
 ADA = "ada"
-ROUNDS = 20
+ROUNDS = often(6, 20)
 
 
 def write_together(one: Any, two: Any) -> None:

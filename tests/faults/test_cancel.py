@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+from tier import often
 
 from sapwood.model import NewSession, Read
 from sapwood.stores.sqlite import AsyncSqliteStore
@@ -16,7 +17,7 @@ from sapwood.stores.sqlite import AsyncSqliteStore
 from .faulty import FaultyVfs
 from .support import ADA, assert_sound, open_async_store, raw, say
 
-ROUNDS = 300
+ROUNDS = often(60, 300)
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from tier import often
 
 import sapwood
 from sapwood import AsyncSession, AsyncSessionManager, Summary
@@ -15,7 +16,7 @@ from sapwood.compaction import create_compact_function
 from sapwood.model import CompactEvent, Event
 
 LONG = "a long story about the harbour " * 20
-ROUNDS = 150
+ROUNDS = often(30, 150)
 
 
 class Heard:
@@ -124,7 +125,6 @@ async def test_cancelled_while_a_listener_is_told_the_lease_is_free(
     assert await is_lease_free(sessions, chat)
 
 
-@pytest.mark.slow
 async def test_cancelled_at_random_moments_a_compaction_is_whole_or_not_there(
     sessions: AsyncSessionManager, heard: Heard
 ) -> None:

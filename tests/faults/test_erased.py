@@ -205,7 +205,6 @@ def test_all_that_an_erased_owner_had_is_gone_from_the_files(
     assert_forgotten(store, path, lambda: store.erase_owner(owner))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_nothing_is_left_where_pages_were_split_and_joined(
     store: SqliteStore, path: Path, seed: int

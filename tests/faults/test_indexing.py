@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from tier import often
 
 from sapwood.model import Search, SessionQuery
 from sapwood.stores.sqlite import SqliteStore
@@ -22,7 +23,7 @@ from .searched import assert_right, assert_sound_index, assert_whole_index
 from .support import ADA, make_session, open_store, raw, run_in_threads, say, value
 
 INDEXING = Path(__file__).with_name("indexing.py")
-KILLS = 30
+KILLS = often(5, 30)
 LIVES_IN_A_GROUP = 10
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import apsw
 import pytest
+from tier import often
 
 from sapwood.errors import StoreError
 from sapwood.stores.sqlite import SqliteStore, connection
@@ -146,7 +147,7 @@ def test_what_was_acknowledged_at_full_durability_survives_a_power_cut(
     seed: int, tmp_path: Path
 ) -> None:
     machine = Machine(tmp_path, seed, "full", None)
-    machine.run(150)
+    machine.run(often(10, 150))
     COUNTS["power cuts"] += machine.cuts
     assert machine.lost == 0
     assert machine.acknowledged > machine.cuts

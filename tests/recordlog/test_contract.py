@@ -10,6 +10,8 @@ from functools import partial
 from typing import Any
 
 import pytest
+from contract.places import as_many
+from tier import WRITTEN_BY_HAND, usually
 
 from recordlog.stores import AsyncDictionaryStore, DictionaryStore
 from sapwood.store import AsyncStore, Store
@@ -29,6 +31,7 @@ def _pages_come_often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stepping, "PAGE", 3)
 
 
+@usually(only=WRITTEN_BY_HAND)
 class TestDictionaryStore(DurableStoreContract, SharedContract):
     @pytest.fixture
     def store(self, clock: ManualClock) -> Store:
@@ -77,3 +80,4 @@ TestMachine = machine_for("record log, sync", partial(InADictionary, DictionaryS
 TestAsyncMachine = machine_for(
     "record log, async", partial(InADictionary, AsyncDictionaryStore)
 ).TestCase
+TestMachine.settings = TestAsyncMachine.settings = as_many(usual=20, full=120)

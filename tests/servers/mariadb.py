@@ -1,7 +1,7 @@
 """MariaDB for tests: one that is given by its URL, or one of our own.
 
-Our own is started from the system's package when it is first asked for, once in each process that
-runs tests, and is stopped at the end. It does not wait for the disk unless that is asked for.
+Our own is started from the system's package when it is first asked for, once in each run of
+tests, and is stopped at the end. It does not wait for the disk unless that is asked for.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 import pymysql
 from sqlalchemy.engine import make_url
 
-from . import running
+from . import running, whole_run
 from .names import own, pattern_of
 from .process import Folder, free_port, wait_for_port
 from .seen import note_once
@@ -127,17 +127,12 @@ class MariaDbServer:
 
 @cache
 def shared_url() -> str | None:
-    """Give the server of this process of tests; None when none can be had."""
+    """Give the server of this run of tests; None when none can be had."""
     given = running.given(VARIABLE, "mariadb")
     if given:
         atexit.register(forget, given)
         return given
-    try:
-        server = MariaDbServer(*FAST)
-    except FileNotFoundError:
-        return None
-    atexit.register(server.remove)
-    return server.url()
+    return whole_run.url_of("mariadb")
 
 
 @cache

@@ -1,6 +1,6 @@
 """MongoDB for tests: one that is given by its URL, or a FerretDB of our own.
 
-Our own is started when it is first asked for, once in each process that runs tests, and is stopped
+Our own is started when it is first asked for, once in each run of tests, and is stopped
 at the end. It speaks MongoDB's protocol, and keeps its data in SQLite files.
 """
 
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from pymongo import MongoClient
 
-from . import running
+from . import running, whole_run
 from .names import own
 from .process import Folder, free_port, wait_for_port
 from .seen import note_once
@@ -74,17 +74,12 @@ class FerretServer:
 
 @cache
 def shared_url() -> str | None:
-    """Give the server of this process of tests; None when none can be had."""
+    """Give the server of this run of tests; None when none can be had."""
     given = running.given(VARIABLE, "mongodb")
     if given:
         atexit.register(forget, given)
         return given
-    try:
-        server = FerretServer()
-    except FileNotFoundError:
-        return None
-    atexit.register(server.remove)
-    return server.url()
+    return whole_run.url_of("mongodb")
 
 
 def version() -> str:

@@ -1,7 +1,7 @@
 """OpenSearch for tests: one that is given by its URL, or one of our own.
 
-Our own is started from the jars that `make servers` gathers, once in each process that runs tests,
-and is stopped at the end. It does not wait for the disk unless that is asked for.
+Our own is started from the jars that `make servers` gathers, once in each run of tests, and
+is stopped at the end. It does not wait for the disk unless that is asked for.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from opensearchpy.exceptions import OpenSearchException
 
 from sapwood.stores.opensearch.address import read_address
 
-from . import running
+from . import running, whole_run
 from .names import own
 from .process import Folder, free_port
 from .seen import note_once
@@ -164,18 +164,12 @@ def options_of(url: str) -> dict[str, Any]:
 
 @cache
 def shared_url() -> str | None:
-    """Give the server of this process of tests; None when none can be had."""
+    """Give the server of this run of tests; None when none can be had."""
     given = running.given(VARIABLE, "opensearch")
     if given:
         atexit.register(forget, given)
         return given
-    if not is_there():
-        return None
-    server = OpenSearchNode()
-    atexit.register(server.remove)
-    server.start()
-    hurry(server.url())
-    return server.url()
+    return whole_run.url_of("opensearch")
 
 
 def hurry(url: str) -> None:

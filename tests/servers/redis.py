@@ -1,7 +1,7 @@
 """Redis for tests: one that is given by its URL, or one of our own.
 
-Our own is started from the system's package when it is first asked for, once in each process that
-runs tests, and is stopped at the end. It keeps nothing on disk unless that is asked for.
+Our own is started from the system's package when it is first asked for, once in each run of
+tests, and is stopped at the end. It keeps nothing on disk unless that is asked for.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from functools import cache
 from redis import Redis
 from redis.exceptions import AuthenticationError, BusyLoadingError, ConnectionError
 
-from . import running
+from . import running, whole_run
 from .names import own
 from .process import Folder, free_port, wait_for_port
 from .seen import note_once
@@ -105,12 +105,12 @@ class RedisServer:
 
 @cache
 def shared_url() -> str | None:
-    """Give the server of this process of tests; None when none can be had."""
+    """Give the server of this run of tests; None when none can be had."""
     given = running.given(VARIABLE, "redis")
     if given:
         atexit.register(forget, given)
         return given
-    return own_url()
+    return whole_run.url_of("redis")
 
 
 @cache

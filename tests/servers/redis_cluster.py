@@ -9,9 +9,9 @@ from functools import cache
 
 from redis import Redis, RedisCluster
 
-from . import running
+from . import running, whole_run
 from .process import free_port
-from .redis import FAST, RedisServer, prefix, program
+from .redis import RedisServer, prefix, program
 from .seen import note_once
 
 VARIABLE = "SAPWOOD_TEST_REDIS_CLUSTER_URL"
@@ -62,17 +62,12 @@ def _port() -> int:
 
 @cache
 def shared_url() -> str | None:
-    """Give the cluster of this process of tests; None when none can be had."""
+    """Give the cluster of this run of tests; None when none can be had."""
     given = running.given(VARIABLE, "redis_cluster")
     if given:
         atexit.register(forget, given)
         return given
-    try:
-        cluster = ClusterOfServers(*FAST)
-    except FileNotFoundError:
-        return None
-    atexit.register(cluster.remove)
-    return cluster.url()
+    return whole_run.url_of("redis_cluster")
 
 
 def version() -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,8 @@ from .running import Server
 
 # The name of a Unix socket in it has a limit.
 LONGEST_PATH = 70
+# They outlive whoever asked for them; a process that is forgotten while it runs gives a warning.
+_started: list[subprocess.Popen[bytes]] = []
 
 
 class Kind(NamedTuple):
@@ -56,6 +59,7 @@ def start(name: str, others: dict[str, Server], folder: Path = running.FOLDER) -
         try:
             server = KINDS[name].start(others)
             url = server.url()
+            _started.extend(kept.processes)
             return Server(KINDS[name].version_of(url), url, str(place), _identified(kept))
         except BaseException:
             for process in kept.processes:

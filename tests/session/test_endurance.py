@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 import pytest
 from compaction.histories import in_flight, parted
+from tier import often
 
 import sapwood
 from sapwood import Message, Session, SessionManager, Summary
@@ -21,10 +21,9 @@ from sapwood.testing import COUNTS
 from .conversations import Talk, Tree
 
 THRESHOLD = 600
-BATCHES, LIVES, STEPS = 4, 6, 40
+BATCHES, LIVES, STEPS = often(1, 4), often(2, 6), 40
 TURNS_BEFORE_A_COMPACTION = 2
-THOROUGH = os.environ.get("SAPWOOD_HYPOTHESIS") == "thorough"
-COMPACTIONS = 50_000 if THOROUGH else 5_000
+COMPACTIONS = often(250, 5_000)
 
 
 class Model:
@@ -156,7 +155,6 @@ def sessions(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Session
         yield manager
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("batch", range(BATCHES))
 def test_compacted_at_random_a_wild_conversation_loses_nothing(
     sessions: SessionManager, batch: int
@@ -172,7 +170,6 @@ def test_compacted_at_random_a_wild_conversation_loses_nothing(
     assert sessions.store.admin.check() == []
 
 
-@pytest.mark.slow
 def test_thousands_of_compactions_of_one_session_lose_nothing(sessions: SessionManager) -> None:
     """The session compacts by itself; each time it is compared with what was visible before."""
     life = Life(sessions, 7)

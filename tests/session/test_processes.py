@@ -6,8 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 import sapwood
 
 CREATE = """
@@ -58,7 +56,6 @@ def race(script: str, processes: int, rounds: int, folder: Path) -> None:
         assert process.returncode == 0
 
 
-@pytest.mark.slow
 def test_processes_that_create_the_same_sessions_at_once_share_them(tmp_path: Path) -> None:
     race(CREATE, processes=4, rounds=20, folder=tmp_path)
     with sapwood.open(f"sqlite:///{tmp_path}/race.db", owner="ada") as sessions:
@@ -68,7 +65,6 @@ def test_processes_that_create_the_same_sessions_at_once_share_them(tmp_path: Pa
             assert sorted(texts) == ["p0", "p1", "p2", "p3"]
 
 
-@pytest.mark.slow
 def test_no_pin_is_lost_between_processes(tmp_path: Path) -> None:
     race(PIN, processes=4, rounds=10, folder=tmp_path)
     with sapwood.open(f"sqlite:///{tmp_path}/race.db", owner="ada") as sessions:

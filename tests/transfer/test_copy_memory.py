@@ -6,8 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 PROGRAM = """
 import resource, sys
 import sapwood
@@ -31,7 +29,6 @@ with sapwood.open(f"sqlite:///{source}", durability="normal") as sessions:
 """
 
 
-@pytest.mark.slow
 def test_a_large_session_is_never_held_in_memory(tmp_path: Path) -> None:
     def run(what: str) -> list[int]:
         arguments = [what, str(tmp_path / "a.db"), str(tmp_path / "b.db")]

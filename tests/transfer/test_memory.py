@@ -6,8 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 PROGRAM = """
 import io, resource, sys
 import sapwood
@@ -35,7 +33,6 @@ with sapwood.open(f"sqlite:///{path}", durability="normal") as sessions:
 """
 
 
-@pytest.mark.slow
 def test_a_long_session_is_never_held_in_memory(tmp_path: Path) -> None:
     def run(what: str, path: str) -> int:
         done = subprocess.run(

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from pymongo import MongoClient
 from servers.mongodb import FerretServer
+from tier import often
 
 from sapwood.errors import StoreUnavailableError
 from sapwood.testing import COUNTS
@@ -19,7 +20,7 @@ from .support import ADA, ids_in, make_session, open_async_store, open_store, sa
 
 WRITER = Path(__file__).with_name("writer.py")
 WRITERS = 3
-ROUNDS = 2
+ROUNDS = often(1, 2)
 
 
 @pytest.mark.fault

@@ -10,6 +10,7 @@ from pathlib import Path
 import psycopg
 import pytest
 from servers.postgres import PostgresServer
+from tier import often
 
 from sapwood.errors import (
     MessageTooLargeError,
@@ -26,7 +27,7 @@ from ..tried import tried
 from .support import ADA, ids_in, make_session, open_store, say
 
 VICTIM = Path(__file__).with_name("victim.py")
-KILLS = 6
+KILLS = often(2, 6)
 
 
 def start(server: PostgresServer, schema: str, *args: str) -> subprocess.Popen[str]:

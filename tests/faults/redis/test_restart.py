@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from servers.redis import FAST, RedisServer
+from tier import often
 
 from sapwood.errors import NotFoundError, StoreUnavailableError
 
@@ -11,7 +12,7 @@ from ..tried import tried
 from ..writers import AsyncWriters, Writers
 from .support import ADA, ids_in, make_session, open_async_store, open_store, say
 
-ROUNDS = 3
+ROUNDS = often(1, 3)
 
 
 @pytest.mark.fault

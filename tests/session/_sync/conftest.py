@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 from servers.urls import SERVERS, emptied
+from tier import FULL
 
 import sapwood
 
 
-@pytest.fixture(params=["memory", "sqlite", *SERVERS])
+@pytest.fixture(params=["memory", "sqlite", *(SERVERS if FULL else ())])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param in SERVERS:
         return emptied(request.param, request)

@@ -1,0 +1,130 @@
+"""Run the full tier: every test everywhere, with the high counts, in parts that can be resumed.
+
+    python tools/full/run.py                   all parts that have not passed on this commit
+    python tools/full/run.py --part redis      this one, whether it passed before or not
+    python tools/full/run.py --list            what there is, and what has passed
+
+What has passed is kept in `.test-full.json`, until a file of the project changes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from parts import PARTS, SERVERS, Part
+from pythons import find_python
+
+ROOT = Path(__file__).resolve().parents[2]
+STATE = ROOT / ".test-full.json"
+REPORT = ROOT / ".test-full-part.json"
+
+Passed = dict[str, dict[str, Any]]
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--part", choices=[it.name for it in PARTS], action="append")
+    parser.add_argument("--list", action="store_true", help="say what there is")
+    return parser.parse_args()
+
+
+def tree() -> str:
+    """Return what tells this state of the project from others."""
+
+    def git(*words: str) -> bytes:
+        return subprocess.run(["git", *words], cwd=ROOT, check=True, capture_output=True).stdout
+
+    new = b"".join(
+        (ROOT / os.fsdecode(name)).read_bytes()
+        for name in git("ls-files", "-z", "--others", "--exclude-standard").split(b"\0")
+        if name
+    )
+    return hashlib.sha256(git("rev-parse", "HEAD") + git("diff", "HEAD") + new).hexdigest()
+
+
+def read() -> Passed:
+    """Return the parts that have passed on the project as it is."""
+    if not STATE.exists():
+        return {}
+    state = json.loads(STATE.read_text())
+    passed: Passed = state["passed"] if state["tree"] == tree() else {}
+    return passed
+
+
+def command_of(part: Part) -> list[str] | None:
+    """Return what runs a part; None when the Python that it is for is not installed."""
+    options = ["-q", "-n", "auto", "--report", str(REPORT)]
+    if not part.python:
+        required = ["--own-servers", "--no-skips", "--require-backends", SERVERS]
+        return [sys.executable, "-m", "pytest", *options, *required, *part.paths]
+    found = find_python(part.python)
+    if found is None:
+        return None
+    hidden = [sys.executable, "tools/servers/hidden.py"]
+    return [*hidden, "make", "test", f"PYTHON={found}", f"ARGS={' '.join(options)}"]
+
+
+def run(part: Part) -> dict[str, Any] | None:
+    """Run a part; return what it tried, None when it failed."""
+    command = command_of(part)
+    if command is None:
+        print(f"{part.name}: Python {part.python} is not installed: left out", flush=True)
+        return {"seconds": 0, "passed": 0, "skipped": 0, "counts": {}}
+    REPORT.unlink(missing_ok=True)
+    print(f"=== {part.name}", flush=True)
+    began = time.monotonic()
+    full = {} if part.python else {"SAPWOOD_TESTS": "full"}
+    code = subprocess.run(command, cwd=ROOT, env={**os.environ, **full}).returncode
+    if code or not REPORT.exists():
+        return None
+    report: dict[str, Any] = json.loads(REPORT.read_text())
+    REPORT.unlink()
+    return {**report, "seconds": round(time.monotonic() - began)}
+
+
+def show(passed: Passed) -> None:
+    for part in PARTS:
+        told = passed.get(part.name)
+        if told is None:
+            print(f"{part.name:<14} not passed yet")
+            continue
+        print(
+            f"{part.name:<14} {told['passed']:>6} passed {told['skipped']:>6} skipped"
+            f" {told['seconds'] / 60:>6.1f} min"
+        )
+    counts: Counter[str] = Counter()
+    for told in passed.values():
+        counts.update(told["counts"])
+    for name, count in sorted(counts.items()):
+        print(f"{count:>8}  {name}")
+    minutes = sum(told["seconds"] for told in passed.values()) / 60
+    print(f"{sum(told['passed'] for told in passed.values())} passed in {minutes:.1f} minutes")
+
+
+def main() -> int:
+    options = arguments()
+    passed = read()
+    failed = []
+    for part in PARTS if not options.list else ():
+        if part.name in options.part if options.part else part.name not in passed:
+            told = run(part)
+            passed = read() | ({part.name: told} if told else {})
+            STATE.write_text(json.dumps({"tree": tree(), "passed": passed}, indent=1))
+            failed += [] if told else [part.name]
+    show(passed)
+    if failed:
+        print(f"failed: {', '.join(failed)}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
