@@ -39,9 +39,10 @@ settings.load_profile("thorough" if FULL else "default")
 # A run that was begun in the background ignores Ctrl-C, and so would the programs that it starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-FAULTS = Path(__file__).parent / "faults"
 LONG_S = 900
 """How long a test may take that kills processes, and any in the full tier."""
+LIMITS_S = {"faults": LONG_S, "docs": 300, "api": 300}
+"""Folders whose tests start many programs, one after the other."""
 COUNTED = pytest.StashKey[Counter[str]]()
 SKIPPED: list[str] = []
 
@@ -107,12 +108,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if _knows_servers(item):
             item.add_marker("servers")
-        if FULL or item.get_closest_marker("fault") or FAULTS in item.path.parents:
-            item.add_marker(pytest.mark.timeout(LONG_S))
+        if limit_s := _limit_s(item):
+            item.add_marker(pytest.mark.timeout(limit_s))
     if not FULL:
         left = [it for it in items if not _is_usual(it)]
         config.hook.pytest_deselected(items=left)
         items[:] = [it for it in items if _is_usual(it)]
+
+
+def _limit_s(item: pytest.Item) -> int | None:
+    """Return the limit of a test that has another than most."""
+    if FULL or item.get_closest_marker("fault"):
+        return LONG_S
+    return LIMITS_S.get(item.path.relative_to(Path(__file__).parent).parts[0])
 
 
 def _knows_servers(item: pytest.Item) -> bool:

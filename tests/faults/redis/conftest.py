@@ -20,6 +20,12 @@ def need(request: pytest.FixtureRequest, name: str) -> None:
         (pytest.fail if name in required else pytest.skip)(say)
 
 
+@pytest.fixture(autouse=True, scope="package")
+def _there_is_one(request: pytest.FixtureRequest) -> None:
+    """Skip the tests that start another by themselves, too."""
+    need(request, "redis")
+
+
 @pytest.fixture(scope="package")
 def server(request: pytest.FixtureRequest) -> Iterator[RedisServer]:
     """Start a server that waits for the disk."""
