@@ -143,11 +143,11 @@ def _head(t: Tables) -> Any:
     tip = t.message.alias("tip")
     snapshot = select(newest_edit(t)).where(e.tree == s.tree).scalar_subquery()
     is_own = (s.tip == number(0)) | (g.home == s.home)
-    context = case((is_own & (s.overlays == number(0)) & t.stale.c.tree.is_(None), s.context))
+    context = case((is_own & (s.overlays == number(0)), s.context))
     at_tip = g.number == s.tip.bitwise_rshift(number(DEPTH_BITS))
     figures = [s.tip, context, snapshot, g.parent, null(), tip.c.id]
     joined = t.session.outerjoin(tip, and_(tip.c.tree == s.tree, tip.c.pos == s.tip))
-    joined = joined.outerjoin(t.segment, at_tip).outerjoin(t.stale, t.stale.c.tree == s.tree)
+    joined = joined.outerjoin(t.segment, at_tip)
     return (
         select(*shape_of(t.kind).columns(figures, null(), is_full=False))
         .select_from(joined)

@@ -14,7 +14,7 @@ from .direct import number
 from .lookup import get_pos, get_session, id_at, rows_at
 from .position import bounds, unpack_place
 from .rows import message_columns, message_of, overlay_of
-from .sums import is_stale, sum_of
+from .sums import sum_of
 from .tables import Tables
 from .tx import Row, Tx
 from .view import View
@@ -28,7 +28,7 @@ def read(tx: Tx, owner: str, session: str, query: Read) -> History:
     leaf = row.tip if query.leaf is None else get_pos(tx, row, query.leaf)
     view = View(tx, row)
     items: Iterable[Span | Cover] = view.visible(leaf)
-    known_context = leaf == row.tip and row.context is not None and not is_stale(tx, row)
+    known_context = leaf == row.tip and row.context is not None
     if not known_context or not query.overlays:
         items = list(items)
     shown = items if query.overlays else spans_up(unpack_place(leaf), tx.lineage)

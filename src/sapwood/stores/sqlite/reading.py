@@ -13,7 +13,7 @@ from .feed import latest_seq
 from .lookup import get_pos, get_session, id_at, missing_message
 from .position import bounds, unpack_place
 from .rows import MESSAGE_COLUMNS, Names, message_of, overlay_of
-from .sums import is_stale, sum_of
+from .sums import sum_of
 from .view import View
 
 _SELECT = (
@@ -31,7 +31,7 @@ def read(tx: Connection, owner: str, session: str, query: Read) -> History:
     leaf = row.tip if query.leaf is None else get_pos(tx, row, query.leaf)
     view = View(tx, row)
     items: Iterable[Span | Cover] = view.visible(leaf)
-    known_context = leaf == row.tip and row.context is not None and not is_stale(tx, row)
+    known_context = leaf == row.tip and row.context is not None
     if not known_context or not query.overlays:
         items = list(items)
     shown = items if query.overlays else spans_up(unpack_place(leaf), view.lineage)

@@ -30,6 +30,7 @@ from .search_scope import (
 )
 from .serial import AsyncSerialContract
 from .sessions import AsyncSessionContract
+from .sums import AsyncSumContract
 from .usage import AsyncStatisticsContract, AsyncUsageContract
 
 
@@ -38,6 +39,7 @@ class AsyncStoreContract(
     AsyncListingContract,
     AsyncForkContract,
     AsyncDetachedForkContract,
+    AsyncSumContract,
     AsyncAppendContract,
     AsyncExpectedTipContract,
     AsyncBatchContract,

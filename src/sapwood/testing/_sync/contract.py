@@ -32,6 +32,7 @@ from .search_scope import (
 )
 from .serial import SerialContract
 from .sessions import SessionContract
+from .sums import SumContract
 from .usage import StatisticsContract, UsageContract
 
 
@@ -40,6 +41,7 @@ class StoreContract(
     ListingContract,
     ForkContract,
     DetachedForkContract,
+    SumContract,
     AppendContract,
     ExpectedTipContract,
     BatchContract,

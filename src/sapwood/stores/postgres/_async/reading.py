@@ -12,7 +12,7 @@ from ..path import history_of
 from ..position import MAX_DEPTH, bounds, pack
 from ..rows import OVERLAY_COLUMNS, Names, SessionRow, overlay_of
 from .lookup import get_pos, get_session, id_at, messages_of, rows_at
-from .sums import context_at, find_pins, is_stale, visible
+from .sums import context_at, find_pins, visible
 from .tx import AsyncTx
 
 _RANGES = (
@@ -32,8 +32,7 @@ WITH s AS MATERIALIZED (
     SELECT x.tip, x.context, x.tree, x.id, t.id AS tip_id,
         (SELECT coalesce(max(e.seq), 0) FROM {s}.edit e WHERE e.tree = x.tree) AS snapshot,
         x.overlays = 0 AND x.context IS NOT NULL AND g.home = x.home
-            AND g.lineage = '{}' AND NOT EXISTS (
-                SELECT 1 FROM {s}.stale t WHERE t.tree = x.tree) AS is_plain
+            AND g.lineage = '{}' AS is_plain
     FROM {s}.owner o JOIN {s}.directory d ON d.owner = o.number
     JOIN {s}.session x ON x.tree = d.tree AND x.number = d.number
     LEFT JOIN LATERAL (SELECT g.home, g.lineage FROM {s}.segment g
@@ -106,7 +105,7 @@ async def read(tx: AsyncTx, owner: str, session: str, query: Read) -> History:
     shown = row if query.overlays else row._replace(overlays=0)
     window = _Window(tx, shown, query)
     await window.fill(await visible(tx, shown, leaf))
-    context = row.context if leaf == row.tip and not await is_stale(tx, row) else None
+    context = row.context if leaf == row.tip else None
     return History(
         entries=window.entries,
         leaf=await id_at(tx, row.tree, leaf),

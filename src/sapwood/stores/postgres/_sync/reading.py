@@ -14,7 +14,7 @@ from ..path import history_of
 from ..position import MAX_DEPTH, bounds, pack
 from ..rows import OVERLAY_COLUMNS, Names, SessionRow, overlay_of
 from .lookup import get_pos, get_session, id_at, messages_of, rows_at
-from .sums import context_at, find_pins, is_stale, visible
+from .sums import context_at, find_pins, visible
 from .tx import Tx
 
 _RANGES = (
@@ -34,8 +34,7 @@ WITH s AS MATERIALIZED (
     SELECT x.tip, x.context, x.tree, x.id, t.id AS tip_id,
         (SELECT coalesce(max(e.seq), 0) FROM {s}.edit e WHERE e.tree = x.tree) AS snapshot,
         x.overlays = 0 AND x.context IS NOT NULL AND g.home = x.home
-            AND g.lineage = '{}' AND NOT EXISTS (
-                SELECT 1 FROM {s}.stale t WHERE t.tree = x.tree) AS is_plain
+            AND g.lineage = '{}' AS is_plain
     FROM {s}.owner o JOIN {s}.directory d ON d.owner = o.number
     JOIN {s}.session x ON x.tree = d.tree AND x.number = d.number
     LEFT JOIN LATERAL (SELECT g.home, g.lineage FROM {s}.segment g
@@ -108,7 +107,7 @@ def read(tx: Tx, owner: str, session: str, query: Read) -> History:
     shown = row if query.overlays else row._replace(overlays=0)
     window = _Window(tx, shown, query)
     window.fill(visible(tx, shown, leaf))
-    context = row.context if leaf == row.tip and not is_stale(tx, row) else None
+    context = row.context if leaf == row.tip else None
     return History(
         entries=window.entries,
         leaf=id_at(tx, row.tree, leaf),
