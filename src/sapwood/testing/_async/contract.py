@@ -13,6 +13,7 @@ from .documents import AsyncDocumentContract
 from .durability import AsyncDurableContract
 from .feed import AsyncFeedContract
 from .forks import AsyncDetachedForkContract, AsyncForkContract
+from .gaps import AsyncGapContract
 from .listing import AsyncListingContract
 from .messages import AsyncDeleteContract, AsyncFindContract, AsyncUpdateContract
 from .overlay_checks import AsyncLeaseContract, AsyncOverlayEndContract, AsyncSnapshotContract
@@ -85,5 +86,8 @@ class AsyncStoreContract(
     """
 
 
-class AsyncDurableStoreContract(AsyncStoreContract, AsyncDurableContract):
-    """What a store that declares DURABLE keeps: override the fixture `reopen`, too."""
+class AsyncDurableStoreContract(AsyncStoreContract, AsyncDurableContract, AsyncGapContract):
+    """What a store that declares DURABLE keeps: override the fixture `reopen`, too.
+
+    With the fixture `take_out`, it is also tried on a store that lost a message.
+    """

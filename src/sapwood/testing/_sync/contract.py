@@ -15,6 +15,7 @@ from .documents import DocumentContract
 from .durability import DurableContract
 from .feed import FeedContract
 from .forks import DetachedForkContract, ForkContract
+from .gaps import GapContract
 from .listing import ListingContract
 from .messages import DeleteContract, FindContract, UpdateContract
 from .overlay_checks import LeaseContract, OverlayEndContract, SnapshotContract
@@ -87,5 +88,8 @@ class StoreContract(
     """
 
 
-class DurableStoreContract(StoreContract, DurableContract):
-    """What a store that declares DURABLE keeps: override the fixture `reopen`, too."""
+class DurableStoreContract(StoreContract, DurableContract, GapContract):
+    """What a store that declares DURABLE keeps: override the fixture `reopen`, too.
+
+    With the fixture `take_out`, it is also tried on a store that lost a message.
+    """

@@ -772,8 +772,8 @@ BEGIN
 END $$;
 
 -- A whole read in one call, and so in one snapshot. The first row is about the read: the leaf, the
--- snapshot, the context, and the ids of leaf and tip; then come the entries, messages (kind 1) and
--- overlays (kind 2). There is no row when the session is not there, and one of kind -1 when the
+-- snapshot, the context, and the ids of leaf and tip; then come the entries, messages (kind 1), also
+-- deleted ones, without a body, and overlays (kind 2). There is no row when the session is not there, and one of kind -1 when the
 -- leaf is not, or when there are pins, which are not for the server to read.
 CREATE FUNCTION {s}.read_path(
     owner_name text, session_id text, leaf_id text, leaf_root boolean, with_overlays boolean,
@@ -849,16 +849,14 @@ BEGIN
                         SELECT h.id FROM {s}.session h
                         WHERE h.tree = m.tree AND h.home = m.home) END,
                     m.id, m.role, m.tokens, m.version, m.created_at, m.body, NULL::bytea
-                    FROM {s}.message m
-                    WHERE m.tree = s.tree AND m.pos BETWEEN low AND high AND m.body IS NOT NULL
+                    FROM {s}.message m WHERE m.tree = s.tree AND m.pos BETWEEN low AND high
                     ORDER BY m.pos DESC LIMIT room;
             ELSE
                 RETURN QUERY SELECT 1, m.pos, 0::bigint, CASE WHEN m.home = s.home THEN s.id ELSE (
                         SELECT h.id FROM {s}.session h
                         WHERE h.tree = m.tree AND h.home = m.home) END,
                     m.id, m.role, m.tokens, m.version, m.created_at, m.body, NULL::bytea
-                    FROM {s}.message m
-                    WHERE m.tree = s.tree AND m.pos BETWEEN low AND high AND m.body IS NOT NULL
+                    FROM {s}.message m WHERE m.tree = s.tree AND m.pos BETWEEN low AND high
                     ORDER BY m.pos LIMIT room;
             END IF;
         END IF;
