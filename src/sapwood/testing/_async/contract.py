@@ -11,6 +11,7 @@ from .concurrency import AsyncConcurrencyContract
 from .deletion import AsyncClearContract, AsyncSessionDeletionContract
 from .documents import AsyncDocumentContract
 from .durability import AsyncDurableContract
+from .edges import AsyncEdgeContract
 from .feed import AsyncFeedContract
 from .forks import AsyncDetachedForkContract, AsyncForkContract
 from .gaps import AsyncGapContract
@@ -57,6 +58,7 @@ class AsyncStoreContract(
     AsyncSnapshotContract,
     AsyncLeaseContract,
     AsyncDocumentContract,
+    AsyncEdgeContract,
     AsyncSearchContract,
     AsyncSummarySearchContract,
     AsyncSearchScopeContract,

@@ -13,6 +13,7 @@ from .concurrency import ConcurrencyContract
 from .deletion import ClearContract, SessionDeletionContract
 from .documents import DocumentContract
 from .durability import DurableContract
+from .edges import EdgeContract
 from .feed import FeedContract
 from .forks import DetachedForkContract, ForkContract
 from .gaps import GapContract
@@ -59,6 +60,7 @@ class StoreContract(
     SnapshotContract,
     LeaseContract,
     DocumentContract,
+    EdgeContract,
     SearchContract,
     SummarySearchContract,
     SearchScopeContract,
