@@ -31,7 +31,7 @@ STORAGE = WRITTEN_BY_HAND | {
     *("SessionContract", "ListingContract", "ForkContract", "DetachedForkContract"),
     *("UpdateContract", "DeleteContract", "ReadContract", "TreeContract", "OverlayContract"),
     *("OverlayForkContract", "DocumentContract", "UsageContract", "FeedContract"),
-    *("SessionDeletionContract", "ClearContract", "AdminContract"),
+    *("SessionDeletionContract", "ClearContract", "AdminContract", "GapContract", "SumContract"),
 }
 """The parts that another place for the same statements can change."""
 

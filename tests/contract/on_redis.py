@@ -6,7 +6,7 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from functools import partial
 from types import ModuleType
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 from servers import redis, redis_cluster
@@ -14,7 +14,9 @@ from servers import redis, redis_cluster
 from sapwood.rules.ids import IdMaker
 from sapwood.store import AsyncStore, Store
 from sapwood.stores.redis import AsyncRedisStore, RedisStore
-from sapwood.testing import ManualClock
+from sapwood.testing import ManualClock, TakeOut
+
+from .taking_out import from_redis
 
 Kind = Callable[..., Store | AsyncStore]
 
@@ -44,6 +46,10 @@ class OnServers:
     def store(self, clock: ManualClock, opened: list[Store]) -> Store:
         opened.append(open_store(self.server, RedisStore, clock))
         return opened[-1]
+
+    @pytest.fixture
+    def take_out(self, opened: list[Any]) -> TakeOut:
+        return from_redis(self.server.client, redis.prefix())
 
     @pytest.fixture
     def reopen(self, clock: ManualClock, opened: list[Store]) -> Callable[[], Store]:
@@ -80,6 +86,10 @@ class AsyncOnServers:
     async def store(self, clock: ManualClock, opened: list[AsyncStore]) -> AsyncStore:
         opened.append(open_store(self.server, AsyncRedisStore, clock))
         return opened[-1]
+
+    @pytest.fixture
+    def take_out(self, opened: list[Any]) -> TakeOut:
+        return from_redis(self.server.client, redis.prefix())
 
     @pytest.fixture
     def reopen(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from functools import partial
+from typing import Any
 
 import pytest
 from servers import opensearch
@@ -19,10 +20,12 @@ from sapwood.testing import (
     DurableStoreContract,
     ManualClock,
     SharedContract,
+    TakeOut,
     machine_for,
 )
 
 from .places import on_a_server
+from .taking_out import from_records
 
 pytestmark = pytest.mark.usefixtures("opensearch_url")
 
@@ -50,6 +53,10 @@ class TestOpenSearchStore(DurableStoreContract, SharedContract):
     def store(self, clock: ManualClock, opened: list[Store]) -> Store:
         opened.append(open_store(OpenSearchStore, clock))
         return opened[-1]
+
+    @pytest.fixture
+    def take_out(self, opened: list[Any]) -> TakeOut:
+        return from_records(opensearch.records, opensearch.delete_record)
 
     @pytest.fixture
     def reopen(self, clock: ManualClock, opened: list[Store]) -> Callable[[], Store]:
@@ -83,6 +90,10 @@ class TestAsyncOpenSearchStore(AsyncDurableStoreContract, AsyncSharedContract):
     async def store(self, clock: ManualClock, opened: list[AsyncStore]) -> AsyncStore:
         opened.append(open_store(AsyncOpenSearchStore, clock))
         return opened[-1]
+
+    @pytest.fixture
+    def take_out(self, opened: list[Any]) -> TakeOut:
+        return from_records(opensearch.records, opensearch.delete_record)
 
     @pytest.fixture
     def reopen(

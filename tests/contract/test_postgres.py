@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from functools import partial
+from typing import Any
 
 import pytest
 from servers import postgres
@@ -19,10 +20,12 @@ from sapwood.testing import (
     DurableStoreContract,
     ManualClock,
     SharedContract,
+    TakeOut,
     machine_for,
 )
 
 from .places import on_a_server
+from .taking_out import by_sql
 
 pytestmark = pytest.mark.usefixtures("postgres_url")
 
@@ -58,6 +61,10 @@ class TestPostgresStore(DurableStoreContract, SharedContract):
     def store(self, clock: ManualClock, opened: list[Store]) -> Store:
         opened.append(open_store(PostgresStore, clock, self.partitions))
         return opened[-1]
+
+    @pytest.fixture
+    def take_out(self, opened: list[Any]) -> TakeOut:
+        return by_sql(postgres.run, f"{postgres.schema(self.partitions)}.")
 
     @pytest.fixture
     def reopen(self, clock: ManualClock, opened: list[Store]) -> Callable[[], Store]:
@@ -99,6 +106,10 @@ class TestAsyncPostgresStore(AsyncDurableStoreContract, AsyncSharedContract):
     async def store(self, clock: ManualClock, opened: list[AsyncStore]) -> AsyncStore:
         opened.append(open_store(AsyncPostgresStore, clock, self.partitions))
         return opened[-1]
+
+    @pytest.fixture
+    def take_out(self, opened: list[Any]) -> TakeOut:
+        return by_sql(postgres.run, f"{postgres.schema(self.partitions)}.")
 
     @pytest.fixture
     def reopen(

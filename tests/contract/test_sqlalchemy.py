@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 from servers.sql import Database, MariaDb, Postgres, Sqlite
@@ -20,10 +20,12 @@ from sapwood.testing import (
     DurableStoreContract,
     ManualClock,
     SharedContract,
+    TakeOut,
     machine_for,
 )
 
 from .places import on_a_server
+from .taking_out import by_sql
 
 
 def options(clock: ManualClock) -> dict[str, object]:
@@ -47,6 +49,10 @@ class OnADatabase(DurableStoreContract, SharedContract):
         database, stores = opened
         stores.append(database.open(SqlAlchemyStore, **options(clock)))
         return stores[-1]
+
+    @pytest.fixture
+    def take_out(self, opened: tuple[Database, list[Any]]) -> TakeOut:
+        return by_sql(opened[0].run, opened[0].prefix())
 
     @pytest.fixture
     def reopen(
@@ -93,6 +99,10 @@ class AsyncOnADatabase(AsyncDurableStoreContract, AsyncSharedContract):
         database, stores = opened
         stores.append(database.open(AsyncSqlAlchemyStore, **options(clock)))
         return stores[-1]
+
+    @pytest.fixture
+    def take_out(self, opened: tuple[Database, list[Any]]) -> TakeOut:
+        return by_sql(opened[0].run, opened[0].prefix())
 
     @pytest.fixture
     def reopen(

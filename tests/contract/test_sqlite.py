@@ -18,10 +18,12 @@ from sapwood.testing import (
     DurableStoreContract,
     ManualClock,
     SharedContract,
+    TakeOut,
     machine_for,
 )
 
 from .places import InAFile, as_many
+from .taking_out import from_a_file
 
 
 def open_sync(path: Path, clock: ManualClock) -> SqliteStore:
@@ -46,6 +48,10 @@ class TestSqliteStore(DurableStoreContract, SharedContract):
     def store(self, tmp_path: Path, clock: ManualClock, opened: list[SqliteStore]) -> SqliteStore:
         opened.append(open_sync(tmp_path, clock))
         return opened[-1]
+
+    @pytest.fixture
+    def take_out(self, tmp_path: Path) -> TakeOut:
+        return from_a_file(tmp_path / "s.db")
 
     @pytest.fixture
     def reopen(
@@ -85,6 +91,10 @@ class TestAsyncSqliteStore(AsyncDurableStoreContract, AsyncSharedContract):
     ) -> AsyncSqliteStore:
         opened.append(open_async(tmp_path, clock))
         return opened[-1]
+
+    @pytest.fixture
+    def take_out(self, tmp_path: Path) -> TakeOut:
+        return from_a_file(tmp_path / "s.db")
 
     @pytest.fixture
     def reopen(

@@ -5,23 +5,28 @@ Questions lag behind here, and pages come often: what a server shows seldom is t
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 from typing import Any
 
 import pytest
 from contract.places import as_many
+from contract.taking_out import from_records
 from tier import WRITTEN_BY_HAND, usually
 
+from recordlog._async.dictionary import AsyncDictionaryLog
+from recordlog._sync.dictionary import DictionaryLog
 from recordlog.stores import AsyncDictionaryStore, DictionaryStore
 from sapwood.store import AsyncStore, Store
 from sapwood.stores.recordlog import stepping
+from sapwood.stores.recordlog.stored import Key, Kind
 from sapwood.testing import (
     AsyncDurableStoreContract,
     AsyncSharedContract,
     DurableStoreContract,
     ManualClock,
     SharedContract,
+    TakeOut,
     machine_for,
 )
 
@@ -31,11 +36,26 @@ def _pages_come_often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stepping, "PAGE", 3)
 
 
+def out_of(log: DictionaryLog | AsyncDictionaryLog) -> TakeOut:
+    def records() -> Iterator[tuple[Key, bytes]]:
+        return ((key, it.data) for key, it in log.documents.items() if it.kind is Kind.RECORD)
+
+    def delete(key: Key) -> None:
+        del log.documents[key]
+        log.shown.pop(key, None)
+
+    return from_records(records, delete)
+
+
 @usually(only=WRITTEN_BY_HAND)
 class TestDictionaryStore(DurableStoreContract, SharedContract):
     @pytest.fixture
     def store(self, clock: ManualClock) -> Store:
         return DictionaryStore(clock)
+
+    @pytest.fixture
+    def take_out(self, store: DictionaryStore) -> TakeOut:
+        return out_of(store.log)
 
     @pytest.fixture
     def reopen(self, clock: ManualClock, store: DictionaryStore) -> Callable[[], Store]:
@@ -48,6 +68,10 @@ class TestAsyncDictionaryStore(AsyncDurableStoreContract, AsyncSharedContract):
     @pytest.fixture
     async def store(self, clock: ManualClock) -> AsyncStore:
         return AsyncDictionaryStore(clock)
+
+    @pytest.fixture
+    def take_out(self, store: AsyncDictionaryStore) -> TakeOut:
+        return out_of(store.log)
 
     @pytest.fixture
     def reopen(

@@ -11,9 +11,11 @@ import os
 import re
 import signal
 import subprocess
+from collections.abc import Iterator
 from functools import cache
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
+from typing import Any
 
 from pymongo import MongoClient
 
@@ -128,6 +130,17 @@ def empty(prefix: str = "sapwood_") -> None:
     """Empty the collections of this process."""
     for name in ("records", "entries", "lookups"):
         client()[database()][f"{prefix}{name}"].delete_many({})
+
+
+def records() -> Iterator[tuple[Any, Any]]:
+    """Give the names and contents of the log's records."""
+    for found in client()[database()]["sapwood_records"].find({}):
+        yield found["_id"], found["data"]
+
+
+def delete_record(name: str) -> None:
+    """Remove a record behind the store's back."""
+    client()[database()]["sapwood_records"].delete_one({"_id": name})
 
 
 def forget(url: str) -> None:

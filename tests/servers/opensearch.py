@@ -7,6 +7,7 @@ is stopped at the end. It does not wait for the disk unless that is asked for.
 from __future__ import annotations
 
 import atexit
+import base64
 import os
 import random
 import re
@@ -14,6 +15,7 @@ import shutil
 import signal
 import subprocess
 import time
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -213,6 +215,20 @@ def empty() -> None:
         body={"query": {"match_all": {}}},
         params={"conflicts": "proceed", "refresh": "true"},
     )
+
+
+def records() -> Iterator[tuple[tuple[str, str], bytes]]:
+    """Give the names and contents of the log's records."""
+    index = f"{prefix()}-records"
+    admin().indices.refresh(index=index)
+    for found in admin().search(index=index, body={"size": 1_000})["hits"]["hits"]:
+        yield (found["_id"], found["_routing"]), base64.b64decode(found["_source"]["data"])
+
+
+def delete_record(name: tuple[str, str]) -> None:
+    """Remove a record behind the store's back."""
+    id, routing = name
+    admin().delete(index=f"{prefix()}-records", id=id, params={"routing": routing})
 
 
 def forget(url: str) -> None:

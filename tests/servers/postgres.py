@@ -169,6 +169,12 @@ def empty(partitions: int = 0) -> None:
     raw.execute("; ".join(f"DELETE FROM {name}.{table}" for (table,) in tables).encode())
 
 
+def run(statement: str) -> None:
+    """Run a statement behind the store's back."""
+    with psycopg.connect(shared_url() or "", autocommit=True) as raw:
+        raw.execute(statement.encode())
+
+
 def forget(url: str) -> None:
     """Remove all that this process put on a server."""
     with psycopg.connect(url, autocommit=True) as raw:

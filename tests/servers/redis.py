@@ -141,6 +141,11 @@ def _client(url: str | None = None) -> Redis:
     return client
 
 
+def client() -> Redis:
+    """Give a client, which is open until the end."""
+    return _client()
+
+
 def prefix() -> str:
     """Give a prefix that is this process's own."""
     return own()

@@ -29,6 +29,14 @@ class Database:
     def url(self) -> str:
         raise NotImplementedError
 
+    def prefix(self) -> str:
+        """Give what the tables' names begin with."""
+        return mariadb.prefix()
+
+    def run(self, statement: str) -> None:
+        """Run a statement behind the store's back."""
+        raise NotImplementedError
+
     def empty(self) -> None:
         """Empty the tables; they stay, so that each test begins at once."""
 
@@ -40,6 +48,9 @@ class MariaDb(Database):
     def url(self) -> str:
         return with_parameters(mariadb.shared_url() or "", prefix=mariadb.prefix())
 
+    def run(self, statement: str) -> None:
+        mariadb.rows(statement)
+
     def empty(self) -> None:
         mariadb.empty()
 
@@ -48,6 +59,9 @@ class Postgres(Database):
     def url(self) -> str:
         url = with_parameters(postgres.shared_url() or "", prefix=mariadb.prefix())
         return f"sqlalchemy+{url}"
+
+    def run(self, statement: str) -> None:
+        postgres.run(statement)
 
     def empty(self) -> None:
         postgres.alone()
@@ -74,6 +88,13 @@ class Sqlite(Database):
 
     def url(self) -> str:
         return f"sqlalchemy+sqlite:///{_file()}?prefix=sw_"
+
+    def prefix(self) -> str:
+        return "sw_"
+
+    def run(self, statement: str) -> None:
+        with closing(sqlite3.connect(_file())) as raw, raw:
+            raw.execute(statement)
 
     def empty(self) -> None:
         with closing(sqlite3.connect(_file())) as raw, raw:

@@ -141,7 +141,7 @@ def test_rule_08_a_missing_message_is_not_left_out_of_a_history(
     damage(path, "DELETE FROM message WHERE id = 'm5'")
     with opened(path) as store:
         store.checkout(ADA, "s", "m6")
-        with pytest.raises(StoreCorruptError, match=r"the message at position \d+\.5 is missing"):
+        with pytest.raises(StoreCorruptError, match="the message at depth 5 of session"):
             store.read(ADA, "s", Read(**limits))
         assert store.admin.check() != []
 
@@ -165,7 +165,7 @@ def test_rule_08_what_stands_on_a_missing_message_says_so(path: Path) -> None:
             lambda: store.append(ADA, "f", [say("new"), say("new2")]),
         ]
         for call in calls:
-            with pytest.raises(StoreCorruptError, match="is missing from the database"):
+            with pytest.raises(StoreCorruptError, match="is missing from the"):
                 call()
 
 

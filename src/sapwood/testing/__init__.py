@@ -10,8 +10,8 @@ A third party's store is tested by one class with one fixture:
 
 `clock` is a `ManualClock`: a function that gives microseconds, and that tests move by hand. A store
 that reads a server's clock overrides it with a `WaitingClock`. A store that declares DURABLE
-inherits `DurableStoreContract` and also gives the fixture `reopen`; one that declares SHARED also
-inherits `SharedContract`, and gives the fixture `another`.
+inherits `DurableStoreContract` and also gives the fixture `reopen`, and may give `take_out`; one
+that declares SHARED also inherits `SharedContract`, and gives the fixture `another`.
 """
 
 import pytest
@@ -28,6 +28,7 @@ from .counts import COUNTS  # noqa: E402
 from .machine import Place, StoreMachine, machine_for  # noqa: E402
 from .oracle import Oracle  # noqa: E402
 from .queries import QUERIES, REFUSED, QueryCase  # noqa: E402
+from .twin import TakeOut  # noqa: E402
 
 __all__ = [
     "COUNTS",
@@ -45,6 +46,7 @@ __all__ = [
     "SharedContract",
     "StoreContract",
     "StoreMachine",
+    "TakeOut",
     "WaitingClock",
     "machine_for",
     "strategies",

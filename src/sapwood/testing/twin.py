@@ -27,6 +27,9 @@ AsyncCall = Callable[[AsyncStore, str, str], Awaitable[Any]]
 Call = Callable[[Store, str, str], Any]
 """A call of one method, given the store, an owner and a session."""
 
+TakeOut = Callable[[str, str, str], None]
+"""Removes a stored message, of an owner's session by its id, behind the store's back."""
+
 
 class AsyncTwin:
     """The async suite's own ways."""

@@ -14,7 +14,7 @@ from sapwood.stores.redis import RedisStore
 from sapwood.testing import ManualClock
 from sapwood.testing.makers import ADA, cover, fork_of, say, shown
 
-PLAIN = ["HGET", "HMGET", "LRANGE", "HGET"]
+PLAIN = ["HGET", "HMGET", "LRANGE", "LLEN", "HGET"]
 QUERIES = [
     Read(overlays=overlays, limit=limit, backwards=limit is not None)
     for overlays in (True, False)

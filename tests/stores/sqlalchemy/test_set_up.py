@@ -56,7 +56,7 @@ def test_a_migration_that_was_broken_off_is_finished(mariadb_url: str) -> None:
         furnish(store)
     with engine.begin() as conn:
         for text_of in (
-            f"DROP TABLE {prefix}stale",
+            f"DROP TABLE {prefix}sweep",
             f"DROP INDEX {prefix}message_by_time ON {prefix}message",
             f"DELETE FROM {prefix}migration",
         ):

@@ -10,8 +10,9 @@ it may be a parent, a leaf, the tip, a fork point or an expected tip, but it is 
 counted.
 
 Sums: `context_tokens` counts what is visible at a leaf, pins and summaries included. That of a
-history is exact, and so is a record's for the session that was acted through; that of other
-sessions that share an edited message is exact after `settle`.
+history is exact, and so is a record's for the session that was acted through, whatever others did
+to the messages that it shares, and for a fork that was just made; that of other sessions that share
+an edited message is exact after `settle`.
 
 Errors that any method may raise: `UsageError` for arguments that are wrong whatever is stored,
 before anything is written; `NotFoundError` for a session that is not there; `StoreError` when the
@@ -328,7 +329,10 @@ class AsyncStore(ABC):
 
     @abstractmethod
     async def statistics(self, owner: str) -> Statistics:
-        """Count what an owner has."""
+        """Count what an owner has; of messages, those that are live and seen by some session.
+
+        Each counts once, also where its home is gone. Exact after `settle`.
+        """
 
     @abstractmethod
     async def changes(

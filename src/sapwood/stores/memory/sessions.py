@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ...errors import AlreadyExistsError, StaleVersionError
 from ...model import (
     NewSession,
@@ -95,12 +97,19 @@ class MemorySessions(Sessions):
         shelves = [state.documents.get(owner, {}), *(row.documents for row in rows)]
         return Statistics(
             sessions=len(rows),
-            messages=sum(row.messages for row in rows),
+            messages=sum(row.messages for row in rows) + _left_behind(state, rows),
             overlays=len({number for row in rows for number in row.overlays}),
             documents=sum(
                 not is_expired(document, now) for shelf in shelves for document in shelf.values()
             ),
         )
+
+
+def _left_behind(state: State, rows: Iterable[SessionRow]) -> int:
+    """Count the live messages that sessions inherited of homes that are gone."""
+    gone = {home for row in rows for home in row.inherited} - state.homes.keys()
+    segments = [it for it in state.segments.values() if it.home in gone] if gone else []
+    return sum(message.body is not None for it in segments for message in it.rows)
 
 
 def _fork_place(state: State, source: SessionRow, message: str | Root | None) -> Place | None:

@@ -54,7 +54,12 @@ def history_of(answer: Sequence[Any], session: str, query: Read) -> History:
 
 
 def end_of_list(
-    session: str, query: Read, version: bytes, record: Sequence[bytes], stored: Sequence[bytes]
+    session: str,
+    query: Read,
+    version: bytes,
+    record: Sequence[bytes],
+    stored: Sequence[bytes],
+    length: int,
 ) -> History | None:
     """Make a history of the end of a list, with the session's record; None when it is not all."""
     tip, id, context, _, _ = record
@@ -64,9 +69,9 @@ def end_of_list(
         # What was appended since the record was read is cut off.
         shown, is_all = stored[:room], len(stored) >= room
     else:
-        # The list was counted from its end, so its end has to be the tip.
+        # The list was counted from its end, so its end has to be the tip, with none missing above.
         shown = stored[-limit:]
-        is_all = _is_end(stored, id) and len(stored) == min(room, limit + 1)
+        is_all = _is_end(stored, id) and len(stored) == min(room, limit + 1) and length == room
     if not is_all or (int(above) and (limit is None or limit >= room)):
         return None
     entries: list[Entry] = []

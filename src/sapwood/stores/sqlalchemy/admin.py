@@ -85,13 +85,12 @@ class SqlAdmin:
             yield Problem(kind="overlay", where=str(number), what=what)
 
     def _sessions(self) -> Iterator[Problem]:
-        stale = {tree for (tree,) in self._tx.rows(_stale)}
         for found in self._tx.rows(all_sessions):
             row = SessionRow._make(found)
-            for what in self._session_faults(row, row.tree in stale):
+            for what in self._session_faults(row):
                 yield Problem(kind="session", where=row.id, what=what)
 
-    def _session_faults(self, row: SessionRow, is_stale: bool) -> Iterator[str]:
+    def _session_faults(self, row: SessionRow) -> Iterator[str]:
         if row.tip and id_at(self._tx, row.tree, row.tip) is None:
             yield "its tip is missing"
             return
@@ -104,7 +103,7 @@ class SqlAdmin:
         if in_force != row.overlays:
             yield f"it counts {row.overlays} overlays and has {in_force}"
         context = context_at(self._tx, row, row.tip)
-        if row.context not in (None, context) and not is_stale:
+        if row.context not in (None, context):
             yield f"it counts {row.context} tokens shown and shows {context}"
         if row.ends and row.running != self._tx.value(running_at, tree=row.tree, pos=row.tip):
             yield "its running sum is not that of its tip"
@@ -118,7 +117,3 @@ def _owners(t: Tables) -> Any:
     o, s, d = t.owner.c, t.session.c, t.document.c
     sessions = exists().where(s.owner == o.number)
     return select(o.name).where(or_(sessions, exists().where(d.owner == o.number)))
-
-
-def _stale(t: Tables) -> Any:
-    return select(t.stale.c.tree)

@@ -139,8 +139,8 @@ def new_segment(tx: Tx, tree: int, home: int, parent: int) -> int:
 
 def _context_after(tx: Tx, row: SessionRow, end: End, added: int) -> int | None:
     """Give the context after an append; None when it is to be worked out when asked."""
-    if end.pos == row.tip:
-        return None if row.context is None else row.context + added
+    if end.pos == row.tip and row.context is not None:
+        return row.context + added
     if not row.overlays and not is_edited(tx, row.tree):
         return end.path_tokens + added
     before = context_at(tx, row, end.pos, RECENT_STEPS)

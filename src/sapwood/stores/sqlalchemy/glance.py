@@ -15,6 +15,7 @@ from sqlalchemy import and_, bindparam, case, null, select, true, union_all
 from ...errors import StoreCorruptError
 from ...model import ROOT, History, Message, Read
 from ...rules.codec import decode_body
+from ...rules.gaps import refuse_gap
 from .direct import number
 from .lookup import key_of
 from .position import DEPTH_BITS, MAX_DEPTH
@@ -40,26 +41,54 @@ def read_quickly(tx: Tx, owner: str, session: str, query: Read) -> History | Non
     """Read a path; None when it takes more than this."""
     if query.leaf is not None or query.max_bytes is not None:
         return None
-    limit = query.limit
+    shape, most = shape_of(tx.kind), NO_LIMIT if query.limit is None else query.limit + 1
+    while True:
+        rows = _rows(tx, owner, session, query, most)
+        head = _Head._make(shape.read(rows.pop()))
+        live = [row for row in rows if row[-1] is not None]
+        more = query.limit is not None and len(live) > query.limit
+        if more or len(rows) < most:
+            break
+        # Some of them were deleted, and do not count.
+        most += len(rows) - len(live)
+    if not _is_enough(head, query, more):
+        return None
+    stopped_at = shape.read(rows[-1])[0] if len(rows) == most else None
+    first, last = _gone_over(head, query, stopped_at)
+    if len(rows) < last - first + 1:
+        depths = sorted(shape.read(row)[0] & MAX_DEPTH for row in rows)
+        refuse_gap(((depth, depth) for depth in depths), first, last, session)
+    shown = live[:-1] if more else live
+    if query.backwards:
+        shown.reverse()
+    messages = [_message(shape.read(row), row[-1], session) for row in shown]
+    return _history(head, messages, shown, more)
+
+
+def _rows(tx: Tx, owner: str, session: str, query: Read, most: int) -> list[Row]:
+    """Read so many rows of messages, deleted ones too, and the head."""
     asked = {
         "key": key_of(owner, session),
         "after": query.after,
         "before": MAX_DEPTH + 1 if query.before is None else query.before,
-        "most": NO_LIMIT if limit is None else limit + 1,
+        "most": most,
     }
     rows = list(tx.direct(_path, query.backwards).run(tx.conn, asked).all())
     if not rows or rows[-1][-1] is not None:
         raise no_session(session)
-    shape = shape_of(tx.kind)
-    head = _Head._make(shape.read(rows.pop()))
-    more = limit is not None and len(rows) > limit
-    if not _is_enough(head, query, more):
-        return None
-    if more:
-        rows.pop()
-    if query.backwards:
-        rows.reverse()
-    return _history(head, [_message(shape.read(row), row[-1], session) for row in rows], rows, more)
+    return rows
+
+
+def _gone_over(head: _Head, query: Read, stopped_at: int | None) -> tuple[int, int]:
+    """Give the depths that a read went over in the tip's segment, both included."""
+    first = max(query.after, (head.parent or 0) & MAX_DEPTH) + 1
+    last = (head.tip or 0) & MAX_DEPTH
+    if query.before is not None:
+        last = min(last, query.before - 1)
+    if stopped_at is None:
+        return first, last
+    depth = stopped_at & MAX_DEPTH
+    return (depth, last) if query.backwards else (first, depth)
 
 
 def _is_enough(head: _Head, query: Read, more: bool) -> bool:
@@ -123,14 +152,14 @@ def _messages(t: Tables, backwards: bool) -> Any:
     if t.kind == "postgresql":
         # It sees that a joined row is one row, but not that the order of the other table's index
         # is then the order of the whole: asked in this way, it stops after as many as are wanted.
-        wanted = select(*columns).where(on_path, m.body.is_not(None))
+        wanted = select(*columns).where(on_path)
         shown = wanted.order_by(order).limit(bindparam("most")).lateral("shown")
         joined = t.session.join(shown, true())
         return select(*shown.c).select_from(joined).where(s.key == bindparam("key"))
     wanted = (
         select(*columns)
         .select_from(t.session.join(t.message, on_path))
-        .where(s.key == bindparam("key"), m.body.is_not(None))
+        .where(s.key == bindparam("key"))
         .order_by(order)
         .limit(bindparam("most"))
     )
@@ -143,11 +172,11 @@ def _head(t: Tables) -> Any:
     tip = t.message.alias("tip")
     snapshot = select(newest_edit(t)).where(e.tree == s.tree).scalar_subquery()
     is_own = (s.tip == number(0)) | (g.home == s.home)
-    context = case((is_own & (s.overlays == number(0)) & t.stale.c.tree.is_(None), s.context))
+    context = case((is_own & (s.overlays == number(0)), s.context))
     at_tip = g.number == s.tip.bitwise_rshift(number(DEPTH_BITS))
     figures = [s.tip, context, snapshot, g.parent, null(), tip.c.id]
     joined = t.session.outerjoin(tip, and_(tip.c.tree == s.tree, tip.c.pos == s.tip))
-    joined = joined.outerjoin(t.segment, at_tip).outerjoin(t.stale, t.stale.c.tree == s.tree)
+    joined = joined.outerjoin(t.segment, at_tip)
     return (
         select(*shape_of(t.kind).columns(figures, null(), is_full=False))
         .select_from(joined)

@@ -25,7 +25,7 @@ from .lookup import (
 )
 from .position import DEPTH_BITS, MAX_DEPTH, place_of, public, unpack_place
 from .rows import Seen, SessionRow, message_of, no_message
-from .sums import TOKENS_IN_MESSAGE, mark_stale, renew_context
+from .sums import TOKENS_IN_MESSAGE, leave_to_sum, renew_context
 from .tables import Tables
 from .tx import Tx
 
@@ -139,8 +139,6 @@ class SqlMessages:
         record_changes(self._tx, row, kind, list(deltas))
         for pos, delta in deltas.items():
             self._keep_sum(row, pos, delta)
-        if self._tx.row(_others, tree=row.tree, number=row.number) is not None:
-            mark_stale(self._tx, row.tree)
         renew_context(self._tx, row)
 
     def _keep_sum(self, row: SessionRow, pos: int, delta: int) -> None:
@@ -155,6 +153,8 @@ class SqlMessages:
             self._tx.run(_forget_edit, tree=row.tree, pos=pos)
         kept = (before or 0) + (delta if is_followed else 0)
         self._tx.add("edit", tree=row.tree, pos=pos, delta=kept)
+        if delta:
+            leave_to_sum(self._tx, row, pos, is_followed)
 
     def children(self, owner: str, session: str, message: str | Root) -> list[Message]:
         """List what follows a message."""
@@ -244,15 +244,6 @@ def _count_less(t: Tables) -> Any:
 def _overlays(t: Tables) -> Any:
     o = t.overlay.c
     return select(o.id, o.first, o.last).where(o.tree == bindparam("tree")).order_by(o.number)
-
-
-def _others(t: Tables) -> Any:
-    s = t.session.c
-    return (
-        select(s.number)
-        .where(s.tree == bindparam("tree"), s.number != bindparam("number"))
-        .limit(1)
-    )
 
 
 def _followed(t: Tables) -> Any:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, cast
 
 from sqlalchemy import bindparam, func, select
 
 from ...model import Entry, History, Message, Read, Summary
+from ...rules.gaps import gone_over, refuse_gap
 from ...rules.overlay import Cover, clip
-from ...rules.tree import Span, spans_up
+from ...rules.tree import Place, Span, spans_up
 from .direct import number
 from .lookup import get_pos, get_session, id_at, rows_at
-from .position import bounds, unpack_place
+from .position import MAX_DEPTH, bounds, unpack_place
 from .rows import message_columns, message_of, overlay_of
-from .sums import is_stale, sum_of
+from .sums import sum_of
 from .tables import Tables
 from .tx import Row, Tx
 from .view import View
@@ -28,7 +29,7 @@ def read(tx: Tx, owner: str, session: str, query: Read) -> History:
     leaf = row.tip if query.leaf is None else get_pos(tx, row, query.leaf)
     view = View(tx, row)
     items: Iterable[Span | Cover] = view.visible(leaf)
-    known_context = leaf == row.tip and row.context is not None and not is_stale(tx, row)
+    known_context = leaf == row.tip and row.context is not None
     if not known_context or not query.overlays:
         items = list(items)
     shown = items if query.overlays else spans_up(unpack_place(leaf), tx.lineage)
@@ -79,15 +80,34 @@ class _Window:
             return
         limit = self._query.limit
         rest = NO_LIMIT if limit is None else limit - len(self.entries) + 1
+        before = len(self.entries)
         if self._query.max_bytes is None:
             rows = self._rows(*bounds(clipped), rest)
             self.more = limit is not None and len(rows) == rest
             self._take_all(rows[:-1] if self.more else rows)
-            return
-        for row in self._rows_in_pages(*bounds(clipped), rest):
+        else:
+            self._take_within_bytes(clipped, rest)
+        self._refuse_gaps(clipped, self.entries[before:])
+
+    def _take_within_bytes(self, span: Span, rest: int) -> None:
+        for row in self._rows_in_pages(*bounds(span), rest):
             if not self._has_room(len(row[-1])):
                 return
             self.entries.append(message_of(self._tx, row))
+
+    def _refuse_gaps(self, span: Span, taken: Sequence[Entry]) -> None:
+        """See that no row was missing: that of a deleted message stays."""
+        if self.more:
+            if not taken:
+                return
+            stopped_at = Place(span.segment, cast("Message", taken[-1]).depth)
+            [span] = gone_over([span], stopped_at, backwards=self._query.backwards)
+        if len(taken) == span.last - span.first + 1:
+            return
+        low, high = bounds(span)
+        rows = self._tx.rows(_positions, tree=self._tree, low=low, high=high)
+        there = ((pos & MAX_DEPTH, pos & MAX_DEPTH) for (pos,) in rows)
+        refuse_gap(there, span.first, span.last, self._view.session.id)
 
     def _rows(self, first: int, last: int, most: int) -> Any:
         statement = _backwards if self._query.backwards else _forwards
@@ -158,6 +178,12 @@ def _between(t: Tables) -> Any:
         m.c.pos.between(bindparam("low"), bindparam("high")),
         m.c.body.is_not(None),
     )
+
+
+def _positions(t: Tables) -> Any:
+    m = t.message.c
+    between = m.pos.between(bindparam("low"), bindparam("high"))
+    return select(m.pos).where(m.tree == bindparam("tree"), between).order_by(m.pos)
 
 
 def _forwards(t: Tables) -> Any:

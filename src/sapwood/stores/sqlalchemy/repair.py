@@ -130,7 +130,6 @@ def _rebuild_sessions(tx: Tx) -> None:
             messages=tx.value(count_live, tree=row.tree, home=row.home),
             context=context_at(tx, row, row.tip),
         )
-    tx.run(_nothing_stale)
 
 
 def segments(t: Tables) -> Any:
@@ -200,7 +199,3 @@ def _counted(t: Tables) -> Any:
 
 def _put_counter(t: Tables) -> Any:
     return update(t.counter).where(t.counter.c.name == bindparam("of_name"))
-
-
-def _nothing_stale(t: Tables) -> Any:
-    return delete(t.stale)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from msgspec import UNSET
-from sqlalchemy import bindparam, cast, delete, func, or_, select, update
+from sqlalchemy import bindparam, cast, delete, exists, func, or_, select, update
 from sqlalchemy.types import BigInteger
 
 from ...errors import AlreadyExistsError, StaleVersionError
@@ -200,7 +200,7 @@ class SqlSessions:
         sessions, messages = self._tx.row(_count_sessions, owner=number)
         return Statistics(
             sessions=sessions,
-            messages=int(messages),
+            messages=int(messages) + self._tx.value(_count_left_behind, owner=number),
             overlays=self._tx.value(_count_overlays, owner=number),
             documents=self._tx.value(_count_documents, owner=number, now=self._tx.now()),
         )
@@ -285,6 +285,21 @@ def _count_sessions(t: Tables) -> Any:
     s = t.session.c
     messages = cast(func.coalesce(func.sum(s.messages), 0), BigInteger)
     return select(func.count(), messages).where(s.owner == bindparam("owner"))
+
+
+def _count_left_behind(t: Tables) -> Any:
+    """Count what sessions still see of homes that are gone."""
+    s, i, m = t.session.c, t.inherited.c, t.message.c
+    writer = t.session.alias("writer")
+    gone = (
+        select(i.home)
+        .distinct()
+        .select_from(t.session.join(t.inherited, i.session == s.number))
+        .where(s.owner == bindparam("owner"), ~exists().where(writer.c.home == i.home))
+        .subquery("gone")
+    )
+    joined = gone.join(t.message, m.home == gone.c.home)
+    return select(func.count()).select_from(joined).where(m.body.is_not(None))
 
 
 def _count_overlays(t: Tables) -> Any:

@@ -10,13 +10,13 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
-from sqlalchemy import bindparam, cast, delete, func, select, update
+from sqlalchemy import bindparam, cast, func, select, update
 from sqlalchemy.types import BigInteger
 
 from ...errors import StoreCorruptError
 from ...rules.overlay import Cover
 from ...rules.tree import Span
-from .lookup import lock_row, lock_tree, rows_at
+from .lookup import in_parts, lock_row, lock_tree, rows_at
 from .position import bounds, pack_place
 from .rows import TOKENS_IN_OVERLAY, SessionRow
 from .tables import Tables
@@ -85,15 +85,16 @@ def _pinned_tokens(view: View, cover: Cover) -> int:
     return sum(rows[pos][TOKENS_IN_MESSAGE] for pos in pinned)
 
 
-def is_stale(tx: Tx, session: SessionRow) -> bool:
-    """Tell whether a message that the session shares was changed through another one."""
-    return tx.row(_is_stale, tree=session.tree) is not None
+def leave_to_sum(tx: Tx, session: SessionRow, pos: int, is_followed: bool) -> None:
+    """Let others that may show a changed message work out their sums: when asked, or appended to.
 
-
-def mark_stale(tx: Tx, tree: int) -> None:
-    """Leave the sums of a tree's sessions to be renewed."""
-    if tx.row(_is_stale, tree=tree) is None:
-        tx.add("stale", tree=tree)
+    None of them `ends` a segment then, so that the next append looks. What nothing follows is only
+    seen by forks that begin there.
+    """
+    statement = _others if is_followed else _begun_at
+    found = tx.rows(statement, tree=session.tree, number=session.number, pos=pos)
+    for some in in_parts([number for (number,) in found]):
+        tx.run(_forget_context, numbers=some)
 
 
 def renew_context(tx: Tx, session: SessionRow) -> int:
@@ -106,17 +107,14 @@ def renew_context(tx: Tx, session: SessionRow) -> int:
 
 def renew_one(tx: Tx) -> bool:
     """Renew the sums of one tree that was left to be; tell whether there was one."""
-    tree = tx.value(_some_stale)
-    if tree is None:
-        tree = tx.value(_some_unknown)
+    tree = tx.value(_some_unknown)
     if tree is None:
         return False
     lock_tree(tx, tree)
-    for (number,) in tx.rows(_sessions_of, tree=tree):
+    for (number,) in tx.rows(_unknown_in, tree=tree):
         row = lock_row(tx, number)
         if row is not None and row.tree == tree:
             renew_context(tx, row)
-    tx.run(_fresh, tree=tree)
     return True
 
 
@@ -136,26 +134,34 @@ def _deltas(t: Tables) -> Any:
     )
 
 
-def _is_stale(t: Tables) -> Any:
-    return select(t.stale.c.tree).where(t.stale.c.tree == bindparam("tree"))
+def _others(t: Tables) -> Any:
+    s = t.session.c
+    return (
+        select(s.number)
+        .where(s.tree == bindparam("tree"), s.number != bindparam("number"))
+        .where(s.context.is_not(None))
+        .order_by(s.number)
+    )
+
+
+def _begun_at(t: Tables) -> Any:
+    return _others(t).where(t.session.c.fork == bindparam("pos"))
+
+
+def _forget_context(t: Tables) -> Any:
+    wanted = t.session.c.number.in_(bindparam("numbers", expanding=True))
+    return update(t.session).where(wanted).values(context=None, ends=0)
 
 
 def _put_context(t: Tables) -> Any:
     return update(t.session).where(t.session.c.number == bindparam("of_number"))
 
 
-def _some_stale(t: Tables) -> Any:
-    return select(t.stale.c.tree).limit(1)
-
-
 def _some_unknown(t: Tables) -> Any:
     return select(t.session.c.tree).where(t.session.c.context.is_(None)).limit(1)
 
 
-def _sessions_of(t: Tables) -> Any:
+def _unknown_in(t: Tables) -> Any:
     s = t.session.c
-    return select(s.number).where(s.tree == bindparam("tree")).order_by(s.number)
-
-
-def _fresh(t: Tables) -> Any:
-    return delete(t.stale).where(t.stale.c.tree == bindparam("tree"))
+    wanted = s.tree == bindparam("tree"), s.context.is_(None)
+    return select(s.number).where(*wanted).order_by(s.number)

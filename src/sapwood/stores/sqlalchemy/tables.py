@@ -35,7 +35,6 @@ NAMES = (
     "change",
     "reader",
     "sweep",
-    "stale",
     "counter",
     "migration",
 )
@@ -59,7 +58,6 @@ class Tables:
     change: Table
     reader: Table
     sweep: Table
-    stale: Table
     counter: Table
     migration: Table
 
@@ -303,9 +301,8 @@ class Tables:
         )
 
     def _make_care(self) -> None:
-        # Work that is left to be done: segments to cut or delete, trees whose sums to renew.
+        # Work that is left to be done: segments to cut or delete.
         self._table("sweep", _key("tree"), _key("segment"))
-        self._table("stale", _key("tree"))
         self._table("counter", Column("name", Name, primary_key=True), _figure("value"))
         self._table(
             "migration",

@@ -109,10 +109,9 @@ class SqliteAdmin:
             yield Problem(kind="overlay", where=str(number), what=what)
 
     def _sessions(self) -> Iterator[Problem]:
-        stale = {tree for (tree,) in self._tx.rows("SELECT tree FROM stale")}
         for found in self._tx.rows(f"SELECT {SESSION_COLUMNS} FROM standing s"):
             row = SessionRow._make(found)
-            for what in self._session_faults(row, row.tree in stale):
+            for what in self._session_faults(row):
                 yield Problem(kind="session", where=row.id, what=what)
 
     def _edges(self) -> Iterator[Problem]:
@@ -126,7 +125,7 @@ class SqliteAdmin:
                 what = f"its link to its parent is of no known kind: {kind!r}"
                 yield Problem(kind="session", where=id, what=what)
 
-    def _session_faults(self, row: SessionRow, is_stale: bool) -> Iterator[str]:
+    def _session_faults(self, row: SessionRow) -> Iterator[str]:
         if row.tip and not self._tx.value("SELECT 1 FROM message WHERE pos = ?", (row.tip,)):
             yield "its tip is missing"
             return
@@ -141,5 +140,5 @@ class SqliteAdmin:
         if in_force != row.overlays:
             yield f"it counts {row.overlays} overlays and has {in_force}"
         context = context_at(self._tx, row, row.tip)
-        if row.context not in (None, context) and not is_stale:
+        if row.context not in (None, context):
             yield f"it counts {row.context} tokens shown and shows {context}"

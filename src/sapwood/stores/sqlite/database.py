@@ -42,9 +42,9 @@ from .feed import trim_feed
 from .index.file import index_path
 from .index.indexer import Indexer
 from .inheritance import disown_at_fork
-from .messages import renew_stale
 from .migrate import migrate, refuse_foreign
 from .readers import Readers
+from .standing import renew_stale
 from .sweep import sweep_chunk
 from .unit import SqliteUnit
 from .whereabouts import Whereabouts

@@ -13,7 +13,6 @@ from .connection import Connection
 from .erasure import note_erasure
 from .feed import KIND_DELETE, KIND_UPDATE, record_change
 from .lookup import (
-    SESSION_COLUMNS,
     Seen,
     SessionRow,
     find_seen,
@@ -25,6 +24,7 @@ from .lookup import (
 )
 from .position import MAX_DEPTH, public, unpack_place, whole_segment
 from .rows import MESSAGE_COLUMNS, Names, first_digest, message_of
+from .standing import leave_to_sum
 from .sums import renew_context
 
 
@@ -147,12 +147,12 @@ class SqliteMessages:
     def _note_change(self, row: SessionRow, deltas: list[tuple[int, int]], kind: int) -> None:
         """Keep the sums right after messages changed: in place at an end, as edits elsewhere."""
         now = self._tx.clock()
-        is_followed = is_shared = False
+        is_followed = False
         for pos, delta in deltas:
             record_change(self._tx, row, kind, pos, pos, now)
-            is_followed, is_shared = self._keep_sum(row, pos, delta)
-        if is_shared:
-            self._tx.run("INSERT OR IGNORE INTO stale VALUES (?)", (row.tree,))
+            is_followed = self._keep_sum(row, pos, delta)
+            if delta:
+                leave_to_sum(self._tx, row, pos, is_followed)
         is_at_tip = len(deltas) == 1 and deltas[0][0] == row.tip and not is_followed
         if not is_at_tip or row.context is None or self._is_covered(row, row.tip):
             # At the tip the sum is part of the session's figure already.
@@ -167,14 +167,13 @@ class SqliteMessages:
             )
         )
 
-    def _keep_sum(self, row: SessionRow, pos: int, delta: int) -> tuple[bool, bool]:
-        """Note one message's change; tell whether it is followed, and whether others see it."""
+    def _keep_sum(self, row: SessionRow, pos: int, delta: int) -> bool:
+        """Note one message's change; tell whether it is followed."""
         seq = self._tx.raw.last_insert_rowid()
-        is_followed, is_shared = self._tx.row(
+        is_followed = self._tx.value(
             "SELECT EXISTS (SELECT 1 FROM message WHERE pos = ?1 + 1)"
-            " OR EXISTS (SELECT 1 FROM segment WHERE parent = ?1),"
-            " EXISTS (SELECT 1 FROM session WHERE tree = ?2 AND number <> ?3)",
-            (pos, row.tree, row.number),
+            " OR EXISTS (SELECT 1 FROM segment WHERE parent = ?1)",
+            (pos,),
         )
         if is_followed and delta and not row.edited:
             self._tx.run("UPDATE session SET edited = 1 WHERE tree = ?", (row.tree,))
@@ -187,7 +186,7 @@ class SqliteMessages:
             " SET delta = delta + excluded.delta, seq = excluded.seq",
             (pos, delta if is_followed else 0, seq),
         )
-        return bool(is_followed), bool(is_shared)
+        return bool(is_followed)
 
     def children(self, owner: str, session: str, message: str | Root) -> list[Message]:
         """List what follows a message."""
@@ -252,14 +251,3 @@ class SqliteMessages:
     def _at(self, pos: int, names: Names) -> Message:
         row = self._tx.row(f"SELECT {MESSAGE_COLUMNS} FROM message m WHERE pos = ?", (pos,))
         return message_of(self._tx, row, names)
-
-
-def renew_stale(tx: Connection) -> bool:
-    """Renew the sums of one tree in which a shared message changed; tell whether there was one."""
-    tree = tx.value("SELECT tree FROM stale LIMIT 1")
-    if tree is None:
-        return False
-    for row in tx.rows(f"SELECT {SESSION_COLUMNS} FROM standing s WHERE tree = ?", (tree,)):
-        renew_context(tx, SessionRow._make(row))
-    tx.run("DELETE FROM stale WHERE tree = ?", (tree,))
-    return True

@@ -6,14 +6,15 @@ from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
 from ...model import Entry, History, Message, Read, Summary
+from ...rules.gaps import refuse_gap
 from ...rules.overlay import Cover, clip
 from ...rules.tree import Span, spans_up
 from .connection import Connection
 from .feed import latest_seq
-from .lookup import get_pos, get_session, id_at, missing_message
+from .lookup import get_pos, get_session, id_at
 from .position import bounds, unpack_place
 from .rows import MESSAGE_COLUMNS, Names, message_of, overlay_of
-from .sums import is_stale, sum_of
+from .sums import sum_of
 from .view import View
 
 _SELECT = (
@@ -31,7 +32,7 @@ def read(tx: Connection, owner: str, session: str, query: Read) -> History:
     leaf = row.tip if query.leaf is None else get_pos(tx, row, query.leaf)
     view = View(tx, row)
     items: Iterable[Span | Cover] = view.visible(leaf)
-    known_context = leaf == row.tip and row.context is not None and not is_stale(tx, row)
+    known_context = leaf == row.tip and row.context is not None
     if not known_context or not query.overlays:
         items = list(items)
     shown = items if query.overlays else spans_up(unpack_place(leaf), view.lineage)
@@ -99,11 +100,10 @@ class _Window:
             first, last = (reached, last) if self._query.backwards else (first, reached)
         if taken == last - first + 1 or (self.more and not taken):
             return
-        low, high = bounds(Span(span.segment, first, last))
-        rows = self._tx.rows("SELECT pos FROM message WHERE pos BETWEEN ? AND ?", (low, high))
-        if len(rows) < high - low + 1:
-            there = {pos for (pos,) in rows}
-            raise missing_message(next(p for p in range(low, high + 1) if p not in there))
+        sql = "SELECT pos & 0xffffff FROM message WHERE pos BETWEEN ? AND ? ORDER BY pos"
+        rows = self._tx.rows(sql, bounds(Span(span.segment, first, last)))
+        there = ((depth, depth) for (depth,) in rows)
+        refuse_gap(there, first, last, self._view.session.id)
 
     def _take_rows_within_bytes(self, sql: str, args: tuple[int, int, int]) -> None:
         for row in self._rows_in_pages(sql, args):

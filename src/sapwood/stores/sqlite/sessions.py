@@ -24,6 +24,7 @@ from .erasure import note_erasure_apart
 from .forking import fork_session
 from .lookup import SESSION_COLUMNS, SessionRow, find_session, get_pos, get_session
 from .owners import find_owner, own_number
+from .position import DEPTH_BITS, MAX_DEPTH
 from .rows import CONTEXT_IN_RECORD, RECORD_COLUMNS, RECORD_TABLES, record_of
 from .standing import put_standing
 from .sums import context_at
@@ -32,6 +33,17 @@ from .sweep import retire
 _RECORD = (
     f"SELECT {RECORD_COLUMNS} FROM {RECORD_TABLES}"
     " WHERE s.owner = (SELECT number FROM owner WHERE name = ?) AND s.id = ?"
+)
+
+
+# What sessions still see of homes that are gone; after a deletion, once the rest was swept.
+_LEFT_BEHIND = (
+    "SELECT count(*) FROM (SELECT DISTINCT i.home FROM session s JOIN inherited i"
+    " ON i.session = s.number WHERE s.owner = ?"
+    " AND NOT EXISTS (SELECT 1 FROM session h WHERE h.home = i.home)) gone"
+    " CROSS JOIN segment g ON g.home = gone.home CROSS JOIN message m"
+    f" ON m.pos BETWEEN g.number << {DEPTH_BITS} AND g.number << {DEPTH_BITS} | {MAX_DEPTH}"
+    " WHERE m.body IS NOT NULL"
 )
 
 
@@ -204,6 +216,7 @@ class SqliteSessions:
         sessions, messages = self._tx.row(
             "SELECT count(*), coalesce(sum(messages), 0) FROM standing WHERE owner = ?", (number,)
         )
+        messages += self._tx.value(_LEFT_BEHIND, (number,))
         overlays = self._tx.value(
             "SELECT count(DISTINCT f.overlay) FROM session s JOIN in_force f"
             " ON f.session = s.number WHERE s.owner = ?",

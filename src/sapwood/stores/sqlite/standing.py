@@ -7,14 +7,20 @@ the session's row alone. The view `standing` gives the sums.
 from __future__ import annotations
 
 from .connection import Connection
-from .lookup import SessionRow
+from .lookup import SESSION_COLUMNS, SessionRow
 from .position import MAX_DEPTH
-from .sums import path_tokens
+from .sums import path_tokens, renew_context
 
 _PUT = (
     "UPDATE session SET tree = ?, tip = ?, grows = ?, fork = ?, lead = ?, apart = ?, overlays = ?,"
     " edited = ?, active_at = ?, active_s = ? WHERE number = ?"
 )
+_OTHERS = (
+    f"SELECT {SESSION_COLUMNS} FROM standing s WHERE s.number <> ? AND s.context IS NOT NULL AND"
+)
+_IN_TREE = f"{_OTHERS} s.tree = ?"
+_BEGUN_AT = f"{_OTHERS} s.fork = ? AND s.fork > 0"
+_UNKNOWN = f"SELECT {SESSION_COLUMNS} FROM standing s WHERE s.tree = ? AND s.context IS NULL"
 
 
 def put_standing(tx: Connection, row: SessionRow, *, grows: bool = False) -> None:
@@ -24,3 +30,28 @@ def put_standing(tx: Connection, row: SessionRow, *, grows: bool = False) -> Non
     place = (row.tree, row.tip, int(grows), row.fork, lead, apart)
     second = row.active_at // 1_000_000
     tx.run(_PUT, (*place, row.overlays, row.edited, row.active_at, second, row.number))
+
+
+def leave_to_sum(tx: Connection, row: SessionRow, pos: int, is_followed: bool) -> None:
+    """Let others that may show a changed message work out their sums: when asked, or appended to.
+
+    None of them `grows` then, so that the next append looks. What nothing follows is only seen by
+    forks that begin there.
+    """
+    sql, place = (_IN_TREE, row.tree) if is_followed else (_BEGUN_AT, pos)
+    others = tx.rows(sql, (row.number, place))
+    for other in others:
+        put_standing(tx, SessionRow._make(other)._replace(context=None))
+    if others:
+        tx.run("INSERT OR IGNORE INTO stale VALUES (?)", (row.tree,))
+
+
+def renew_stale(tx: Connection) -> bool:
+    """Work out the sums that were left to be in one tree; tell whether there was one."""
+    tree = tx.value("SELECT tree FROM stale LIMIT 1")
+    if tree is None:
+        return False
+    for row in tx.rows(_UNKNOWN, (tree,)):
+        renew_context(tx, SessionRow._make(row))
+    tx.run("DELETE FROM stale WHERE tree = ?", (tree,))
+    return True

@@ -77,11 +77,6 @@ def _pinned_tokens(view: View, cover: Cover) -> int:
     return sum(view.tx.value("SELECT tokens FROM message WHERE pos = ?", (pos,)) for pos in pinned)
 
 
-def is_stale(tx: Connection, session: SessionRow) -> bool:
-    """Tell whether a message that the session shares was changed through another one."""
-    return bool(tx.value("SELECT 1 FROM stale WHERE tree = ?", (session.tree,)))
-
-
 def renew_context(tx: Connection, session: SessionRow) -> int:
     """Work out a session's context at its tip, and keep it."""
     context = context_at(tx, session, session.tip)

@@ -11,8 +11,10 @@ from .concurrency import AsyncConcurrencyContract
 from .deletion import AsyncClearContract, AsyncSessionDeletionContract
 from .documents import AsyncDocumentContract
 from .durability import AsyncDurableContract
+from .edges import AsyncEdgeContract
 from .feed import AsyncFeedContract
 from .forks import AsyncDetachedForkContract, AsyncForkContract
+from .gaps import AsyncGapContract
 from .listing import AsyncListingContract
 from .messages import AsyncDeleteContract, AsyncFindContract, AsyncUpdateContract
 from .overlay_checks import AsyncLeaseContract, AsyncOverlayEndContract, AsyncSnapshotContract
@@ -30,6 +32,7 @@ from .search_scope import (
 )
 from .serial import AsyncSerialContract
 from .sessions import AsyncSessionContract
+from .sums import AsyncSumContract
 from .usage import AsyncStatisticsContract, AsyncUsageContract
 
 
@@ -38,6 +41,7 @@ class AsyncStoreContract(
     AsyncListingContract,
     AsyncForkContract,
     AsyncDetachedForkContract,
+    AsyncSumContract,
     AsyncAppendContract,
     AsyncExpectedTipContract,
     AsyncBatchContract,
@@ -54,6 +58,7 @@ class AsyncStoreContract(
     AsyncSnapshotContract,
     AsyncLeaseContract,
     AsyncDocumentContract,
+    AsyncEdgeContract,
     AsyncSearchContract,
     AsyncSummarySearchContract,
     AsyncSearchScopeContract,
@@ -83,5 +88,8 @@ class AsyncStoreContract(
     """
 
 
-class AsyncDurableStoreContract(AsyncStoreContract, AsyncDurableContract):
-    """What a store that declares DURABLE keeps: override the fixture `reopen`, too."""
+class AsyncDurableStoreContract(AsyncStoreContract, AsyncDurableContract, AsyncGapContract):
+    """What a store that declares DURABLE keeps: override the fixture `reopen`, too.
+
+    With the fixture `take_out`, it is also tried on a store that lost a message.
+    """

@@ -216,8 +216,35 @@ class AsyncStatisticsContract(AsyncContractBase):
         await store.delete_session(ADA, "s")
         await store.settle()
         assert await store.statistics(ADA) == Statistics(
-            sessions=1, messages=1, overlays=2, documents=2
+            sessions=1, messages=4, overlays=2, documents=2
         )
+
+    async def test_rule_14_live_messages_count_when_their_home_is_gone(
+        self, store: AsyncStore
+    ) -> None:
+        await grow(store, *"12345")
+        await store.append(ADA, "s", [say("x")], parent="1")
+        await store.create_session(ADA, fork_of("s", "4", id="a"))
+        await grow(store, "a1", session="a")
+        await store.create_session(ADA, fork_of("a", "a1", id="b"))
+        await store.delete_messages(ADA, "s", ["2"])
+        for gone, left in (("s", 4), ("a", 4), ("b", 0)):
+            await store.delete_session(ADA, gone)
+            await store.settle()
+            assert (await store.statistics(ADA)).messages == left
+        assert (await store.statistics("bob")).messages == 0
+
+    async def test_rule_14_what_a_fork_shares_counts_once_after_a_clear(
+        self, store: AsyncStore
+    ) -> None:
+        await grow(store, *"123")
+        for name in ("a", "b"):
+            await store.create_session(ADA, fork_of("s", "2", id=name))
+        await store.clear_session(ADA, "s")
+        await grow(store, "new")
+        await store.delete_messages(ADA, "a", ["1"])
+        await store.settle()
+        assert (await store.statistics(ADA)).messages == 2
 
     async def test_rule_14_settling_changes_nothing_that_is_stored(self, store: AsyncStore) -> None:
         await grow(store, "m1", "m2", tokens=3)

@@ -13,8 +13,10 @@ from .concurrency import ConcurrencyContract
 from .deletion import ClearContract, SessionDeletionContract
 from .documents import DocumentContract
 from .durability import DurableContract
+from .edges import EdgeContract
 from .feed import FeedContract
 from .forks import DetachedForkContract, ForkContract
+from .gaps import GapContract
 from .listing import ListingContract
 from .messages import DeleteContract, FindContract, UpdateContract
 from .overlay_checks import LeaseContract, OverlayEndContract, SnapshotContract
@@ -32,6 +34,7 @@ from .search_scope import (
 )
 from .serial import SerialContract
 from .sessions import SessionContract
+from .sums import SumContract
 from .usage import StatisticsContract, UsageContract
 
 
@@ -40,6 +43,7 @@ class StoreContract(
     ListingContract,
     ForkContract,
     DetachedForkContract,
+    SumContract,
     AppendContract,
     ExpectedTipContract,
     BatchContract,
@@ -56,6 +60,7 @@ class StoreContract(
     SnapshotContract,
     LeaseContract,
     DocumentContract,
+    EdgeContract,
     SearchContract,
     SummarySearchContract,
     SearchScopeContract,
@@ -85,5 +90,8 @@ class StoreContract(
     """
 
 
-class DurableStoreContract(StoreContract, DurableContract):
-    """What a store that declares DURABLE keeps: override the fixture `reopen`, too."""
+class DurableStoreContract(StoreContract, DurableContract, GapContract):
+    """What a store that declares DURABLE keeps: override the fixture `reopen`, too.
+
+    With the fixture `take_out`, it is also tried on a store that lost a message.
+    """

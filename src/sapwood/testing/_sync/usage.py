@@ -203,7 +203,30 @@ class StatisticsContract(ContractBase):
         assert store.statistics(ADA) == Statistics(sessions=2, messages=4, overlays=2, documents=2)
         store.delete_session(ADA, "s")
         store.settle()
-        assert store.statistics(ADA) == Statistics(sessions=1, messages=1, overlays=2, documents=2)
+        assert store.statistics(ADA) == Statistics(sessions=1, messages=4, overlays=2, documents=2)
+
+    def test_rule_14_live_messages_count_when_their_home_is_gone(self, store: Store) -> None:
+        grow(store, *"12345")
+        store.append(ADA, "s", [say("x")], parent="1")
+        store.create_session(ADA, fork_of("s", "4", id="a"))
+        grow(store, "a1", session="a")
+        store.create_session(ADA, fork_of("a", "a1", id="b"))
+        store.delete_messages(ADA, "s", ["2"])
+        for gone, left in (("s", 4), ("a", 4), ("b", 0)):
+            store.delete_session(ADA, gone)
+            store.settle()
+            assert (store.statistics(ADA)).messages == left
+        assert (store.statistics("bob")).messages == 0
+
+    def test_rule_14_what_a_fork_shares_counts_once_after_a_clear(self, store: Store) -> None:
+        grow(store, *"123")
+        for name in ("a", "b"):
+            store.create_session(ADA, fork_of("s", "2", id=name))
+        store.clear_session(ADA, "s")
+        grow(store, "new")
+        store.delete_messages(ADA, "a", ["1"])
+        store.settle()
+        assert (store.statistics(ADA)).messages == 2
 
     def test_rule_14_settling_changes_nothing_that_is_stored(self, store: Store) -> None:
         grow(store, "m1", "m2", tokens=3)

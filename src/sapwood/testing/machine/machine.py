@@ -208,7 +208,7 @@ class StoreMachine(MachineBase):
         sessions = self.oracle.sessions.values()
         assert self.driver.call("statistics", ADA) == Statistics(
             sessions=len(sessions),
-            messages=sum(session.count() for session in sessions),
+            messages=self.oracle.count(),
             overlays=len({cover for session in sessions for cover in session.covers}),
             documents=sum(session.pins is not None for session in sessions),
         )

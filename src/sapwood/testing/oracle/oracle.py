@@ -63,6 +63,11 @@ class Oracle:
             raise Refused(NotFoundError)
         return node
 
+    def count(self) -> int:
+        """Count the live messages that some session sees."""
+        seen = {node for session in self.sessions.values() for node in session.seen()}
+        return sum(not node.deleted for node in seen)
+
     # sessions
 
     def create(self, new: NewSession, now_us: int) -> Session:
@@ -107,7 +112,7 @@ class Oracle:
             self._copy(session, path, covers)
         else:
             session.tree, session.tip, session.fork_point = source.tree, point, point
-            session.covers, session.stale = covers, source.stale
+            session.covers = covers
 
     def _copy(self, session: Session, path: list[Node], covers: list[Cover]) -> None:
         copies: dict[Node, Node] = {}
@@ -150,6 +155,7 @@ class Oracle:
         """Move the tip."""
         found = self.get(session)
         found.tip = self.place(found, message)
+        found.stale = False
         return found
 
     def delete(self, session: str) -> None:
@@ -197,7 +203,7 @@ class Oracle:
             follow = Node(message, content(message), follow, found.home, message.tokens or 0, said)
             new.append(follow)
         found.own.extend(new)
-        found.tip, found.active_us = follow, new[-1].created_us
+        found.tip, found.active_us, found.stale = follow, new[-1].created_us, False
         return known + new, len(new)
 
     def _known(self, session: Session, batch: Sequence[NewMessage]) -> list[Node]:
@@ -274,6 +280,7 @@ class Oracle:
 
     def _touch(self, session: Session, nodes: list[Node]) -> None:
         self.changes += 1
+        session.stale = session.stale and not nodes
         for node in nodes:
             node.changed = self.changes
         for other in self.sessions.values():
@@ -311,6 +318,7 @@ class Oracle:
         if wrong:
             raise Refused(*wrong)
         found.covers.append(cover)
+        found.stale = False
         return cover
 
     def overlay_ids(self, session: Session) -> set[str]:
@@ -348,6 +356,7 @@ class Oracle:
         for cover in found.covers:
             if cover.id == overlay:
                 found.covers.remove(cover)
+                found.stale = False
                 return cover
         raise Refused(NotFoundError)
 

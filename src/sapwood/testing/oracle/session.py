@@ -63,7 +63,7 @@ class Session:
     pins: list[str] | None = None
     version: int = 1
     stale: bool = False
-    """Whether its sum of tokens may wait for `settle`."""
+    """Whether its sum of tokens may wait for `settle`, or for a write through it."""
 
     def seen(self) -> list[Node]:
         """Give all nodes that it sees: the path to its fork point, and its own."""

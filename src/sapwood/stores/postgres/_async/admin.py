@@ -84,7 +84,6 @@ class AsyncPostgresAdmin:
 
     async def _sessions(self) -> list[Problem]:
         problems: list[Problem] = []
-        stale = {tree for (tree,) in await self._tx.rows("SELECT tree FROM {s}.stale")}
         rows = await self._tx.rows(
             f"SELECT {SESSION_COLUMNS}, s.active_s, s.tip = 0 OR EXISTS (SELECT 1"
             " FROM {s}.message m WHERE m.tree = s.tree AND m.pos = s.tip) FROM {s}.session s"
@@ -93,11 +92,11 @@ class AsyncPostgresAdmin:
             row = SessionRow._make(found)
             faults = ["its tip is missing"]
             if has_tip:
-                faults = await self._session_faults(row, active_s, row.tree in stale)
+                faults = await self._session_faults(row, active_s)
             problems += [Problem(kind="session", where=row.id, what=what) for what in faults]
         return problems
 
-    async def _session_faults(self, row: SessionRow, active_s: int, is_stale: bool) -> list[str]:
+    async def _session_faults(self, row: SessionRow, active_s: int) -> list[str]:
         faults = []
         if row.active_at // 1_000_000 != active_s:
             faults.append("it is listed at another second than that of its last activity")
@@ -108,7 +107,7 @@ class AsyncPostgresAdmin:
         if in_force != row.overlays:
             faults.append(f"it counts {row.overlays} overlays and has {in_force}")
         context = await context_at(self._tx, row, row.tip)
-        if row.context not in (None, context) and not is_stale:
+        if row.context not in (None, context):
             faults.append(f"it counts {row.context} tokens shown and shows {context}")
         return faults
 

@@ -6,18 +6,23 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from ....model import ROOT, Entry, History, Message, Read, Summary
+from ....rules.gaps import gone_over, refuse_gap
 from ....rules.overlay import Cover, clip
 from ....rules.tree import Span
-from ..path import history_of
-from ..position import MAX_DEPTH, bounds, pack
+from ..path import Path
+from ..position import MAX_DEPTH, bounds, pack, place_of, span_of
 from ..rows import OVERLAY_COLUMNS, Names, SessionRow, overlay_of
 from .lookup import get_pos, get_session, id_at, messages_of, rows_at
-from .sums import context_at, find_pins, is_stale, visible
+from .sums import context_at, find_pins, visible
 from .tx import AsyncTx
 
 _RANGES = (
     "SELECT pos, home, id, role, tokens, version, created_at, body"
     " FROM {s}.in_ranges(%s, %s::bigint[], %s::bigint[], %s, %s::bigint)"
+)
+_DEPTHS = (
+    "SELECT m.pos & 16777215 FROM unnest(%s::bigint[], %s::bigint[]) u(first, last)"
+    " JOIN {s}.message m ON m.tree = %s AND m.pos BETWEEN u.first AND u.last"
 )
 _OVERLAYS = (
     f"SELECT {OVERLAY_COLUMNS} FROM {{s}}.overlay o WHERE o.tree = %s AND o.number = ANY (%s)"
@@ -32,8 +37,7 @@ WITH s AS MATERIALIZED (
     SELECT x.tip, x.context, x.tree, x.id, t.id AS tip_id,
         (SELECT coalesce(max(e.seq), 0) FROM {s}.edit e WHERE e.tree = x.tree) AS snapshot,
         x.overlays = 0 AND x.context IS NOT NULL AND g.home = x.home
-            AND g.lineage = '{}' AND NOT EXISTS (
-                SELECT 1 FROM {s}.stale t WHERE t.tree = x.tree) AS is_plain
+            AND g.lineage = '{}' AS is_plain
     FROM {s}.owner o JOIN {s}.directory d ON d.owner = o.number
     JOIN {s}.session x ON x.tree = d.tree AND x.number = d.number
     LEFT JOIN LATERAL (SELECT g.home, g.lineage FROM {s}.segment g
@@ -50,7 +54,7 @@ UNION ALL
 SELECT 1, m.pos, 0, s.id, m.id, m.role, m.tokens, m.version, m.created_at, m.body, NULL
 FROM s CROSS JOIN LATERAL (
     SELECT * FROM {s}.message m
-    WHERE m.tree = s.tree AND m.body IS NOT NULL
+    WHERE m.tree = s.tree
         AND m.pos BETWEEN (s.tip >> 24 << 24) + %(after)s::bigint + 1
             AND least(s.tip, (s.tip >> 24 << 24) + %(before)s::bigint - 1)
     ORDER BY m.pos {order} LIMIT %(most)s::bigint
@@ -72,31 +76,41 @@ async def read_at_once(tx: AsyncTx, owner: str, session: str, query: Read) -> Hi
     """Read a path with one statement; None when that is not enough to tell."""
     if query.max_bytes is not None:
         return None
+    most = None if query.limit is None else query.limit + 1
+    while True:
+        rows = await _rows(tx, owner, session, query, most)
+        if not rows or rows[0][0] < 0:
+            return None
+        found = Path(rows, query, most)
+        if found.is_enough:
+            return found.history(session)
+        # Some of them were deleted, and do not count.
+        assert most is not None
+        most += found.deleted
+
+
+async def _rows(
+    tx: AsyncTx, owner: str, session: str, query: Read, most: int | None
+) -> list[tuple[Any, ...]]:
+    """Read a row about the path, and so many of its entries, deleted messages among them."""
     after = min(query.after, MAX_DEPTH)
     before = MAX_DEPTH + 1 if query.before is None else min(query.before, MAX_DEPTH + 1)
-    most = None if query.limit is None else query.limit + 1
     leaf, backwards = query.leaf, query.backwards
     if leaf is None:
         text = _TIP_BACKWARDS if backwards else _TIP_FORWARDS
-        rows = await tx.call(
-            text,
-            {
-                "owner": owner,
-                "session": session,
-                "overlays": query.overlays,
-                "after": after,
-                "before": before,
-                "backwards": backwards,
-                "most": most,
-            },
-        )
-    else:
-        named = (leaf if isinstance(leaf, str) else None, leaf is ROOT)
-        window = (query.overlays, after, before, backwards, most)
-        rows = await tx.call(_PATH, (owner, session, *named, *window))
-    if not rows or rows[0][0] < 0:
-        return None
-    return history_of(rows, limit=query.limit, backwards=query.backwards)
+        args = {
+            "owner": owner,
+            "session": session,
+            "overlays": query.overlays,
+            "after": after,
+            "before": before,
+            "backwards": backwards,
+            "most": most,
+        }
+        return await tx.call(text, args)
+    named = (leaf if isinstance(leaf, str) else None, leaf is ROOT)
+    window = (query.overlays, after, before, backwards, most)
+    return await tx.call(_PATH, (owner, session, *named, *window))
 
 
 async def read(tx: AsyncTx, owner: str, session: str, query: Read) -> History:
@@ -106,7 +120,7 @@ async def read(tx: AsyncTx, owner: str, session: str, query: Read) -> History:
     shown = row if query.overlays else row._replace(overlays=0)
     window = _Window(tx, shown, query)
     await window.fill(await visible(tx, shown, leaf))
-    context = row.context if leaf == row.tip and not await is_stale(tx, row) else None
+    context = row.context if leaf == row.tip else None
     return History(
         entries=window.entries,
         leaf=await id_at(tx, row.tree, leaf),
@@ -176,7 +190,24 @@ class _Window:
         room = None if limit is None else limit - len(self.entries) + 1
         rows = await self._ranges(spans, room)
         self.more = len(rows) == room
-        await self._take_all(rows[:-1] if self.more else rows)
+        taken = rows[:-1] if self.more else rows
+        await self._take_all(taken)
+        await self._refuse_gaps(spans, [row[0] for row in taken])
+
+    async def _refuse_gaps(self, spans: Spans, taken: list[int]) -> None:
+        """See that no row was missing: that of a deleted message stays."""
+        done = [span_of(first, last) for first, last in spans]
+        if self.more:
+            if not taken:
+                return
+            done = gone_over(done, place_of(taken[-1]), backwards=self._query.backwards)
+        if len(taken) == sum(it.last - it.first + 1 for it in done):
+            return
+        ends = [bounds(it) for it in done]
+        args = ([first for first, _ in ends], [last for _, last in ends], self._session.tree)
+        there = sorted(depth for (depth,) in await self._tx.rows(_DEPTHS, args))
+        first, last = min(it.first for it in done), max(it.last for it in done)
+        refuse_gap(((depth, depth) for depth in there), first, last, self._session.id)
 
     async def _take_all(self, rows: list[Any]) -> None:
         self.entries += await messages_of(self._tx, self._session.tree, rows, self._names)
@@ -184,12 +215,17 @@ class _Window:
 
     async def _take_in_pages(self, spans: Spans) -> None:
         """Take rows so that a byte limit does not read a whole long path."""
+        taken: list[int] = []
         async for rows in self._pages(spans):
             messages = await messages_of(self._tx, self._session.tree, rows, self._names)
             for row, message in zip(rows, messages, strict=True):
-                if not self._has_room(len(row[-1])):
-                    return
+                if self.more or not self._has_room(len(row[-1])):
+                    break
                 self.entries.append(message)
+                taken.append(row[0])
+            if self.more:
+                break
+        await self._refuse_gaps(spans, taken)
 
     async def _pages(self, spans: Spans) -> AsyncIterator[list[Any]]:
         size = _FIRST_PAGE

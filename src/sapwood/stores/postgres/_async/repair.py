@@ -146,7 +146,6 @@ async def _rebuild_sessions(tx: AsyncTx, trees: Trees) -> None:
         context = await context_at(tx, row, row.tip)
         sql = "UPDATE {s}.session SET context = %s WHERE tree = %s AND number = %s"
         await tx.run(sql, (context, row.tree, row.number))
-    await tx.run("DELETE FROM {s}.stale WHERE tree = ANY (%s)", (trees,))
 
 
 async def _rebuild_words(tx: AsyncTx, trees: Trees) -> None:

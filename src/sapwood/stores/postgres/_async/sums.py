@@ -74,26 +74,16 @@ async def visible(tx: AsyncTx, session: SessionRow, leaf: int) -> list[Span | Co
     ]
 
 
-async def is_stale(tx: AsyncTx, session: SessionRow) -> bool:
-    """Tell whether a message that the session shares was changed through another one."""
-    sql = "SELECT EXISTS (SELECT 1 FROM {s}.stale WHERE tree = %s)"
-    return bool(await tx.value(sql, (session.tree,)))
-
-
 async def renew_one(tx: AsyncTx) -> bool:
     """Renew the sums of one tree that was left to be; tell whether there was one."""
-    tree = await tx.value(
-        "SELECT coalesce((SELECT tree FROM {s}.stale LIMIT 1),"
-        " (SELECT tree FROM {s}.session WHERE is_to_sum LIMIT 1))"
-    )
+    tree = await tx.value("SELECT tree FROM {s}.session WHERE is_to_sum LIMIT 1")
     if tree is None:
         return False
     await tx.run("SELECT {s}.lock_tree(%s)", (tree,))
     for row in await tx.rows(
         "SELECT s.number, s.owner, s.id, s.home, s.tree, s.tip, s.fork, s.context, s.messages,"
-        " s.overlays, s.version, s.active_at FROM {s}.session s WHERE s.tree = %s",
+        " s.overlays, s.version, s.active_at FROM {s}.session s WHERE s.tree = %s AND s.is_to_sum",
         (tree,),
     ):
         await renew_context(tx, SessionRow._make(row))
-    await tx.run("DELETE FROM {s}.stale WHERE tree = %s", (tree,))
     return True

@@ -148,7 +148,6 @@ def _rebuild_sessions(tx: Tx, trees: Trees) -> None:
         context = context_at(tx, row, row.tip)
         sql = "UPDATE {s}.session SET context = %s WHERE tree = %s AND number = %s"
         tx.run(sql, (context, row.tree, row.number))
-    tx.run("DELETE FROM {s}.stale WHERE tree = ANY (%s)", (trees,))
 
 
 def _rebuild_words(tx: Tx, trees: Trees) -> None:

@@ -83,6 +83,14 @@ _SOME = (
     "SELECT s.id FROM (SELECT id, tree, number FROM {s}.session WHERE owner = %s"
     " ORDER BY number LIMIT %s) s ORDER BY s.tree, s.number"
 )
+# What sessions still see of homes that are gone.
+_LEFT_BEHIND = (
+    "SELECT count(*) FROM (SELECT DISTINCT i.tree, i.home FROM {s}.session s"
+    " JOIN {s}.inherited i ON i.tree = s.tree AND i.session = s.number"
+    " WHERE s.owner = %(owner)s AND NOT EXISTS ("
+    "SELECT 1 FROM {s}.session h WHERE h.tree = i.tree AND h.home = i.home)) gone"
+    " JOIN {s}.message m ON m.tree = gone.tree AND m.home = gone.home WHERE m.body IS NOT NULL"
+)
 _DELETE = (
     "DELETE FROM {s}.session WHERE tree = %(tree)s AND number = %(number)s",
     "DELETE FROM {s}.profile WHERE tree = %(tree)s AND session = %(number)s",
@@ -260,7 +268,7 @@ class PostgresSessions:
         """Count what an owner has."""
         number = find_owner(self._tx, owner)
         sessions, messages, overlays, documents = self._tx.row(
-            "SELECT count(*), coalesce(sum(messages), 0)::bigint,"
+            f"SELECT count(*), coalesce(sum(messages), 0)::bigint + ({_LEFT_BEHIND}),"
             " (SELECT count(DISTINCT f.overlay) FROM {s}.session s JOIN {s}.in_force f"
             " ON f.tree = s.tree AND f.session = s.number WHERE s.owner = %(owner)s),"
             " (SELECT count(*) FROM (SELECT tree, number FROM {s}.session WHERE owner = %(owner)s"

@@ -76,26 +76,16 @@ def visible(tx: Tx, session: SessionRow, leaf: int) -> list[Span | Cover]:
     ]
 
 
-def is_stale(tx: Tx, session: SessionRow) -> bool:
-    """Tell whether a message that the session shares was changed through another one."""
-    sql = "SELECT EXISTS (SELECT 1 FROM {s}.stale WHERE tree = %s)"
-    return bool(tx.value(sql, (session.tree,)))
-
-
 def renew_one(tx: Tx) -> bool:
     """Renew the sums of one tree that was left to be; tell whether there was one."""
-    tree = tx.value(
-        "SELECT coalesce((SELECT tree FROM {s}.stale LIMIT 1),"
-        " (SELECT tree FROM {s}.session WHERE is_to_sum LIMIT 1))"
-    )
+    tree = tx.value("SELECT tree FROM {s}.session WHERE is_to_sum LIMIT 1")
     if tree is None:
         return False
     tx.run("SELECT {s}.lock_tree(%s)", (tree,))
     for row in tx.rows(
         "SELECT s.number, s.owner, s.id, s.home, s.tree, s.tip, s.fork, s.context, s.messages,"
-        " s.overlays, s.version, s.active_at FROM {s}.session s WHERE s.tree = %s",
+        " s.overlays, s.version, s.active_at FROM {s}.session s WHERE s.tree = %s AND s.is_to_sum",
         (tree,),
     ):
         renew_context(tx, SessionRow._make(row))
-    tx.run("DELETE FROM {s}.stale WHERE tree = %s", (tree,))
     return True

@@ -202,14 +202,11 @@ CREATE TABLE {s}.reader (
     PRIMARY KEY (owner, name)
 );
 
--- Work that is left to be done: segments to cut or delete, trees whose sums to renew.
+-- Work that is left to be done: segments to cut or delete.
 CREATE TABLE {s}.sweep (
     tree        bigint NOT NULL,
     segment     bigint NOT NULL,
     PRIMARY KEY (tree, segment)
-) {by_tree};
-CREATE TABLE {s}.stale (
-    tree        bigint PRIMARY KEY
 ) {by_tree};
 
 CREATE FUNCTION {s}.now_us() RETURNS bigint LANGUAGE sql VOLATILE AS
@@ -490,10 +487,13 @@ BEGIN
     SELECT sum(t) INTO added FROM unnest(token_counts) t;
     INSERT INTO {s}.change (owner, session, tree, kind, first, last, at)
     VALUES (s.owner, of_session, s.tree, 1, start, start + size - 1, at_us);
-    IF after_pos = s.tip THEN
+    IF after_pos = s.tip AND s.context IS NOT NULL THEN
         shown := s.context + added;
     ELSIF s.overlays = 0 AND NOT EXISTS (SELECT 1 FROM {s}.edit e WHERE e.tree = s.tree) THEN
         shown := running + added;
+    ELSIF s.overlays = 0 AND cardinality({s}.lineage_of(s.tree, start >> 24)) < 64 THEN
+        -- A path of few segments is walked; any other is left to be worked out.
+        shown := {s}.context_at(s.tree, NULL, after_pos, '{}') + added;
     END IF;
     UPDATE {s}.session x SET tip = start + size - 1, context = shown, messages = s.messages + size,
         active_at = active, active_s = active / 1000000
@@ -553,7 +553,8 @@ BEGIN
         WHERE o.name = owner_name AND d.id = session_id;
     IF NOT FOUND THEN RETURN; END IF;
     -- Read now that nobody else can change it; a clear may have moved it to another tree.
-    SELECT x.owner, x.home, x.fork, x.tip, m.home AS tip_home, m.path_tokens AS running, EXISTS (
+    SELECT x.owner, x.home, x.fork, x.tip, m.home AS tip_home, m.path_tokens AS running,
+            x.context IS NULL AND x.overlays = 0 AS is_to_sum, EXISTS (
             SELECT 1 FROM {s}.message f WHERE f.tree = at.tree AND f.pos = x.tip + 1) AS is_followed
         INTO s FROM {s}.session x LEFT JOIN LATERAL (
             -- By itself, so that it is looked up by its position: in a join, a plan that is made
@@ -566,7 +567,7 @@ BEGIN
         SELECT 1 FROM {s}.seen(at.tree, at.number, s.home, s.fork, ARRAY[new_id])
     )) OR s.tip & 16777215 = 16777215 THEN RETURN; END IF;
     now_us := coalesce(at_us, {s}.now_us());
-    IF s.tip_home IS DISTINCT FROM s.home OR s.is_followed THEN
+    IF s.tip_home IS DISTINCT FROM s.home OR s.is_followed OR s.is_to_sum THEN
         start := {s}.write_after(at.tree, at.number, s.tip, now_us, ARRAY[new_id],
             ARRAY[new_role], ARRAY[new_tokens], ARRAY[said_us], ARRAY[new_body], ARRAY[new_words]);
         RETURN;
@@ -619,7 +620,8 @@ BEGIN
             SELECT m.home, m.path_tokens FROM {s}.message m
             WHERE m.tree = u.tree AND m.pos = x.tip OFFSET 0
         ) m
-        WHERE m.home = x.home AND x.tip & 16777215 < 16777215 - cardinality(ids) AND (
+        WHERE m.home = x.home AND x.tip & 16777215 < 16777215 - cardinality(ids)
+            AND (x.context IS NOT NULL OR x.overlays > 0) AND (
             SELECT f.pos FROM {s}.message f WHERE f.tree = u.tree AND f.pos = x.tip + 1
         ) IS NULL AND NOT (u.is_asked AND (x.fork > 0 OR EXISTS (
             SELECT 1 FROM {s}.message k WHERE k.tree = u.tree AND k.home = x.home AND k.id = u.id
@@ -713,10 +715,18 @@ BEGIN
             nextval('{s}.edit_number')
         ) ON CONFLICT (tree, pos) DO UPDATE
             SET delta = e.delta + excluded.delta, seq = excluded.seq;
+        CONTINUE WHEN deltas[n] = 0;
+        -- Others that may show it work out their sums when asked, or appended to. What nothing
+        -- follows is only seen by forks that begin there.
+        IF is_followed THEN
+            UPDATE {s}.session x SET context = NULL
+            WHERE x.tree = s.tree AND x.number <> of_session AND x.context IS NOT NULL;
+        ELSE
+            UPDATE {s}.session x SET context = NULL
+            WHERE x.tree = s.tree AND x.fork = place AND x.fork > 0 AND x.number <> of_session
+              AND x.context IS NOT NULL;
+        END IF;
     END LOOP;
-    IF EXISTS (SELECT 1 FROM {s}.session x WHERE x.tree = s.tree AND x.number <> of_session) THEN
-        INSERT INTO {s}.stale VALUES (s.tree) ON CONFLICT DO NOTHING;
-    END IF;
 END $$;
 
 -- Delete those of the overlays that no session has in force.
@@ -762,8 +772,8 @@ BEGIN
 END $$;
 
 -- A whole read in one call, and so in one snapshot. The first row is about the read: the leaf, the
--- snapshot, the context, and the ids of leaf and tip; then come the entries, messages (kind 1) and
--- overlays (kind 2). There is no row when the session is not there, and one of kind -1 when the
+-- snapshot, the context, and the ids of leaf and tip; then come the entries, messages (kind 1), also
+-- deleted ones, without a body, and overlays (kind 2). There is no row when the session is not there, and one of kind -1 when the
 -- leaf is not, or when there are pins, which are not for the server to read.
 CREATE FUNCTION {s}.read_path(
     owner_name text, session_id text, leaf_id text, leaf_root boolean, with_overlays boolean,
@@ -803,7 +813,7 @@ BEGIN
     END IF;
     pos := leaf;
     version := coalesce((SELECT max(e.seq) FROM {s}.edit e WHERE e.tree = s.tree), 0);
-    IF leaf = s.tip AND NOT EXISTS (SELECT 1 FROM {s}.stale t WHERE t.tree = s.tree) THEN
+    IF leaf = s.tip THEN
         tokens := s.context;
     END IF;
     IF tokens IS NULL THEN
@@ -839,16 +849,14 @@ BEGIN
                         SELECT h.id FROM {s}.session h
                         WHERE h.tree = m.tree AND h.home = m.home) END,
                     m.id, m.role, m.tokens, m.version, m.created_at, m.body, NULL::bytea
-                    FROM {s}.message m
-                    WHERE m.tree = s.tree AND m.pos BETWEEN low AND high AND m.body IS NOT NULL
+                    FROM {s}.message m WHERE m.tree = s.tree AND m.pos BETWEEN low AND high
                     ORDER BY m.pos DESC LIMIT room;
             ELSE
                 RETURN QUERY SELECT 1, m.pos, 0::bigint, CASE WHEN m.home = s.home THEN s.id ELSE (
                         SELECT h.id FROM {s}.session h
                         WHERE h.tree = m.tree AND h.home = m.home) END,
                     m.id, m.role, m.tokens, m.version, m.created_at, m.body, NULL::bytea
-                    FROM {s}.message m
-                    WHERE m.tree = s.tree AND m.pos BETWEEN low AND high AND m.body IS NOT NULL
+                    FROM {s}.message m WHERE m.tree = s.tree AND m.pos BETWEEN low AND high
                     ORDER BY m.pos LIMIT room;
             END IF;
         END IF;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 
 from ....errors import NotFoundError, StaleVersionError, StoreCorruptError, StoreError
@@ -14,6 +15,7 @@ from ....model import (
     SessionRecord,
     Statistics,
 )
+from ....rules.tree import Span
 from ..entry import entry_of
 from ..listing import page_of
 from ..place import to_wire
@@ -146,17 +148,44 @@ class AsyncLogSessions:
 
     async def statistics(self, owner: str) -> Statistics:
         """Count what an owner has."""
-        states = await alive(self._desk, owner)
+        views = await self._views(owner)
+        states = [view.own for view in views]
         now = await self._desk.now()
         shelves = [await owner_state(self._desk, owner, DOCUMENTS), *states]
         return Statistics(
             sessions=len(states),
-            messages=sum(state.messages for state in states),
+            messages=sum(state.messages for state in states) + _left_behind(views),
             overlays=len({laid.stamp for state in states for laid in state.overlays}),
             documents=sum(
                 not is_expired(kept, now) for it in shelves for kept in it.documents.values()
             ),
         )
+
+    async def _views(self, owner: str) -> list[View]:
+        """Give what the sessions of an owner see; look again when one of them is gone meanwhile."""
+        for _ in range(TRIES):
+            states = await alive(self._desk, owner)
+            try:
+                return await self._desk.views(states)
+            except StoreCorruptError:
+                if not await self._desk.are_over(states):
+                    raise
+        raise busy()
+
+
+def _left_behind(views: Sequence[View]) -> int:
+    """Count the live messages that sessions see of homes that are gone, each once."""
+    deepest: dict[int, tuple[Span, View]] = {}
+    for view in views:
+        for span in view.spans(view.own.fork):
+            known = deepest.get(span.segment)
+            is_gone = view.home_of(span.segment) is None
+            if is_gone and (known is None or known[0].last < span.last):
+                deepest[span.segment] = span, view
+    return sum(
+        span.last - span.first + 1 - sum(it.is_erased for _, it in view.edits_in(span))
+        for span, view in deepest.values()
+    )
 
 
 async def alive(desk: AsyncDesk, owner: str) -> list[State]:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 
 from ....errors import NotFoundError, StaleVersionError, StoreCorruptError, StoreError
@@ -16,6 +17,7 @@ from ....model import (
     SessionRecord,
     Statistics,
 )
+from ....rules.tree import Span
 from ..entry import entry_of
 from ..listing import page_of
 from ..place import to_wire
@@ -148,17 +150,44 @@ class LogSessions:
 
     def statistics(self, owner: str) -> Statistics:
         """Count what an owner has."""
-        states = alive(self._desk, owner)
+        views = self._views(owner)
+        states = [view.own for view in views]
         now = self._desk.now()
         shelves = [owner_state(self._desk, owner, DOCUMENTS), *states]
         return Statistics(
             sessions=len(states),
-            messages=sum(state.messages for state in states),
+            messages=sum(state.messages for state in states) + _left_behind(views),
             overlays=len({laid.stamp for state in states for laid in state.overlays}),
             documents=sum(
                 not is_expired(kept, now) for it in shelves for kept in it.documents.values()
             ),
         )
+
+    def _views(self, owner: str) -> list[View]:
+        """Give what the sessions of an owner see; look again when one of them is gone meanwhile."""
+        for _ in range(TRIES):
+            states = alive(self._desk, owner)
+            try:
+                return self._desk.views(states)
+            except StoreCorruptError:
+                if not self._desk.are_over(states):
+                    raise
+        raise busy()
+
+
+def _left_behind(views: Sequence[View]) -> int:
+    """Count the live messages that sessions see of homes that are gone, each once."""
+    deepest: dict[int, tuple[Span, View]] = {}
+    for view in views:
+        for span in view.spans(view.own.fork):
+            known = deepest.get(span.segment)
+            is_gone = view.home_of(span.segment) is None
+            if is_gone and (known is None or known[0].last < span.last):
+                deepest[span.segment] = span, view
+    return sum(
+        span.last - span.first + 1 - sum(it.is_erased for _, it in view.edits_in(span))
+        for span, view in deepest.values()
+    )
 
 
 def alive(desk: Desk, owner: str) -> list[State]:

@@ -52,12 +52,12 @@ class AsyncGlances:
         if where is None or not is_end(query) or not self._may_be_enough(where, query):
             return None
         answers = await self._context.link.fetch(self._commands(tree, session, where, query))
-        version, record, stored, version_then, *time = answers
+        version, record, stored, length, version_then, *time = answers
         if any(isinstance(it, Exception) for it in answers) or version_then != version:
             return None
         if not self._is_there(where, record, query, time):
             return None
-        return end_of_list(session, query, version, record, stored)
+        return end_of_list(session, query, version, record, stored, length)
 
     def _may_be_enough(self, where: Where, query: Read) -> bool:
         """Tell whether nothing above the tip's segment is asked for."""
@@ -71,8 +71,9 @@ class AsyncGlances:
         version = ("HGET", self._context.key(tree, "t"), "v")
         record = ("HMGET", self._context.key(tree, f"s:{session}"), *_RECORD)
         first = 0 if query.limit is None else -query.limit - 1
-        entries = ("LRANGE", self._context.key(tree, f"b:{where.segment.decode()}"), first, -1)
-        commands: list[Command] = [version, record, entries, version]
+        key = self._context.key(tree, f"b:{where.segment.decode()}")
+        commands: list[Command] = [version, record, ("LRANGE", key, first, -1), ("LLEN", key)]
+        commands.append(version)
         if where.expires and self._context.clock is None:
             commands.append(("TIME",))
         return commands

@@ -1,8 +1,13 @@
 -- Count what a tree has. ARGV: time.
 local now = ARGV[1] ~= '' and ARGV[1] or server_time()
 local sessions, messages, documents, in_force, overlays = 0, 0, 0, {}, 0
+local gone, any_gone = {}, false
 for _, id in ipairs(call('HVALS', B .. 'm')) do
-  if row_of(id, now) then
+  local row = row_of(id, now)
+  if row then
+    for home in string.gmatch(row.inh, '%d+') do
+      if call('HEXISTS', B .. 'm', home) == 0 then gone[home], any_gone = true, true end
+    end
     local f = call('HMGET', B .. 's:' .. id, 'm', 'n')
     sessions, messages = sessions + 1, messages + tonumber(f[1])
     for _, stored in ipairs(call('HVALS', B .. 'k:' .. f[2])) do
@@ -12,6 +17,15 @@ for _, id in ipairs(call('HVALS', B .. 'm')) do
     for _, member in ipairs(call('ZRANGE', B .. 'v:' .. f[2], 0, -1)) do
       local number = string.sub(member, 33)
       if not in_force[number] then in_force[number] = true overlays = overlays + 1 end
+    end
+  end
+end
+-- What sessions still see of homes that are gone: all that is not deleted.
+for _, s in ipairs(any_gone and call('HKEYS', B .. 'g') or {}) do
+  if gone[text(segment(s).home)] then
+    messages = messages + call('LLEN', B .. 'b:' .. s)
+    for _, edit in ipairs(call('HVALS', B .. 'e:' .. s)) do
+      if string.sub(edit, -2) == ' -' then messages = messages - 1 end
     end
   end
 end

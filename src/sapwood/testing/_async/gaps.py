@@ -1,0 +1,118 @@
+"""Missing messages: what was lost behind the store's back is told, and never left out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ...errors import StoreCorruptError
+from ...store import AsyncStore
+from ..makers import ADA, cover, fork_of, say
+from ..twin import TakeOut
+from .base import AsyncContractBase, grow, shown_in
+
+READS: dict[str, dict[str, Any]] = {
+    "whole": {},
+    "without overlays": {"overlays": False},
+    "to a leaf": {"leaf": "m7"},
+    "the first": {"limit": 5},
+    "the last": {"limit": 5, "backwards": True},
+    "within bytes": {"max_bytes": 1_000_000},
+    "within bytes, backwards": {"max_bytes": 1_000_000, "backwards": True},
+    "a window": {"after": 1, "before": 6},
+    "a window, backwards": {"after": 2, "before": 7, "limit": 4, "backwards": True},
+    "exactly": {"after": 3, "before": 5},
+}
+"""Reads of seven messages that meet the fourth."""
+
+
+async def _refused(store: AsyncStore, session: str = "s") -> list[str]:
+    """Give the names of the reads that say that something is missing."""
+    refused = []
+    for name, query in READS.items():
+        try:
+            await shown_in(store, session, **query)
+        except StoreCorruptError:
+            refused.append(name)
+    return refused
+
+
+class AsyncGapContract(AsyncContractBase):
+    """A message that is missing in the middle is told by the read that meets it."""
+
+    @pytest.fixture
+    def take_out(self) -> TakeOut:
+        """Give a function that removes a stored message behind the store's back."""
+        pytest.skip("the fixture `take_out` says how to remove a message behind the store's back")
+
+    async def test_rule_08_a_missing_message_is_told_by_every_read_that_meets_it(
+        self, store: AsyncStore, take_out: TakeOut
+    ) -> None:
+        await grow(store, *(f"m{n}" for n in range(1, 8)))
+        await store.delete_messages(ADA, "s", ["m3"])
+        for _ in range(2):
+            assert await _refused(store) == []
+        take_out(ADA, "s", "m4")
+        assert await _refused(store) == list(READS)
+
+    async def test_rule_08_what_a_read_shows_beside_a_gap_is_right(
+        self, store: AsyncStore, take_out: TakeOut
+    ) -> None:
+        await grow(store, *(f"m{n}" for n in range(1, 8)))
+        take_out(ADA, "s", "m4")
+        for query, right in (
+            ({"after": 4}, ["m5", "m6", "m7"]),
+            ({"after": 4, "before": 6}, ["m5"]),
+            ({"limit": 2, "backwards": True}, ["m6", "m7"]),
+            ({"limit": 3}, ["m1", "m2", "m3"]),
+        ):
+            try:
+                assert await shown_in(store, **query) == right
+            except StoreCorruptError:
+                continue
+
+    async def test_rule_08_a_missing_message_of_another_segment_is_told(
+        self, store: AsyncStore, take_out: TakeOut
+    ) -> None:
+        await grow(store, *(f"m{n}" for n in range(1, 6)), "x1", "x2")
+        await store.append(ADA, "s", [say("m6"), say("m7")], parent="m5")
+        await store.create_session(ADA, fork_of("s", "m5"))
+        await grow(store, "m6", "m7", session="fork")
+        for session in ("s", "fork", "s", "fork"):
+            assert await _refused(store, session) == []
+        take_out(ADA, "s", "m4")
+        for session in ("s", "fork"):
+            assert await _refused(store, session) == list(READS)
+
+    @pytest.mark.parametrize(("missing", "is_met"), [("m2", True), ("m4", False), ("m6", True)])
+    async def test_rule_08_a_missing_message_beside_an_overlay_is_told(
+        self, store: AsyncStore, take_out: TakeOut, missing: str, is_met: bool
+    ) -> None:
+        await grow(store, *(f"m{n}" for n in range(1, 8)))
+        await store.add_overlay(ADA, "s", cover("m3", "m5", id="o"))
+        assert await shown_in(store) == ["m1", "m2", "<o>", "m6", "m7"]
+        take_out(ADA, "s", missing)
+        for query in ({}, {"limit": 4, "backwards": True}, {"after": 1, "before": 7}):
+            if is_met:
+                with pytest.raises(StoreCorruptError):
+                    await shown_in(store, **query)
+        with pytest.raises(StoreCorruptError):
+            await shown_in(store, overlays=False)
+
+    async def test_deleted_messages_are_no_gaps(self, store: AsyncStore) -> None:
+        await grow(store, *(f"m{n}" for n in range(1, 8)))
+        await store.create_session(ADA, fork_of("s", "m6"))
+        await grow(store, "f1", session="fork")
+        await store.delete_messages(ADA, "s", ["m1", "m3", "m4", "m6", "m7"])
+        for session, tail in (("s", []), ("fork", ["f1"])):
+            assert await shown_in(store, session) == ["m2", "m5", *tail]
+            assert await shown_in(store, session, max_bytes=10_000) == ["m2", "m5", *tail]
+            last = ["m2", "m5", *tail][-2:]
+            assert await shown_in(store, session, limit=2, backwards=True) == last
+            assert await shown_in(store, session, limit=1) == ["m2"]
+            assert await shown_in(store, session, after=2, before=5) == []
+            assert await shown_in(store, session, after=2, limit=1) == ["m5"]
+        await store.create_session(ADA, fork_of("fork", id="copy", detach=True))
+        assert await shown_in(store, "copy") == ["m2", "m5", "f1"]
+        assert await shown_in(store, "copy", limit=3, backwards=True) == ["m2", "m5", "f1"]
