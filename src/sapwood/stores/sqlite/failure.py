@@ -32,10 +32,19 @@ _KINDS: tuple[tuple[type[Exception], type[StoreError], str], ...] = (
 )
 
 
+def is_damage(error: BaseException | None) -> bool:
+    """Whether a file has been read that is not as it was written."""
+    if isinstance(error, apsw.IOError):
+        return getattr(error, "extendedresult", None) == apsw.SQLITE_IOERR_DATA
+    return isinstance(error, (apsw.CorruptError, apsw.NotADBError))
+
+
 def translate(error: apsw.Error, where: str) -> StoreError:
     """Give the error to raise, with the driver's as its cause."""
     if isinstance(error, apsw.CantOpenError) and (seen := _not_opened(where)):
         return seen
+    if isinstance(error, apsw.IOError) and is_damage(error):
+        return StoreCorruptError(f"{where}: a page is not as it was written ({error})")
     for kind, ours, advice in _KINDS:
         if isinstance(error, kind):
             return ours(f"{where}: {advice} ({error})")

@@ -11,7 +11,15 @@ from collections.abc import Iterator
 from ..connection import Connection
 from ..feed import KIND_APPEND, KIND_COVER, KIND_UNCOVER, KIND_UPDATE
 from .entries import Entries, Text, join, merge, summary_text, text_of
-from .file import Mark, database_number, newest_mark, put_state, read_mark, read_state
+from .file import (
+    Mark,
+    database_number,
+    newest_mark,
+    put_state,
+    read_mark,
+    read_state,
+    refuse_if_cut,
+)
 
 BATCH = 500
 
@@ -34,7 +42,9 @@ class Follower:
         """Index a batch; tell whether there may be more to do."""
         with self._index.transaction(), self._main.snapshot():
             mark = read_mark(self._index, self._main)
-            return self._scan(most) if mark is None else self._follow(mark, most)
+            more = self._scan(most) if mark is None else self._follow(mark, most)
+            refuse_if_cut(self._index)
+            return more
 
     def _follow(self, mark: Mark, most: int) -> bool:
         """Take the next changes, at most so many messages of them, but one change at least."""
