@@ -15,6 +15,9 @@ from ...errors import (
     StoreUnavailableError,
 )
 
+DRIVER_ERRORS = (apsw.Error, UnicodeDecodeError)
+"""What the driver raises; the second for a text that is not UTF-8."""
+
 _KINDS: tuple[tuple[type[Exception], type[StoreError], str], ...] = (
     (apsw.BusyError, StoreBusyError, "other writers held the database for too long: try again"),
     (apsw.LockedError, StoreBusyError, "the database is locked: try again"),
@@ -39,8 +42,10 @@ def is_damage(error: BaseException | None) -> bool:
     return isinstance(error, (apsw.CorruptError, apsw.NotADBError))
 
 
-def translate(error: apsw.Error, where: str) -> StoreError:
-    """Give the error to raise, with the driver's as its cause."""
+def translate(error: Exception, where: str) -> StoreError:
+    """Give the error to raise for one of the driver's, which is its cause."""
+    if isinstance(error, UnicodeDecodeError):
+        return StoreCorruptError(f"{where}: a text in the database is damaged ({error})")
     if isinstance(error, apsw.CantOpenError) and (seen := _not_opened(where)):
         return seen
     if isinstance(error, apsw.IOError) and is_damage(error):
