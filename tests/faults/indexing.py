@@ -26,6 +26,7 @@ from sapwood.model import Read
 from sapwood.rules.text import fold, segment
 from sapwood.stores.sqlite import SqliteStore
 from sapwood.stores.sqlite.index import indexer
+from sapwood.stores.sqlite.index.checksums import checksum_vfs
 from sapwood.stores.sqlite.index.following import Follower
 
 
@@ -86,7 +87,7 @@ def crowd(path: str, number: str, count: str) -> None:
 
 def hold(path: str, how: str) -> None:
     """Hold an index until there is a line to read."""
-    index = apsw.Connection(path)
+    index = apsw.Connection(path, vfs=checksum_vfs())
     if how == "all of it":
         index.execute("PRAGMA locking_mode = EXCLUSIVE")
         index.execute("PRAGMA journal_mode = DELETE")

@@ -16,6 +16,7 @@ from sapwood.model import NewMessage, NewSession, Read, TextPart
 from sapwood.rules.ids import IdMaker
 from sapwood.stores.sqlite import AsyncSqliteStore, SqliteStore
 from sapwood.stores.sqlite.database import Database
+from sapwood.stores.sqlite.index.checksums import checksum_vfs
 
 ADA = "ada"
 
@@ -58,8 +59,9 @@ def fill(store: SqliteStore, session: str, count: int, text: str = "x" * 80) -> 
 
 @contextmanager
 def raw(path: str | Path) -> Iterator[apsw.Connection]:
-    """Open the file with the plain driver."""
-    connection = apsw.Connection(str(path))
+    """Open the file with the plain driver; an index as those do who keep its checksums."""
+    vfs = checksum_vfs() if str(path).endswith("-search") else None
+    connection = apsw.Connection(str(path), vfs=vfs)
     connection.set_busy_timeout(30_000)
     try:
         yield connection

@@ -118,6 +118,13 @@ def cut(keep: Callable[[int], int]) -> Callable[[Path], None]:
     return lambda index: os.truncate(index, keep(index.stat().st_size))
 
 
+def misspell(index: Path) -> None:
+    """Change a word in place, so that all is sound, and the word is not found."""
+    found = index.read_bytes()
+    assert b"ighthouse" in found
+    overwrite(index, found.index(b"ighthouse"), 1, ord("j"))
+
+
 def remove(index: Path) -> None:
     for suffix in ("", "-wal", "-shm"):
         index.with_name(index.name + suffix).unlink(missing_ok=True)
@@ -187,6 +194,7 @@ DAMAGES = {
     "zeroed": Damage(overwrite_all),
     "cut in half": Damage(cut(lambda size: size // 2 // PAGE * PAGE)),
     "cut in a page": Damage(cut(lambda size: size - 100)),
+    "misspelt": Damage(misspell),
     "cut to a few bytes": Damage(cut(lambda _: 10)),
     "empty": Damage(cut(lambda _: 0), heals=True),
     "text": Damage(replace_by_text),

@@ -17,7 +17,9 @@ from sapwood.stores.sqlite.migrate import Step
 from .support import ids_in, open_store, raw, value
 from .test_schema import FIXTURES
 
-FIRST = migrate.packaged_steps()[0]
+PACKAGED = migrate.packaged_steps()
+FIRST = PACKAGED[0]
+NEXT = Step(len(PACKAGED) + 1, "next.sql", "CREATE TABLE more (x); INSERT INTO more VALUES (1);")
 SECOND = Step(2, "0002_more.sql", "CREATE TABLE more (x); INSERT INTO more VALUES (1);")
 THIRD = Step(3, "0003_less.sql", "DROP TABLE more;")
 BROKEN = Step(3, "0003_broken.sql", "CREATE TABLE less (x); CREATE TABLE less (x);")
@@ -43,21 +45,20 @@ def recorded(path: Path) -> list[tuple[int, str, str]]:
 def test_an_older_file_is_migrated_after_a_backup(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    use(monkeypatch, FIRST, SECOND)
+    steps = [*PACKAGED, NEXT]
+    use(monkeypatch, *steps)
     with open_store(path) as store:
-        assert store.admin.schema_version() == 2
+        assert store.admin.schema_version() == NEXT.version
         assert ids_in(store, "orphan") == ["gone-0", "gone-1"]
         assert store.admin.check() == []
-    assert recorded(path) == [(it.version, it.name, it.checksum) for it in (FIRST, SECOND)]
+    assert recorded(path) == [(it.version, it.name, it.checksum) for it in steps]
     assert value(path, "SELECT x FROM more") == 1
+    assert sorted(it.name for it in path.parent.iterdir()) == ["s.db", "s.db.v1.backup"]
     backup = path.with_name("s.db.v1.backup")
-    assert backup.exists()
-    use(monkeypatch, FIRST)
+    assert value(backup, "PRAGMA user_version") == 1
     with open_store(backup) as store:
-        assert store.admin.schema_version() == 1
         assert store.admin.check() == []
         assert ids_in(store, "orphan") == ["gone-0", "gone-1"]
-    assert sorted(it.name for it in path.parent.iterdir()) == ["s.db", "s.db.v1.backup"]
 
 
 def test_several_steps_are_one_transaction(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,7 +78,7 @@ def test_a_step_that_fails_leaves_the_file_as_it_was(
     assert path.read_bytes() == before
     assert value(path, "PRAGMA user_version") == 1
     assert value(path, "SELECT count(*) FROM sqlite_schema WHERE name IN ('more', 'less')") == 0
-    use(monkeypatch, FIRST)
+    use(monkeypatch, *PACKAGED)
     with open_store(path) as store:
         assert store.admin.check() == []
 

@@ -11,9 +11,12 @@ from pathlib import Path
 import apsw
 import pytest
 
+from sapwood.errors import StoreError
 from sapwood.model import NewMessage, NewSession, Search, TextPart
 from sapwood.rules.ids import IdMaker
 from sapwood.stores.sqlite import SqliteStore
+from sapwood.stores.sqlite.index import file as index_file
+from sapwood.stores.sqlite.index.checksums import CHECKSUM_BYTES, checksum_vfs
 
 ADA = "ada"
 COUNT = 300
@@ -48,7 +51,7 @@ def index(path: Path) -> Iterator[Path]:
 
 
 def run(index: Path, *statements: str) -> None:
-    connection = apsw.Connection(str(index))
+    connection = apsw.Connection(str(index), vfs=checksum_vfs())
     for statement in statements:
         connection.execute(statement).fetchall()
     connection.close()
@@ -131,3 +134,31 @@ def test_an_index_whose_making_was_cut_off_is_no_problem(index: Path, tmp_path: 
         store.settle()
         assert store.admin.check() == []
         assert store.search(ADA, Search(text="apple")).hits
+
+
+def test_an_index_whose_checksums_cannot_be_kept_is_not_written_until_a_repair(
+    path: Path, index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index_file, "checksum_vfs", lambda: None)
+    with open_store(path) as store:
+        store.append(ADA, "s", [NewMessage(role="user", parts=[TextPart(text="pear number 1")])])
+        with pytest.raises(StoreError, match="a repair makes it anew"):
+            store.settle()
+        assert len(store.search(ADA, Search(text="number", limit=COUNT + 9)).hits) == COUNT + 1
+        assert store.admin.repair() == []
+        store.settle()
+    assert index.read_bytes()[20] == 0
+
+
+def test_an_index_of_an_older_format_gets_checksums(
+    path: Path, index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as without:
+        without.setattr(index_file, "checksum_vfs", lambda: None)
+        without.setattr(index_file, "FORMAT", 1)
+        with open_store(path) as store:
+            store.admin.repair()
+    assert index.read_bytes()[20] == 0
+    with open_store(path) as store:
+        store.settle()
+    assert index.read_bytes()[20] == CHECKSUM_BYTES

@@ -33,6 +33,7 @@ from sapwood.rules.text import fold, searchable
 from sapwood.stores.sqlite import SqliteStore
 from sapwood.stores.sqlite.connection import open_reader
 from sapwood.stores.sqlite.index import asking, indexer
+from sapwood.stores.sqlite.index.checksums import checksum_vfs
 from sapwood.stores.sqlite.index.file import index_path, open_index_writer
 from sapwood.stores.sqlite.index.following import Follower
 from sapwood.testing import COUNTS
@@ -330,7 +331,7 @@ def test_rule_13_an_entry_that_leads_to_another_owners_message_is_not_believed(
         store.append(owner, "s", [say(f"{owner}1", "lighthouse"), say(f"{owner}2", "harbour")])
     store.delete_messages("ada", "s", ["ada2"])
     store.settle()
-    connection = apsw.Connection(str(tmp_path / "s.db-search"))
+    connection = apsw.Connection(str(tmp_path / "s.db-search"), vfs=checksum_vfs())
     [(_, hers), (_, his), (other, _)] = connection.execute("SELECT number, pos FROM entry")
     connection.execute("UPDATE entry SET pos = ? WHERE number = ?", (hers + 1, other))
     connection.execute("UPDATE entry SET pos = -9 WHERE pos = ?", (his,))

@@ -13,10 +13,13 @@ from ...model import EdgeKind, Health, Problem
 from ...rules.codec import decode_body
 from ...rules.tree import extend_lineage
 from .connection import Connection
+from .documents import DOCUMENT_COLUMNS, document_of
 from .index.checking import index_problems
-from .lookup import SESSION_COLUMNS, SessionRow
-from .position import unpack_lineage, unpack_place
+from .lookup import SESSION_COLUMNS, SessionRow, id_at, missing_message
+from .overlays import get_overlay
+from .position import public, unpack_lineage, unpack_place
 from .repair import FORCE_FAULTS, WRONG_SUMS, repair
+from .rows import MESSAGE_COLUMNS, refuse_if_changed
 from .sums import context_at
 
 
@@ -54,13 +57,15 @@ class SqliteAdmin:
                 for found in self._contents():
                     problems += found
                 problems += index_problems(self._tx)
-        except (apsw.CorruptError, StoreCorruptError) as error:
+        except (apsw.CorruptError, StoreCorruptError, UnicodeDecodeError) as error:
             problems.append(Problem(kind="file", where="database", what=str(error)))
         return problems
 
     def _contents(self) -> tuple[Iterator[Problem], ...]:
         return (
             self._bodies(),
+            self._summaries(),
+            self._documents(),
             self._segments(),
             self._sums(),
             self._overlays(),
@@ -80,12 +85,41 @@ class SqliteAdmin:
         ]
 
     def _bodies(self) -> Iterator[Problem]:
-        cursor = self._tx.raw.execute("SELECT id, body FROM message WHERE body IS NOT NULL")
-        for id, body in cursor:
+        for (pos,) in self._tx.raw.execute("SELECT pos FROM message"):
             try:
-                decode_body(body, id)
+                self._refuse_damaged(pos)
+            except (StoreCorruptError, UnicodeDecodeError) as error:
+                yield Problem(kind="message", where=self._name(pos), what=str(error))
+
+    def _refuse_damaged(self, pos: int) -> None:
+        row = self._tx.row(f"SELECT {MESSAGE_COLUMNS} FROM message m WHERE pos = ?", (pos,))
+        if row is None:
+            raise missing_message(pos)
+        if row[-1] is not None:
+            decode_body(row[-1], row[3])
+        refuse_if_changed(row)
+
+    def _name(self, pos: int) -> str:
+        """Give a message's id, or the place of one whose id cannot be read."""
+        try:
+            return str(id_at(self._tx, pos))
+        except (StoreCorruptError, UnicodeDecodeError):
+            at = public(pos)
+            return f"{at.segment}.{at.depth}"
+
+    def _summaries(self) -> Iterator[Problem]:
+        for (number,) in self._tx.rows("SELECT number FROM overlay"):
+            try:
+                get_overlay(self._tx, number)
+            except (StoreCorruptError, UnicodeDecodeError) as error:
+                yield Problem(kind="overlay", where=str(number), what=str(error))
+
+    def _documents(self) -> Iterator[Problem]:
+        for row in self._tx.raw.execute(f"SELECT {DOCUMENT_COLUMNS} FROM document"):
+            try:
+                document_of(row)
             except StoreCorruptError as error:
-                yield Problem(kind="message", where=id, what=str(error))
+                yield Problem(kind="document", where=row[1], what=str(error))
 
     def _segments(self) -> Iterator[Problem]:
         for number, parent, data in self._tx.raw.execute(

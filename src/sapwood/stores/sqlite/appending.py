@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...errors import StoreError
 from ...model import Appended, Message, Root
 from ...rules.append import Known, plan_append
 from ...rules.codec import Packed
 from ...rules.tree import extend_lineage
+from .checksum import checksum
 from .connection import Connection
 from .feed import KIND_APPEND, record_change
 from .lookup import Seen, SessionRow, find_all_seen, get_pos, get_session, id_at, missing_message
@@ -31,7 +32,7 @@ _EXTENDABLE = (
     " ORDER BY t.pos DESC LIMIT 1"
 )
 _INTO = "INSERT INTO message VALUES"
-_ROW = "(?, ?, ?, ?, ?, ?, NULL, 1, ?, ?)"
+_ROW = "(?, ?, ?, ?, ?, ?, NULL, 1, ?, ?, ?)"
 _INSERT = f"{_INTO} {_ROW}"
 _RECORD_ONE = (
     "INSERT INTO change (owner, session, kind, first, last, at)"
@@ -77,7 +78,7 @@ def _extend(tx: Connection, owner: str, session: str, it: Packed) -> Appended | 
     number, owner_number, home, active_s, lead, tip, running = found
     now, pos, tokens = tx.clock(), tip + 1, it.tokens
     said = now if it.created_us is None else it.created_us
-    tx.run(_INSERT, (pos, home, it.id, it.role, tokens, running + tokens, said, it.body))
+    tx.run(_INSERT, _row(it, pos, home, running + tokens, said))
     tx.run(_RECORD_ONE, (owner_number, number, pos, pos, now))
     if said // 1_000_000 != active_s:
         tx.run(_KEEP_TIME, (pos, said, said // 1_000_000, number))
@@ -190,9 +191,15 @@ def _insert(
     for pos, it in enumerate(batch, first):
         running += it.tokens
         said = _said(it, now)
-        rows.append((pos, row.home, it.id, it.role, it.tokens, running, said, it.body))
+        rows.append(_row(it, pos, row.home, running, said))
     tx.insert_all(_INTO, _ROW, rows)
     return running - start
+
+
+def _row(it: Packed, pos: int, home: int, running: int, said: int) -> tuple[Any, ...]:
+    id, role, tokens, body = it.id, it.role, it.tokens, it.body
+    kept = checksum((pos, home, id, role, tokens, 1, said, body))
+    return pos, home, id, role, tokens, running, said, body, kept
 
 
 def _said(it: Packed, now: int) -> int:

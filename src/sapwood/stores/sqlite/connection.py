@@ -12,6 +12,7 @@ import apsw
 
 from ...errors import StoreCorruptError, StoreError
 from ...rules.tree import Place
+from .checksum import add_checksum_function
 from .inheritance import connect
 from .position import unpack_lineage
 
@@ -148,6 +149,7 @@ def open_writer(
     """Open the connection that writes; nothing in the file is changed yet."""
     raw = connect(path, vfs=vfs)
     _settle_in(raw, patience_s)
+    add_checksum_function(raw)
     return Connection(raw, clock)
 
 

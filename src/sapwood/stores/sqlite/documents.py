@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...errors import StaleVersionError
+from ...errors import StaleVersionError, StoreCorruptError
 from ...model import Document
+from .checksum import checksum
 from .connection import Connection
 from .erasure import note_erasure_apart
 from .lookup import SessionRow, get_session
@@ -17,8 +18,8 @@ KEPT_EXPIRED_US = 24 * 3600 * 1_000_000
 """Whoever held a lease may still write, and renew it, while nobody else has taken it."""
 DOCUMENTS_IN_A_CHUNK = 100
 
-_COLUMNS = "version, key, updated_at, expires_at, value"
-_FIND = f"SELECT {_COLUMNS} FROM document WHERE owner = ? AND session = ? AND key = ?"
+DOCUMENT_COLUMNS = "version, key, updated_at, expires_at, value, checksum"
+_FIND = f"SELECT {DOCUMENT_COLUMNS} FROM document WHERE owner = ? AND session = ? AND key = ?"
 
 
 class SqliteDocuments:
@@ -31,7 +32,7 @@ class SqliteDocuments:
         """Find a document that has not expired."""
         number, row = self._scope(owner, session)
         found = self._tx.row(_FIND, (number, row.number if row else 0, key))
-        return None if found is None or self._is_expired(found) else _document(found)
+        return None if found is None or self._is_expired(found) else document_of(found)
 
     def put(
         self,
@@ -52,12 +53,12 @@ class SqliteDocuments:
         if found is not None:
             self._tx.run("DELETE FROM document WHERE version = ?", (found[0],))
         stored = self._tx.row(
-            "INSERT INTO document (owner, session, key, updated_at, expires_at, value)"
-            f" VALUES (?, ?, ?, ?, ?, ?) RETURNING {_COLUMNS}",
-            (number, scope, key, now, expires_at, value),
+            "INSERT INTO document (owner, session, key, updated_at, expires_at, value, checksum)"
+            f" VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING {DOCUMENT_COLUMNS}",
+            (number, scope, key, now, expires_at, value, checksum((key, now, value))),
         )
         self._renew_if_pins(row, key)
-        return _document(stored)
+        return document_of(stored)
 
     def delete(
         self, owner: str, session: str | None, key: str, expected_version: int | None
@@ -79,11 +80,12 @@ class SqliteDocuments:
         """List documents by key."""
         number, row = self._scope(owner, session)
         rows = self._tx.rows(
-            f"SELECT {_COLUMNS} FROM document WHERE owner = ?1 AND session = ?2 AND key >= ?3"
+            f"SELECT {DOCUMENT_COLUMNS} FROM document"
+            " WHERE owner = ?1 AND session = ?2 AND key >= ?3"
             " AND substr(key, 1, length(?3)) = ?3 ORDER BY key",
             (number, row.number if row else 0, prefix),
         )
-        return [_document(found) for found in rows if not self._is_expired(found)]
+        return [document_of(found) for found in rows if not self._is_expired(found)]
 
     def _scope(self, owner: str, session: str | None) -> tuple[int | None, SessionRow | None]:
         if session is None:
@@ -138,8 +140,13 @@ def _stale(key: str, found: tuple[Any, ...] | None, expected: int) -> StaleVersi
     )
 
 
-def _document(row: tuple[Any, ...]) -> Document:
-    version, key, updated_at, expires_at, value = row
+def document_of(row: tuple[Any, ...]) -> Document:
+    """Make a document of its row."""
+    version, key, updated_at, expires_at, value, kept = row
+    if checksum((key, updated_at, value)) != kept:
+        raise StoreCorruptError(
+            f"document {key!r} is not as it was written: put it again, or take it from a backup"
+        )
     return Document(
         key=key, value=value, version=version, updated_us=updated_at, expires_us=expires_at
     )

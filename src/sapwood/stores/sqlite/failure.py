@@ -15,6 +15,9 @@ from ...errors import (
     StoreUnavailableError,
 )
 
+DRIVER_ERRORS = (apsw.Error, UnicodeDecodeError)
+"""What the driver raises; the second for a text that is not UTF-8."""
+
 _KINDS: tuple[tuple[type[Exception], type[StoreError], str], ...] = (
     (apsw.BusyError, StoreBusyError, "other writers held the database for too long: try again"),
     (apsw.LockedError, StoreBusyError, "the database is locked: try again"),
@@ -32,10 +35,21 @@ _KINDS: tuple[tuple[type[Exception], type[StoreError], str], ...] = (
 )
 
 
-def translate(error: apsw.Error, where: str) -> StoreError:
-    """Give the error to raise, with the driver's as its cause."""
+def is_damage(error: BaseException | None) -> bool:
+    """Whether a file has been read that is not as it was written."""
+    if isinstance(error, apsw.IOError):
+        return getattr(error, "extendedresult", None) == apsw.SQLITE_IOERR_DATA
+    return isinstance(error, (apsw.CorruptError, apsw.NotADBError))
+
+
+def translate(error: Exception, where: str) -> StoreError:
+    """Give the error to raise for one of the driver's, which is its cause."""
+    if isinstance(error, UnicodeDecodeError):
+        return StoreCorruptError(f"{where}: a text in the database is damaged ({error})")
     if isinstance(error, apsw.CantOpenError) and (seen := _not_opened(where)):
         return seen
+    if isinstance(error, apsw.IOError) and is_damage(error):
+        return StoreCorruptError(f"{where}: a page is not as it was written ({error})")
     for kind, ours, advice in _KINDS:
         if isinstance(error, kind):
             return ours(f"{where}: {advice} ({error})")

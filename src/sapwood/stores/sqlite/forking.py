@@ -8,8 +8,9 @@ from .appending import new_segment
 from .connection import Connection
 from .feed import KIND_APPEND, KIND_COVER, record_change
 from .lookup import SessionRow, get_pos
-from .overlays import put_in_force
+from .overlays import get_overlay, put_in_force
 from .position import DEPTH_BITS, MAX_DEPTH, bounds, unpack_place
+from .rows import MESSAGE_COLUMNS, refuse_if_changed
 from .standing import put_standing
 from .sums import context_at
 
@@ -27,8 +28,8 @@ def fork_session(tx: Connection, fork: SessionRow, source: SessionRow, point: Fo
 
 def _copy_documents(tx: Connection, fork: SessionRow, source: SessionRow) -> None:
     tx.run(
-        "INSERT INTO document (owner, session, key, updated_at, expires_at, value)"
-        " SELECT owner, ?, key, updated_at, NULL, value FROM document"
+        "INSERT INTO document (owner, session, key, updated_at, expires_at, value, checksum)"
+        " SELECT owner, ?, key, updated_at, NULL, value, checksum FROM document"
         " WHERE owner = ? AND session = ? AND expires_at IS NULL",
         (fork.number, source.owner, source.number),
     )
@@ -83,10 +84,12 @@ def _copy_path(tx: Connection, fork: SessionRow, source: SessionRow, pos: int) -
     for span in reversed(list(spans_up(unpack_place(pos), tx.lineage))):
         first, last = bounds(span)
         offset = base - (span.segment << DEPTH_BITS)
+        _refuse_damage(tx, first, last)
         tx.run(
-            "INSERT INTO message SELECT pos + ?, ?, id, role, tokens,"
-            " ? + sum(tokens) OVER (ORDER BY pos), digest, version, created_at, body"
-            " FROM message WHERE pos BETWEEN ? AND ?",
+            "INSERT INTO message SELECT pos + ?1, ?2, id, role, tokens,"
+            " ?3 + sum(tokens) OVER (ORDER BY pos), digest, version, created_at, body,"
+            " checksum_of(pos + ?1, ?2, id, role, tokens, version, created_at, body)"
+            " FROM message WHERE pos BETWEEN ?4 AND ?5",
             (offset, fork.home, running, first, last),
         )
         running = tx.value("SELECT path_tokens FROM message WHERE pos = ?", (last + offset,))
@@ -99,17 +102,27 @@ def _copy_path(tx: Connection, fork: SessionRow, source: SessionRow, pos: int) -
     return fork._replace(tip=tip, messages=live, overlays=overlays)
 
 
+def _refuse_damage(tx: Connection, first: int, last: int) -> None:
+    """See that nothing damaged is copied: the copy would pass for what was written."""
+    sql = f"SELECT {MESSAGE_COLUMNS} FROM message m WHERE pos BETWEEN ? AND ?"
+    with tx.stream(sql, (first, last)) as rows:
+        for row in rows:
+            refuse_if_changed(row)
+
+
 def _copy_overlays(
     tx: Connection, fork: SessionRow, source: SessionRow, pos: int, base: int
 ) -> int:
     overlays = _overlays_on_path(tx, source, pos)
     for number, last, first_depth in sorted(overlays):
+        get_overlay(tx, number)
         last_copy = base | (last & MAX_DEPTH)
         copy = tx.value(
             "INSERT INTO overlay (tree, id, first, last, tokens, covered_tokens, created_by,"
-            " created_at, metadata, summary) SELECT ?, id, ?, ?, tokens, covered_tokens,"
-            " created_by, created_at, metadata, summary FROM overlay WHERE number = ?"
-            " RETURNING number",
+            " created_at, metadata, summary, checksum) SELECT ?1, id, ?2, ?3, tokens,"
+            " covered_tokens, created_by, created_at, metadata, summary, checksum_of(id, ?2, ?3,"
+            " tokens, covered_tokens, created_by, created_at, metadata, summary)"
+            " FROM overlay WHERE number = ?4 RETURNING number",
             (fork.tree, base | first_depth, last_copy, number),
         )
         put_in_force(tx, fork.number, last_copy, first_depth, copy)

@@ -61,7 +61,14 @@ _FIND_SEEN = "SELECT pos, home, body IS NOT NULL FROM message WHERE home = ? AND
 def find_session(tx: Connection, owner: str, session: str) -> SessionRow | None:
     """Find a session of an owner."""
     row = tx.row(_FIND_SESSION, (owner, session))
-    return None if row is None else SessionRow._make(row)
+    if row is None:
+        return None
+    found = SessionRow._make(row)
+    if found.id != session:
+        raise StoreCorruptError(
+            f"session {session!r} is found as {found.id!r}: repair the database"
+        )
+    return found
 
 
 def get_session(tx: Connection, owner: str, session: str) -> SessionRow:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...errors import ConflictError
+from ...errors import ConflictError, StoreCorruptError
 from ...model import Appended, Deleted, History, Leaf, Message, Read, Root
 from ...rules.codec import Packed
 from ...rules.tree import is_on_path, place_at
@@ -54,7 +54,13 @@ class SqliteMessages:
         row = get_session(self._tx, owner, session)
         names: Names = {row.home: row.id}
         seen = [find_seen(self._tx, row, id) for id in ids]
-        return [self._at(it.pos, names) if it is not None and it.is_live else None for it in seen]
+        found = [self._at(it.pos, names) if it and it.is_live else None for it in seen]
+        for id, message in zip(ids, found, strict=True):
+            if message is not None and message.id != id:
+                raise StoreCorruptError(
+                    f"message {id!r} is found as {message.id!r}: repair the database"
+                )
+        return found
 
     def update(self, owner: str, session: str, message: Packed) -> Message:
         """Replace a message's content."""
@@ -69,14 +75,15 @@ class SqliteMessages:
             )
         delta = message.tokens - self._tokens(seen.pos)
         self._tx.run(
-            "UPDATE message SET role = ?, tokens = ?, digest = ?, body = ?, version = version + 1"
-            " WHERE pos = ?",
+            "UPDATE message SET role = ?2, tokens = ?3, digest = ?4, body = ?5,"
+            " version = version + 1, checksum ="
+            " checksum_of(pos, home, id, ?2, ?3, version + 1, created_at, ?5) WHERE pos = ?1",
             (
+                seen.pos,
                 message.role,
                 message.tokens,
                 first_digest(self._tx, seen.pos),
                 message.body,
-                seen.pos,
             ),
         )
         self._note_change(row, [(seen.pos, delta)], KIND_UPDATE)
@@ -118,7 +125,8 @@ class SqliteMessages:
         tokens = self._tokens(seen.pos)
         self._tx.run(
             "UPDATE message SET role = '', tokens = 0, digest = NULL, version = version + 1,"
-            " body = NULL WHERE pos = ?",
+            " body = NULL, checksum ="
+            " checksum_of(pos, home, id, '', 0, version + 1, created_at, NULL) WHERE pos = ?",
             (seen.pos,),
         )
         self._tx.run(

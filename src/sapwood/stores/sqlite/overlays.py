@@ -49,8 +49,9 @@ class SqliteOverlays:
             raise AlreadyExistsError(f"there is an overlay {id!r} in this tree already")
         number = self._tx.value(
             "INSERT INTO overlay (tree, id, first, last, tokens, covered_tokens, created_by,"
-            " created_at, metadata, summary)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING number",
+            " created_at, metadata, summary, checksum)"
+            " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,"
+            " checksum_of(?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)) RETURNING number",
             (
                 row.tree,
                 id,
@@ -67,7 +68,7 @@ class SqliteOverlays:
         put_in_force(self._tx, row.number, pack_place(last), first.depth, number)
         record_change(self._tx, row, KIND_COVER, number, number, self._tx.clock())
         self._renew(row, +1)
-        return overlay_of(self._row(number))
+        return get_overlay(self._tx, number)
 
     def in_force(self, owner: str, session: str) -> list[Overlay]:
         """List a session's overlays."""
@@ -98,9 +99,6 @@ class SqliteOverlays:
             "UPDATE session SET overlays = overlays + ? WHERE number = ?", (added, row.number)
         )
         renew_context(self._tx, row._replace(overlays=row.overlays + added))
-
-    def _row(self, number: int) -> Any:
-        return self._tx.row(f"SELECT {OVERLAY_COLUMNS} FROM overlay o WHERE number = ?", (number,))
 
     def _find(self, row: SessionRow, id: str) -> Any:
         return self._tx.row(
@@ -230,6 +228,13 @@ def _at(pos: int) -> Place:
 def _no_overlay(row: SessionRow, id: str) -> NotFoundError:
     return NotFoundError(
         f"no overlay {id!r} is in force for session {row.id!r}", kind="overlay", id=id
+    )
+
+
+def get_overlay(tx: Connection, number: int) -> Overlay:
+    """Get an overlay by its number."""
+    return overlay_of(
+        tx.row(f"SELECT {OVERLAY_COLUMNS} FROM overlay o WHERE number = ?", (number,))
     )
 
 

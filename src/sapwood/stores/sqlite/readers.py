@@ -7,10 +7,8 @@ import weakref
 from collections.abc import Callable
 from typing import TypeVar
 
-import apsw
-
 from ...errors import ClosedError
-from .failure import translate
+from .failure import DRIVER_ERRORS, translate
 from .unit import SqliteUnit
 
 T = TypeVar("T")
@@ -44,7 +42,7 @@ class Readers:
             # An interrupt may have left a snapshot open, which would be read from for ever.
             unit.tx.forget_snapshot()
             return work(unit)
-        except apsw.Error as error:
+        except DRIVER_ERRORS as error:
             raise translate(error, self._where) from error
         finally:
             self._give_back(unit)
@@ -72,7 +70,7 @@ class Readers:
             with self._changed:
                 self._room += 1
                 self._changed.notify()
-            if isinstance(error, apsw.Error):
+            if isinstance(error, DRIVER_ERRORS):
                 raise translate(error, self._where) from error
             raise
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
+from ...errors import StoreCorruptError
 from ...model import Entry, History, Message, Read, Summary
 from ...rules.gaps import refuse_gap
 from ...rules.overlay import Cover, clip
@@ -12,8 +13,8 @@ from ...rules.tree import Span, spans_up
 from .connection import Connection
 from .feed import latest_seq
 from .lookup import get_pos, get_session, id_at
-from .position import bounds, unpack_place
-from .rows import MESSAGE_COLUMNS, Names, message_of, overlay_of
+from .position import MAX_DEPTH, bounds, unpack_place
+from .rows import MESSAGE_COLUMNS, Names, message_of, overlay_of, refuse_if_changed
 from .sums import sum_of
 from .view import View
 
@@ -21,6 +22,8 @@ _SELECT = (
     f"SELECT {MESSAGE_COLUMNS} FROM message m"
     " WHERE m.pos BETWEEN ? AND ? AND m.body IS NOT NULL ORDER BY m.pos"
 )
+_LIVE_OR_DELETED = "SELECT pos, body IS NOT NULL FROM message WHERE pos BETWEEN ? AND ?"
+_DELETED = f"SELECT {MESSAGE_COLUMNS} FROM message m WHERE m.pos BETWEEN ? AND ? AND m.body IS NULL"
 _FORWARDS = f"{_SELECT} LIMIT ?"
 _BACKWARDS = f"{_SELECT} DESC LIMIT ?"
 _NO_LIMIT = -1
@@ -90,20 +93,34 @@ class _Window:
             self._take_rows(sql, args)
         else:
             self._take_rows_within_bytes(sql, args)
-        self._refuse_gaps(clipped, len(self.entries) - before)
+        self._refuse_gaps(clipped, self.entries[before:])
 
-    def _refuse_gaps(self, span: Span, taken: int) -> None:
-        """See that no row was missing: that of a deleted message stays."""
+    def _refuse_gaps(self, span: Span, taken: list[Entry]) -> None:
+        """See that the rows were those of the span, each once: a deleted message's stays."""
+        depths = [cast(Message, entry).depth for entry in taken]
+        if self._query.backwards:
+            depths.reverse()
         first, last = span.first, span.last
-        if self.more and taken:
-            reached = cast(Message, self.entries[-1]).depth
-            first, last = (reached, last) if self._query.backwards else (first, reached)
-        if taken == last - first + 1 or (self.more and not taken):
+        if self.more and not depths:
             return
-        sql = "SELECT pos & 0xffffff FROM message WHERE pos BETWEEN ? AND ? ORDER BY pos"
-        rows = self._tx.rows(sql, bounds(Span(span.segment, first, last)))
-        there = ((depth, depth) for (depth,) in rows)
-        refuse_gap(there, first, last, self._view.session.id)
+        if self.more:
+            first, last = (depths[0], last) if self._query.backwards else (first, depths[-1])
+        if depths != list(range(first, last + 1)):
+            self._refuse_unless_deleted(Span(span.segment, first, last), depths)
+
+    def _refuse_unless_deleted(self, span: Span, depths: list[int]) -> None:
+        low, high = bounds(span)
+        found = self._tx.rows(_LIVE_OR_DELETED, (low, high))
+        rows = [(pos & MAX_DEPTH, is_live) for pos, is_live in found]
+        there = ((depth, depth) for depth, _ in sorted(rows))
+        refuse_gap(there, span.first, span.last, self._view.session.id)
+        live = [depth for depth, is_live in rows if is_live]
+        if len(rows) != high - low + 1 or live != depths:
+            raise StoreCorruptError(
+                f"the rows of segment {span.segment} are not in order: repair the database"
+            )
+        for row in self._tx.rows(_DELETED, (low, high)):
+            refuse_if_changed(row)
 
     def _take_rows_within_bytes(self, sql: str, args: tuple[int, int, int]) -> None:
         for row in self._rows_in_pages(sql, args):
@@ -137,9 +154,9 @@ class _Window:
                 return
             rest -= size if rest > 0 else 0
             if self._query.backwards:
-                last = rows[-1][0] - 1
+                last = rows[-1][1] - 1
             else:
-                first = rows[-1][0] + 1
+                first = rows[-1][1] + 1
 
     def _take_cover(self, cover: Cover) -> None:
         after, before = self._query.after, self._query.before

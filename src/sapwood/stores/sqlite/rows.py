@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from ...errors import StoreCorruptError
 from ...model import ROOT, Edge, EdgeKind, Message, Overlay, SessionRecord
-from ...rules.codec import decode_body, decode_json, digest
+from ...rules.codec import Body, decode_body, decode_json, digest
+from ...rules.storedtext import stored_text
+from .checksum import checksum
 from .connection import Connection
 from .position import DEPTH_BITS, MAX_DEPTH, public
 
-MESSAGE_COLUMNS = "m.pos, m.home, m.id, m.role, m.tokens, m.version, m.created_at, m.body"
+logger = logging.getLogger(__name__)
+
+MESSAGE_COLUMNS = (
+    "m.checksum, m.pos, m.home, m.id, m.role, m.tokens, m.version, m.created_at, m.body"
+)
 OVERLAY_COLUMNS = (
     "o.number, o.id, o.first, o.last, o.tokens, o.covered_tokens, o.created_by, o.created_at,"
-    " o.metadata, o.summary"
+    " o.metadata, o.summary, o.checksum"
 )
 TOKENS_IN_OVERLAY = 4
 
@@ -23,10 +30,12 @@ Names = dict[int, str | None]
 
 def message_of(tx: Connection, row: tuple[Any, ...], names: Names) -> Message:
     """Make a message of its row; `names` is filled as homes are met."""
-    pos, home, id, role, tokens, version, created_at, data = row
+    kept, pos, home, id, role, tokens, version, created_at, data = row
     if home not in names:
         names[home] = tx.value("SELECT id FROM session WHERE home = ?", (home,))
     body = decode_body(data, id)
+    if checksum(row[1:]) != kept:
+        raise _changed_message(row)
     return Message(
         id=id,
         role=role,
@@ -41,18 +50,35 @@ def message_of(tx: Connection, row: tuple[Any, ...], names: Names) -> Message:
     )
 
 
+def refuse_if_changed(row: tuple[Any, ...]) -> None:
+    """Raise when a message's row, deleted or not, is not as it was written."""
+    if checksum(row[1:]) != row[0]:
+        raise _changed_message(row)
+
+
+def _changed_message(row: tuple[Any, ...]) -> StoreCorruptError:
+    at, id = public(row[1]), row[3]
+    return StoreCorruptError(
+        f"message {id!r} at position {at.segment}.{at.depth} is not as it was written: "
+        "it can only come back from a backup"
+    )
+
+
 def first_digest(tx: Connection, pos: int) -> bytes:
     """Give the digest of a live message as it was first appended."""
-    id, role, kept, body = tx.row(
-        "SELECT id, role, digest, body FROM message WHERE pos = ?", (pos,)
-    )
-    found: bytes = digest(role, decode_body(body, id)) if kept is None else kept
-    return found
+    kept, *row = tx.row(f"SELECT m.digest, {MESSAGE_COLUMNS} FROM message m WHERE pos = ?", (pos,))
+    message = message_of(tx, tuple(row), {row[2]: None})
+    found: bytes = digest(message.role, Body(message.parts, message.metadata))
+    return found if kept is None else kept
 
 
 def overlay_of(row: tuple[Any, ...]) -> Overlay:
     """Make an overlay of its row."""
-    _, id, first, last, tokens, covered, created_by, created_at, metadata, summary = row
+    _, id, first, last, tokens, covered, created_by, created_at, metadata, summary, kept = row
+    if checksum(row[1:-1]) != kept:
+        raise StoreCorruptError(
+            f"overlay {id!r} is not as it was written: it can only come back from a backup"
+        )
     return Overlay(
         id=id,
         first=public(first),
@@ -64,6 +90,28 @@ def overlay_of(row: tuple[Any, ...]) -> Overlay:
         created_by=created_by,
         created_us=created_at,
     )
+
+
+def text_in(row: tuple[Any, ...]) -> str | None:
+    """Give what is searched of a message's row; None of a damaged one.
+
+    Whoever reads the message is told; the others are still to be found.
+    """
+    try:
+        refuse_if_changed(row)
+        return stored_text(row[-1], row[3])
+    except StoreCorruptError as error:
+        logger.warning("a search leaves something out: %s", error)
+        return None
+
+
+def sound_overlay(row: tuple[Any, ...]) -> Overlay | None:
+    """Make an overlay of its row for a search; None of a damaged one."""
+    try:
+        return overlay_of(row)
+    except StoreCorruptError as error:
+        logger.warning("a search leaves something out: %s", error)
+        return None
 
 
 RECORD_COLUMNS = (

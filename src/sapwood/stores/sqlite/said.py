@@ -10,20 +10,19 @@ from typing import Any
 
 import msgspec
 
-from ...errors import StoreCorruptError
 from ...model import EntryRef
 from ...rules.codec import decode_json
 from ...rules.match import Facts
 from ...rules.query import Query
-from ...rules.storedtext import stored_text
 from ...rules.text import fold
 from ...rules.tree import is_on_path
 from ..embedded.found import SUMMARY_ROLE, Said
 from .connection import Connection
 from .lookup import SessionRow, is_seen
 from .position import public, unpack_place, whole_segment
+from .rows import MESSAGE_COLUMNS, OVERLAY_COLUMNS, sound_overlay, text_in
 
-_COLUMNS = "m.pos, m.home, m.id, m.role, m.created_at, m.body, s.number, s.id, s.owner"
+_COLUMNS = f"{MESSAGE_COLUMNS}, s.number, s.id, s.owner"
 _MESSAGE = (
     f"SELECT {_COLUMNS} FROM message m LEFT JOIN session s ON s.home = m.home"
     " WHERE m.pos = ? AND m.body IS NOT NULL"
@@ -33,7 +32,7 @@ _MESSAGES = (
     " LEFT JOIN session s ON s.home = m.home WHERE m.body IS NOT NULL"
 )
 _BODIES = "SELECT pos, body FROM message WHERE pos BETWEEN ? AND ? AND body IS NOT NULL"
-_SUMMARY = "SELECT number, id, last, created_at, summary FROM overlay WHERE number = ?"
+_SUMMARY = f"SELECT {OVERLAY_COLUMNS} FROM overlay o WHERE number = ?"
 _HEIRS = (
     "SELECT s.number, s.id, s.fork, s.owner FROM inherited i JOIN session s ON s.number = i.session"
     " WHERE i.home = ? ORDER BY s.number"
@@ -97,11 +96,11 @@ class Scope:
     def at_all(self, positions: Sequence[int]) -> list[Said[int] | None]:
         """Give what stands at positions now, with one query for all messages among them."""
         messages = {
-            row[0]: row
+            row[1]: row
             for row in self._tx.rows(_MESSAGES, (msgspec.json.encode(positions).decode(),))
         }
         return [
-            self._message(*messages[pos]) if pos in messages else self.at(pos) if pos < 0 else None
+            self._message(messages[pos]) if pos in messages else self.at(pos) if pos < 0 else None
             for pos in positions
         ]
 
@@ -110,30 +109,19 @@ class Scope:
         row = self._tx.row(_SUMMARY if pos < 0 else _MESSAGE, (abs(pos),))
         if row is None:
             return None
-        return self._summary(*row) if pos < 0 else self._message(*row)
+        return self._summary(row) if pos < 0 else self._message(row)
 
-    def _message(
-        self,
-        pos: int,
-        home: int,
-        id: str,
-        role: str,
-        created_at: int,
-        body: bytes,
-        number: int | None,
-        session: str | None,
-        owner: int | None,
-    ) -> Said[int] | None:
+    def _message(self, row: tuple[Any, ...]) -> Said[int] | None:
+        *stored, number, session, owner = row
+        _, pos, home, id, role, _, _, created_at, _ = stored
         if session is None or number is None:
             number, session, owner = self._heir(pos, home)
         if owner != self._owner or session is None or number is None:
             return None
         if self._session is not None and not is_seen(self._tx, self._session, pos, home):
             return None
-        try:
-            text = stored_text(body, id)
-        except StoreCorruptError:
-            # Whoever reads the message is told; the others are still to be found.
+        text = text_in(tuple(stored))
+        if text is None:
             return None
         entry = EntryRef(kind="message", id=id)
         return Said(number, session, entry, role, public(pos), created_at, text)
@@ -146,10 +134,9 @@ class Scope:
                 return number, id, owner
         return None, None, None
 
-    def _summary(
-        self, number: int, id: str, last: int, created_at: int, summary: str
-    ) -> Said[int] | None:
+    def _summary(self, row: tuple[Any, ...]) -> Said[int] | None:
         """Give a summary through the oldest session in scope that has it in force."""
+        number = row[0]
         only = None if self._session is None else self._session.number
         found = self._tx.row(
             "SELECT s.number, s.id FROM in_force f JOIN session s ON s.number = f.session"
@@ -159,9 +146,13 @@ class Scope:
         )
         if found is None:
             return None
-        entry = EntryRef(kind="overlay", id=id)
+        overlay = sound_overlay(row)
+        if overlay is None:
+            return None
+        entry = EntryRef(kind="overlay", id=overlay.id)
         session: tuple[int, str] = found
-        return Said(*session, entry, SUMMARY_ROLE, public(last), created_at, summary)
+        at, text = overlay.last, overlay.summary
+        return Said(*session, entry, SUMMARY_ROLE, at, overlay.created_us, text)
 
     def facts(self, said: Said[int]) -> Facts:
         """Give what the filters of a query ask of it."""

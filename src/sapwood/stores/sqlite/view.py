@@ -9,6 +9,7 @@ from typing import Any
 from ...errors import StoreCorruptError
 from ...rules.overlay import Cover, resolve_up
 from ...rules.tree import Place, Span, is_on_path, spans_up
+from .checksum import checksum
 from .connection import Connection
 from .lookup import SessionRow, find_seen
 from .position import bounds, pack_place, unpack_place
@@ -17,7 +18,7 @@ from .rows import OVERLAY_COLUMNS
 PINS_KEY = "pins"
 
 _DEEPEST = (
-    f"SELECT {OVERLAY_COLUMNS} FROM in_force f JOIN overlay o ON o.number = f.overlay"
+    f"SELECT {OVERLAY_COLUMNS} FROM in_force f LEFT JOIN overlay o ON o.number = f.overlay"
     " WHERE f.session = ? AND f.last BETWEEN ? AND ?"
     " ORDER BY f.last DESC, f.first_depth ASC, f.overlay DESC LIMIT 1"
 )
@@ -52,6 +53,11 @@ class View:
         if row is None:
             return None
         number, _, first, last = row[:4]
+        if number is None:
+            raise StoreCorruptError(
+                f"an overlay of session {self.session.id!r} is missing from the database: "
+                "it can only come back from a backup"
+            )
         self._overlays[number] = row
         begin, end = unpack_place(first), unpack_place(last)
         assert begin is not None
@@ -80,15 +86,18 @@ class View:
 
     def _pinned_ids(self) -> list[str]:
         session = self.session
-        data = self.tx.value(
-            "SELECT value FROM document WHERE owner = ? AND session = ? AND key = ?"
+        found = self.tx.row(
+            "SELECT key, updated_at, value, checksum FROM document"
+            " WHERE owner = ? AND session = ? AND key = ?"
             " AND (expires_at IS NULL OR expires_at > ?)",
             (session.owner, session.number, PINS_KEY, self.tx.clock()),
         )
-        if data is None:
+        if found is None:
             return []
+        if checksum(found[:-1]) != found[-1]:
+            raise StoreCorruptError(f"the pins of session {session.id!r} are not as they were put")
         try:
-            ids = json.loads(data)
+            ids = json.loads(found[2])
         except ValueError as error:
             raise StoreCorruptError(f"the pins of session {session.id!r} are not JSON") from error
         if not isinstance(ids, list) or not all(isinstance(id, str) for id in ids):

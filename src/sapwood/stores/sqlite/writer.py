@@ -20,7 +20,7 @@ import apsw
 
 from ...errors import ClosedError, SapwoodError, StoreBusyError, UsageError
 from .checkpoint import COMMITS_BETWEEN_LOOKS, LogKeeper
-from .failure import translate
+from .failure import DRIVER_ERRORS, translate
 from .unit import SqliteUnit
 
 logger = logging.getLogger(__name__)
@@ -150,7 +150,7 @@ class Writer:
             tx.run("COMMIT", ())
         except BaseException as error:
             self._roll_back()
-            if isinstance(error, apsw.Error):
+            if isinstance(error, DRIVER_ERRORS):
                 raise translate(error, self._where) from error
             raise
         self._count_commit()
@@ -180,7 +180,7 @@ class Writer:
 
     def _told(self, error: BaseException) -> BaseException:
         """Give each caller an error object of its own, since a traceback is written into it."""
-        if isinstance(error, apsw.Error):
+        if isinstance(error, DRIVER_ERRORS):
             ours = translate(error, self._where)
             ours.__cause__ = error
             return ours

@@ -9,10 +9,9 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
-from ....errors import StoreCorruptError
-from ....rules.storedtext import stored_text
 from ....rules.text import fold, segment
 from ..connection import Connection
+from ..rows import text_in
 from .file import OWNER_BITS
 
 SUMMARY_HOME = "o"
@@ -34,14 +33,9 @@ def home_token(home: int) -> str:
 
 
 def text_of(owner: int, row: tuple[Any, ...]) -> Text:
-    """Make the text of a message's row; one that cannot be decoded has none."""
-    pos, home, body = row
-    try:
-        said = segment(fold(stored_text(body, str(pos))))
-    except StoreCorruptError:
-        # Whoever reads the message is told; the others are still to be found.
-        said = ""
-    return Text(owner, pos, said, home_token(home))
+    """Make the text of a message's row; a damaged one has none."""
+    _, pos, home, *_ = row
+    return Text(owner, pos, segment(fold(text_in(row) or "")), home_token(home))
 
 
 def summary_text(owner: int, number: int, summary: str) -> Text:

@@ -13,8 +13,9 @@ from typing import NamedTuple
 import apsw
 
 from ..connection import Connection, Durability, make_durable, open_reader, open_writer
+from .checksums import CHECKSUM_BYTES, checksum_vfs
 
-FORMAT = 1
+FORMAT = 2
 OWNER_BITS = 37
 """How far an owner's number is shifted: that many bits number its entries."""
 
@@ -25,6 +26,8 @@ CREATE TABLE todo (number INTEGER PRIMARY KEY, pos INTEGER NOT NULL);
 CREATE VIRTUAL TABLE words USING fts5(
     said, home, content='', contentless_delete=1, tokenize='ascii'
 );
+-- As much as fits into a page beside its checksum: the rest would take a page of its own.
+INSERT INTO words (words, rank) VALUES ('pgsz', 4040);
 """
 _CARE: Durability = "normal"
 
@@ -60,9 +63,11 @@ def index_path(database: str) -> str:
 
 def open_index_writer(path: str, clock: Callable[[], int], patience_s: float) -> Connection:
     """Open the index to write to it, and make it if it is not there."""
-    index = open_writer(path, clock, patience_s, None)
+    vfs = checksum_vfs()
+    index = open_writer(path, clock, patience_s, vfs)
     try:
-        _refuse_if_cut(index, path)
+        refuse_if_cut(index)
+        _leave_room_for_checksums(index, vfs)
         make_durable(index, path, _CARE, patience_s)
         if index.value("PRAGMA user_version") != FORMAT:
             _make_anew(index)
@@ -76,24 +81,38 @@ def open_index_reader(path: str, clock: Callable[[], int], patience_s: float) ->
     """Open the index to read it; None when it is not there."""
     if not Path(path).exists():
         return None
-    index = open_reader(path, clock, patience_s, None)
+    index = open_reader(path, clock, patience_s, checksum_vfs())
     try:
-        _refuse_if_cut(index, path)
+        refuse_if_cut(index)
     except BaseException:
         index.close()
         raise
     return index
 
 
-def _refuse_if_cut(index: Connection, path: str) -> None:
-    """Refuse a file that ends within a page: SQLite would read zeros there, and no error."""
+def refuse_if_cut(index: Connection) -> None:
+    """Refuse a file that ends within a page: SQLite reads zeros there, and asks for no checksum.
+
+    It may be cut while it is open, and is whole again, but for the zeros, when the log is copied
+    back. So this is asked before anything that was read is relied on.
+    """
     try:
-        size = Path(path).stat().st_size
+        size = Path(index.raw.filename).stat().st_size
     except OSError as error:
         # Another process is making it anew.
         raise apsw.CantOpenError(str(error)) from error
     if size % index.value("PRAGMA page_size"):
         raise apsw.CorruptError("the index ends within a page")
+
+
+def _leave_room_for_checksums(index: Connection, vfs: str | None) -> None:
+    """Ask for room in each page; where nobody would keep the checksums in it, refuse to write."""
+    if vfs is not None:
+        index.raw.reserve_bytes("main", CHECKSUM_BYTES)
+    elif index.value("PRAGMA user_version") and index.raw.reserve_bytes():
+        raise apsw.SQLError(
+            "this apsw cannot keep the checksums in it: a repair makes it anew without them"
+        )
 
 
 def _make_anew(index: Connection) -> None:
@@ -111,6 +130,8 @@ def _make_anew(index: Connection) -> None:
         index.raw.execute(f"PRAGMA user_version = {FORMAT}")
         if tables:
             put_state(index, removed=0)
+    # What was made without room for checksums gets it.
+    index.raw.execute("VACUUM")
 
 
 def read_state(index: Connection) -> dict[str, int]:

@@ -10,14 +10,23 @@ from collections.abc import Iterator
 
 from ..connection import Connection
 from ..feed import KIND_APPEND, KIND_COVER, KIND_UNCOVER, KIND_UPDATE
+from ..rows import MESSAGE_COLUMNS
 from .entries import Entries, Text, join, merge, summary_text, text_of
-from .file import Mark, database_number, newest_mark, put_state, read_mark, read_state
+from .file import (
+    Mark,
+    database_number,
+    newest_mark,
+    put_state,
+    read_mark,
+    read_state,
+    refuse_if_cut,
+)
 
 BATCH = 500
 
 _CHANGES = "SELECT seq, at, first, last, kind, owner FROM change WHERE seq > ? ORDER BY seq LIMIT ?"
 _MESSAGES = (
-    "SELECT pos, home, body FROM message WHERE pos BETWEEN ? AND ? AND body IS NOT NULL"
+    f"SELECT {MESSAGE_COLUMNS} FROM message m WHERE pos BETWEEN ? AND ? AND body IS NOT NULL"
     " ORDER BY pos"
 )
 _OVERLAY = "SELECT number, summary FROM overlay WHERE number BETWEEN ? AND ?"
@@ -34,7 +43,9 @@ class Follower:
         """Index a batch; tell whether there may be more to do."""
         with self._index.transaction(), self._main.snapshot():
             mark = read_mark(self._index, self._main)
-            return self._scan(most) if mark is None else self._follow(mark, most)
+            more = self._scan(most) if mark is None else self._follow(mark, most)
+            refuse_if_cut(self._index)
+            return more
 
     def _follow(self, mark: Mark, most: int) -> bool:
         """Take the next changes, at most so many messages of them, but one change at least."""
@@ -107,7 +118,7 @@ class Follower:
     def _texts_at(self, positions: list[int], owners: Owners) -> Iterator[Text]:
         for pos in positions:
             for row in self._main.rows(_MESSAGES, (pos, pos)):
-                owner = owners.of_home(row[1])
+                owner = owners.of_home(row[2])
                 if owner is not None:
                     yield text_of(owner, row)
 

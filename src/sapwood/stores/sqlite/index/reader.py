@@ -11,8 +11,9 @@ from pathlib import Path
 import apsw
 
 from ..connection import POLL_S, Connection
+from ..failure import is_damage
 from .asking import tally
-from .file import FORMAT, open_index_reader
+from .file import FORMAT, IndexFailedError, open_index_reader, refuse_if_cut
 
 logger = logging.getLogger(__name__)
 
@@ -29,7 +30,10 @@ class IndexReader:
 
     @contextmanager
     def open(self) -> Iterator[Connection | None]:
-        """Give the index on one snapshot; None when it is not there or cannot be used."""
+        """Give the index on one snapshot; None when it is not there or cannot be used.
+
+        Raises IndexFailedError at the end when what was read may be wrong.
+        """
         try:
             index = self._current()
         except (apsw.Error, OSError):
@@ -41,6 +45,15 @@ class IndexReader:
         index.forget_snapshot()
         with index.snapshot():
             yield index
+            self._refuse_if_cut(index)
+
+    def _refuse_if_cut(self, index: Connection) -> None:
+        try:
+            refuse_if_cut(index)
+        except apsw.Error as error:
+            # Opened again by the next: what was read as zeros is remembered as that.
+            self._file = None
+            raise IndexFailedError(str(error)) from error
 
     def _current(self) -> Connection | None:
         """Open the file that is there now: a repair may have put another in its place."""
@@ -62,8 +75,7 @@ class IndexReader:
 
     def _give_up(self) -> None:
         # What passes by itself, as its making by another thread does, is nobody's concern.
-        is_damaged = isinstance(sys.exc_info()[1], (apsw.CorruptError, apsw.NotADBError))
-        level = logging.WARNING if is_damaged else logging.DEBUG
+        level = logging.WARNING if is_damage(sys.exc_info()[1]) else logging.DEBUG
         logger.log(level, "%s cannot be used: searching without it", self._path)
         self.close()
 
