@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +18,7 @@ from sapwood.testing.makers import ADA, cover, fork_of, say
 from sapwood.transfer import copy_store
 
 from .copies import statuses
+from .test_cut_off import KilledError, kill_after, revive, watched
 from .test_round_trip import act
 from .worlds import export, load, memory, shown_everywhere, sqlite
 
@@ -152,18 +154,55 @@ def test_a_summary_whose_messages_are_all_deleted_is_kept(carry: Carry) -> None:
         }
 
 
+def delete_what_forks_cover(store: Store) -> None:
+    """Let forks, and a fork of a fork, have overlays that end at what their source deleted."""
+    planted(store)
+    store.add_overlay(ADA, "s", cover("r4", "r5", id="o", leaf="r6"))
+    for name, above, message in (("g", "s", "r6"), ("h", "g", "g7")):
+        store.create_session(ADA, fork_of(above, message, id=name))
+        store.append(ADA, name, [say(f"{name}7")])
+    store.undo_overlay(ADA, "s", "o")
+    store.add_overlay(ADA, "h", cover("<o>", "r6", id="p"))
+    store.add_overlay(ADA, "s", cover("x4", "x5", id="x", leaf="x5"))
+    store.delete_messages(ADA, "s", ["r4", "r5", "r6", "x5"])
+
+
 def test_an_overlay_that_only_a_fork_has_may_end_at_what_its_source_deleted(carry: Carry) -> None:
     with memory() as source, memory() as target:
-        planted(source)
-        source.add_overlay(ADA, "s", cover("r4", "r5", id="o", leaf="r6"))
-        for name, above in (("g", "s"), ("h", "g")):
-            source.create_session(ADA, fork_of(above, "r6" if name == "g" else "g7", id=name))
-            source.append(ADA, name, [say(f"{name}7")])
-        source.undo_overlay(ADA, "s", "o")
-        source.add_overlay(ADA, "h", cover("<o>", "r6", id="p"))
-        source.delete_messages(ADA, "s", ["r4", "r5", "r6"])
+        delete_what_forks_cover(source)
         carry(source, target)
         assert shown_everywhere(target) == shown_everywhere(source)
+
+
+@pytest.mark.parametrize("writes", range(0, 45))
+def test_after_a_kill_at_any_write_the_same_command_shows_all(carry: Carry, writes: int) -> None:
+    with memory() as source, watched() as target:
+        delete_what_forks_cover(source)
+        kill_after(target, writes)
+        with contextlib.suppress(KilledError):
+            carry(source, target)
+        revive(target)
+        carry(source, target)
+        assert shown_everywhere(target) == shown_everywhere(source)
+
+
+def test_the_kills_above_reach_over_the_whole_of_it(carry: Carry) -> None:
+    with memory() as source, watched() as target:
+        delete_what_forks_cover(source)
+        kill_after(target, 44)
+        carry(source, target)
+
+
+def test_what_was_covered_and_deleted_since_the_last_copy_is_followed() -> None:
+    with memory() as source, memory() as target:
+        planted(source)
+        copy_store(source, target)
+        for name, first, last in (("s", "r5", "r6"), ("f", "r3", "r5")):
+            source.add_overlay(ADA, name, cover(first, last, id=name, leaf=last))
+        source.delete_messages(ADA, "s", ["r3", "r5", "r6"])
+        assert statuses(source, target) == {None: "equal", "s": "updated", "f": "updated"}
+        assert shown_everywhere(target) == shown_everywhere(source)
+        assert set(statuses(source, target).values()) == {"equal"}
 
 
 def test_of_two_overlays_over_the_same_range_the_newer_one_is_shown(carry: Carry) -> None:
