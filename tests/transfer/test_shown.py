@@ -216,6 +216,32 @@ def test_of_two_overlays_over_the_same_range_the_newer_one_is_shown(carry: Carry
         assert shown_everywhere(target) == shown_everywhere(source)
 
 
+def test_a_second_copy_of_an_unchanged_source_changes_nothing() -> None:
+    with memory() as source, memory() as target:
+        planted(source)
+        source.add_overlay(ADA, "s", cover("r2", "r2", id="inner", leaf="r2"))
+        source.add_overlay(ADA, "s", cover("r1", "r3", id="outer", leaf="r3"))
+        source.delete_messages(ADA, "s", ["r3"])
+        copy_store(source, target)
+        for _ in range(2):
+            cursor = target.changes(ADA).cursor
+            assert statuses(source, target) == {None: "equal", "s": "equal", "f": "equal"}
+            assert target.changes(ADA).cursor == cursor
+        assert shown_everywhere(target) == shown_everywhere(source)
+
+
+def test_an_overlay_that_others_hide_by_now_is_put_under_them() -> None:
+    with memory() as source, memory() as target:
+        planted(source)
+        source.add_overlay(ADA, "s", cover("r1", "r3", id="short", leaf="r3"))
+        copy_store(source, target)
+        source.undo_overlay(ADA, "s", "short")
+        source.add_overlay(ADA, "s", cover("r2", "r5", id="long", leaf="r6"))
+        source.add_overlay(ADA, "s", cover("r1", "r3", id="short", leaf="r3"))
+        assert statuses(source, target) == {None: "equal", "s": "updated", "f": "equal"}
+        assert shown_everywhere(target) == shown_everywhere(source)
+
+
 def test_a_deleted_message_keeps_its_id_and_its_place(carry: Carry) -> None:
     with memory() as source, memory() as target:
         planted(source)
