@@ -198,6 +198,11 @@ def test_a_fork_of_what_was_not_copied_is_not_copied_either(source: Store) -> No
         assert names_in(target) == ["s"]
 
 
+def test_a_fork_is_not_equal_when_what_it_inherits_is_another(source: Store, target: Store) -> None:
+    target.update_message(ADA, "s", say("m1", "theirs"))
+    assert statuses(source, target) == {None: "equal", "s": "conflict", "f": "conflict"}
+
+
 def test_a_document_of_the_owner_that_others_wrote_is_a_conflict(
     source: Store, target: Store
 ) -> None:

@@ -101,7 +101,12 @@ class SessionCopy:
         return self._sides.target.find_session(self._sides.owner, self._name)
 
     def _read(self) -> SessionSource:
-        return SessionSource(self._sides, self._name, self._names, self._awaited)
+        source = SessionSource(self._sides, self._name, self._names, self._awaited)
+        fork = source.line.fork
+        # What it inherits is compared as its source's.
+        if fork is not None and fork.session in self._failed:
+            raise ConflictError(f"it is a fork of {fork.session!r}, which was not copied")
+        return source
 
     def _is_ours(self, record: SessionRecord) -> bool:
         """Tell whether a copy that did not end has left it so."""
@@ -121,9 +126,6 @@ class SessionCopy:
 
     def _write(self, record: SessionRecord | None, ticks: Ticks) -> str:
         sides, source = self._sides, self._read()
-        fork = source.line.fork
-        if fork is not None and fork.session in self._failed:
-            raise ConflictError(f"it is a fork of {fork.session!r}, which was not copied")
         if self._mark is None:
             self._mark = _mark_of(source.line, record)
             put_mark(sides.target, sides.owner, self._mark)
