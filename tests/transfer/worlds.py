@@ -75,6 +75,20 @@ def seen_of(store: Store, session: str, owner: str = ADA) -> dict[str, Any]:
     }
 
 
+def shown_everywhere(store: Store, owner: str = ADA) -> dict[str, dict[str, Any]]:
+    """Write down what every session shows at its leaves and at its messages, and its tip."""
+    return {name: _shown_in(store, name, owner) for name in names_in(store, owner)}
+
+
+def _shown_in(store: Store, session: str, owner: str) -> dict[str, Any]:
+    ends = [leaf.id for leaf in store.list_leaves(owner, session)]
+    found: dict[str, Any] = {"tip": store.read(owner, session, Read()).tip}
+    for id in {*ends, *(id for id, _ in _tree(store, session, owner))}:
+        entries = store.read(owner, session, Read(leaf=id)).entries
+        found[id] = [_shown(entry) for entry in entries]
+    return found
+
+
 def _tree(store: Store, session: str, owner: str) -> Iterator[tuple[str, Any]]:
     for leaf in store.list_leaves(owner, session):
         above = None

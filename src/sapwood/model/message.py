@@ -120,3 +120,11 @@ class Leaf(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     position: Position
     message: Message | None
+
+
+class Gap(msgspec.Struct, frozen=True, kw_only=True):
+    """An empty position: its message was deleted. The id stays taken, `home` wrote the message."""
+
+    id: str
+    position: Position
+    home: str | None

@@ -54,6 +54,16 @@ def spans_up(leaf: Place | None, lineage_of: LineageOf) -> Iterator[Span]:
             return
 
 
+def spans_after(depth: int, leaf: Place | None, lineage_of: LineageOf) -> list[Span]:
+    """Give the path below a depth to a leaf as spans, from there down."""
+    spans: list[Span] = []
+    for segment, first, last in spans_up(leaf, lineage_of):
+        if last <= depth:
+            break
+        spans.append(Span(segment, max(first, depth + 1), last))
+    return spans[::-1]
+
+
 def place_before(place: Place, lineage_of: LineageOf) -> Place | None:
     """Give the position that a position follows; None above the root."""
     lineage = lineage_of(place.segment)

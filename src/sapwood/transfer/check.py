@@ -14,9 +14,19 @@ from ..model import Leaf, Message, Read, Root, SessionRecord
 from ..rules import check
 from ..rules.codec import pack
 from ..store import Store
-from .lines import DocumentLine, MessageLine, OverlayLine, SessionLine, UsageLine, wrong
-from .making import new_message, new_overlay, new_session, new_usage
+from .lines import (
+    DocumentLine,
+    GapLine,
+    MessageLine,
+    OverlayLine,
+    PlaceLine,
+    SessionLine,
+    UsageLine,
+    wrong,
+)
+from .making import new_overlay, new_place, new_session, new_usage
 from .marking import Mark, find_mark
+from .places import find_named
 from .plan import CHUNK, CHUNK_BYTES, Plan, SessionPlan
 from .reading import Numbered, iter_lines
 from .sight import Sight, sources_of
@@ -75,8 +85,8 @@ class _Checker:
         try:
             if isinstance(line, SessionLine):
                 self._begin(line, it.number)
-            elif isinstance(line, MessageLine):
-                self._message(line, it)
+            elif isinstance(line, MessageLine | GapLine):
+                self._place(line, it)
             elif isinstance(line, OverlayLine):
                 self._overlay(line, it.number)
             elif isinstance(line, DocumentLine):
@@ -145,7 +155,7 @@ class _Checker:
     def _is_stored(self, session: str, id: str) -> bool:
         if self._store.find_session(self._owner, session) is None:
             return False
-        return self._store.find_messages(self._owner, session, [id]) != [None]
+        return find_named(self._store, self._owner, session, id) is not None
 
     def _sees(self, id: str) -> bool:
         """Tell whether the session of the file sees a message, or will when it is imported."""
@@ -158,16 +168,16 @@ class _Checker:
             return self._is_stored(self._line.id, id)
         return not self._sight.is_origin_known and self._is_stored(self._line.fork.session, id)
 
-    def _message(self, line: MessageLine, it: Numbered) -> None:
+    def _place(self, line: PlaceLine, it: Numbered) -> None:
         if line.id in self._sight:
             what = "inherits" if line.id in self._sight.inherited else "has already"
             raise wrong(it.number, f"has the id {line.id!r}, which the session {what}")
         if line.parent is not None and not self._sees(line.parent):
             raise wrong(it.number, f"follows {line.parent!r}, which does not come before it")
-        pack(new_message(line), lambda: "", self._store.max_message_bytes)
+        pack(new_place(line), lambda: "", self._store.max_message_bytes)
         self._sight.add(line.id, line.parent)
         self._elsewhere.discard(line.id)
-        if self._now.exists:
+        if self._now.exists and isinstance(line, MessageLine):
             self._waiting.append(it)
             self._size += it.size
             if len(self._waiting) >= CHUNK or self._size >= CHUNK_BYTES:
@@ -181,6 +191,7 @@ class _Checker:
                 raise wrong(number, f"covers {end!r}, which is no message of the session")
         check.new_overlay(new_overlay(line), self._store.max_message_bytes)
         self._now.overlays.add(line.id)
+        self.plan.awaited |= {line.first, line.last} & self._sight.inherited.keys()
         stored = self._now.stored_overlays.get(line.id)
         if stored is not None and stored != line.summary:
             self._tell(number, f"overlay {line.id!r} has another summary in the store")

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ..model import Leaf, Message, Overlay, Position, Read
+from ..errors import NotFoundError
+from ..model import Leaf, Overlay, Position
 from ..store import Store
 from .lines import OverlayLine
+from .places import Found, find_at
 
 
 class Ends:
-    """Finds the messages at the ends of a session's overlays."""
+    """Finds the messages at the ends of a session's overlays, deleted or not."""
 
     def __init__(self, store: Store, owner: str, session: str, overlays: Sequence[Overlay]) -> None:
         self._store = store
@@ -20,48 +22,42 @@ class Ends:
         self._wanted = {place for it in overlays for place in (it.first, it.last)}
         self._found: dict[Position, str] = {}
 
-    def meet(self, message: Message) -> None:
+    def meet(self, found: Found) -> None:
         """Look at a message that goes by: it may be an end."""
-        if self._wanted and message.position in self._wanted:
-            self._found[message.position] = message.id
+        if self._wanted and found.position in self._wanted:
+            self._found[found.position] = found.id
 
-    def lines(self, leaves: Sequence[Leaf], lost: list[str]) -> Iterator[OverlayLine]:
-        """Give the overlays in the order of the format; `lost` gets the ids of those left out."""
+    def lines(self, leaves: Sequence[Leaf]) -> Iterator[OverlayLine]:
+        """Give the overlays in the order of the format.
+
+        Raises `NotFoundError` when a branch went while it was read.
+        """
         order = sorted(self._overlays, key=lambda it: (-it.last.depth, -it.first.depth))
         for overlay in order:
-            last = self._found.get(overlay.last) or self._last(overlay, leaves)
-            first = self._found.get(overlay.first) or (last and self._first(overlay, last))
-            if first and last:
-                yield _line(overlay, first, last)
-            else:
-                lost.append(overlay.id)
+            last = self._id_at(overlay.last, [leaf.id for leaf in _near(leaves, overlay.last)])
+            first = self._id_at(overlay.first, [last] if last else [])
+            if first is None or last is None:
+                raise NotFoundError(
+                    f"overlay {overlay.id!r} ends at a message that is gone meanwhile: try again",
+                    kind="overlay",
+                    id=overlay.id,
+                )
+            yield _line(overlay, first, last)
 
-    def _last(self, overlay: Overlay, leaves: Sequence[Leaf]) -> str | None:
-        """Find the last live message of a range whose end is inherited or was deleted."""
-        here = overlay.last
-        near = [leaf for leaf in leaves if leaf.position.depth >= here.depth]
-        # A branch that ends in the same segment surely goes through here.
-        near.sort(key=lambda leaf: leaf.position.segment != here.segment)
-        for leaf in near:
-            message = self._one(leaf.id, before=here.depth + 1, backwards=True)
-            if message is None or message.depth < overlay.first.depth:
-                continue
-            if here.segment in (message.segment, leaf.position.segment):
-                return message.id
-        return None
+    def _id_at(self, position: Position, leaves: Sequence[str]) -> str | None:
+        """Find what no walk has met: a fork's walk does not go over what it inherited."""
+        for leaf in leaves if position not in self._found else ():
+            found = find_at(self._store, self._owner, self._session, leaf, position)
+            if found is not None:
+                self.meet(found)
+                break
+        return self._found.get(position)
 
-    def _first(self, overlay: Overlay, last: str) -> str | None:
-        message = self._one(last, after=overlay.first.depth - 1)
-        return None if message is None else message.id
 
-    def _one(
-        self, leaf: str, *, after: int = 0, before: int | None = None, backwards: bool = False
-    ) -> Message | None:
-        query = Read(
-            leaf=leaf, overlays=False, after=after, before=before, limit=1, backwards=backwards
-        )
-        messages = self._store.read(self._owner, self._session, query).messages
-        return messages[0] if messages else None
+def _near(leaves: Sequence[Leaf], position: Position) -> list[Leaf]:
+    """Give the leaves that may lie below a position, first those that surely do."""
+    near = [leaf for leaf in leaves if leaf.position.depth >= position.depth]
+    return sorted(near, key=lambda leaf: leaf.position.segment != position.segment)
 
 
 def _line(overlay: Overlay, first: str, last: str) -> OverlayLine:

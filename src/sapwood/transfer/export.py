@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from .._version import __version__
 from ..errors import NotFoundError
-from ..model import Leaf, Read, Root, SessionQuery, SessionRecord, UsageTotal
+from ..model import Gap, Leaf, Message, Root, SessionQuery, SessionRecord, UsageTotal
 from ..store import Store
 from .covering import Ends
 from .lines import (
@@ -14,10 +14,12 @@ from .lines import (
     VERSION,
     DocumentLine,
     EndLine,
+    GapLine,
     Header,
     Line,
     MessageLine,
     Origin,
+    PlaceLine,
     SessionLine,
     UsageLine,
     encode_line,
@@ -112,6 +114,8 @@ class SessionExport:
         self._name = name
         self._done = done
         self.leaves: list[Leaf] = []
+        self.gaps: dict[str, Gap] = {}
+        """Those that were given, by their ids."""
 
     def lines(self, is_optional: bool) -> Iterator[Line]:
         """Give the session's lines; of one that is gone, none if it is optional."""
@@ -125,14 +129,13 @@ class SessionExport:
         leaves = self.leaves = self._store.list_leaves(self._owner, self._name)
         origin = find_origin(self._store, self._owner, record, leaves, self._done.names)
         self._done.names.add(self._name)
-        yield _session_line(record, origin, live_tip(self._store, self._owner, record))
+        yield _session_line(record, origin)
         yield from documents
         ends = Ends(self._store, self._owner, self._name, overlays)
         for step in self._walk(origin).steps(leaves):
-            ends.meet(step.message)
-            self._done.messages += 1
-            yield _message_line(step)
-        yield from self._overlays(ends, leaves)
+            ends.meet(step.place)
+            yield self._place_line(step)
+        yield from ends.lines(leaves)
         for total in self._store.total_usage(self._owner, self._name):
             yield _usage_line(total)
 
@@ -140,22 +143,17 @@ class SessionExport:
         skip = origin is not None
         return Walk(self._store, self._owner, self._name, skip_inherited=skip)
 
-    def _overlays(self, ends: Ends, leaves: Sequence[Leaf]) -> Iterator[Line]:
-        lost: list[str] = []
-        yield from ends.lines(leaves, lost)
-        self._done.notes += [
-            f"session {self._name!r}: overlay {id!r} covers nothing that is still there"
-            for id in lost
-        ]
+    def _place_line(self, step: Step) -> PlaceLine:
+        if isinstance(step.place, Gap):
+            self.gaps[step.place.id] = step.place
+            return GapLine(id=step.place.id, parent=step.parent)
+        self._done.messages += 1
+        return _message_line(step.place, step.parent)
 
 
-def live_tip(store: Store, owner: str, record: SessionRecord) -> str | None:
-    """Give the tip, or if it was deleted the nearest live message above it."""
-    if isinstance(record.tip, Root):
-        return None
-    query = Read(leaf=record.tip, overlays=False, limit=1, backwards=True)
-    messages = store.read(owner, record.id, query).messages
-    return messages[0].id if messages else None
+def tip_of(record: SessionRecord) -> str | None:
+    """Give the tip, deleted or not; None is the root."""
+    return None if isinstance(record.tip, Root) else record.tip
 
 
 def document_lines(store: Store, owner: str, session: str | None) -> Iterator[DocumentLine]:
@@ -165,7 +163,7 @@ def document_lines(store: Store, owner: str, session: str | None) -> Iterator[Do
             yield DocumentLine(key=document.key, value=document.value)
 
 
-def _session_line(record: SessionRecord, fork: Origin | None, tip: str | None) -> SessionLine:
+def _session_line(record: SessionRecord, fork: Origin | None) -> SessionLine:
     return SessionLine(
         id=record.id,
         title=record.title,
@@ -175,18 +173,17 @@ def _session_line(record: SessionRecord, fork: Origin | None, tip: str | None) -
         budget=record.budget,
         parent=record.parent,
         fork=fork,
-        tip=tip,
+        tip=tip_of(record),
         created_us=record.created_us,
         active_us=record.active_us,
         version=record.version,
     )
 
 
-def _message_line(step: Step) -> MessageLine:
-    message = step.message
+def _message_line(message: Message, parent: str | None) -> MessageLine:
     return MessageLine(
         id=message.id,
-        parent=step.parent,
+        parent=parent,
         role=message.role,
         parts=message.parts,
         metadata=message.metadata,

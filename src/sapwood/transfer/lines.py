@@ -63,7 +63,7 @@ class DocumentLine(_Line, frozen=True, kw_only=True, tag="document"):
 
 
 class MessageLine(_Line, frozen=True, kw_only=True, tag="message"):
-    """A message after its nearest live ancestor; null is the root."""
+    """A message after its parent, which may be a gap; null is the root."""
 
     id: str
     parent: str | None
@@ -73,6 +73,13 @@ class MessageLine(_Line, frozen=True, kw_only=True, tag="message"):
     tokens: int
     created_us: int
     home: str | None
+
+
+class GapLine(_Line, frozen=True, kw_only=True, tag="gap"):
+    """The place of a deleted message: its id stays taken, and an overlay may end there."""
+
+    id: str
+    parent: str | None
 
 
 class OverlayLine(_Line, frozen=True, kw_only=True, tag="overlay"):
@@ -112,7 +119,8 @@ class EndLine(_Line, frozen=True, kw_only=True, tag="end"):
     messages: int
 
 
-Line = SessionLine | DocumentLine | MessageLine | OverlayLine | UsageLine | EndLine
+PlaceLine = MessageLine | GapLine
+Line = SessionLine | DocumentLine | PlaceLine | OverlayLine | UsageLine | EndLine
 
 _encode = msgspec.json.Encoder().encode
 _header = msgspec.json.Decoder(dict[str, Any])

@@ -13,14 +13,25 @@ from typing import BinaryIO
 from ..errors import AlreadyExistsError, SapwoodError
 from ..model import Edge, NewMessage, Root
 from ..store import Store
-from .adding import add_overlay, add_usage, put_document, undo_others
+from .adding import add_usage, put_document, undo_others
 from .check import check_file
-from .lines import DocumentLine, MessageLine, OverlayLine, SessionLine, UsageLine
-from .making import new_message, new_session
+from .gapping import Gaps
+from .lines import (
+    DocumentLine,
+    GapLine,
+    MessageLine,
+    OverlayLine,
+    PlaceLine,
+    SessionLine,
+    UsageLine,
+)
+from .making import count_messages, new_place, new_session
 from .marking import Mark, drop_mark, put_mark
+from .overlays import Putter
 from .place import Place
 from .plan import CHUNK, CHUNK_BYTES, Plan, SessionPlan
 from .reading import iter_lines
+from .stored import Stored
 
 Progress = Callable[[int], None]
 MOST_TRIES = 10
@@ -94,13 +105,15 @@ class _Loader:
         self._is_marked = False
         self._marked: str | Root | None = None
         """The tip that the mark tells."""
-        self._batch: list[MessageLine] = []
+        self._batch: list[PlaceLine] = []
         self._size = 0
+        self._overlays: list[OverlayLine] = []
+        self._gaps = Gaps(store, owner, plan.awaited)
         self.done = done
 
     def take(self, line: object, size: int) -> None:
         """Write a line, or keep it for the next batch."""
-        if isinstance(line, MessageLine):
+        if isinstance(line, MessageLine | GapLine):
             self._batch.append(line)
             self._size += size
             if len(self._batch) >= CHUNK or self._size >= CHUNK_BYTES:
@@ -114,7 +127,7 @@ class _Loader:
             session = None if self._line is None else self._line.id
             put_document(self._store, self._owner, session, line, self._now, self.done.notes)
         elif isinstance(line, OverlayLine):
-            add_overlay(self._store, self._owner, self._session, line, self.done.notes)
+            self._overlays.append(line)
         elif isinstance(line, UsageLine):
             add_usage(self._store, self._owner, self._session, line)
 
@@ -167,7 +180,7 @@ class _Loader:
             return
         known = self._known(batch) if self._now.exists else set()
         if self._session not in self.done.created:
-            self.done.skipped += len(known)
+            self.done.skipped += sum(isinstance(it, MessageLine) for it in batch if it.id in known)
         run: list[NewMessage] = []
         parent: str | None = None
         for line in batch:
@@ -178,14 +191,16 @@ class _Loader:
                 run = []
             if not run:
                 parent = line.parent
-            run.append(new_message(line))
+            run.append(new_place(line))
         self._append(run, parent)
+        self._gaps.meet(self._session, [it.id for it in batch if isinstance(it, GapLine)])
         self._progress()
 
-    def _known(self, batch: list[MessageLine]) -> set[str]:
-        ids = [line.id for line in batch]
-        found = self._store.find_messages(self._owner, self._session, ids)
-        return {message.id for message in found if message is not None}
+    def _known(self, batch: list[PlaceLine]) -> set[str]:
+        stored = Stored(self._store, self._owner, self._session)
+        known = {*stored.find([line.id for line in batch])}
+        gaps = [it.id for it in batch if isinstance(it, GapLine) and it.id not in known]
+        return known | {id for id in gaps if stored.is_deleted(id)}
 
     def _append(self, run: list[NewMessage], parent: str | None) -> None:
         if not run:
@@ -198,28 +213,44 @@ class _Loader:
             tip = None if isinstance(record.tip, Root) else record.tip
             self._mark(self._line, record.created_us, is_new=False, tip=tip)
             self._marked = record.tip
-        self.done.written += self._place.append(run, parent)
+        self.done.written += count_messages(run, self._place.append(run, parent))
 
     def _end_session(self) -> None:
         """Put the tip where the file has it, unless the session went on here by itself."""
         if self._line is None or self._place is None:
             return
+        self._put_overlays()
+        self._gaps.close(self._session)
         self._place.leave(self._line.tip)
         if self._is_marked:
             drop_mark(self._store, self._owner, self._line.id)
         self._line = self._place = None
         self._progress()
 
+    def _put_overlays(self) -> None:
+        overlays, self._overlays = self._overlays, []
+        if not overlays:
+            return
+        putter = Putter(self._store, self._owner, self._session, self.done.notes)
+        if self._now.is_ours:
+            putter.put_all(overlays)
+        else:
+            putter.put_where_they_fit(overlays)
+
     def finish(self) -> None:
         """Write what is left."""
         self._flush()
         self._end_session()
+        self._gaps.finish()
 
     def abandon(self, error: BaseException) -> None:
         """Delete the session that was begun by this run, if one was and all of it is ours."""
+        name = "" if self._line is None else self._line.id
+        for other in self._gaps.sessions:
+            if other != name:
+                error.add_note(_incomplete(other))
         if self._line is None or self._place is None:
             return
-        name = self._line.id
         with contextlib.suppress(SapwoodError):
             self._place.put_back()
             if not self._now.exists and self._place.is_untouched():
@@ -231,4 +262,8 @@ class _Loader:
             if self._now.exists and not self._now.is_unfinished and self._is_marked:
                 # The tip is where it belongs.
                 drop_mark(self._store, self._owner, name)
-        error.add_note(f"session {name!r} is not complete: the same import, run again, finishes it")
+        error.add_note(_incomplete(name))
+
+
+def _incomplete(name: str) -> str:
+    return f"session {name!r} is not complete: the same import, run again, finishes it"

@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 
-from ..model import Edge, EntryRef, ForkPoint, NewMessage, NewOverlay, NewSession, Usage
-from .lines import MessageLine, OverlayLine, SessionLine, UsageLine
+from ..model import (
+    Edge,
+    EntryRef,
+    ForkPoint,
+    Message,
+    NewMessage,
+    NewOverlay,
+    NewSession,
+    Usage,
+)
+from .lines import MessageLine, OverlayLine, PlaceLine, SessionLine, UsageLine
+
+FOR_A_GAP = {"sapwood": "the place of a deleted message"}
 
 
 def new_session(line: SessionLine, parent: Edge | None) -> NewSession:
@@ -34,6 +46,23 @@ def new_message(line: MessageLine) -> NewMessage:
         tokens=line.tokens,
         created_us=line.created_us,
     )
+
+
+def new_place(line: PlaceLine) -> NewMessage:
+    """Make what is appended for a line; for a gap, an empty message that is deleted again."""
+    if isinstance(line, MessageLine):
+        return new_message(line)
+    return NewMessage(id=line.id, role="user", parts=[], metadata=FOR_A_GAP, tokens=0)
+
+
+def count_messages(run: Sequence[NewMessage], written: int) -> int:
+    """Count what of a run was written and is there to stay: what was there is its beginning."""
+    return sum(not is_for_a_gap(it) for it in run[len(run) - written :])
+
+
+def is_for_a_gap(message: Message | NewMessage) -> bool:
+    """Tell whether a message stands only where a gap is to be."""
+    return message.metadata == FOR_A_GAP and not message.parts
 
 
 def new_overlay(line: OverlayLine) -> NewOverlay:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 
-from ..model import Leaf, Message, Read, SessionRecord
+from ..model import Leaf, SessionRecord
 from ..store import Store
 from .lines import Origin
+from .places import Found, find_at, find_named
 
 
 def find_origin(
@@ -21,7 +22,7 @@ def find_origin(
             continue
         if store.find_session(owner, name) is None:
             continue
-        [seen] = store.find_messages(owner, name, [point.id])
+        seen = find_named(store, owner, name, point.id)
         if seen is not None and seen.position == point.position:
             return Origin(session=name, message=point.id)
     return None
@@ -29,25 +30,14 @@ def find_origin(
 
 def _fork_point(
     store: Store, owner: str, record: SessionRecord, leaves: Sequence[Leaf]
-) -> Message | None:
-    """Find the message that a fork goes on from, or if it was deleted the nearest live above.
-
-    All that a fork inherited lies on the path to its fork point: it is the deepest of it.
-    """
-    if record.forked_at is None:
+) -> Found | None:
+    """Find the message that a fork goes on from, deleted or not."""
+    point = record.forked_at
+    if point is None:
         return None
-    found: Message | None = None
     for leaf in leaves:
-        query = Read(
-            leaf=leaf.id,
-            overlays=False,
-            before=record.forked_at.depth + 1,
-            limit=1,
-            backwards=True,
-        )
-        for message in store.read(owner, record.id, query).messages:
-            if message.position == record.forked_at:
-                return message
-            if message.home != record.id and (found is None or message.depth > found.depth):
-                found = message
-    return found
+        if leaf.position.depth >= point.depth:
+            found = find_at(store, owner, record.id, leaf.id, point)
+            if found is not None:
+                return found
+    return None

@@ -38,3 +38,5 @@ class Plan:
 
     def __init__(self) -> None:
         self.sessions: dict[str, SessionPlan] = {}
+        self.awaited: set[str] = set()
+        """Ids of what overlays of forks end at and their sources have."""

@@ -36,9 +36,8 @@ class Stored:
     def is_deleted(self, id: str) -> bool:
         """Tell of a message that is not found whether it was deleted, or was never there."""
         # A deleted message is not found, and still may be a leaf.
-        query = Read(leaf=id, overlays=False, limit=1, backwards=True)
         try:
-            self._store.read(self._owner, self._session, query)
+            self._live_at(id)
         except NotFoundError:
             return False
         return True
@@ -50,11 +49,22 @@ class Stored:
             return True
         if above and (above.segment, above.depth + 1) == (message.segment, message.depth):
             return True
-        parent = self.above(message, message.depth)
-        return (parent.id if parent else None) == line.parent
+        return self._above(message) == self._nearest(line.parent, above)
 
-    def above(self, message: Message, depth: int) -> Message | None:
-        """Find the nearest live message above a depth, on the path to a message."""
-        query = Read(leaf=message.id, overlays=False, before=depth, limit=1, backwards=True)
+    def _above(self, message: Message) -> str | None:
+        """Find the nearest live message above one."""
+        return self._live_at(message.id, before=message.depth)
+
+    def _nearest(self, parent: str | None, found: Message | None) -> str | None:
+        """Find the nearest live message at or above a parent, which may have been deleted."""
+        if parent is None or found is not None:
+            return parent
+        try:
+            return self._live_at(parent)
+        except NotFoundError:
+            return parent
+
+    def _live_at(self, leaf: str, before: int | None = None) -> str | None:
+        query = Read(leaf=leaf, overlays=False, before=before, limit=1, backwards=True)
         messages = self._store.read(self._owner, self._session, query).messages
-        return messages[0] if messages else None
+        return messages[0].id if messages else None

@@ -1,5 +1,7 @@
 """Going over all messages of a session, each once and parents first, a page at a time.
 
+Where a message was deleted, its gap comes in its place.
+
 A session is walked branch by branch: of each, what no branch before it had. What was given is
 remembered by segments, so that memory grows with the branches and not with the messages.
 """
@@ -11,6 +13,7 @@ from typing import NamedTuple
 
 from ..model import Leaf, Message, Read
 from ..store import Store
+from .places import Found
 
 PAGE = 500
 PAGE_BYTES = 4 * 1024 * 1024
@@ -18,9 +21,9 @@ FIRST_LOOK = 64
 
 
 class Step(NamedTuple):
-    """A message, and the id of its nearest live ancestor."""
+    """A message or a gap, and the id of what stands above it."""
 
-    message: Message
+    place: Found
     parent: str | None
 
 
@@ -35,14 +38,30 @@ class Walk:
         self._given: dict[str, int] = {}
 
     def steps(self, leaves: Sequence[Leaf]) -> Iterator[Step]:
-        """Give the messages on the paths to these leaves."""
+        """Give the messages and gaps on the paths to these leaves."""
         for leaf in leaves:
             above = self._last_given(leaf.id) if self._given or self._skip_inherited else None
             depth, parent = (above.depth, above.id) if above else (0, None)
-            for message in self._below(leaf.id, depth):
-                yield Step(message, parent)
-                self._given[message.segment] = message.depth
-                parent = message.id
+            for place in self._path(leaf, depth):
+                if not self._is_given(place):
+                    yield Step(place, parent)
+                    self._given[place.position.segment] = place.position.depth
+                parent = place.id
+
+    def _path(self, leaf: Leaf, depth: int) -> Iterator[Found]:
+        """Give what stands on the path below a depth; gaps are looked for where depths miss."""
+        for message in self._below(leaf.id, depth):
+            if message.depth > depth + 1:
+                yield from self._gaps(message.id, depth, message.depth)
+            yield message
+            depth = message.depth
+        if leaf.position.depth > depth:
+            yield from self._gaps(leaf.id, depth, leaf.position.depth + 1)
+
+    def _gaps(self, leaf: str, after: int, before: int) -> Iterator[Found]:
+        for gap in self._store.list_gaps(self._owner, self._session, leaf, after=after):
+            if gap.position.depth < before:
+                yield gap
 
     def _below(self, leaf: str, depth: int) -> Iterator[Message]:
         more = True
@@ -79,7 +98,7 @@ class Walk:
         messages = self._store.read(self._owner, self._session, query).messages
         return messages[0] if messages else None
 
-    def _is_given(self, message: Message) -> bool:
-        if self._skip_inherited and message.home != self._session:
+    def _is_given(self, place: Found) -> bool:
+        if self._skip_inherited and place.home != self._session:
             return True
-        return message.depth <= self._given.get(message.segment, 0)
+        return place.position.depth <= self._given.get(place.position.segment, 0)

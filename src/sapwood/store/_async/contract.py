@@ -32,6 +32,7 @@ from ...model import (
     Deleted,
     Document,
     Fence,
+    Gap,
     Health,
     History,
     Hits,
@@ -218,6 +219,15 @@ class AsyncStore(ABC):
         """List the ends of the session's branches: positions it sees that nothing it sees follows.
 
         A deleted end is listed without its message. By position.
+        """
+
+    @abstractmethod
+    async def list_gaps(self, owner: str, session: str, leaf: str, *, after: int = 0) -> list[Gap]:
+        """List the positions on the path to a leaf, deeper than `after`, whose message was deleted.
+
+        From the root down, the leaf's own included. So a copy can keep them: a gap may be the end
+        of an overlay, and its id stays taken. Raises `NotFoundError` for a leaf that the session
+        does not see.
         """
 
     # overlays

@@ -15,6 +15,7 @@ from ...model import (
     Deleted,
     Document,
     Fence,
+    Gap,
     Health,
     History,
     Hits,
@@ -88,6 +89,8 @@ class Messages(Protocol):
     def children(self, owner: str, session: str, message: str | Root) -> list[Message]: ...
     @abstractmethod
     def leaves(self, owner: str, session: str) -> list[Leaf]: ...
+    @abstractmethod
+    def gaps(self, owner: str, session: str, leaf: str, after: int) -> list[Gap]: ...
 
 
 class Overlays(Protocol):

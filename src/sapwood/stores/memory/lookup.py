@@ -118,6 +118,12 @@ def position(place: Place) -> Position:
     return Position(str(place.segment), place.depth)
 
 
+def home_of(state: State, segment: int) -> str | None:
+    """Give the session that wrote a segment; None when it is gone."""
+    home = state.homes.get(state.segments[segment].home)
+    return None if home is None else home.id
+
+
 def message_at(state: State, place: Place) -> Message | None:
     """Give the message at a position as users see it; None when it was deleted."""
     segment = state.segments[place.segment]
@@ -126,7 +132,6 @@ def message_at(state: State, place: Place) -> Message | None:
 
 
 def _message(state: State, segment: Segment, place: Place, row: MessageRow, data: bytes) -> Message:
-    home = state.homes.get(segment.home)
     body = decode_body(data, row.id)
     return Message(
         id=row.id,
@@ -135,7 +140,7 @@ def _message(state: State, segment: Segment, place: Place, row: MessageRow, data
         metadata=body.metadata,
         segment=str(place.segment),
         depth=place.depth,
-        home=None if home is None else home.id,
+        home=home_of(state, segment.number),
         tokens=row.tokens,
         version=row.version,
         created_us=row.created_us,

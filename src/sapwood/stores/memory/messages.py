@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from ...model import Appended, Deleted, History, Leaf, Message, Read, Root
+from ...model import Appended, Deleted, Gap, History, Leaf, Message, Read, Root
 from ...rules.codec import Packed
 from ..embedded.unit import Messages
 from .appending import append
 from .editing import delete, update
 from .lookup import find_place, following, get_place, get_session, message_at
-from .reading import leaves, read
+from .reading import gaps, leaves, read
 from .state import State
 
 
@@ -55,3 +55,6 @@ class MemoryMessages(Messages):
 
     def leaves(self, owner: str, session: str) -> list[Leaf]:
         return leaves(self._state, get_session(self._state, owner, session))
+
+    def gaps(self, owner: str, session: str, leaf: str, after: int) -> list[Gap]:
+        return gaps(self._state, get_session(self._state, owner, session), leaf, after)

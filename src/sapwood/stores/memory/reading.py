@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, cast
 
-from ...model import Entry, History, Leaf, Message, Read, Summary
+from ...model import Entry, Gap, History, Leaf, Message, Read, Summary
 from ...rules.overlay import clip
-from ...rules.tree import Place, Span, spans_up
+from ...rules.tree import Place, Span, spans_after, spans_up
 from .lookup import (
     following,
     get_place,
+    home_of,
     id_at,
     lineage_of,
     message_at,
@@ -102,6 +103,18 @@ def _entry(state: State, source: Place | Shown) -> Entry:
         return cast(Message, message_at(state, source))
     pinned = [cast(Message, message_at(state, place)) for place in source.pinned]
     return Summary(overlay=overlay_of(source.overlay), pinned=pinned)
+
+
+def gaps(state: State, session: SessionRow, leaf: str, after: int) -> list[Gap]:
+    """List the positions on the path to a leaf whose message was deleted."""
+    place = get_place(state, session, leaf)
+    spans = spans_after(after, place, lambda segment: lineage_of(state, segment))
+    return [
+        Gap(id=row.id, position=position(place), home=home_of(state, span.segment))
+        for span in spans
+        for place, row in rows_in(state, span)
+        if row.body is None
+    ]
 
 
 def leaves(state: State, session: SessionRow) -> list[Leaf]:

@@ -13,6 +13,7 @@ _NO_WRITES = frozenset(
         "count",
         "documents",
         "feed",
+        "gaps",
         "hot",
         "inherit",
         "leaves",

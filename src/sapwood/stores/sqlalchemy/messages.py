@@ -8,10 +8,10 @@ from typing import Any
 from sqlalchemy import bindparam, delete, func, or_, select, update
 
 from ...errors import ConflictError
-from ...model import Appended, Deleted, History, Leaf, Message, Read, Root
+from ...model import Appended, Deleted, Gap, History, Leaf, Message, Read, Root
 from ...rules.codec import Packed, decode_body, digest
 from ...rules.tree import is_on_path, place_at
-from . import appending, reading
+from . import appending, gaps, reading
 from .feed import KIND_DELETE, KIND_UPDATE, record_changes
 from .lookup import (
     Touches,
@@ -184,6 +184,10 @@ class SqlMessages:
             return set()
         found = place_at(depth, fork, self._tx.lineage)
         return {found.segment << DEPTH_BITS | found.depth} if found else set()
+
+    def gaps(self, owner: str, session: str, leaf: str, after: int) -> list[Gap]:
+        """List the empty positions of a path."""
+        return gaps.gaps(self._tx, owner, session, leaf, after)
 
     def leaves(self, owner: str, session: str) -> list[Leaf]:
         """List the ends of a session's branches."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...errors import ConflictError, StoreCorruptError
-from ...model import Appended, Deleted, History, Leaf, Message, Read, Root
+from ...model import Appended, Deleted, Gap, History, Leaf, Message, Read, Root
 from ...rules.codec import Packed
 from ...rules.tree import is_on_path, place_at
-from . import appending, reading
+from . import appending, gaps, reading
 from .connection import Connection
 from .erasure import note_erasure
 from .feed import KIND_DELETE, KIND_UPDATE, record_change
@@ -230,6 +230,10 @@ class SqliteMessages:
     def _on_fork_path(self, row: SessionRow, pos: int) -> bool:
         place, fork = unpack_place(pos), unpack_place(row.fork)
         return place is None or is_on_path(place, fork, self._tx.lineage)
+
+    def gaps(self, owner: str, session: str, leaf: str, after: int) -> list[Gap]:
+        """List the empty positions of a path."""
+        return gaps.gaps(self._tx, owner, session, leaf, after)
 
     def leaves(self, owner: str, session: str) -> list[Leaf]:
         """List the ends of a session's branches."""

@@ -221,6 +221,43 @@ class AsyncTreeContract(AsyncContractBase):
         [leaf] = await store.list_leaves(ADA, "s")
         assert (leaf.id, leaf.position, leaf.message) == ("m2", two.position, None)
 
+    async def test_the_gaps_of_a_path_are_what_was_deleted_there(self, store: AsyncStore) -> None:
+        messages = await grow(store, *[f"m{n}" for n in range(1, 7)])
+        await store.append(ADA, "s", [say("x3"), say("x4")], parent="m2")
+        await store.create_session(ADA, fork_of("s", "m5"))
+        await store.append(ADA, "fork", [say("f4"), say("f5")], parent="m3")
+        await store.delete_messages(ADA, "s", ["m2", "x3", "m4", "m5"])
+        await store.delete_messages(ADA, "fork", ["f5"])
+        assert await self._gaps(store, "s", "m6") == ["m2 of s", "m4 of s", "m5 of s"]
+        assert await self._gaps(store, "s", "m4") == ["m2 of s", "m4 of s"]
+        assert await self._gaps(store, "s", "x4") == ["m2 of s", "x3 of s"]
+        assert await self._gaps(store, "s", "x4", after=2) == ["x3 of s"]
+        assert await self._gaps(store, "s", "m6", after=5) == []
+        assert await self._gaps(store, "fork", "f5") == ["m2 of s", "f5 of fork"]
+        [_, gap] = await store.list_gaps(ADA, "fork", "m4")
+        assert gap.position == messages[3].position
+        await store.delete_session(ADA, "s")
+        assert await self._gaps(store, "fork", "m5", after=3) == ["m4 of None", "m5 of None"]
+
+    async def test_a_detached_fork_keeps_the_gaps(self, store: AsyncStore) -> None:
+        await grow(store, "m1", "m2", "m3")
+        await store.delete_messages(ADA, "s", ["m2"])
+        await store.create_session(ADA, fork_of("s", detach=True))
+        assert await self._gaps(store, "fork", "m3") == ["m2 of fork"]
+
+    async def test_rule_07_gaps_of_an_unknown_leaf_are_an_error(self, store: AsyncStore) -> None:
+        await grow(store, "m1", "m2")
+        await store.create_session(ADA, fork_of("s", "m1"))
+        with pytest.raises(NotFoundError) as raised:
+            await store.list_gaps(ADA, "fork", "m2")
+        assert (raised.value.kind, raised.value.id) == ("message", "m2")
+
+    async def _gaps(
+        self, store: AsyncStore, session: str, leaf: str, *, after: int = 0
+    ) -> list[str]:
+        gaps = await store.list_gaps(ADA, session, leaf, after=after)
+        return [f"{gap.id} of {gap.home}" for gap in gaps]
+
     async def test_a_fork_point_is_a_leaf_until_something_follows_it(
         self, store: AsyncStore
     ) -> None:

@@ -28,6 +28,7 @@ SESSION_CALLS: dict[str, Call] = {
     "read leaf": lambda s, o, n: s.read(o, n, Read(leaf="m1")),
     "list_children": lambda s, o, n: s.list_children(o, n, "m1"),
     "list_leaves": lambda s, o, n: s.list_leaves(o, n),
+    "list_gaps": lambda s, o, n: s.list_gaps(o, n, "m1"),
     "add_overlay": lambda s, o, n: s.add_overlay(o, n, cover("m1", "m2")),
     "add_overlay fenced": lambda s, o, n: s.add_overlay(
         o, n, cover("m1", "m2"), fence=Fence(key="k", version=1)

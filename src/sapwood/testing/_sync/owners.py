@@ -22,6 +22,7 @@ REACHING = {
     "delete_messages",
     "read leaf",
     "list_children",
+    "list_gaps",
     "add_overlay",
     "undo_overlay",
 }

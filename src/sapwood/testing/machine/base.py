@@ -125,6 +125,8 @@ class MachineBase(RuleBasedStateMachine):
             history = self.driver.call("read", ADA, session.id, Read(overlays=overlays))
             compare.history(history, session.tip, overlays)
         compare.leaves(self.driver.call("list_leaves", ADA, session.id))
+        for leaf in session.leaves():
+            compare.gaps(leaf, self.driver.call("list_gaps", ADA, session.id, leaf.id))
         compare.overlays(self.driver.call("list_overlays", ADA, session.id))
         ids = self.draws.ids[-40:]
         compare.found(ids, self.driver.call("find_messages", ADA, session.id, ids))

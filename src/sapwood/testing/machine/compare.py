@@ -8,6 +8,7 @@ from typing import Any
 from ...model import (
     ROOT,
     Entry,
+    Gap,
     History,
     Hits,
     Leaf,
@@ -19,6 +20,7 @@ from ...model import (
     Summary,
 )
 from ..oracle import Cover, Found, Node, Session, Shown
+from ..oracle.node import path_to
 
 
 class Places:
@@ -142,6 +144,14 @@ class Comparison:
             assert (leaf.message is None) == node.deleted
             if leaf.message is not None:
                 self.message(node, leaf.message)
+
+    def gaps(self, leaf: Node, gaps: Sequence[Gap]) -> None:
+        """Compare what was deleted on the path to a leaf, from the root down."""
+        nodes = [node for node in path_to(leaf) if node.deleted]
+        assert [gap.id for gap in gaps] == [node.id for node in nodes]
+        for node, gap in zip(nodes, gaps, strict=True):
+            assert gap.home == (node.home.session if node.home.alive else None)
+            self._places.check(self._session.tree, node, gap.position)
 
     def record(self, record: SessionRecord) -> None:
         """Compare a session's record."""

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 
-from ...model import Leaf, SessionRecord
+from ...model import Leaf, Message, SessionRecord
 from ..covering import Ends
-from ..export import live_tip
-from ..lines import MessageLine, OverlayLine, SessionLine
+from ..export import tip_of
+from ..lines import GapLine, MessageLine, PlaceLine, SessionLine
+from ..making import is_for_a_gap
 from ..origin import find_origin
 from ..stored import Found, Stored
 from .covers import compare_overlays
 from .differences import Differences, Kind, is_same
 from .edges import is_edge_lost
-from .extras import is_cut_out, iter_extras
+from .extras import iter_extras
 from .marks import Fingerprint
+from .shown import compare_shown
 from .sides import Sides
 from .source import SessionSource
 from .usage import compare_usage
@@ -25,17 +27,16 @@ Tick = Callable[[int], None]
 class Comparison:
     """Goes over a session once: what differs, and the fingerprint of what the target has."""
 
-    def __init__(
-        self, sides: Sides, source: SessionSource, record: SessionRecord, left_out: Collection[str]
-    ) -> None:
+    def __init__(self, sides: Sides, source: SessionSource, record: SessionRecord) -> None:
         self._sides = sides
         self._source = source
         self._record = record
-        self._left_out = left_out
         self._stored = Stored(sides.target, sides.owner, record.id)
         self._own = 0
         self._print = Fingerprint()
         self.differences = Differences()
+        self.kept = 0
+        """How many messages stand where the source has gaps, and may for now."""
 
     @property
     def fingerprint(self) -> str:
@@ -55,11 +56,14 @@ class Comparison:
         ends = Ends(target, owner, name, overlays)
         for chunk in self._source.chunks():
             self._compare_messages(chunk, ends, looks_for_deleted=not is_ours)
-            tick(len(chunk))
+            tick(sum(isinstance(line, MessageLine) for line in chunk))
         self._find_extras()
         leaves = target.list_leaves(owner, name)
         self._compare_branches(leaves, is_fresh=is_fresh)
-        self._compare_overlays(ends, leaves)
+        there = list(ends.lines(leaves))
+        compare_overlays(self._source.overlays, there, self.differences)
+        if not self.differences.count() and there:
+            compare_shown(self._sides, name, self._source.leaves, self.differences)
         usage = target.total_usage(owner, name, by="message")
         compare_usage(self._source.usage, usage, self.differences)
         self._print.add_rest(self._record, self._versions, overlays, usage)
@@ -73,7 +77,7 @@ class Comparison:
             self.differences.add(Kind.APART, "it was created at another time")
         if line.parent != record.parent and not is_edge_lost(self._sides, line):
             self.differences.add(Kind.APART, "it came out of another session")
-        if line.tip != live_tip(self._sides.target, self._sides.owner, record):
+        if line.tip != tip_of(record):
             self.differences.add(Kind.MISSING, f"its tip is not {line.tip!r}")
 
     def _compare_documents(self) -> None:
@@ -93,9 +97,11 @@ class Comparison:
             self.differences.add(Kind.CHANGED, f"document {key!r} is not in the source")
 
     def _compare_messages(
-        self, chunk: list[MessageLine], ends: Ends, *, looks_for_deleted: bool
+        self, chunk: list[PlaceLine], ends: Ends, *, looks_for_deleted: bool
     ) -> None:
-        found = self._stored.find_with_parents(chunk)
+        lines = [line for line in chunk if isinstance(line, MessageLine)]
+        gaps = [line for line in chunk if isinstance(line, GapLine)]
+        found = self._stored.find_with_parents(lines) | self._stored.find([it.id for it in gaps])
         for line in chunk:
             message = found.get(line.id)
             if message is not None:
@@ -103,9 +109,22 @@ class Comparison:
                 if message.home == self._record.id:
                     self._own += 1
                     self._print.add_message(message)
-            kind, what = self._difference(line, found, looks_for_deleted)
+            if isinstance(line, GapLine):
+                kind, what = self._gap_difference(line, message)
+            else:
+                kind, what = self._difference(line, found, looks_for_deleted)
             if kind is not None:
                 self.differences.add(kind, f"message {line.id!r} {what}")
+
+    def _gap_difference(self, line: GapLine, message: Message | None) -> tuple[Kind | None, str]:
+        if message is None:
+            is_there = self._stored.is_deleted(line.id)
+            return (None, "") if is_there else (Kind.MISSING, "has no place")
+        if self._source.is_awaited(line) and is_for_a_gap(message):
+            self.kept += 1
+            return None, ""
+        kind = Kind.CHANGED if message.home == self._record.id else Kind.APART
+        return kind, "was deleted from the source"
 
     def _difference(
         self, line: MessageLine, found: Found, looks_for_deleted: bool
@@ -115,8 +134,7 @@ class Comparison:
             if looks_for_deleted and self._stored.is_deleted(line.id):
                 return Kind.APART, "was deleted there"
             return Kind.MISSING, "is missing"
-        follows = self._stored.follows(message, line, found)
-        if not follows and not is_cut_out(self._sides, message, line.parent):
+        if not self._stored.follows(message, line, found):
             return Kind.APART, "follows another message"
         if message.created_us != line.created_us:
             return Kind.APART, "has another time"
@@ -134,14 +152,11 @@ class Comparison:
         is_alone = self._source.line.fork is None and record.forked_at is not None
         if record.messages == own and not is_alone:
             return
-        for extra in iter_extras(self._sides, record.id, with_inherited=is_alone):
-            is_own = extra.message.home == record.id
-            if is_own:
+        for message in iter_extras(self._sides, record.id, with_inherited=is_alone):
+            if message.home == record.id:
                 own += 1
-                self._print.add_message(extra.message)
-            kind = Kind.CHANGED if extra.was_deleted and is_own else Kind.APART
-            what = "was deleted from" if extra.was_deleted else "is not in"
-            self.differences.add(kind, f"message {extra.message.id!r} {what} the source")
+                self._print.add_message(message)
+            self.differences.add(Kind.APART, f"message {message.id!r} is not in the source")
         if own != record.messages:
             what = f"it counts {record.messages} messages, and {own} were found"
             self.differences.add(Kind.MISSING, what)
@@ -163,13 +178,6 @@ class Comparison:
         assert fork is not None
         sides = self._sides
         return find_origin(sides.target, sides.owner, self._record, leaves, {fork.session})
-
-    def _compare_overlays(self, ends: Ends, leaves: list[Leaf]) -> None:
-        lost: list[str] = []
-        there: list[OverlayLine] = list(ends.lines(leaves, lost))
-        for id in lost:
-            self.differences.add(Kind.CHANGED, f"overlay {id!r} covers nothing there")
-        compare_overlays(self._source.overlays, there, self._left_out, self.differences)
 
 
 def _own_ends(leaves: list[Leaf], session: str) -> list[str]:

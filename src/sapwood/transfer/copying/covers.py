@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..lines import OverlayLine
@@ -41,20 +41,38 @@ def match_overlays(wanted: Sequence[OverlayLine], there: Sequence[OverlayLine]) 
 
 
 def compare_overlays(
-    wanted: Sequence[OverlayLine],
-    there: Sequence[OverlayLine],
-    left_out: Iterable[str],
-    differences: Differences,
+    wanted: Sequence[OverlayLine], there: Sequence[OverlayLine], differences: Differences
 ) -> None:
-    """Compare overlays, but for those that could not be added."""
-    known = set(left_out) - {it.id for it in there}
-    matched = match_overlays([it for it in wanted if it.id not in known], there)
+    """Compare overlays."""
+    matched = match_overlays(wanted, there)
     for line in matched.missing:
         differences.add(Kind.MISSING, f"overlay {line.id!r} is missing")
     for line in matched.changed:
         differences.add(Kind.CHANGED, f"overlay {line.id!r} is another")
     for line in matched.extra:
         differences.add(Kind.CHANGED, f"overlay {line.id!r} is not in force in the source")
+    if not differences.count():
+        _compare_order(wanted, there, matched, differences)
+
+
+def _compare_order(
+    wanted: Sequence[OverlayLine],
+    there: Sequence[OverlayLine],
+    matched: Matched,
+    differences: Differences,
+) -> None:
+    """See that those over the same range came one after the other as in the source."""
+    ids = {id: line.id for id, line in matched.renamed.items()}
+    for range, order in _by_range(wanted).items():
+        if [ids.get(id, id) for id in _by_range(there)[range]] != order:
+            differences.add(Kind.CHANGED, f"overlay {order[-1]!r} is not the newest of its range")
+
+
+def _by_range(lines: Sequence[OverlayLine]) -> dict[tuple[str, str], list[str]]:
+    found: dict[tuple[str, str], list[str]] = {}
+    for line in lines:
+        found.setdefault((line.first, line.last), []).append(line.id)
+    return found
 
 
 def _is_equal(one: OverlayLine, other: OverlayLine) -> bool:

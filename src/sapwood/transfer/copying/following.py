@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from ...errors import NotFoundError
-from ...model import ROOT, NewMessage, SessionPatch, SessionRecord
-from ..adding import add_overlay
+from ...model import ROOT, Message, NewMessage, SessionPatch, SessionRecord
 from ..covering import Ends
-from ..export import live_tip
-from ..lines import MessageLine, SessionLine
-from ..making import new_message, new_session
+from ..export import tip_of
+from ..lines import GapLine, MessageLine, PlaceLine, SessionLine
+from ..making import count_messages, is_for_a_gap, new_message, new_place, new_session
+from ..overlays import Putter
 from ..plan import CHUNK
-from ..stored import Stored
+from ..stored import Found, Stored
 from .comparing import Tick
 from .covers import match_overlays
 from .differences import is_same
 from .edges import edge_for
-from .extras import iter_extras
 from .sides import Sides
 from .source import SessionSource
 from .usage import add_missing_usage
@@ -31,10 +32,9 @@ class Follower:
         self._source = source
         self._name = source.line.id
         self._stored = Stored(sides.target, sides.owner, self._name)
-        self._own = 0
+        self._doomed: list[str] = []
+        """What stands on the target where the source has gaps."""
         self.written = 0
-        self.left_out: set[str] = set()
-        """Overlays of the source that do not fit any more where they would have to be added."""
         self.notes: list[str] = []
 
     def create(self) -> SessionRecord:
@@ -49,9 +49,9 @@ class Follower:
         self._follow_documents()
         for chunk in self._source.chunks():
             self._follow_messages(chunk)
-            tick(len(chunk))
-        self._delete_extras()
+            tick(sum(isinstance(line, MessageLine) for line in chunk))
         self._follow_overlays()
+        self._delete_doomed()
         sides = self._sides
         add_missing_usage(sides.target, sides.owner, self._name, self._source.usage)
         self._follow_tip()
@@ -76,64 +76,71 @@ class Follower:
         for key in there.keys() - self._source.documents.keys():
             store.delete_document(owner, key, session=name)
 
-    def _follow_messages(self, chunk: list[MessageLine]) -> None:
+    def _follow_messages(self, chunk: list[PlaceLine]) -> None:
         """Append a run of each other's children at a time, and edit what was edited."""
         found = self._stored.find([line.id for line in chunk])
         run: list[NewMessage] = []
         parent: str | None = None
         for line in chunk:
-            message = found.get(line.id)
-            if message is not None:
-                self._own += message.home == self._name
-                wanted = (line.role, line.parts, line.metadata, line.tokens)
-                here = (message.role, message.parts, message.metadata, message.tokens)
-                if not is_same(wanted, here):
-                    self._update(line)
+            if self._is_there(line, found):
                 continue
             if run and line.parent != run[-1].id:
                 self._append(run, parent)
                 run = []
             if not run:
                 parent = line.parent
-            run.append(new_message(line))
+            run.append(new_place(line))
         self._append(run, parent)
 
-    def _update(self, line: MessageLine) -> None:
-        message = NewMessage(
-            id=line.id, role=line.role, parts=line.parts, metadata=line.metadata, tokens=line.tokens
-        )
-        self._sides.target.update_message(self._sides.owner, self._name, message)
+    def _is_there(self, line: PlaceLine, found: Found) -> bool:
+        """Tell whether a line's place is there; what is there follows the line."""
+        message = found.get(line.id)
+        if isinstance(line, GapLine):
+            return self._is_gap_there(line, message)
+        if message is None:
+            return False
+        wanted = (line.role, line.parts, line.metadata, line.tokens)
+        here = (message.role, message.parts, message.metadata, message.tokens)
+        if not is_same(wanted, here):
+            self._update(new_message(line))
+        return True
+
+    def _is_gap_there(self, line: GapLine, message: Message | None) -> bool:
+        if message is None and self._stored.is_deleted(line.id):
+            return True
+        if not self._source.is_awaited(line):
+            self._doomed.append(line.id)
+        elif message is not None and not is_for_a_gap(message):
+            self._update(new_place(line))
+        return message is not None
+
+    def _update(self, message: NewMessage) -> None:
+        # An update keeps the time.
+        changed = msgspec.structs.replace(message, created_us=None)
+        self._sides.target.update_message(self._sides.owner, self._name, changed)
 
     def _append(self, run: list[NewMessage], parent: str | None) -> None:
         if run:
             place = ROOT if parent is None else parent
             done = self._sides.target.append(self._sides.owner, self._name, run, parent=place)
-            self.written += done.written
+            self.written += count_messages(run, done.written)
 
-    def _delete_extras(self) -> None:
-        record = self._sides.target.find_session(self._sides.owner, self._name)
-        if record is None or record.messages == self._own + self.written:
-            return
-        gone = [it.message.id for it in iter_extras(self._sides, self._name) if it.was_deleted]
-        for start in range(0, len(gone), CHUNK):
-            ids = gone[start : start + CHUNK]
+    def _delete_doomed(self) -> None:
+        for start in range(0, len(self._doomed), CHUNK):
+            ids = self._doomed[start : start + CHUNK]
             self._sides.target.delete_messages(self._sides.owner, self._name, ids)
 
     def _follow_overlays(self) -> None:
         store, owner, name = self._sides.target, self._sides.owner, self._name
         overlays = store.list_overlays(owner, name)
-        lost: list[str] = []
         ends = Ends(store, owner, name, overlays)
-        there = list(ends.lines(store.list_leaves(owner, name), lost)) if overlays else []
+        there = list(ends.lines(store.list_leaves(owner, name))) if overlays else []
         matched = match_overlays(self._source.overlays, there)
         # A fork begins with the overlays of its source: one that says the same is not yet its own.
         renamed = matched.renamed if self._is_begun else {}
-        for id in (*lost, *renamed, *(it.id for it in (*matched.extra, *matched.changed))):
+        for id in (*renamed, *(it.id for it in (*matched.extra, *matched.changed))):
             store.undo_overlay(owner, name, id)
-        wanted = {it.id for it in (*matched.missing, *matched.changed, *renamed.values())}
-        for line in self._source.overlays:
-            if line.id in wanted and not add_overlay(store, owner, name, line, self.notes):
-                self.left_out.add(line.id)
+        Putter(store, owner, name, self.notes).put_all(self._source.overlays)
 
     def _follow_tip(self) -> None:
         store, owner = self._sides.target, self._sides.owner
@@ -144,5 +151,5 @@ class Follower:
                 kind="session",
                 id=self._name,
             )
-        if live_tip(store, owner, record) != self._source.line.tip:
+        if tip_of(record) != self._source.line.tip:
             store.checkout(owner, self._name, self._source.line.tip or ROOT)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 
 from ...errors import AlreadyExistsError, ConflictError, NotFoundError, StoreCorruptError
-from ...model import Root, SessionRecord
+from ...model import Position, SessionRecord
+from ..export import tip_of
 from ..lines import SessionLine
 from ..marking import Mark, drop_mark, find_mark, put_mark
 from .comparing import Comparison
@@ -24,18 +25,27 @@ Ticks = Callable[[int, int], None]
 class SessionCopy:
     """One session on its way to the target."""
 
-    def __init__(self, sides: Sides, name: str, names: set[str], failed: set[str]) -> None:
+    def __init__(
+        self,
+        sides: Sides,
+        name: str,
+        names: set[str],
+        failed: set[str],
+        awaited: Container[Position] = (),
+    ) -> None:
         self._sides = sides
         self._name = name
         self._names = names
         self._failed = failed
-        self._left_out: set[str] = set()
+        self._awaited = awaited
         self._mark: Mark | None = None
         self._is_new = False
         self._strikes = 0
         """How often the target differed though the source had stayed as it was written."""
         self.messages = 0
         self.written = 0
+        self.kept = 0
+        """How many messages stand in gaps until the overlays of forks are put there."""
         self.notes: list[str] = []
 
     def run(self, ticks: Ticks) -> Status:
@@ -68,13 +78,13 @@ class SessionCopy:
         if record is not None:
             source = self._read()
             is_ours = self._is_ours(record)
-            found = Comparison(self._sides, source, record, self._left_out)
+            found = Comparison(self._sides, source, record)
             found.run(
                 lambda count: ticks(count if is_first else 0, count),
                 is_ours=is_ours,
                 is_fresh=self._mark is not None and self._mark.is_new,
             )
-            self.messages = source.messages
+            self.messages, self.kept = source.messages, found.kept
             if not found.differences.count():
                 self._finish(source, found.fingerprint)
                 return None
@@ -91,7 +101,12 @@ class SessionCopy:
         return self._sides.target.find_session(self._sides.owner, self._name)
 
     def _read(self) -> SessionSource:
-        return SessionSource(self._sides, self._name, self._names)
+        source = SessionSource(self._sides, self._name, self._names, self._awaited)
+        fork = source.line.fork
+        # What it inherits is compared as its source's.
+        if fork is not None and fork.session in self._failed:
+            raise ConflictError(f"it is a fork of {fork.session!r}, which was not copied")
+        return source
 
     def _is_ours(self, record: SessionRecord) -> bool:
         """Tell whether a copy that did not end has left it so."""
@@ -111,9 +126,6 @@ class SessionCopy:
 
     def _write(self, record: SessionRecord | None, ticks: Ticks) -> str:
         sides, source = self._sides, self._read()
-        fork = source.line.fork
-        if fork is not None and fork.session in self._failed:
-            raise ConflictError(f"it is a fork of {fork.session!r}, which was not copied")
         if self._mark is None:
             self._mark = _mark_of(source.line, record)
             put_mark(sides.target, sides.owner, self._mark)
@@ -129,7 +141,6 @@ class SessionCopy:
         finally:
             self.written += follower.written
             self.notes += [it for it in follower.notes if it not in self.notes]
-            self._left_out |= follower.left_out
         return source.digest
 
     def _leave_to_others(self, line: SessionLine) -> None:
@@ -163,7 +174,7 @@ def _mark_of(line: SessionLine, record: SessionRecord | None) -> Mark:
     """Make the mark that stays until the session is complete, whatever happens to this run."""
     if record is None:
         return Mark(session=line.id, created_us=line.created_us, is_new=True, tip=None)
-    tip = None if isinstance(record.tip, Root) else record.tip
+    tip = tip_of(record)
     return Mark(session=line.id, created_us=record.created_us, is_new=False, tip=tip)
 
 

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 import msgspec
 
-from ...model import Leaf, UsageTotal
+from ...model import Leaf, Position, UsageTotal
 from ..export import Exported, SessionExport
-from ..lines import DocumentLine, Line, MessageLine, OverlayLine, SessionLine, encode_line
+from ..lines import (
+    DocumentLine,
+    GapLine,
+    Line,
+    MessageLine,
+    OverlayLine,
+    PlaceLine,
+    SessionLine,
+    encode_line,
+)
 from ..plan import CHUNK, CHUNK_BYTES
 from .sides import Sides
 
@@ -21,8 +30,11 @@ class SessionSource:
     gone, also in the middle.
     """
 
-    def __init__(self, sides: Sides, name: str, names: set[str]) -> None:
+    def __init__(
+        self, sides: Sides, name: str, names: set[str], awaited: Container[Position] = ()
+    ) -> None:
         self._sides = sides
+        self._awaited = awaited
         done = Exported()
         done.names = names
         self._export = SessionExport(sides.source, sides.owner, name, done)
@@ -47,20 +59,24 @@ class SessionSource:
         """The ends of its branches."""
         return self._export.leaves
 
+    def is_awaited(self, gap: GapLine) -> bool:
+        """Tell whether an overlay of a fork ends at a gap, and may still have to be put there."""
+        return self._export.gaps[gap.id].position in self._awaited
+
     @property
     def digest(self) -> str:
         """Stands for all that was read so far."""
         return self._hash.hexdigest()
 
-    def chunks(self) -> Iterator[list[MessageLine]]:
-        """Read the messages, and after the last of them the rest."""
-        chunk: list[MessageLine] = []
+    def chunks(self) -> Iterator[list[PlaceLine]]:
+        """Read the messages and gaps, and after the last of them the rest."""
+        chunk: list[PlaceLine] = []
         size = 0
         line = self._ahead
-        while isinstance(line, MessageLine):
+        while isinstance(line, MessageLine | GapLine):
             chunk.append(line)
             size += self._size
-            self.messages += 1
+            self.messages += isinstance(line, MessageLine)
             if len(chunk) >= CHUNK or size >= CHUNK_BYTES:
                 yield chunk
                 chunk, size = [], 0

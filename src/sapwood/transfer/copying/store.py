@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ...errors import ConflictError, NotFoundError, SapwoodError, StoreCorruptError, UsageError
 from ...store import Store
 from ..export import all_names, in_order
+from .awaiting import awaited_by_forks
 from .documents import copy_documents
 from .events import (
     CopyBegun,
@@ -81,11 +82,20 @@ class _Copy:
         """Copy an owner's documents and sessions, sources of forks first."""
         sides = Sides(self._source, self._target, owner)
         self._copy_documents(sides)
+        everything = all_names(sides.source, owner)
+        awaited = awaited_by_forks(sides.source, owner, everything)
         names: set[str] = set()
         failed: set[str] = set()
-        for name in in_order(sides.source, owner, all_names(sides.source, owner)):
-            self._copy_session(sides, name, names, failed)
+        unfinished: dict[str, set[str]] = {}
+        for name in in_order(sides.source, owner, everything):
+            copy = SessionCopy(sides, name, names, failed, awaited)
+            if self._copy_session(sides, name, copy, failed) and copy.kept:
+                unfinished[name] = set(names)
             names.add(name)
+        for name, above in unfinished.items():
+            # By now the overlays of all forks are there, and gaps may become empty.
+            copy = SessionCopy(sides, name, above, failed)
+            self._copy_session(sides, name, copy, failed, is_told=False)
 
     def _copy_documents(self, sides: Sides) -> None:
         try:
@@ -95,25 +105,33 @@ class _Copy:
             return
         self._tell(sides.owner, None, status, messages=0, written=0, notes=[])
 
-    def _copy_session(self, sides: Sides, name: str, names: set[str], failed: set[str]) -> None:
-        copy = SessionCopy(sides, name, names, failed)
+    def _copy_session(
+        self,
+        sides: Sides,
+        name: str,
+        copy: SessionCopy,
+        failed: set[str],
+        *,
+        is_told: bool = True,
+    ) -> bool:
+        """Copy a session, and tell whether that went well."""
         try:
-            status = copy.run(self._tick)
+            status = copy.run(self._tick if is_told else lambda gone_over, verified: None)
         except (ConflictError, UsageError, StoreCorruptError) as error:
             if isinstance(error, UsageError):
                 copy.forget()
             failed.add(name)
             self._fail(sides.owner, name, error)
-            return
+            return False
+        if is_told:
+            self._count(sides.owner, name, status, copy)
+        return True
+
+    def _count(self, owner: str, name: str, status: Status, copy: SessionCopy) -> None:
         self._counts[status] += 1
         self._written += copy.written
         self._tell(
-            sides.owner,
-            name,
-            status,
-            messages=copy.messages,
-            written=copy.written,
-            notes=copy.notes,
+            owner, name, status, messages=copy.messages, written=copy.written, notes=copy.notes
         )
 
     def _tick(self, gone_over: int, verified: int) -> None:

@@ -12,6 +12,7 @@ from ....model import (
     Deleted,
     Document,
     Fence,
+    Gap,
     Health,
     History,
     Hits,
@@ -154,6 +155,12 @@ class AsyncEmbeddedStore(AsyncStore):
     async def list_leaves(self, owner: str, session: str) -> list[Leaf]:
         check.owner_and_session(owner, session)
         return await self._runner.read(lambda unit: unit.messages.leaves(owner, session))
+
+    async def list_gaps(self, owner: str, session: str, leaf: str, *, after: int = 0) -> list[Gap]:
+        check.owner_and_session(owner, session)
+        check.name(leaf, "leaf")
+        check.count(after, "after", 0)
+        return await self._runner.read(lambda unit: unit.messages.gaps(owner, session, leaf, after))
 
     async def add_overlay(
         self, owner: str, session: str, overlay: NewOverlay, *, fence: Fence | None = None

@@ -14,6 +14,7 @@ from ....model import (
     Deleted,
     Document,
     Fence,
+    Gap,
     Health,
     History,
     Hits,
@@ -152,6 +153,12 @@ class EmbeddedStore(Store):
     def list_leaves(self, owner: str, session: str) -> list[Leaf]:
         check.owner_and_session(owner, session)
         return self._runner.read(lambda unit: unit.messages.leaves(owner, session))
+
+    def list_gaps(self, owner: str, session: str, leaf: str, *, after: int = 0) -> list[Gap]:
+        check.owner_and_session(owner, session)
+        check.name(leaf, "leaf")
+        check.count(after, "after", 0)
+        return self._runner.read(lambda unit: unit.messages.gaps(owner, session, leaf, after))
 
     def add_overlay(
         self, owner: str, session: str, overlay: NewOverlay, *, fence: Fence | None = None

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ....errors import ConflictError
-from ....model import Appended, Deleted, History, Leaf, Message, Read, Root
+from ....model import Appended, Deleted, Gap, History, Leaf, Message, Read, Root
 from ....rules.codec import Packed, decode_body, digest
 from ..position import public
 from ..rows import Seen, SessionRow, no_message
@@ -52,6 +52,12 @@ _FOLLOWERS = (
     " FROM {s}.visible(%(tree)s, NULL, %(fork)s) v"
     " WHERE (%(pos)s & 16777215) + 1 BETWEEN v.first & 16777215 AND v.last & 16777215"
     " AND (%(pos)s = 0 OR {s}.is_on_path(%(tree)s, %(pos)s, %(fork)s))"
+)
+_GAPS = (
+    "SELECT m.pos, m.id, h.id FROM {s}.visible(%(tree)s, NULL, %(leaf)s) v"
+    " JOIN {s}.message m ON m.tree = %(tree)s AND m.pos BETWEEN v.first AND v.last"
+    " LEFT JOIN {s}.session h ON h.tree = m.tree AND h.home = m.home"
+    " WHERE m.body IS NULL AND (m.pos & 16777215) > %(after)s ORDER BY m.pos & 16777215"
 )
 _ENDS = (
     "SELECT (SELECT max(m.pos) FROM {s}.message m WHERE m.tree = g.tree"
@@ -184,6 +190,13 @@ class PostgresMessages:
         rows = rows_at(self._tx, row.tree, found)
         live = [rows[child] for child in sorted(rows) if rows[child][-1] is not None]
         return self._messages(row, live)
+
+    def gaps(self, owner: str, session: str, leaf: str, after: int) -> list[Gap]:
+        """List the empty positions of a path."""
+        row = get_session(self._tx, owner, session)
+        args = {"tree": row.tree, "leaf": get_pos(self._tx, row, leaf), "after": after}
+        rows = self._tx.rows(_GAPS, args)
+        return [Gap(id=id, position=public(pos), home=home) for pos, id, home in rows]
 
     def leaves(self, owner: str, session: str) -> list[Leaf]:
         """List the ends of a session's branches."""

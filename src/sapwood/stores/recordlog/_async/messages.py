@@ -7,9 +7,9 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from ....errors import ConflictError, StoreError
-from ....model import Appended, Deleted, History, Leaf, Message, Read, Root
+from ....model import Appended, Deleted, Gap, History, Leaf, Message, Read, Root
 from ....rules.codec import Packed
-from ....rules.tree import Place
+from ....rules.tree import Place, spans_after
 from ..place import number_of, public, to_wire
 from ..rows import Row, first_digest, message_of
 from ..state import State
@@ -21,7 +21,7 @@ from .beside import erase_beside
 from .desk import AsyncDesk, Decision
 from .family import quoting_overlays, segments_of
 from .reading import read, records_ahead
-from .rows import row_at, rows_at
+from .rows import FIRST_PAGE, row_at, rows_at, stream
 from .spots import find_spots, get_spot
 
 
@@ -142,6 +142,25 @@ class AsyncLogMessages:
                 place = (await get_spot(self._desk, view.own, message)).place
             rows = [await row_at(self._desk, view, it) for it in _following(view, place)]
             return [message_of(row, view) for row in rows if row.body is not None]
+
+        return await self._desk.look(owner, session, work)
+
+    async def gaps(self, owner: str, session: str, leaf: str, after: int) -> list[Gap]:
+        """List the empty positions of a path."""
+
+        async def work(view: View) -> list[Gap]:
+            place = (await get_spot(self._desk, view.own, leaf)).place
+            spans = spans_after(after, place, view.lineage_of)
+            return [
+                Gap(
+                    id=row.id,
+                    position=public(row.place),
+                    home=view.home_of(row.place.segment),
+                )
+                async for rows in stream(self._desk, view, spans, backwards=False, page=FIRST_PAGE)
+                for row in rows
+                if row.body is None
+            ]
 
         return await self._desk.look(owner, session, work)
 

@@ -9,9 +9,9 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from ....errors import ConflictError, StoreError
-from ....model import Appended, Deleted, History, Leaf, Message, Read, Root
+from ....model import Appended, Deleted, Gap, History, Leaf, Message, Read, Root
 from ....rules.codec import Packed
-from ....rules.tree import Place
+from ....rules.tree import Place, spans_after
 from ..place import number_of, public, to_wire
 from ..rows import Row, first_digest, message_of
 from ..state import State
@@ -23,7 +23,7 @@ from .beside import erase_beside
 from .desk import Decision, Desk
 from .family import quoting_overlays, segments_of
 from .reading import read, records_ahead
-from .rows import row_at, rows_at
+from .rows import FIRST_PAGE, row_at, rows_at, stream
 from .spots import find_spots, get_spot
 
 
@@ -144,6 +144,25 @@ class LogMessages:
                 place = (get_spot(self._desk, view.own, message)).place
             rows = [row_at(self._desk, view, it) for it in _following(view, place)]
             return [message_of(row, view) for row in rows if row.body is not None]
+
+        return self._desk.look(owner, session, work)
+
+    def gaps(self, owner: str, session: str, leaf: str, after: int) -> list[Gap]:
+        """List the empty positions of a path."""
+
+        def work(view: View) -> list[Gap]:
+            place = (get_spot(self._desk, view.own, leaf)).place
+            spans = spans_after(after, place, view.lineage_of)
+            return [
+                Gap(
+                    id=row.id,
+                    position=public(row.place),
+                    home=view.home_of(row.place.segment),
+                )
+                for rows in stream(self._desk, view, spans, backwards=False, page=FIRST_PAGE)
+                for row in rows
+                if row.body is None
+            ]
 
         return self._desk.look(owner, session, work)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ....model import Appended, Deleted, History, Leaf, Message, Position, Read, Root
+from ....model import Appended, Deleted, Gap, History, Leaf, Message, Position, Read, Root
 from ....rules.codec import Packed
 from ...embedded.appends import Request
 from ..history import history_of, window
@@ -85,6 +85,20 @@ class RedisMessages:
             raise no_message(session, str(message))
         found = [_message(it) for it in answer[1]]
         return [it for it in found if it is not None]
+
+    def gaps(self, owner: str, session: str, leaf: str, after: int) -> list[Gap]:
+        """List the empty positions of a path."""
+        _, answer = self._context.directory.ask_script(owner, session, "gaps", leaf, after)
+        if answer[0] == b"none":
+            raise no_message(session, leaf)
+        return [
+            Gap(
+                id=split_entry(entry)[0].id,
+                position=Position(str(segment), depth),
+                home=name_of(home),
+            )
+            for segment, depth, home, entry in reversed(answer[1])
+        ]
 
     def leaves(self, owner: str, session: str) -> list[Leaf]:
         """List the ends of a session's branches."""

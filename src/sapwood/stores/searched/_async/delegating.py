@@ -11,6 +11,7 @@ from ....model import (
     Deleted,
     Document,
     Fence,
+    Gap,
     History,
     Hits,
     Leaf,
@@ -108,6 +109,9 @@ class AsyncDelegatingStore(AsyncStore):
 
     async def list_leaves(self, owner: str, session: str) -> list[Leaf]:
         return await self._store.list_leaves(owner, session)
+
+    async def list_gaps(self, owner: str, session: str, leaf: str, *, after: int = 0) -> list[Gap]:
+        return await self._store.list_gaps(owner, session, leaf, after=after)
 
     async def add_overlay(
         self, owner: str, session: str, overlay: NewOverlay, *, fence: Fence | None = None

@@ -13,6 +13,7 @@ from ....model import (
     Deleted,
     Document,
     Fence,
+    Gap,
     History,
     Hits,
     Leaf,
@@ -106,6 +107,9 @@ class DelegatingStore(Store):
 
     def list_leaves(self, owner: str, session: str) -> list[Leaf]:
         return self._store.list_leaves(owner, session)
+
+    def list_gaps(self, owner: str, session: str, leaf: str, *, after: int = 0) -> list[Gap]:
+        return self._store.list_gaps(owner, session, leaf, after=after)
 
     def add_overlay(
         self, owner: str, session: str, overlay: NewOverlay, *, fence: Fence | None = None

@@ -1,0 +1,82 @@
+"""Comparing what a session shows at its leaves, overlays applied, by reading both sides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ...errors import NotFoundError
+from ...model import Entry, Leaf, Message, Read, Summary
+from ...store import Store
+from ..making import is_for_a_gap
+from .differences import Differences, Kind
+from .sides import Sides
+
+PAGE = 200
+PAGE_BYTES = 4 * 1024 * 1024
+
+
+def compare_shown(
+    sides: Sides, name: str, leaves: Sequence[Leaf], differences: Differences
+) -> None:
+    """Compare what is shown at every leaf of the source, where the tree is the same."""
+    known: set[str] = set()
+    for leaf in leaves:
+        here = _entries(sides.source, sides.owner, name, leaf.id)
+        there = _entries(sides.target, sides.owner, name, leaf.id)
+        try:
+            what = _difference(here, there, known)
+        except NotFoundError:
+            what = "there is none"
+        if what:
+            differences.add(Kind.CHANGED, f"at the leaf {leaf.id!r} {what}")
+
+
+def _difference(one: Iterator[Entry], other: Iterator[Entry], known: set[str]) -> str:
+    """Say where two histories differ, from the leaf up to a summary that was met before.
+
+    What is shown above a summary does not depend on the leaf.
+    """
+    while True:
+        here, there = next(one, None), next(other, None)
+        if _seen(here) != _seen(there):
+            return f"{_told(there)} is shown, and in the source {_told(here)}"
+        if here is None or (isinstance(here, Summary) and here.overlay.id in known):
+            return ""
+        if isinstance(here, Summary):
+            known.add(here.overlay.id)
+
+
+def _entries(store: Store, owner: str, session: str, leaf: str) -> Iterator[Entry]:
+    """Give what is shown at a leaf, the last first, a page at a time."""
+    before: int | None = None
+    more = True
+    while more:
+        query = Read(leaf=leaf, before=before, limit=PAGE, max_bytes=PAGE_BYTES, backwards=True)
+        history = store.read(owner, session, query)
+        yield from (it for it in reversed(history.entries) if not _is_to_go(it))
+        more = history.more
+        if history.entries:
+            first = history.entries[0]
+            before = first.overlay.first.depth if isinstance(first, Summary) else first.depth
+
+
+def _seen(entry: Entry | None) -> object:
+    if entry is None:
+        return None
+    if isinstance(entry, Message):
+        return entry.id
+    pinned = [message.id for message in entry.pinned if not _is_to_go(message)]
+    return entry.text, entry.overlay.tokens, pinned
+
+
+def _is_to_go(entry: Entry) -> bool:
+    """Tell what is shown only until all forks are copied."""
+    return isinstance(entry, Message) and is_for_a_gap(entry)
+
+
+def _told(entry: Entry | None) -> str:
+    if entry is None:
+        return "nothing"
+    return (
+        f"message {entry.id!r}" if isinstance(entry, Message) else f"overlay {entry.overlay.id!r}"
+    )

@@ -1,0 +1,150 @@
+"""Putting overlays in force as they were: each where it was, and over others as it was.
+
+Lines come in the order of the format: whatever an overlay is put over comes before it. An end may
+be a gap that is still to be made: it is put over the message that stands there until then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from ..errors import AlreadyExistsError, ConflictError
+from ..model import EntryRef, Overlay, Position, Read, Summary
+from ..store import Store
+from .lines import OverlayLine
+from .making import new_overlay
+from .places import Found, find_named
+
+Side = Literal["first", "last"]
+Range = tuple[Position, Position]
+
+
+class Putter:
+    """Puts the overlays of one session in force."""
+
+    def __init__(self, store: Store, owner: str, session: str, notes: list[str]) -> None:
+        self._store = store
+        self._owner = owner
+        self._session = session
+        self._notes = notes
+        self._there = store.list_overlays(owner, session)
+
+    def put_where_they_fit(self, lines: Sequence[OverlayLine]) -> None:
+        """Put those that are missing into a session that others have worked on; note the rest."""
+        for line in lines:
+            try:
+                self._put(line, lines, later=())
+            except ConflictError as error:
+                self._note(f"left out overlay {line.id!r}: {error}")
+
+    def put_all(self, lines: Sequence[OverlayLine]) -> None:
+        """Put those that are missing into a session that has no others.
+
+        Raises `ConflictError`, and takes away none that could not be put again.
+        """
+        before: dict[Range, Overlay] = {}
+        for number, line in enumerate(lines, 1):
+            stored = self._find(line, lines)
+            older = stored and before.get((stored.first, stored.last))
+            if stored and older and self._there.index(stored) < self._there.index(older):
+                # Of two over the same range the newer one is shown.
+                self._take_away([stored])
+            put = self._put(line, lines, later=lines[number:])
+            before[put.first, put.last] = put
+
+    def _put(
+        self, line: OverlayLine, lines: Sequence[OverlayLine], later: Sequence[OverlayLine]
+    ) -> Overlay:
+        stored = self._find(line, lines)
+        if stored is not None:
+            return stored
+        first, last = (self._end(line, id) for id in (line.first, line.last))
+        try:
+            added = self._add(line, first, last)
+        except ConflictError:
+            hiding = [it for it in (self._find(other, lines) for other in later) if it is not None]
+            if not hiding:
+                raise
+            self._take_away(hiding)
+            added = self._add(line, first, last)
+        self._there.append(added)
+        return added
+
+    def _find(self, line: OverlayLine, lines: Sequence[OverlayLine]) -> Overlay | None:
+        """Find an overlay by its id; one that got another is known by what it says."""
+        named = {it.id for it in lines}
+        for overlay in self._there:
+            if overlay.id == line.id:
+                return overlay
+        for overlay in self._there:
+            if overlay.id not in named and self._says_the_same(overlay, line):
+                return overlay
+        return None
+
+    def _says_the_same(self, overlay: Overlay, line: OverlayLine) -> bool:
+        if (overlay.summary, overlay.metadata) != (line.summary, line.metadata):
+            return False
+        ends = [self._end(line, id).position for id in (line.first, line.last)]
+        return ends == [overlay.first, overlay.last]
+
+    def _end(self, line: OverlayLine, id: str) -> Found:
+        found = find_named(self._store, self._owner, self._session, id)
+        if found is None:
+            raise ConflictError(f"overlay {line.id!r} ends at {id!r}, which is not there")
+        return found
+
+    def _take_away(self, overlays: Sequence[Overlay]) -> None:
+        """Undo overlays that are put again in their turn; none, if one of them cannot be."""
+        for overlay in overlays:
+            if self._has_lost_an_end(overlay):
+                raise ConflictError(
+                    f"overlay {overlay.id!r} is in the way and ends at a deleted message, so that "
+                    "it could not be put again: undo it, or copy to where the session is not"
+                )
+        for overlay in overlays:
+            self._store.undo_overlay(self._owner, self._session, overlay.id)
+            self._there.remove(overlay)
+
+    def _has_lost_an_end(self, overlay: Overlay) -> bool:
+        for leaf in self._store.list_leaves(self._owner, self._session):
+            if leaf.position.depth < overlay.last.depth:
+                continue
+            gaps = self._store.list_gaps(
+                self._owner, self._session, leaf.id, after=overlay.first.depth - 1
+            )
+            if {gap.position for gap in gaps} & {overlay.first, overlay.last}:
+                return True
+        return False
+
+    def _add(self, line: OverlayLine, first: Found, last: Found) -> Overlay:
+        new = msgspec.structs.replace(
+            new_overlay(line),
+            first=self._ref(last, first, "first"),
+            last=self._ref(last, last, "last"),
+        )
+        try:
+            return self._store.add_overlay(self._owner, self._session, new)
+        except AlreadyExistsError:
+            for overlay in self._store.list_overlays(self._owner, self._session):
+                if overlay.id == new.id:
+                    return overlay
+        # Forks share a tree, and an overlay that their source has undone may be in several.
+        other = msgspec.structs.replace(new, id=None)
+        added = self._store.add_overlay(self._owner, self._session, other)
+        self._note(f"overlay {new.id!r} got another id")
+        return added
+
+    def _ref(self, leaf: Found, end: Found, side: Side) -> EntryRef:
+        """Name the entry that shows an end: the message, or an overlay that has that end, too."""
+        depth = end.position.depth
+        query = Read(leaf=leaf.id, after=depth - 1, before=depth + 1, limit=1)
+        for entry in self._store.read(self._owner, self._session, query).entries:
+            if isinstance(entry, Summary) and getattr(entry.overlay, side) == end.position:
+                return EntryRef.of(entry)
+        return EntryRef.of(end.id)
+
+    def _note(self, what: str) -> None:
+        self._notes.append(f"session {self._session!r}: {what}")
