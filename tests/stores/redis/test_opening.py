@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import gc
 import threading
 import time
 from collections.abc import Callable
@@ -132,25 +130,3 @@ def test_threads_at_work_are_told_that_the_store_was_closed(
     for thread in threads:
         thread.join()
     assert set(told) == {ClosedError}
-
-
-# Connections of a loop that is closed cannot be closed in good order.
-@pytest.mark.filterwarnings("ignore::ResourceWarning")
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_a_store_outlives_its_event_loops(redis_url: str, prefix: str) -> None:
-    store = AsyncRedisStore(redis_url, prefix=prefix, new_id=new_id)
-
-    async def begin() -> None:
-        await store.create_session(ADA, NewSession(id="s"))
-
-    async def write(loop: int) -> int:
-        calls = (store.append(ADA, "s", [say(f"{loop}.{n}")]) for n in range(40))
-        done = await asyncio.gather(*calls)
-        reads = (store.read(ADA, "s", Read()) for _ in range(40))
-        assert {len(it.entries) for it in await asyncio.gather(*reads)} == {40 * (loop + 1)}
-        return sum(it.written for it in done)
-
-    asyncio.run(begin())
-    assert [asyncio.run(write(loop)) for loop in range(3)] == [40] * 3
-    asyncio.run(store.aclose())
-    gc.collect()

@@ -30,7 +30,7 @@ from .support import engine_of, furnish, new_id, url_of
 def test_an_engine_that_is_given_stays_open(database: Database) -> None:
     with SqlAlchemyStore.from_url(database.url(), new_id=new_id) as made:
         engine = create_engine(engine_of(made).url)
-        prefix = made._runner._worker._tables.session.name.removesuffix("session")
+        prefix = made._runner.here()._worker._tables.session.name.removesuffix("session")
     with SqlAlchemyStore(engine, new_id=new_id, prefix=prefix) as store:
         store.create_session(ADA, NewSession(id="s"))
         store.append(ADA, "s", [say("m1")])

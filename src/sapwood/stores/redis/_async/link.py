@@ -50,7 +50,6 @@ class AsyncLink:
         self.is_cluster = is_cluster
         self._owns_client = owns_client
         self._client: Any = None
-        self._loop: Any = None
         self._gate = AsyncGate()
         self._is_closed = False
 
@@ -58,21 +57,11 @@ class AsyncLink:
         """Give the client; a cluster's sync one connects when it is made."""
         if self._is_closed:
             raise ClosedError("the store is closed")
-        self._go_on()
         if self._client is None:
             async with self._gate:
                 if self._client is None:
                     self._client = self._connect()
         return self._client
-
-    def _go_on(self) -> None:
-        """Go on after the event loop that was used before: connections end with theirs."""
-        loop = AsyncDriver.loop()
-        if self._loop is not loop and self._loop is not None and self._loop.is_closed():
-            self._client = None
-            self._gate = AsyncGate()
-            self._slots.renew()
-        self._loop = loop
 
     async def run(self, *command: Any, **options: Any) -> Any:
         """Run one command; a slot that is being moved is waited for."""
@@ -211,13 +200,10 @@ class AsyncLink:
         await AsyncDriver.pause(seconds)
 
     async def aclose(self) -> None:
-        """Close the client, unless it is somebody else's; closing again does nothing."""
-        if self._is_closed:
-            return
+        """Close the client, unless it is somebody else's."""
         self._is_closed = True
-        self._go_on()
         if self._owns_client and self._client is not None:
             try:
-                await self._client.aclose()
+                await AsyncDriver.close(self._client)
             except FAILURES as error:
                 raise translate(error) from error
