@@ -10,11 +10,12 @@ from typing import Any, Self
 
 from psycopg_pool import ConnectionPool
 
-from ....errors import MessageTooLargeError, UsageError
+from ....errors import MessageTooLargeError, StoreUnavailableError, UsageError
 from ....model import Appended, Changes, History, NewMessage, Read, Root, SessionRecord
 from ....rules import check
 from ....rules.codec import MAX_MESSAGE_BYTES, Packed, pack_all
 from ....store import Capability
+from ...doubt import in_doubt
 from ...embedded._sync.per_loop import PerLoopRunner
 from ...embedded._sync.store import EmbeddedStore
 from ...url import take_parameters
@@ -112,7 +113,10 @@ class PostgresStore(EmbeddedStore):
             check.place(parent, "parent")
         if expected_tip is not None:
             check.place(expected_tip, "expected_tip")
-        return self._runner.here().append(owner, session, batch, parent, expected_tip)
+        try:
+            return self._runner.here().append(owner, session, batch, parent, expected_tip)
+        except StoreUnavailableError as error:
+            raise in_doubt(error, batch) from error.__cause__
 
     def read(self, owner: str, session: str, query: Read) -> History:
         check.owner_and_session(owner, session)

@@ -7,11 +7,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
-from ....errors import UsageError
+from ....errors import StoreUnavailableError, UsageError
 from ....model import Appended, NewMessage, Root
 from ....rules import check
 from ....rules.codec import MAX_MESSAGE_BYTES, pack_all
 from ....store import Capability
+from ...doubt import in_doubt
 from ...embedded._sync.per_loop import PerLoopRunner
 from ...embedded._sync.store import EmbeddedStore
 from ...url import take_parameters
@@ -115,4 +116,7 @@ class RedisStore(EmbeddedStore):
             check.place(parent, "parent")
         if expected_tip is not None:
             check.place(expected_tip, "expected_tip")
-        return self._runner.here().append(owner, session, batch, parent, expected_tip)
+        try:
+            return self._runner.here().append(owner, session, batch, parent, expected_tip)
+        except StoreUnavailableError as error:
+            raise in_doubt(error, batch) from error.__cause__

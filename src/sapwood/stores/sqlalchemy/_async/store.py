@@ -7,10 +7,12 @@ from typing import Self, cast
 
 from sqlalchemy.pool import NullPool
 
+from ....errors import StoreUnavailableError
 from ....model import Appended, Changes, History, NewMessage, Read, Root, SessionRecord
 from ....rules import check
 from ....rules.codec import pack_all
 from ....store import Capability
+from ...doubt import in_doubt
 from ...embedded._async.per_loop import AsyncPerLoopRunner
 from ...embedded._async.store import AsyncEmbeddedStore
 from ...embedded.appends import Request
@@ -139,9 +141,11 @@ class AsyncSqlAlchemyStore(AsyncEmbeddedStore):
             check.place(parent, "parent")
         if expected_tip is not None:
             check.place(expected_tip, "expected_tip")
-        return await self._runner.here().append(
-            Request(owner, session, batch, parent, expected_tip)
-        )
+        request = Request(owner, session, batch, parent, expected_tip)
+        try:
+            return await self._runner.here().append(request)
+        except StoreUnavailableError as error:
+            raise in_doubt(error, batch) from error.__cause__
 
     async def read(self, owner: str, session: str, query: Read) -> History:
         check.owner_and_session(owner, session)
