@@ -194,6 +194,12 @@ class SqlAlchemyRunner(Runner):
             except (exc.SQLAlchemyError, OSError) as error:
                 if not (may_repeat() and _may_help(error, tries)):
                     raise translate(error, self._where) from error
+            except RuntimeError as error:
+                if "loop" not in str(error):
+                    raise
+                raise UsageError(
+                    "the engine has connections of another event loop: dispose of it in between"
+                ) from error
             Bridge.pause(PAUSE_S * 2**tries)
 
     def _make_ready(self) -> None:
