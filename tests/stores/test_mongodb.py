@@ -301,6 +301,20 @@ def test_any_number_of_names_is_asked_for_and_emptied(store: MongoStore) -> None
     assert log.get(names[-1:]) == [None]
 
 
+def test_a_client_that_was_used_on_another_loop_is_told_in_our_words(mongodb_url: str) -> None:
+    client: AsyncMongoClient[Any] = AsyncMongoClient(mongodb_url)
+    store = AsyncMongoStore(client=client, database=mongodb.database(), new_id=new_id)
+
+    async def find() -> None:
+        await store.find_session(ADA, "nobody")
+
+    with asyncio.Runner() as first:
+        first.run(client.aconnect())
+        with asyncio.Runner() as second, pytest.raises(UsageError, match="event loop"):
+            second.run(find())
+        first.run(client.aclose())
+
+
 @pytest.mark.parametrize("code", [6, 7, 89, 91, 189, 262, 9001, 10107, 11600])
 def test_what_a_router_cannot_reach_may_be_tried_again(code: int) -> None:
     error = translate(OperationFailure("lost", code), "MongoDB", 1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import threading
 import time
 from collections.abc import Callable
@@ -87,6 +89,26 @@ class TestOpening:
                 await store.create_session(ADA, NewSession(id="s"))
                 assert (await store.append(ADA, "s", [say("m1")])).written == 1
             assert await client.ping()
+
+    # The connection of the first loop cannot be closed any more.
+    @pytest.mark.filterwarnings("ignore::ResourceWarning")
+    @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+    def test_a_client_that_was_used_on_another_loop_is_told_in_our_words(
+        self, redis_url: str, prefix: str
+    ) -> None:
+        def use_on_two_loops() -> None:
+            client = AsyncRedis.from_url(redis_url)
+            store = AsyncRedisStore(client=client, prefix=prefix, new_id=new_id)
+
+            async def ping() -> None:
+                await client.ping()
+
+            asyncio.run(ping())
+            with pytest.raises(UsageError, match="another event loop"):
+                asyncio.run(store.find_session(ADA, "s"))
+
+        use_on_two_loops()
+        gc.collect()
 
     def test_a_client_that_decodes_is_refused(self, redis_url: str) -> None:
         with pytest.raises(UsageError, match="decode_responses"):

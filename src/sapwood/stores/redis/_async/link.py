@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from redis.exceptions import NoScriptError
 
 from ....calling import AsyncAnswer
-from ....errors import ClosedError, StoreBusyError
+from ....errors import ClosedError, SapwoodError, StoreBusyError, UsageError
 from ..driver import AsyncDriver, AsyncGate, AsyncSlots
 from ..failure import FAILURES, is_moving, may_help, translate
 from ..scripts import script
@@ -18,8 +18,8 @@ TRIES = 4
 # While a slot is moved to another node. The driver has waited for half a second each time.
 MOVING_TRIES = 60
 MOVING_PAUSE_S = 0.05
-# What a driver stumbles over when its connection is closed under it.
-TORN = (AttributeError, TypeError, ValueError)
+# What a driver stumbles over when its connection is closed under it, or is of another event loop.
+TORN = (AttributeError, TypeError, ValueError, RuntimeError)
 NEVER = "-"
 """The part of a key that is never there."""
 
@@ -81,9 +81,14 @@ class AsyncLink:
                 if is_moving(error):
                     await self.pause(MOVING_PAUSE_S)
             except TORN as error:
-                if not self._is_closed:
-                    raise
-                raise ClosedError("the store was closed meanwhile") from error
+                raise self._torn(error) from error
+
+    def _torn(self, error: Exception) -> SapwoodError:
+        if self._is_closed:
+            return ClosedError("the store was closed meanwhile")
+        if isinstance(error, RuntimeError) and "loop" in str(error):
+            return UsageError("Redis: the client has connections of another event loop")
+        raise error
 
     async def ask(self, name: str, keys: Sequence[str], *args: Any) -> Any:
         """Run a script. All of them may be sent again when an answer was lost."""
@@ -178,9 +183,7 @@ class AsyncLink:
                 if not (tries and may_help(error)):
                     raise translate(error) from error
             except TORN as error:
-                if not self._is_closed:
-                    raise
-                raise ClosedError("the store was closed meanwhile") from error
+                raise self._torn(error) from error
             else:
                 return answers
 

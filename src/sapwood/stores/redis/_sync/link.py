@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from redis.exceptions import NoScriptError
 
 from ....calling import Answer
-from ....errors import ClosedError, StoreBusyError
+from ....errors import ClosedError, SapwoodError, StoreBusyError, UsageError
 from ..driver import Driver, Gate, Slots
 from ..failure import FAILURES, is_moving, may_help, translate
 from ..scripts import script
@@ -20,8 +20,8 @@ TRIES = 4
 # While a slot is moved to another node. The driver has waited for half a second each time.
 MOVING_TRIES = 60
 MOVING_PAUSE_S = 0.05
-# What a driver stumbles over when its connection is closed under it.
-TORN = (AttributeError, TypeError, ValueError)
+# What a driver stumbles over when its connection is closed under it, or is of another event loop.
+TORN = (AttributeError, TypeError, ValueError, RuntimeError)
 NEVER = "-"
 """The part of a key that is never there."""
 
@@ -83,9 +83,14 @@ class Link:
                 if is_moving(error):
                     self.pause(MOVING_PAUSE_S)
             except TORN as error:
-                if not self._is_closed:
-                    raise
-                raise ClosedError("the store was closed meanwhile") from error
+                raise self._torn(error) from error
+
+    def _torn(self, error: Exception) -> SapwoodError:
+        if self._is_closed:
+            return ClosedError("the store was closed meanwhile")
+        if isinstance(error, RuntimeError) and "loop" in str(error):
+            return UsageError("Redis: the client has connections of another event loop")
+        raise error
 
     def ask(self, name: str, keys: Sequence[str], *args: Any) -> Any:
         """Run a script. All of them may be sent again when an answer was lost."""
@@ -180,9 +185,7 @@ class Link:
                 if not (tries and may_help(error)):
                     raise translate(error) from error
             except TORN as error:
-                if not self._is_closed:
-                    raise
-                raise ClosedError("the store was closed meanwhile") from error
+                raise self._torn(error) from error
             else:
                 return answers
 
