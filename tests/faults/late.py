@@ -48,6 +48,8 @@ def give_up_an_answer_that_is_too_late(store: Any, proxy: Proxy, late_s: float) 
     with pytest.raises(StoreUnavailableError) as caught:
         store.append(ADA, "late", [_say(1)])
     assert caught.value.retryable
+    assert "'m1' may have been stored: append it again under this id" in str(caught.value)
+    assert caught.value.__cause__ is not None
     proxy.delay(0)
     # It was written, or is now: by its id, it is there once.
     store.append(ADA, "late", [_say(1)])

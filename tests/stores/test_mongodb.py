@@ -256,7 +256,7 @@ def test_what_was_emptied_is_not_put_back_by_one_who_read_it_before(
 ) -> None:
     store.create_session(ADA, NewSession(id="s"))
     store.append(ADA, "s", [say("m1"), say("m2", "secret")])
-    log: Any = store._runner.desk.log
+    log: Any = store._runner.here().desk.log
     put, client = log.put, log._client
 
     def late(documents: Sequence[Stored]) -> None:
@@ -275,7 +275,7 @@ async def test_a_record_that_is_refused_does_not_fail_those_that_go_out_with_it(
     async_store: AsyncMongoStore,
 ) -> None:
     await async_store.admin.migrate()
-    log = async_store._runner.desk.log
+    log = async_store._runner.here().desk.log
 
     def record(id: Any) -> Stored:
         return Stored(kind=Kind.RECORD, id=id, shard="t", data=b"x", log="l", n=1)
@@ -291,7 +291,7 @@ async def test_a_record_that_is_refused_does_not_fail_those_that_go_out_with_it(
 
 def test_any_number_of_names_is_asked_for_and_emptied(store: MongoStore) -> None:
     store.create_session(ADA, NewSession(id="s"))
-    log = store._runner.desk.log
+    log = store._runner.here().desk.log
     names = [record_key("t" * 30, "l" * 30, n) for n in range(200_000)]
     log.create(Stored(kind=Kind.RECORD, id=names[-1].id, shard="t" * 30, data=b"x"))
     found = log.get(names)
@@ -301,17 +301,18 @@ def test_any_number_of_names_is_asked_for_and_emptied(store: MongoStore) -> None
     assert log.get(names[-1:]) == [None]
 
 
-def test_a_store_of_another_event_loop_is_refused_in_our_words(mongodb_url: str) -> None:
-    store = AsyncMongoStore(mongodb_url, database=mongodb.database(), new_id=new_id)
+def test_a_client_that_was_used_on_another_loop_is_told_in_our_words(mongodb_url: str) -> None:
+    client: AsyncMongoClient[Any] = AsyncMongoClient(mongodb_url)
+    store = AsyncMongoStore(client=client, database=mongodb.database(), new_id=new_id)
 
     async def find() -> None:
-        assert await store.find_session(ADA, "nobody") is None
+        await store.find_session(ADA, "nobody")
 
     with asyncio.Runner() as first:
-        first.run(find())
+        first.run(client.aconnect())
         with asyncio.Runner() as second, pytest.raises(UsageError, match="event loop"):
             second.run(find())
-        first.run(store.aclose())
+        first.run(client.aclose())
 
 
 @pytest.mark.parametrize("code", [6, 7, 89, 91, 189, 262, 9001, 10107, 11600])

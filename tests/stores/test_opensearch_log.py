@@ -11,7 +11,7 @@ from itertools import count
 import pytest
 from servers import opensearch
 
-from sapwood.errors import StoreError, UsageError
+from sapwood.errors import StoreError
 from sapwood.rules.ids import IdMaker
 from sapwood.stores.opensearch import AsyncOpenSearchStore
 from sapwood.stores.recordlog._async.log import AsyncLog
@@ -28,7 +28,7 @@ async def log() -> AsyncIterator[AsyncLog]:
     prefix = f"{opensearch.prefix()}-log{next(numbers)}"
     async with AsyncOpenSearchStore(opensearch.shared_url(), prefix=prefix, new_id=new_id) as store:
         await store.admin.migrate()
-        yield store._store._runner.desk.log  # type: ignore[attr-defined]
+        yield store._store._runner.here().desk.log  # type: ignore[attr-defined]
     opensearch.admin().indices.delete(index=f"{prefix}-*")
 
 
@@ -67,17 +67,3 @@ async def test_what_was_emptied_is_not_put_back(log: AsyncLog) -> None:
     [found] = await log.get([key_of(document)])
     assert found is not None
     assert found.data == b""
-
-
-def test_a_store_of_another_event_loop_is_refused_in_our_words() -> None:
-    prefix = f"{opensearch.prefix()}-loops"
-    store = AsyncOpenSearchStore(opensearch.shared_url(), prefix=prefix, new_id=new_id)
-
-    async def check() -> None:
-        assert await store.find_session("ada", "nobody") is None
-
-    with asyncio.Runner() as first:
-        first.run(check())
-        with asyncio.Runner() as second, pytest.raises(UsageError, match="event loop"):
-            second.run(check())
-        first.run(store.aclose())

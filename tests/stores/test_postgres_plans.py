@@ -51,7 +51,7 @@ def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def test_a_search_asks_the_index_of_words_and_reads_no_table_through(
     store: PostgresStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    schema = store._runner._schema
+    schema = store._runner.here()._schema
     asked: list[tuple[str, Any]] = []
     rows = Tx.rows
 

@@ -97,7 +97,7 @@ async def test_nothing_is_prepared_through_a_pooler_and_much_without_one(
                 assert is_prepared
             for _ in range(10):
                 await store.append(ADA, "s", [say(None)])
-            async with store._runner._pool.connection() as raw:
+            async with store._runner.here()._pool.connection() as raw:
                 found = await (await raw.execute(PREPARED)).fetchone()
         assert (found > (0,)) == is_prepared
 
@@ -108,5 +108,5 @@ async def test_a_pool_that_prepares_through_a_pooler_is_worked_with(pooler: PgBo
         store = AsyncPostgresStore(pool=pool, schema="prepares", new_id=new_id)
         found = await asyncio.gather(*(write(store, f"s{n}") for n in range(8)))
         assert found == [[f"m{n}" for n in range(10)]] * 8
-        assert not store._runner._prepares
+        assert not store._runner.here()._prepares
         await store.aclose()

@@ -68,5 +68,5 @@ def lose_commits(store: Any, proxy: Proxy, kept_bytes: int = 0) -> list[object]:
             proxy.truncate_next_answer(kept_bytes)
             lost.append(conn)
 
-    event.listen(store._runner._engine, "commit", lose)
+    event.listen(store._runner.here()._engine, "commit", lose)
     return lost

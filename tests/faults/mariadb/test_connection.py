@@ -119,7 +119,7 @@ DRY = {"most_connections": 1, "patience_s": 0.2}
 def test_a_pool_run_dry_is_busy_and_works_again(server: MariaDbServer, prefix: str) -> None:
     with open_store(server.url(), prefix, **DRY) as store:
         make_session(store)
-        with store._runner._engine.connect():
+        with store._runner.here()._engine.connect():
             with pytest.raises(StoreBusyError) as caught:
                 store.append(ADA, "s", [say("m1")])
             assert caught.value.retryable
@@ -135,7 +135,7 @@ async def test_a_pool_run_dry_on_a_loop_is_busy_and_works_again(
         make_session(other)
     async with open_async_store(server.url(), prefix, **DRY) as store:
         await store.find_session(ADA, "s")
-        async with store._runner._engine.connect():
+        async with store._runner.here()._engine.connect():
             with pytest.raises(StoreBusyError) as caught:
                 await store.append(ADA, "s", [say("m1")])
             assert caught.value.retryable
@@ -166,7 +166,7 @@ def test_a_statement_that_the_server_stops_is_busy(server: MariaDbServer, prefix
         def hurry(conn: Any, *details: object) -> None:
             conn.connection.cursor().execute("SET SESSION max_statement_time = 0.3")
 
-        event.listen(store._runner._engine, "begin", hurry)
+        event.listen(store._runner.here()._engine, "begin", hurry)
         with server.connect() as raw, raw.cursor() as cursor:
             cursor.execute("BEGIN")
             cursor.execute(f"SELECT * FROM {prefix}session FOR UPDATE")
@@ -216,7 +216,7 @@ def test_a_table_that_is_changed_while_it_is_read_is_read_again(
                 with server.connect() as raw, raw.cursor() as cursor:
                     cursor.execute(f"ALTER TABLE {prefix}segment ADD COLUMN x INT, ALGORITHM=COPY")
 
-        event.listen(store._runner._engine, "after_cursor_execute", change)
+        event.listen(store._runner.here()._engine, "after_cursor_execute", change)
         assert [leaf.id for leaf in store.list_leaves(ADA, "s")] == ["m2"]
         assert changed
 

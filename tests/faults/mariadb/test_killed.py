@@ -57,8 +57,8 @@ def test_rule_01_what_killed_writers_told_of_is_there_and_a_retry_gives_one(
 
 def messages_left(store: SqlAlchemyStore) -> int:
     """Count the rows of messages, whoever sees them."""
-    table = store._runner._worker._tables.message
-    with store._runner._engine.connect() as conn:
+    table = store._runner.here()._worker._tables.message
+    with store._runner.here()._engine.connect() as conn:
         return conn.execute(select(func.count()).select_from(table)).scalar_one()
 
 

@@ -102,6 +102,6 @@ async def test_a_server_that_takes_connections_and_never_speaks_is_given_up(
 def test_what_the_url_says_counts(prefix: str, server: MariaDbServer) -> None:
     with open_store(f"{server.url()}?read_timeout=77", prefix) as store:
         make_session(store)
-        with store._runner._engine.connect() as conn:
+        with store._runner.here()._engine.connect() as conn:
             raw = conn.connection.dbapi_connection
             assert (raw._read_timeout, raw._write_timeout) == (77, 120)  # type: ignore[union-attr]

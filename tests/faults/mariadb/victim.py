@@ -19,7 +19,7 @@ def _die() -> None:
 
 def main() -> None:
     with SqlAlchemyStore.from_url(sys.argv[1], new_id=IdMaker(lambda: 0, os.urandom)) as store:
-        store._runner._sweep_some = _die  # type: ignore[method-assign]
+        store._runner.here()._sweep_some = _die  # type: ignore[method-assign]
         store.delete_session("ada", "s")
 
 

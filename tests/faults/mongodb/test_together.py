@@ -52,8 +52,8 @@ def test_rule_02_batches_sent_twice_by_racing_writers_land_once_and_whole(
             # Two of the writers send each batch.
             batch = [say(f"w{index // 2}-{n}-{k}") for k in range(3)]
             written += store.append(ADA, "s", batch).written
-            state = store._runner.desk.cache.find_session(ADA, "s")
-            every_second(store._runner.desk, state)
+            state = store._runner.here().desk.cache.find_session(ADA, "s")
+            every_second(store._runner.here().desk, state)
             COUNTS["MongoDB: batches sent twice by racing writers"] += 1
         return written
 

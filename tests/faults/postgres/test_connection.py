@@ -218,7 +218,7 @@ def test_a_commit_whose_answer_was_lost_is_told_and_not_repeated(
     with open_store(proxied, schema) as store:
         make_session(store)
         tx_commits = []
-        original = store._runner._attempt
+        original = store._runner.here()._attempt
 
         def attempt(go, may_repeat=lambda: True):  # type: ignore[no-untyped-def]
             def watched(raw):  # type: ignore[no-untyped-def]
@@ -238,10 +238,10 @@ def test_a_commit_whose_answer_was_lost_is_told_and_not_repeated(
 
             return original(watched, may_repeat)
 
-        store._runner._attempt = attempt  # type: ignore[method-assign]
+        store._runner.here()._attempt = attempt  # type: ignore[method-assign]
         with pytest.raises(StoreUnavailableError) as caught:
             store.put_document(ADA, "k", b"v", session="s")
-        store._runner._attempt = original  # type: ignore[method-assign]
+        store._runner.here()._attempt = original  # type: ignore[method-assign]
         assert caught.value.retryable
         assert tx_commits == ["COMMIT"]
         found = store.find_document(ADA, "k", session="s")
@@ -276,7 +276,7 @@ async def test_a_pool_run_dry_is_busy_and_works_again(server: PostgresServer, sc
         with open_store(server.url(), schema) as other:
             make_session(other)
         await store.find_session(ADA, "s")
-        async with store._runner._pool.connection():
+        async with store._runner.here()._pool.connection():
             with pytest.raises(StoreBusyError) as caught:
                 await store.append(ADA, "s", [say("m1")])
             assert caught.value.retryable
@@ -298,7 +298,7 @@ def test_a_pool_run_dry_is_busy_for_threads_that_wait_together(
                 return type(error)
 
         with ThreadPoolExecutor(8) as threads:
-            with store._runner._pool.connection():
+            with store._runner.here()._pool.connection():
                 assert set(threads.map(write, range(1, 9))) == {StoreBusyError}
             assert list(threads.map(write, range(1, 9))) == [1] * 8
         assert sorted(ids_in(store)) == [f"m{n}" for n in range(9)]

@@ -59,7 +59,7 @@ def test_nothing_is_prepared_through_a_pooler_and_much_without_one(
                 make_session(store)
             for _ in range(10):
                 store.append(ADA, "s", [say(None)])
-            with store._runner._pool.connection() as raw:
+            with store._runner.here()._pool.connection() as raw:
                 found = raw.execute(prepared).fetchone()
         assert (found > (0,)) == is_prepared
 
@@ -80,7 +80,7 @@ def test_a_pool_that_prepares_through_a_pooler_is_worked_with(
 
         with ThreadPoolExecutor(8) as threads:
             assert list(threads.map(write, range(8))) == [[f"m{k}" for k in range(20)]] * 8
-        assert not store._runner._prepares
+        assert not store._runner.here()._prepares
         store.close()
 
 

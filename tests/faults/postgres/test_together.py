@@ -185,11 +185,11 @@ def test_threads_that_wait_go_out_together(proxy: Proxy, proxied: str, schema: s
             store.append(ADA, f"s{n}", [say("m0")])
         with ExitStack() as held:
             for _ in range(MOST_SENDERS):
-                held.enter_context(store._runner._pool.connection())
+                held.enter_context(store._runner.here()._pool.connection())
         proxy.hold()
         before = proxy.requests
         calls = [threads.submit(store.append, ADA, f"s{n}", [say("m1")]) for n in range(20)]
-        while len(store._runner._appends._waiting) < 20 - MOST_SENDERS:
+        while len(store._runner.here()._appends._waiting) < 20 - MOST_SENDERS:
             time.sleep(0.001)
         proxy.release()
         assert [call.result().written for call in calls] == [1] * 20

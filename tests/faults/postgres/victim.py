@@ -30,7 +30,7 @@ def append(store: PostgresStore, run: str) -> None:
 
 
 def delete(store: PostgresStore) -> None:
-    store._runner._sweep_some = lambda: os.kill(os.getpid(), signal.SIGKILL)  # type: ignore[method-assign, assignment]
+    store._runner.here()._sweep_some = lambda: os.kill(os.getpid(), signal.SIGKILL)  # type: ignore[method-assign, assignment]
     store.delete_session("ada", "s")
 
 

@@ -18,7 +18,7 @@ from .support import ADA, ids_in, make_session, open_store, say
 
 def before_each(store: RedisStore, act: Callable[[], None]) -> None:
     """Do something before each round trip of a store."""
-    link: Any = store._runner._link
+    link: Any = store._runner.here()._link
     for name in ("run", "send"):
         setattr(link, name, _after(act, getattr(link, name)))
 
@@ -64,7 +64,7 @@ def test_a_detached_fork_of_large_messages_is_written_in_small_pieces(
         make_session(store)
         for n in range(12):
             store.append(ADA, "s", [say(f"m{n}", "x" * 1_000_000)])
-        link: Any = store._runner._link
+        link: Any = store._runner.here()._link
         ask, sizes = link.ask, list[int]()
 
         def measure(name: str, keys: Any, *args: Any) -> Any:
@@ -98,7 +98,7 @@ def test_a_call_whose_answer_was_lost_succeeds_though_others_write_before_it_is_
         store.delete_session(ADA, "known to the server are the scripts after this")
         make_session(store)
         store.create_session(ADA, NewSession(id="fork", fork=ForkPoint(session="s")))
-        link: Any = store._runner._link
+        link: Any = store._runner.here()._link
         client, ask = link.client, link.ask
 
         def lose(name: str, *args: Any) -> Any:

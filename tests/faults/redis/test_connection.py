@@ -60,7 +60,7 @@ def test_a_unit_of_work_whose_answer_was_lost_is_done_once(
 ) -> None:
     with open_store(proxied, prefix) as store:
         make_session(store)
-        link = store._runner._link
+        link = store._runner.here()._link
         ask = link.ask
         lost: list[str] = []
 
@@ -88,7 +88,7 @@ def test_a_claim_whose_answer_was_lost_holds_nobody_up_for_long(
 ) -> None:
     with open_store(proxied, prefix) as store:
         make_session(store, "before")
-        link = store._runner._link
+        link = store._runner.here()._link
         ask = link.ask
         claims: list[str] = []
 

@@ -72,7 +72,7 @@ async def test_each_owner_hears_of_its_own_trees(
         for owner in owners:
             await other.append(owner, "s", [say("m1")])
             raw.delete(f"{prefix}:{{o:{owner}}}:h")
-        other._runner._context.marks.clear()
+        other._runner.here()._context.marks.clear()
         await together(other, *((owner, "s", [say("m2")], {}) for owner in owners))
     for owner in owners:
         tree = key_of(raw, prefix, "s", "t", owner).split("{")[1].split("}")[0]

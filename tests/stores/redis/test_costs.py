@@ -37,7 +37,7 @@ class TestCosts:
             (Read(limit=2), ["EVALSHA"]),
         ):
             store.read(ADA, "s", query)  # the first time, the server is given the script
-            with watch.trips(store._runner._link) as trips:
+            with watch.trips(store._runner.here()._link) as trips:
                 assert watch.calls(lambda it=query: store.read(ADA, "s", it)) == calls
             assert trips == ["at once"]
         store.find_session(ADA, "fork")  # after an edit its sum is worked out, and kept
@@ -83,5 +83,5 @@ def test_what_a_store_remembers_of_trees_does_not_grow_for_ever(
         store.create_session(ADA, NewSession(id=f"s{n}"))
         store.append(ADA, f"s{n}", [say("m1")])
         store.put_document(ADA, "k", b"", session=f"s{n}")
-        assert len(store._runner._context.marks) <= 3
+        assert len(store._runner.here()._context.marks) <= 3
     assert len(store.changes(ADA).changes) == 10

@@ -100,7 +100,7 @@ class TestCosts:
         store.read(ADA, "s", last)
         store.append(ADA, "s", [say("later")])
         store.put_document(ADA, "k", b"", session="s")
-        with watch.trips(store._runner._link) as trips:
+        with watch.trips(store._runner.here()._link) as trips:
             seen = watch._seen(lambda: store.read(ADA, "s", last))
         assert trips == ["at once"]
         words = [it["command"].split() for it in seen if it["client_type"] != "lua"]
@@ -146,7 +146,7 @@ class Between:
     """Lets something happen between two commands that a store sends together."""
 
     def __init__(self, store: RedisStore, act: Callable[[], Any], at: int) -> None:
-        self._link = store._runner._link
+        self._link = store._runner.here()._link
         self._fetch = self._link.fetch
         self._act = act
         self._at = at

@@ -90,6 +90,26 @@ class TestOpening:
                 assert (await store.append(ADA, "s", [say("m1")])).written == 1
             assert await client.ping()
 
+    # The connection of the first loop cannot be closed any more.
+    @pytest.mark.filterwarnings("ignore::ResourceWarning")
+    @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+    def test_a_client_that_was_used_on_another_loop_is_told_in_our_words(
+        self, redis_url: str, prefix: str
+    ) -> None:
+        def use_on_two_loops() -> None:
+            client = AsyncRedis.from_url(redis_url)
+            store = AsyncRedisStore(client=client, prefix=prefix, new_id=new_id)
+
+            async def ping() -> None:
+                await client.ping()
+
+            asyncio.run(ping())
+            with pytest.raises(UsageError, match="another event loop"):
+                asyncio.run(store.find_session(ADA, "s"))
+
+        use_on_two_loops()
+        gc.collect()
+
     def test_a_client_that_decodes_is_refused(self, redis_url: str) -> None:
         with pytest.raises(UsageError, match="decode_responses"):
             RedisStore(client=Redis.from_url(redis_url, decode_responses=True), new_id=new_id)
@@ -132,25 +152,3 @@ def test_threads_at_work_are_told_that_the_store_was_closed(
     for thread in threads:
         thread.join()
     assert set(told) == {ClosedError}
-
-
-# Connections of a loop that is closed cannot be closed in good order.
-@pytest.mark.filterwarnings("ignore::ResourceWarning")
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_a_store_outlives_its_event_loops(redis_url: str, prefix: str) -> None:
-    store = AsyncRedisStore(redis_url, prefix=prefix, new_id=new_id)
-
-    async def begin() -> None:
-        await store.create_session(ADA, NewSession(id="s"))
-
-    async def write(loop: int) -> int:
-        calls = (store.append(ADA, "s", [say(f"{loop}.{n}")]) for n in range(40))
-        done = await asyncio.gather(*calls)
-        reads = (store.read(ADA, "s", Read()) for _ in range(40))
-        assert {len(it.entries) for it in await asyncio.gather(*reads)} == {40 * (loop + 1)}
-        return sum(it.written for it in done)
-
-    asyncio.run(begin())
-    assert [asyncio.run(write(loop)) for loop in range(3)] == [40] * 3
-    asyncio.run(store.aclose())
-    gc.collect()

@@ -32,7 +32,7 @@ Open = Callable[..., RedisStore]
 
 def before(store: RedisStore, step: str, act: Callable[[], Any]) -> list[str]:
     """Do something once, before the first script or command so named; give what was done."""
-    link: Any = store._runner._link
+    link: Any = store._runner.here()._link
     run, send = link.run, link.send
     done: list[str] = []
 

@@ -18,7 +18,7 @@ new_id = IdMaker(lambda: time.time_ns() // 1000, os.urandom)
 
 
 def engine_of(store: SqlAlchemyStore) -> Engine:
-    return store._runner._engine
+    return store._runner.here()._engine
 
 
 def names_in(engine: Engine, prefix: str) -> set[str]:

@@ -157,7 +157,7 @@ def test_rule_04_the_end_of_a_long_history_is_read_without_the_rest(store: SqlAl
     store.create_session(ADA, NewSession(id="s"))
     store.append(ADA, "s", [say("first")])
     engine = engine_of(store)
-    table = store._runner._worker._tables.message.name
+    table = store._runner.here()._worker._tables.message.name
     if engine.dialect.name == "postgresql":
         # What the server knows of the table is what it was when it was small.
         with engine.begin() as conn:
@@ -207,7 +207,7 @@ async def test_appends_that_arrive_together_go_out_together(database: Database) 
             await store.create_session(ADA, NewSession(id=f"s{n}"))
             await store.append(ADA, f"s{n}", [say("m0")])
         commits: list[object] = []
-        core = store._runner._engine.sync_engine
+        core = store._runner.here()._engine.sync_engine
         event.listen(core, "commit", note := lambda conn: commits.append(conn))
         await asyncio.gather(*(store.append(ADA, f"s{n}", [say("m1")]) for n in range(20)))
         await asyncio.gather(*(store.append(ADA, "s0", [say(None)]) for n in range(5)))

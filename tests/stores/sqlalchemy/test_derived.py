@@ -37,7 +37,7 @@ def test_damage_to_what_is_derived_is_found_and_repaired(
     furnish(store)
     before = [store.read(ADA, session, Read()) for session in ("s", "fork")]
     records = [store.find_session(ADA, session) for session in ("s", "fork")]
-    prefix = store._runner._worker._tables.session.name.removesuffix("session")
+    prefix = store._runner.here()._worker._tables.session.name.removesuffix("session")
     empty = "x''" if engine_of(store).dialect.name == "sqlite" else "''"
     with engine_of(store).begin() as conn:
         conn.execute(text(damage.replace("{p}", prefix).replace("''", empty)))
@@ -51,7 +51,7 @@ def test_rule_08_a_body_that_cannot_be_decoded_is_told_and_not_repaired(
     store: SqlAlchemyStore,
 ) -> None:
     furnish(store)
-    m = store._runner._worker._tables.message
+    m = store._runner.here()._worker._tables.message
     with engine_of(store).begin() as conn:
         conn.execute(m.update().where(m.c.id == "m4").values(body=b"x"))
     with pytest.raises(StoreCorruptError, match="m4"):
@@ -64,7 +64,7 @@ def test_a_deleted_tree_leaves_no_rows(store: SqlAlchemyStore) -> None:
     store.erase_owner(ADA)
     store.settle()
     with engine_of(store).connect() as conn:
-        for table in store._runner._worker._tables.all:
+        for table in store._runner.here()._worker._tables.all:
             left = conn.execute(table.select()).all()
             assert table.name.endswith(("migration", "counter")) or not left, table.name
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
+import logging
 import time
 from pathlib import Path
 from typing import Any
@@ -11,8 +14,8 @@ from servers import mariadb
 from servers.sql import Database, MariaDb, Postgres, Sqlite
 from servers.url import with_parameters
 from sqlalchemy import Engine, create_engine, event, text
-from sqlalchemy.ext.asyncio import create_async_engine
-from sqlalchemy.pool import StaticPool
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.pool import NullPool, StaticPool
 
 import sapwood
 from sapwood.errors import (
@@ -30,7 +33,7 @@ from .support import engine_of, furnish, new_id, url_of
 def test_an_engine_that_is_given_stays_open(database: Database) -> None:
     with SqlAlchemyStore.from_url(database.url(), new_id=new_id) as made:
         engine = create_engine(engine_of(made).url)
-        prefix = made._runner._worker._tables.session.name.removesuffix("session")
+        prefix = made._runner.here()._worker._tables.session.name.removesuffix("session")
     with SqlAlchemyStore(engine, new_id=new_id, prefix=prefix) as store:
         store.create_session(ADA, NewSession(id="s"))
         store.append(ADA, "s", [say("m1")])
@@ -267,3 +270,70 @@ def test_engines_that_share_connections_are_each_taken_at_their_own_level(
     ):
         store.append(ADA, "s", [say("m1"), say("m2")])
     engine.dispose()
+
+
+def test_a_function_that_makes_engines_is_called_for_each_event_loop(tmp_path: Path) -> None:
+    made: list[AsyncEngine] = []
+
+    def make() -> AsyncEngine:
+        made.append(create_async_engine(f"sqlite+aiosqlite:///{tmp_path}/a.db"))
+        return made[-1]
+
+    store = AsyncSqlAlchemyStore(make, new_id=new_id)
+    asyncio.run(store.create_session(ADA, NewSession(id="s")))
+    asyncio.run(store.append(ADA, "s", [say("m1")]))
+    asyncio.run(store.aclose())
+    assert len(made) == 2
+    # What was disposed of keeps no connection.
+    assert [engine.pool.checkedin() for engine in made] == [0, 0]  # type: ignore[attr-defined]
+
+
+def test_an_engine_that_was_disposed_of_may_be_used_in_another_event_loop(tmp_path: Path) -> None:
+    engine = create_async_engine(f"sqlite+aiosqlite:///{tmp_path}/a.db")
+    store = AsyncSqlAlchemyStore(engine, new_id=new_id)
+
+    async def use(id: str) -> None:
+        if id == "m1":
+            await store.create_session(ADA, NewSession(id="s"))
+        assert (await store.append(ADA, "s", [say(id)])).written == 1
+        await engine.dispose()
+
+    for id in ("m1", "m2"):
+        asyncio.run(use(id))
+    asyncio.run(store.aclose())
+
+
+# The connection of the first loop cannot be closed any more.
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_an_engine_of_mariadb_that_was_not_is_refused_and_nothing_stored(
+    mariadb_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = MariaDb()
+    # What is logged would be kept, with the connection that it is about.
+    monkeypatch.setattr(logging.root.manager, "disable", logging.CRITICAL)
+
+    def use_twice() -> None:
+        engine = create_async_engine(mariadb_url.replace("mariadb://", "mariadb+aiomysql://"))
+        store = AsyncSqlAlchemyStore(engine, prefix=mariadb.prefix(), new_id=new_id)
+        asyncio.run(store.create_session(ADA, NewSession(id="s")))
+        with pytest.raises(UsageError, match="dispose"):
+            asyncio.run(store.append(ADA, "s", [say("m1")]))
+        asyncio.run(engine.dispose(close=False))
+
+    use_twice()
+    gc.collect()
+    with SqlAlchemyStore.from_url(database.url(), new_id=new_id) as store:
+        assert shown(store.read(ADA, "s", Read())) == []
+
+
+def test_an_engine_that_keeps_no_connection_may_be_used_in_several_event_loops_at_once(
+    tmp_path: Path,
+) -> None:
+    engine = create_async_engine(f"sqlite+aiosqlite:///{tmp_path}/a.db", poolclass=NullPool)
+    store = AsyncSqlAlchemyStore(engine, new_id=new_id)
+    with asyncio.Runner() as first, asyncio.Runner() as second:
+        first.run(store.create_session(ADA, NewSession(id="s")))
+        second.run(store.append(ADA, "s", [say("m1")]))
+        assert shown(first.run(store.read(ADA, "s", Read()))) == ["m1"]
+        second.run(store.aclose())

@@ -29,7 +29,7 @@ def test_without_auto_migrate_nothing_is_made_until_it_is_asked_for(file: Engine
 
 
 def test_a_newer_schema_is_refused_and_not_touched(store: SqlAlchemyStore) -> None:
-    migration = store._runner._worker._tables.migration
+    migration = store._runner.here()._worker._tables.migration
     engine = engine_of(store)
     later = {"version": 99, "name": "later", "checksum": "x", "applied_at": 0}
     with engine.begin() as conn:

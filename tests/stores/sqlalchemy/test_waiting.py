@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any
@@ -33,7 +32,7 @@ from .support import engine_of, furnish, new_id
 @contextlib.contextmanager
 def owner_held(store: SqlAlchemyStore) -> Iterator[None]:
     """Hold the lock of an owner alone, as a reader of the change feed does."""
-    tables = store._runner._worker._tables
+    tables = store._runner.here()._worker._tables
     with engine_of(store).connect() as conn:
         tx = Tx(conn, Statements(tables), None)
         tx.lock_owner(ADA, shared=False)
@@ -207,7 +206,7 @@ def test_what_a_fork_shows_is_counted_right_before_sums_are_renewed(store: SqlAl
     store.append(ADA, "s", [say("m1", tokens=3), say("m2", tokens=4)])
     store.create_session(ADA, fork_of("s", "m2"))
     store.append(ADA, "fork", [say("f1", tokens=5), say("f2", tokens=1)])
-    sums = store._runner._worker._tables.session.c.context
+    sums = store._runner.here()._worker._tables.session.c.context
     store.update_message(ADA, "s", say("m1", "longer", tokens=50))
     with engine_of(store).connect() as conn:
         assert set(conn.execute(select(sums)).scalars()) == {54, None}
@@ -219,7 +218,7 @@ def test_what_a_fork_shows_is_counted_right_before_sums_are_renewed(store: SqlAl
 
 @pytest.mark.parametrize("database", ["mariadb", "postgres"], indirect=True)
 def test_a_connection_comes_back_without_what_was_left_open_on_it(store: SqlAlchemyStore) -> None:
-    table = store._runner._worker._tables.home.name
+    table = store._runner.here()._worker._tables.home.name
     with engine_of(store).connect() as conn:
         before = conn.exec_driver_sql(f"SELECT count(*) FROM {table}").scalar()
     with engine_of(store).connect() as conn:
@@ -239,9 +238,9 @@ async def test_a_session_that_is_held_up_does_not_fail_those_that_go_with_it(
         for n in range(6):
             await store.create_session(ADA, NewSession(id=f"s{n}"))
             await store.append(ADA, f"s{n}", [say("m0")])
-        sessions = store._runner._worker._tables.session
+        sessions = store._runner.here()._worker._tables.session
         held = sessions.select().where(sessions.c.id == "s4").with_for_update()
-        async with store._runner._engine.connect() as conn:
+        async with store._runner.here()._engine.connect() as conn:
             await conn.execute(held)
             calls = [store.append(ADA, f"s{n}", [say("m1")]) for n in range(6)]
             done = await asyncio.gather(*calls, return_exceptions=True)
@@ -296,36 +295,13 @@ async def test_callers_that_are_cancelled_leave_no_connection_that_cannot_be_use
             await asyncio.sleep(n * 0.00004)
             task.cancel()
             await asyncio.wait([task])
-        engine = store._runner._engine
+        engine = store._runner.here()._engine
         conns = [await engine.connect() for _ in range(3)]
         for conn in conns:
             assert (await conn.exec_driver_sql("SELECT 1")).scalar() == 1
         for conn in conns:
             await conn.close()
         assert await store.admin.check() == []
-
-
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.filterwarnings("ignore::ResourceWarning")
-def test_a_store_goes_on_in_another_event_loop(database: Database) -> None:
-    import asyncio
-
-    store = AsyncSqlAlchemyStore.from_url(database.url(), new_id=new_id)
-
-    async def use(*ids: str) -> list[str]:
-        for id in ids:
-            await store.append(ADA, "s", [say(id)])
-        return shown(await store.read(ADA, "s", Read()))
-
-    async def end() -> list[str]:
-        async with store:
-            return await use("m3", "m4")
-
-    asyncio.run(store.create_session(ADA, NewSession(id="s")))
-    assert asyncio.run(use("m1", "m2")) == ["m1", "m2"]
-    assert asyncio.run(end()) == ["m1", "m2", "m3", "m4"]
-    # What belonged to the loops before cannot be closed any more, and is cleared away.
-    gc.collect()
 
 
 def test_a_reader_may_stay_where_it_is_whatever_a_driver_counts(mariadb_url: str) -> None:

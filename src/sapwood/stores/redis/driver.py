@@ -68,13 +68,8 @@ class AsyncSlots:
     """Lets so many tasks at a time through; who waits too long is told."""
 
     def __init__(self, most: int, patience_s: float) -> None:
-        self._most = most
         self._free = asyncio.Semaphore(most)
         self._patience_s = patience_s
-
-    def renew(self) -> None:
-        """Begin anew, with all of them free."""
-        self._free = asyncio.Semaphore(self._most)
 
     async def __aenter__(self) -> None:
         if not self._free.locked():
@@ -94,13 +89,8 @@ class Slots:
     """Lets so many threads at a time through; who waits too long is told."""
 
     def __init__(self, most: int, patience_s: float) -> None:
-        self._most = most
         self._free = threading.BoundedSemaphore(most)
         self._patience_s = patience_s
-
-    def renew(self) -> None:
-        """Begin anew, with all of them free."""
-        self._free = threading.BoundedSemaphore(self._most)
 
     def __enter__(self) -> None:
         if not self._free.acquire(timeout=self._patience_s):
@@ -129,11 +119,6 @@ class AsyncDriver:
             if not task.cancelled():
                 task.exception()  # seen, though nobody is told
             raise
-
-    @staticmethod
-    def loop() -> Any:
-        """Give the event loop that connections belong to."""
-        return asyncio.get_running_loop()
 
     @staticmethod
     def single(url: str, most: int, patience_s: float, answer_within_s: float) -> AsyncRedis:
@@ -179,6 +164,14 @@ class AsyncDriver:
         return AsyncRedisCluster.from_url(url, max_connections=most, retry=retry, **limits)
 
     @staticmethod
+    async def close(client: Any) -> None:
+        """Close a client; one whose closing was broken off has a cluster's nodes still open."""
+        await client.aclose()
+        if isinstance(client, AsyncRedisCluster):
+            for node in (*client.get_nodes(), *client.nodes_manager.startup_nodes.values()):
+                await node.disconnect()
+
+    @staticmethod
     def is_cluster(client: object) -> bool:
         """Tell whether a client is one of a cluster; others of the same twin are not."""
         if isinstance(client, AsyncRedisCluster):
@@ -200,11 +193,6 @@ class Driver:
     def finish(go: Callable[..., T], *args: Any) -> T:
         """Do something to its end."""
         return go(*args)
-
-    @staticmethod
-    def loop() -> Any:
-        """Connections belong to no event loop."""
-        return None
 
     @staticmethod
     def single(url: str, most: int, patience_s: float, answer_within_s: float) -> Redis:
@@ -248,6 +236,11 @@ class Driver:
         retry = Retry(ExponentialBackoff(**CLUSTER_BACKOFF), CLUSTER_RETRIES)
         limits = _limits(answer_within_s, CLUSTER_RETRIES + 1)
         return RedisCluster.from_url(url, max_connections=most, retry=retry, **limits)
+
+    @staticmethod
+    def close(client: Any) -> None:
+        """Close a client."""
+        client.close()
 
     @staticmethod
     def is_cluster(client: object) -> bool:

@@ -86,18 +86,6 @@ class AsyncBridge:
         """Close an engine's connections."""
         await engine.dispose()
 
-    @staticmethod
-    def loop() -> object:
-        """Give the event loop that connections belong to."""
-        import asyncio
-
-        return asyncio.get_running_loop()
-
-    @staticmethod
-    async def forget(engine: AsyncEngine) -> None:
-        """Give up an engine's connections, which cannot be closed any more."""
-        await engine.dispose(close=False)
-
 
 class Bridge:
     """Runs work on an engine."""
@@ -145,13 +133,3 @@ class Bridge:
     def dispose(engine: Engine) -> None:
         """Close an engine's connections."""
         engine.dispose()
-
-    @staticmethod
-    def loop() -> object:
-        """Give nothing: connections belong to no event loop."""
-        return None
-
-    @staticmethod
-    def forget(engine: Engine) -> None:
-        """Give up an engine's connections."""
-        engine.dispose(close=False)

@@ -13,6 +13,7 @@ from pymongo.errors import ConfigurationError, PyMongoError
 from ....errors import UsageError
 from ....rules.codec import MAX_MESSAGE_BYTES
 from ....store import Capability
+from ...embedded._async.per_loop import AsyncPerLoopRunner
 from ...embedded._async.store import AsyncEmbeddedStore
 from ...recordlog._async.runner import AsyncLogRunner
 from ...url import take_parameters
@@ -34,7 +35,7 @@ class AsyncMongoStore(AsyncEmbeddedStore):
     """
 
     capabilities = frozenset({Capability.DURABLE, Capability.SHARED})
-    _runner: AsyncLogRunner
+    _runner: AsyncPerLoopRunner[AsyncLogRunner]
 
     def __init__(
         self,
@@ -56,17 +57,22 @@ class AsyncMongoStore(AsyncEmbeddedStore):
         _check_name(prefix, "prefix")
         if database is not None:
             _check_name(database, "database")
-        owns_client = client is None
-        if client is None:
-            client = _client(url or "", patience_s, answer_within_s, most_connections)
-        log = AsyncMongoLog(
-            client,
-            owns_client=owns_client,
-            database=database or _default_database(client),
-            prefix=prefix,
+
+        def runner() -> AsyncLogRunner:
+            used = client or _client(url or "", patience_s, answer_within_s, most_connections)
+            log = AsyncMongoLog(
+                used,
+                owns_client=client is None,
+                database=database or _default_database(used),
+                prefix=prefix,
+            )
+            return AsyncLogRunner(log, new_id=new_id, clock=clock, auto_migrate=auto_migrate)
+
+        super().__init__(
+            AsyncPerLoopRunner(runner, given="" if client is None else "client"),
+            new_id=new_id,
+            max_message_bytes=max_message_bytes,
         )
-        runner = AsyncLogRunner(log, new_id=new_id, clock=clock, auto_migrate=auto_migrate)
-        super().__init__(runner, new_id=new_id, max_message_bytes=max_message_bytes)
 
     @classmethod
     def from_url(cls, url: str, *, new_id: Callable[[], str]) -> Self:

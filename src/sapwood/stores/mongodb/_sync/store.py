@@ -15,6 +15,7 @@ from pymongo.errors import ConfigurationError, PyMongoError
 from ....errors import UsageError
 from ....rules.codec import MAX_MESSAGE_BYTES
 from ....store import Capability
+from ...embedded._sync.per_loop import PerLoopRunner
 from ...embedded._sync.store import EmbeddedStore
 from ...recordlog._sync.runner import LogRunner
 from ...url import take_parameters
@@ -36,7 +37,7 @@ class MongoStore(EmbeddedStore):
     """
 
     capabilities = frozenset({Capability.DURABLE, Capability.SHARED})
-    _runner: LogRunner
+    _runner: PerLoopRunner[LogRunner]
 
     def __init__(
         self,
@@ -58,17 +59,22 @@ class MongoStore(EmbeddedStore):
         _check_name(prefix, "prefix")
         if database is not None:
             _check_name(database, "database")
-        owns_client = client is None
-        if client is None:
-            client = _client(url or "", patience_s, answer_within_s, most_connections)
-        log = MongoLog(
-            client,
-            owns_client=owns_client,
-            database=database or _default_database(client),
-            prefix=prefix,
+
+        def runner() -> LogRunner:
+            used = client or _client(url or "", patience_s, answer_within_s, most_connections)
+            log = MongoLog(
+                used,
+                owns_client=client is None,
+                database=database or _default_database(used),
+                prefix=prefix,
+            )
+            return LogRunner(log, new_id=new_id, clock=clock, auto_migrate=auto_migrate)
+
+        super().__init__(
+            PerLoopRunner(runner, given="" if client is None else "client"),
+            new_id=new_id,
+            max_message_bytes=max_message_bytes,
         )
-        runner = LogRunner(log, new_id=new_id, clock=clock, auto_migrate=auto_migrate)
-        super().__init__(runner, new_id=new_id, max_message_bytes=max_message_bytes)
 
     @classmethod
     def from_url(cls, url: str, *, new_id: Callable[[], str]) -> Self:

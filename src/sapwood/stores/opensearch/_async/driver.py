@@ -304,8 +304,7 @@ class AsyncOpenSearchLog(AsyncLog):
             await self._index.make_ready()
 
     async def aclose(self) -> None:
-        """Close the client, unless it is somebody else's."""
-        await self._wire.aclose()
+        """Do nothing: the wire is the index's, too, and is closed with that."""
 
 
 def _refuse_others(answers: Sequence[Any]) -> None:

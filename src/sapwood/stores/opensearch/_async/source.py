@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ....errors import StoreCorruptError
 from ....store._async.contract import AsyncStore
+from ...embedded._async.per_loop import AsyncPerLoopRunner
 from ...recordlog._async.runner import AsyncLogRunner
 from ...searched._async.source import AsyncSource, Seen, Standpoint, Wanted
 
@@ -11,25 +12,25 @@ from ...searched._async.source import AsyncSource, Seen, Standpoint, Wanted
 class AsyncRecordSource(AsyncSource):
     """Asks the record log, whose states were brought up to date when its feed was followed."""
 
-    def __init__(self, store: AsyncStore, runner: AsyncLogRunner) -> None:
+    def __init__(self, store: AsyncStore, runner: AsyncPerLoopRunner[AsyncLogRunner]) -> None:
         super().__init__(store)
         self._runner = runner
 
     async def end_of_feed(self, owner: str) -> str:
         """Give a cursor behind all changes, without reading them."""
-        unit = await self._runner.ready_unit()
+        unit = await self._runner.here().ready_unit()
         return await unit.feed.end(owner)
 
     async def standpoint(self, owner: str, session: str) -> Standpoint:
         """Get a session as it is remembered."""
-        unit = await self._runner.ready_unit()
+        unit = await self._runner.here().ready_unit()
         return Standpoint(*await unit.sighting.standpoint(owner, session))
 
     async def look(
         self, owner: str, wanted: Wanted, *, as_followed: bool = False
     ) -> dict[str, Seen]:
         """Look at all sessions at once; one by one where something cannot be decoded."""
-        unit = await self._runner.ready_unit()
+        unit = await self._runner.here().ready_unit()
         try:
             found = await unit.sighting.look(owner, wanted, as_followed)
         except StoreCorruptError:

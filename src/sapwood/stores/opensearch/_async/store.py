@@ -10,6 +10,7 @@ from opensearchpy import AsyncOpenSearch
 from ....errors import UsageError
 from ....rules.codec import MAX_MESSAGE_BYTES
 from ....store import Capability
+from ...embedded._async.per_loop import AsyncPerLoopRunner
 from ...embedded._async.store import AsyncEmbeddedStore
 from ...recordlog._async.runner import AsyncLogRunner
 from ...searched._async.store import AsyncSearchedStore
@@ -61,12 +62,17 @@ class AsyncOpenSearchStore(AsyncSearchedStore):
         )
         layout: dict[str, Any] = {"shards": shards, "replicas": replicas}
         index = AsyncOpenSearchIndex(wire=wire, prefix=prefix, **layout)
-        log = AsyncOpenSearchLog(
-            wire, index, new_id=new_id, prefix=check_prefix(prefix), refresh=refresh, **layout
-        )
-        runner = AsyncLogRunner(log, new_id=new_id, clock=clock, auto_migrate=auto_migrate)
-        records = _AsyncRecords(runner, new_id=new_id, max_message_bytes=max_message_bytes)
-        super().__init__(records, index, source=AsyncRecordSource(records, runner))
+        check_prefix(prefix)
+
+        def runner() -> AsyncLogRunner:
+            log = AsyncOpenSearchLog(
+                wire, index, new_id=new_id, prefix=prefix, refresh=refresh, **layout
+            )
+            return AsyncLogRunner(log, new_id=new_id, clock=clock, auto_migrate=auto_migrate)
+
+        runners = AsyncPerLoopRunner(runner)
+        records = _AsyncRecords(runners, new_id=new_id, max_message_bytes=max_message_bytes)
+        super().__init__(records, index, source=AsyncRecordSource(records, runners))
 
     @classmethod
     def from_url(cls, url: str, *, new_id: Callable[[], str]) -> Self:

@@ -10,6 +10,7 @@ from opensearchpy import AsyncOpenSearch
 from opensearchpy.exceptions import OpenSearchException, SerializationError
 
 from ....errors import ClosedError
+from ...embedded.loops import AsyncPerLoop
 from ...recordlog.turns import AsyncTurns
 from ..address import MOST_CONNECTIONS, RETRIES, TIMEOUT_S
 from ..failure import WHERE, refusal, translate, unreadable
@@ -23,7 +24,7 @@ MOST_BYTES = 8 * 1024 * 1024
 
 
 class AsyncWire:
-    """A client of the driver: one of our own, or one that stays its giver's to close."""
+    """Clients of the driver: one of our own for each event loop, or one that stays its giver's."""
 
     def __init__(
         self,
@@ -39,7 +40,11 @@ class AsyncWire:
             "timeout": answer_within_s,
             "serializer": AnswerReader(),
         }
-        self._client = client or AsyncOpenSearch(**{**ours, **(options or {})})
+        self._clients = AsyncPerLoop(
+            lambda: client or AsyncOpenSearch(**{**ours, **(options or {})}),
+            self._close,
+            given="" if client is None else "client",
+        )
         self._is_closed = False
 
     async def send(
@@ -76,7 +81,7 @@ class AsyncWire:
         The driver takes out of the parameters what is for itself.
         """
         with unwarned(body):
-            return await self._client.transport.perform_request(
+            return await self._clients.here().transport.perform_request(
                 method, path, params=dict(params), body=body
             )
 
@@ -117,10 +122,13 @@ class AsyncWire:
                 await AsyncTurns.pause(PAUSE_S)
 
     async def aclose(self) -> None:
-        """Close the client, unless it is somebody else's."""
-        if not self._is_closed and self._is_own:
-            await self._client.close()
+        """Close the clients, unless they are somebody else's."""
         self._is_closed = True
+        await self._clients.aclose()
+
+    async def _close(self, client: AsyncOpenSearch) -> None:
+        if self._is_own:
+            await client.close()
 
 
 def bodies(lines: Sequence[list[Any]]) -> list[bytes]:

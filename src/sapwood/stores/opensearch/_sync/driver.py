@@ -302,8 +302,7 @@ class OpenSearchLog(Log):
             self._index.make_ready()
 
     def close(self) -> None:
-        """Close the client, unless it is somebody else's."""
-        self._wire.close()
+        """Do nothing: the wire is the index's, too, and is closed with that."""
 
 
 def _refuse_others(answers: Sequence[Any]) -> None:

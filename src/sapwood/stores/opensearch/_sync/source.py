@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from ....errors import StoreCorruptError
 from ....store._sync.contract import Store
+from ...embedded._sync.per_loop import PerLoopRunner
 from ...recordlog._sync.runner import LogRunner
 from ...searched._sync.source import Seen, Source, Standpoint, Wanted
 
@@ -13,23 +14,23 @@ from ...searched._sync.source import Seen, Source, Standpoint, Wanted
 class RecordSource(Source):
     """Asks the record log, whose states were brought up to date when its feed was followed."""
 
-    def __init__(self, store: Store, runner: LogRunner) -> None:
+    def __init__(self, store: Store, runner: PerLoopRunner[LogRunner]) -> None:
         super().__init__(store)
         self._runner = runner
 
     def end_of_feed(self, owner: str) -> str:
         """Give a cursor behind all changes, without reading them."""
-        unit = self._runner.ready_unit()
+        unit = self._runner.here().ready_unit()
         return unit.feed.end(owner)
 
     def standpoint(self, owner: str, session: str) -> Standpoint:
         """Get a session as it is remembered."""
-        unit = self._runner.ready_unit()
+        unit = self._runner.here().ready_unit()
         return Standpoint(*unit.sighting.standpoint(owner, session))
 
     def look(self, owner: str, wanted: Wanted, *, as_followed: bool = False) -> dict[str, Seen]:
         """Look at all sessions at once; one by one where something cannot be decoded."""
-        unit = self._runner.ready_unit()
+        unit = self._runner.here().ready_unit()
         try:
             found = unit.sighting.look(owner, wanted, as_followed)
         except StoreCorruptError:

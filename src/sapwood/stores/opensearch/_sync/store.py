@@ -12,6 +12,7 @@ from opensearchpy import OpenSearch
 from ....errors import UsageError
 from ....rules.codec import MAX_MESSAGE_BYTES
 from ....store import Capability
+from ...embedded._sync.per_loop import PerLoopRunner
 from ...embedded._sync.store import EmbeddedStore
 from ...recordlog._sync.runner import LogRunner
 from ...searched._sync.store import SearchedStore
@@ -63,12 +64,17 @@ class OpenSearchStore(SearchedStore):
         )
         layout: dict[str, Any] = {"shards": shards, "replicas": replicas}
         index = OpenSearchIndex(wire=wire, prefix=prefix, **layout)
-        log = OpenSearchLog(
-            wire, index, new_id=new_id, prefix=check_prefix(prefix), refresh=refresh, **layout
-        )
-        runner = LogRunner(log, new_id=new_id, clock=clock, auto_migrate=auto_migrate)
-        records = _AsyncRecords(runner, new_id=new_id, max_message_bytes=max_message_bytes)
-        super().__init__(records, index, source=RecordSource(records, runner))
+        check_prefix(prefix)
+
+        def runner() -> LogRunner:
+            log = OpenSearchLog(
+                wire, index, new_id=new_id, prefix=prefix, refresh=refresh, **layout
+            )
+            return LogRunner(log, new_id=new_id, clock=clock, auto_migrate=auto_migrate)
+
+        runners = PerLoopRunner(runner)
+        records = _AsyncRecords(runners, new_id=new_id, max_message_bytes=max_message_bytes)
+        super().__init__(records, index, source=RecordSource(records, runners))
 
     @classmethod
     def from_url(cls, url: str, *, new_id: Callable[[], str]) -> Self:

@@ -12,6 +12,7 @@ from opensearchpy import OpenSearch
 from opensearchpy.exceptions import OpenSearchException, SerializationError
 
 from ....errors import ClosedError
+from ...embedded.loops import PerLoop
 from ...recordlog.turns import Turns
 from ..address import MOST_CONNECTIONS, RETRIES, TIMEOUT_S
 from ..failure import WHERE, refusal, translate, unreadable
@@ -25,7 +26,7 @@ MOST_BYTES = 8 * 1024 * 1024
 
 
 class Wire:
-    """A client of the driver: one of our own, or one that stays its giver's to close."""
+    """Clients of the driver: one of our own for each event loop, or one that stays its giver's."""
 
     def __init__(
         self,
@@ -41,7 +42,11 @@ class Wire:
             "timeout": answer_within_s,
             "serializer": AnswerReader(),
         }
-        self._client = client or OpenSearch(**{**ours, **(options or {})})
+        self._clients = PerLoop(
+            lambda: client or OpenSearch(**{**ours, **(options or {})}),
+            self._close,
+            given="" if client is None else "client",
+        )
         self._is_closed = False
 
     def send(
@@ -76,7 +81,7 @@ class Wire:
         The driver takes out of the parameters what is for itself.
         """
         with unwarned(body):
-            return self._client.transport.perform_request(
+            return self._clients.here().transport.perform_request(
                 method, path, params=dict(params), body=body
             )
 
@@ -117,10 +122,13 @@ class Wire:
                 Turns.pause(PAUSE_S)
 
     def close(self) -> None:
-        """Close the client, unless it is somebody else's."""
-        if not self._is_closed and self._is_own:
-            self._client.close()
+        """Close the clients, unless they are somebody else's."""
         self._is_closed = True
+        self._clients.close()
+
+    def _close(self, client: OpenSearch) -> None:
+        if self._is_own:
+            client.close()
 
 
 def bodies(lines: Sequence[list[Any]]) -> list[bytes]:

@@ -363,9 +363,7 @@ class AsyncPostgresRunner(AsyncRunner):
         return AsyncPostgresUnit(self._tx(raw, locks=locks))
 
     async def aclose(self) -> None:
-        """Close the connections, unless they are somebody else's; closing again does nothing."""
-        if self._is_closed:
-            return
+        """Close the connections, unless they are somebody else's."""
         self._is_closed = True
         if self._owns_pool:
             await self._pool.close()

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Self
 
 from psycopg_pool import AsyncConnectionPool
 
-from ....errors import MessageTooLargeError, UsageError
+from ....errors import MessageTooLargeError, StoreUnavailableError, UsageError
 from ....model import Appended, Changes, History, NewMessage, Read, Root, SessionRecord
 from ....rules import check
 from ....rules.codec import MAX_MESSAGE_BYTES, Packed, pack_all
 from ....store import Capability
+from ...doubt import in_doubt
+from ...embedded._async.per_loop import AsyncPerLoopRunner
 from ...embedded._async.store import AsyncEmbeddedStore
 from ...url import take_parameters
 from ..migration import SCHEMA, check_partitions, check_schema
@@ -35,7 +38,7 @@ class AsyncPostgresStore(AsyncEmbeddedStore):
     """
 
     capabilities = frozenset({Capability.DURABLE, Capability.SHARED})
-    _runner: AsyncPostgresRunner
+    _runner: AsyncPerLoopRunner[AsyncPostgresRunner]
 
     def __init__(
         self,
@@ -59,7 +62,8 @@ class AsyncPostgresStore(AsyncEmbeddedStore):
                 f"max_message_bytes can be up to {MOST_MESSAGE_BYTES}: PostgreSQL takes no more",
                 path="max_message_bytes",
             )
-        runner = AsyncPostgresRunner(
+        make = partial(
+            AsyncPostgresRunner,
             None if conninfo is None else check_conninfo(conninfo),
             pool,
             schema=check_schema(schema),
@@ -70,7 +74,11 @@ class AsyncPostgresStore(AsyncEmbeddedStore):
             answer_within_s=answer_within_s,
             most_connections=most_connections,
         )
-        super().__init__(runner, new_id=new_id, max_message_bytes=max_message_bytes)
+        super().__init__(
+            AsyncPerLoopRunner(make, given="" if pool is None else "pool"),
+            new_id=new_id,
+            max_message_bytes=max_message_bytes,
+        )
 
     @classmethod
     def from_url(cls, url: str, *, new_id: Callable[[], str]) -> Self:
@@ -84,7 +92,7 @@ class AsyncPostgresStore(AsyncEmbeddedStore):
 
     async def find_session(self, owner: str, session: str) -> SessionRecord | None:
         check.owner_and_session(owner, session)
-        return await self._runner.find_session(owner, session)
+        return await self._runner.here().find_session(owner, session)
 
     async def append(
         self,
@@ -103,16 +111,19 @@ class AsyncPostgresStore(AsyncEmbeddedStore):
             check.place(parent, "parent")
         if expected_tip is not None:
             check.place(expected_tip, "expected_tip")
-        return await self._runner.append(owner, session, batch, parent, expected_tip)
+        try:
+            return await self._runner.here().append(owner, session, batch, parent, expected_tip)
+        except StoreUnavailableError as error:
+            raise in_doubt(error, batch) from error.__cause__
 
     async def read(self, owner: str, session: str, query: Read) -> History:
         check.owner_and_session(owner, session)
         check.read(query)
-        return await self._runner.read_path(owner, session, query)
+        return await self._runner.here().read_path(owner, session, query)
 
     async def erase_owner(self, owner: str) -> None:
         check.owner(owner)
-        await self._runner.erase_owner(owner)
+        await self._runner.here().erase_owner(owner)
 
     async def changes(
         self, owner: str, *, after: str = "", limit: int = 500, reader: str | None = None
@@ -122,7 +133,7 @@ class AsyncPostgresStore(AsyncEmbeddedStore):
             if not page.more or len(page.changes) >= limit:
                 break
             # There is more, behind a transaction that began before it and is not finished yet.
-            await self._runner.pause(FEED_PAUSE_S)
+            await self._runner.here().pause(FEED_PAUSE_S)
             page = await super().changes(owner, after=after, limit=limit)
         return page
 

@@ -361,9 +361,7 @@ class PostgresRunner(Runner):
         return PostgresUnit(self._tx(raw, locks=locks))
 
     def close(self) -> None:
-        """Close the connections, unless they are somebody else's; closing again does nothing."""
-        if self._is_closed:
-            return
+        """Close the connections, unless they are somebody else's."""
         self._is_closed = True
         if self._owns_pool:
             self._pool.close()

@@ -5,15 +5,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Self
 
 from psycopg_pool import ConnectionPool
 
-from ....errors import MessageTooLargeError, UsageError
+from ....errors import MessageTooLargeError, StoreUnavailableError, UsageError
 from ....model import Appended, Changes, History, NewMessage, Read, Root, SessionRecord
 from ....rules import check
 from ....rules.codec import MAX_MESSAGE_BYTES, Packed, pack_all
 from ....store import Capability
+from ...doubt import in_doubt
+from ...embedded._sync.per_loop import PerLoopRunner
 from ...embedded._sync.store import EmbeddedStore
 from ...url import take_parameters
 from ..migration import SCHEMA, check_partitions, check_schema
@@ -37,7 +40,7 @@ class PostgresStore(EmbeddedStore):
     """
 
     capabilities = frozenset({Capability.DURABLE, Capability.SHARED})
-    _runner: PostgresRunner
+    _runner: PerLoopRunner[PostgresRunner]
 
     def __init__(
         self,
@@ -61,7 +64,8 @@ class PostgresStore(EmbeddedStore):
                 f"max_message_bytes can be up to {MOST_MESSAGE_BYTES}: PostgreSQL takes no more",
                 path="max_message_bytes",
             )
-        runner = PostgresRunner(
+        make = partial(
+            PostgresRunner,
             None if conninfo is None else check_conninfo(conninfo),
             pool,
             schema=check_schema(schema),
@@ -72,7 +76,11 @@ class PostgresStore(EmbeddedStore):
             answer_within_s=answer_within_s,
             most_connections=most_connections,
         )
-        super().__init__(runner, new_id=new_id, max_message_bytes=max_message_bytes)
+        super().__init__(
+            PerLoopRunner(make, given="" if pool is None else "pool"),
+            new_id=new_id,
+            max_message_bytes=max_message_bytes,
+        )
 
     @classmethod
     def from_url(cls, url: str, *, new_id: Callable[[], str]) -> Self:
@@ -86,7 +94,7 @@ class PostgresStore(EmbeddedStore):
 
     def find_session(self, owner: str, session: str) -> SessionRecord | None:
         check.owner_and_session(owner, session)
-        return self._runner.find_session(owner, session)
+        return self._runner.here().find_session(owner, session)
 
     def append(
         self,
@@ -105,16 +113,19 @@ class PostgresStore(EmbeddedStore):
             check.place(parent, "parent")
         if expected_tip is not None:
             check.place(expected_tip, "expected_tip")
-        return self._runner.append(owner, session, batch, parent, expected_tip)
+        try:
+            return self._runner.here().append(owner, session, batch, parent, expected_tip)
+        except StoreUnavailableError as error:
+            raise in_doubt(error, batch) from error.__cause__
 
     def read(self, owner: str, session: str, query: Read) -> History:
         check.owner_and_session(owner, session)
         check.read(query)
-        return self._runner.read_path(owner, session, query)
+        return self._runner.here().read_path(owner, session, query)
 
     def erase_owner(self, owner: str) -> None:
         check.owner(owner)
-        self._runner.erase_owner(owner)
+        self._runner.here().erase_owner(owner)
 
     def changes(
         self, owner: str, *, after: str = "", limit: int = 500, reader: str | None = None
@@ -124,7 +135,7 @@ class PostgresStore(EmbeddedStore):
             if not page.more or len(page.changes) >= limit:
                 break
             # There is more, behind a transaction that began before it and is not finished yet.
-            self._runner.pause(FEED_PAUSE_S)
+            self._runner.here().pause(FEED_PAUSE_S)
             page = super().changes(owner, after=after, limit=limit)
         return page
 

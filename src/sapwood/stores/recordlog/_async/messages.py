@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from ....errors import ConflictError, StoreError
+from ....errors import ConflictError, StoreError, StoreUnavailableError
 from ....model import Appended, Deleted, Gap, History, Leaf, Message, Read, Root
 from ....rules.codec import Packed
 from ....rules.tree import Place, spans_after
+from ...doubt import in_doubt
 from ..place import number_of, public, to_wire
 from ..rows import Row, first_digest, message_of
 from ..state import State
@@ -40,7 +41,11 @@ class AsyncLogMessages:
         expected_tip: str | Root | None,
     ) -> Appended:
         """Append a batch."""
-        return await AsyncAppending(self._desk, batch, parent, expected_tip).run(owner, session)
+        appending = AsyncAppending(self._desk, batch, parent, expected_tip)
+        try:
+            return await appending.run(owner, session)
+        except StoreUnavailableError as error:
+            raise in_doubt(error, batch) from error.__cause__
 
     async def read(self, owner: str, session: str, query: Read) -> History:
         """Read a path."""

@@ -80,7 +80,6 @@ class AsyncLogRunner(AsyncRunner):
             raise ClosedError("the store is closed: open a new one")
 
     async def aclose(self) -> None:
-        """Let go of connections; closing again does nothing."""
-        if not self._is_closed:
-            self._is_closed = True
-            await self._log.aclose()
+        """Let go of connections."""
+        self._is_closed = True
+        await self._log.aclose()

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from ....errors import ConflictError, StoreError
+from ....errors import ConflictError, StoreError, StoreUnavailableError
 from ....model import Appended, Deleted, Gap, History, Leaf, Message, Read, Root
 from ....rules.codec import Packed
 from ....rules.tree import Place, spans_after
+from ...doubt import in_doubt
 from ..place import number_of, public, to_wire
 from ..rows import Row, first_digest, message_of
 from ..state import State
@@ -42,7 +43,11 @@ class LogMessages:
         expected_tip: str | Root | None,
     ) -> Appended:
         """Append a batch."""
-        return Appending(self._desk, batch, parent, expected_tip).run(owner, session)
+        appending = Appending(self._desk, batch, parent, expected_tip)
+        try:
+            return appending.run(owner, session)
+        except StoreUnavailableError as error:
+            raise in_doubt(error, batch) from error.__cause__
 
     def read(self, owner: str, session: str, query: Read) -> History:
         """Read a path."""

@@ -82,7 +82,6 @@ class LogRunner(Runner):
             raise ClosedError("the store is closed: open a new one")
 
     def close(self) -> None:
-        """Let go of connections; closing again does nothing."""
-        if not self._is_closed:
-            self._is_closed = True
-            self._log.close()
+        """Let go of connections."""
+        self._is_closed = True
+        self._log.close()

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from redis.exceptions import NoScriptError
 
 from ....calling import AsyncAnswer
-from ....errors import ClosedError, StoreBusyError
+from ....errors import ClosedError, SapwoodError, StoreBusyError, UsageError
 from ..driver import AsyncDriver, AsyncGate, AsyncSlots
 from ..failure import FAILURES, is_moving, may_help, translate
 from ..scripts import script
@@ -18,8 +18,8 @@ TRIES = 4
 # While a slot is moved to another node. The driver has waited for half a second each time.
 MOVING_TRIES = 60
 MOVING_PAUSE_S = 0.05
-# What a driver stumbles over when its connection is closed under it.
-TORN = (AttributeError, TypeError, ValueError)
+# What a driver stumbles over when its connection is closed under it, or is of another event loop.
+TORN = (AttributeError, TypeError, ValueError, RuntimeError)
 NEVER = "-"
 """The part of a key that is never there."""
 
@@ -50,7 +50,6 @@ class AsyncLink:
         self.is_cluster = is_cluster
         self._owns_client = owns_client
         self._client: Any = None
-        self._loop: Any = None
         self._gate = AsyncGate()
         self._is_closed = False
 
@@ -58,21 +57,11 @@ class AsyncLink:
         """Give the client; a cluster's sync one connects when it is made."""
         if self._is_closed:
             raise ClosedError("the store is closed")
-        self._go_on()
         if self._client is None:
             async with self._gate:
                 if self._client is None:
                     self._client = self._connect()
         return self._client
-
-    def _go_on(self) -> None:
-        """Go on after the event loop that was used before: connections end with theirs."""
-        loop = AsyncDriver.loop()
-        if self._loop is not loop and self._loop is not None and self._loop.is_closed():
-            self._client = None
-            self._gate = AsyncGate()
-            self._slots.renew()
-        self._loop = loop
 
     async def run(self, *command: Any, **options: Any) -> Any:
         """Run one command; a slot that is being moved is waited for."""
@@ -92,9 +81,14 @@ class AsyncLink:
                 if is_moving(error):
                     await self.pause(MOVING_PAUSE_S)
             except TORN as error:
-                if not self._is_closed:
-                    raise
-                raise ClosedError("the store was closed meanwhile") from error
+                raise self._torn(error) from error
+
+    def _torn(self, error: Exception) -> SapwoodError:
+        if self._is_closed:
+            return ClosedError("the store was closed meanwhile")
+        if isinstance(error, RuntimeError) and "loop" in str(error):
+            return UsageError("Redis: the client has connections of another event loop")
+        raise error
 
     async def ask(self, name: str, keys: Sequence[str], *args: Any) -> Any:
         """Run a script. All of them may be sent again when an answer was lost."""
@@ -189,9 +183,7 @@ class AsyncLink:
                 if not (tries and may_help(error)):
                     raise translate(error) from error
             except TORN as error:
-                if not self._is_closed:
-                    raise
-                raise ClosedError("the store was closed meanwhile") from error
+                raise self._torn(error) from error
             else:
                 return answers
 
@@ -211,13 +203,10 @@ class AsyncLink:
         await AsyncDriver.pause(seconds)
 
     async def aclose(self) -> None:
-        """Close the client, unless it is somebody else's; closing again does nothing."""
-        if self._is_closed:
-            return
+        """Close the client, unless it is somebody else's."""
         self._is_closed = True
-        self._go_on()
         if self._owns_client and self._client is not None:
             try:
-                await self._client.aclose()
+                await AsyncDriver.close(self._client)
             except FAILURES as error:
                 raise translate(error) from error

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
-from ....errors import UsageError
+from ....errors import StoreUnavailableError, UsageError
 from ....model import Appended, NewMessage, Root
 from ....rules import check
 from ....rules.codec import MAX_MESSAGE_BYTES, pack_all
 from ....store import Capability
+from ...doubt import in_doubt
+from ...embedded._async.per_loop import AsyncPerLoopRunner
 from ...embedded._async.store import AsyncEmbeddedStore
 from ...url import take_parameters
 from ..driver import AsyncDriver, AsyncSlots
@@ -32,7 +34,7 @@ class AsyncRedisStore(AsyncEmbeddedStore):
     """
 
     capabilities = frozenset({Capability.DURABLE, Capability.SHARED})
-    _runner: AsyncRedisRunner
+    _runner: AsyncPerLoopRunner[AsyncRedisRunner]
 
     def __init__(
         self,
@@ -52,31 +54,39 @@ class AsyncRedisStore(AsyncEmbeddedStore):
         if (url is None) == (client is None):
             raise UsageError("give a URL or a client", path="url")
         if url is None:
-            is_cluster = check_client(client, AsyncDriver.is_cluster)
-            slots = AsyncSlots(most_connections, patience_s)
-            link = AsyncLink(lambda: client, is_cluster=is_cluster, owns_client=False, slots=slots)
+            address, is_cluster = "", check_client(client, AsyncDriver.is_cluster)
         else:
             address, is_cluster = check_url(url)
-            link = AsyncLink(
-                lambda: (
-                    AsyncDriver.cluster(address, most_connections, answer_within_s)
-                    if is_cluster
-                    else AsyncDriver.single(address, most_connections, patience_s, answer_within_s)
+        keys, ttl_us = Keys(check_prefix(prefix)), check_ttl(session_ttl_s)
+
+        def connect() -> Any:
+            if client is not None:
+                return client
+            if is_cluster:
+                return AsyncDriver.cluster(address, most_connections, answer_within_s)
+            return AsyncDriver.single(address, most_connections, patience_s, answer_within_s)
+
+        def runner() -> AsyncRedisRunner:
+            return AsyncRedisRunner(
+                AsyncLink(
+                    connect,
+                    is_cluster=is_cluster,
+                    owns_client=client is None,
+                    slots=AsyncSlots(most_connections, patience_s),
                 ),
-                is_cluster=is_cluster,
-                owns_client=True,
-                slots=AsyncSlots(most_connections, patience_s),
+                keys=keys,
+                clock=clock,
+                new_id=new_id,
+                auto_migrate=auto_migrate,
+                ttl_us=ttl_us,
+                max_message_bytes=max_message_bytes,
             )
-        runner = AsyncRedisRunner(
-            link,
-            keys=Keys(check_prefix(prefix)),
-            clock=clock,
+
+        super().__init__(
+            AsyncPerLoopRunner(runner, given="" if client is None else "client"),
             new_id=new_id,
-            auto_migrate=auto_migrate,
-            ttl_us=check_ttl(session_ttl_s),
             max_message_bytes=max_message_bytes,
         )
-        super().__init__(runner, new_id=new_id, max_message_bytes=max_message_bytes)
 
     @classmethod
     def from_url(cls, url: str, *, new_id: Callable[[], str]) -> Self:
@@ -104,4 +114,7 @@ class AsyncRedisStore(AsyncEmbeddedStore):
             check.place(parent, "parent")
         if expected_tip is not None:
             check.place(expected_tip, "expected_tip")
-        return await self._runner.append(owner, session, batch, parent, expected_tip)
+        try:
+            return await self._runner.here().append(owner, session, batch, parent, expected_tip)
+        except StoreUnavailableError as error:
+            raise in_doubt(error, batch) from error.__cause__

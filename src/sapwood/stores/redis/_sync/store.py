@@ -7,11 +7,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
-from ....errors import UsageError
+from ....errors import StoreUnavailableError, UsageError
 from ....model import Appended, NewMessage, Root
 from ....rules import check
 from ....rules.codec import MAX_MESSAGE_BYTES, pack_all
 from ....store import Capability
+from ...doubt import in_doubt
+from ...embedded._sync.per_loop import PerLoopRunner
 from ...embedded._sync.store import EmbeddedStore
 from ...url import take_parameters
 from ..driver import Driver, Slots
@@ -34,7 +36,7 @@ class RedisStore(EmbeddedStore):
     """
 
     capabilities = frozenset({Capability.DURABLE, Capability.SHARED})
-    _runner: RedisRunner
+    _runner: PerLoopRunner[RedisRunner]
 
     def __init__(
         self,
@@ -54,31 +56,39 @@ class RedisStore(EmbeddedStore):
         if (url is None) == (client is None):
             raise UsageError("give a URL or a client", path="url")
         if url is None:
-            is_cluster = check_client(client, Driver.is_cluster)
-            slots = Slots(most_connections, patience_s)
-            link = Link(lambda: client, is_cluster=is_cluster, owns_client=False, slots=slots)
+            address, is_cluster = "", check_client(client, Driver.is_cluster)
         else:
             address, is_cluster = check_url(url)
-            link = Link(
-                lambda: (
-                    Driver.cluster(address, most_connections, answer_within_s)
-                    if is_cluster
-                    else Driver.single(address, most_connections, patience_s, answer_within_s)
+        keys, ttl_us = Keys(check_prefix(prefix)), check_ttl(session_ttl_s)
+
+        def connect() -> Any:
+            if client is not None:
+                return client
+            if is_cluster:
+                return Driver.cluster(address, most_connections, answer_within_s)
+            return Driver.single(address, most_connections, patience_s, answer_within_s)
+
+        def runner() -> RedisRunner:
+            return RedisRunner(
+                Link(
+                    connect,
+                    is_cluster=is_cluster,
+                    owns_client=client is None,
+                    slots=Slots(most_connections, patience_s),
                 ),
-                is_cluster=is_cluster,
-                owns_client=True,
-                slots=Slots(most_connections, patience_s),
+                keys=keys,
+                clock=clock,
+                new_id=new_id,
+                auto_migrate=auto_migrate,
+                ttl_us=ttl_us,
+                max_message_bytes=max_message_bytes,
             )
-        runner = RedisRunner(
-            link,
-            keys=Keys(check_prefix(prefix)),
-            clock=clock,
+
+        super().__init__(
+            PerLoopRunner(runner, given="" if client is None else "client"),
             new_id=new_id,
-            auto_migrate=auto_migrate,
-            ttl_us=check_ttl(session_ttl_s),
             max_message_bytes=max_message_bytes,
         )
-        super().__init__(runner, new_id=new_id, max_message_bytes=max_message_bytes)
 
     @classmethod
     def from_url(cls, url: str, *, new_id: Callable[[], str]) -> Self:
@@ -106,4 +116,7 @@ class RedisStore(EmbeddedStore):
             check.place(parent, "parent")
         if expected_tip is not None:
             check.place(expected_tip, "expected_tip")
-        return self._runner.append(owner, session, batch, parent, expected_tip)
+        try:
+            return self._runner.here().append(owner, session, batch, parent, expected_tip)
+        except StoreUnavailableError as error:
+            raise in_doubt(error, batch) from error.__cause__

@@ -105,8 +105,8 @@ class AsyncFeeder:
 
     async def note(self, owner: str) -> None:
         """Let the feed forget what was followed."""
-        if owner in self._unnoted:
-            await self._register(owner, self._unnoted[owner][1])
+        if followed := self._unnoted.get(owner):
+            await self._register(owner, followed[1])
 
     async def _count(self, owner: str, count: int, cursor: str) -> None:
         """Count changes that were followed; of many, take note in the feed."""

@@ -19,11 +19,9 @@ from ..extra import Extra
 from ..failure import is_lost, is_silence, is_unknown_setting, is_worth_a_try, translate
 from ..feed import trim_feed
 from ..glance import read_quickly
-from ..kinds import MYSQL
 from ..locks import Mode
 from ..sums import renew_one
 from ..sweep import CHUNKS_AT_ONCE, sweep_chunk
-from ..tables import Tables
 from ..tx import Statements, Tx
 from ..unit import SqlUnit
 from ..work import Worker
@@ -41,7 +39,7 @@ class AsyncSqlAlchemyRunner(AsyncRunner):
     def __init__(
         self,
         engine: AsyncEngine,
-        tables: Tables,
+        statements: Statements,
         *,
         owns_engine: bool,
         owns_tables: bool,
@@ -54,12 +52,11 @@ class AsyncSqlAlchemyRunner(AsyncRunner):
         self._owns_engine = owns_engine
         self._owns_tables = owns_tables
         self._where = AsyncBridge.core_of(engine).dialect.name
-        self._worker = Worker(Statements(tables), clock, extra)
+        self._worker = Worker(statements, clock, extra)
         self._auto_migrate = auto_migrate
         self._appends = AsyncAppends(self._append_all)
         self._is_ready = False
         self._is_closed = False
-        self._loop: object = None
 
     # units of work
 
@@ -197,12 +194,17 @@ class AsyncSqlAlchemyRunner(AsyncRunner):
             except (exc.SQLAlchemyError, OSError) as error:
                 if not (may_repeat() and _may_help(error, tries)):
                     raise translate(error, self._where) from error
+            except RuntimeError as error:
+                if "loop" not in str(error):
+                    raise
+                raise UsageError(
+                    "the engine has connections of another event loop: dispose of it in between"
+                ) from error
             await AsyncBridge.pause(PAUSE_S * 2**tries)
 
     async def _make_ready(self) -> None:
         if self._is_closed:
             raise ClosedError("the store is closed")
-        await self._meet_loop()
         if self._is_ready:
             return
         await self._run_first(
@@ -211,16 +213,6 @@ class AsyncSqlAlchemyRunner(AsyncRunner):
             )
         )
         self._is_ready = True
-
-    async def _meet_loop(self) -> None:
-        """Give up the connections of an event loop that another one took the place of.
-
-        Those of MariaDB's drivers belong to theirs; others wait on the loop that there is.
-        """
-        before, self._loop = self._loop, AsyncBridge.loop()
-        is_other = before is not None and before is not self._loop
-        if is_other and self._owns_engine and self._where in MYSQL:
-            await AsyncBridge.forget(self._engine)
 
     async def _run_first(self, go: Callable[[Connection], T]) -> T:
         """Run what comes before all else, and finds out whether the driver can connect."""
@@ -243,9 +235,7 @@ class AsyncSqlAlchemyRunner(AsyncRunner):
             raise translate(error, self._where) from error
 
     async def aclose(self) -> None:
-        """Close the connections, unless they are somebody else's; closing again does nothing."""
-        if self._is_closed:
-            return
+        """Close the connections, unless they are somebody else's."""
         self._is_closed = True
         if self._owns_engine:
             await AsyncBridge.dispose(self._engine)

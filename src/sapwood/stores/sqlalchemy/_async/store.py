@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Self
+from typing import Self, cast
 
+from sqlalchemy.pool import NullPool
+
+from ....errors import StoreUnavailableError
 from ....model import Appended, Changes, History, NewMessage, Read, Root, SessionRecord
 from ....rules import check
 from ....rules.codec import pack_all
 from ....store import Capability
+from ...doubt import in_doubt
+from ...embedded._async.per_loop import AsyncPerLoopRunner
 from ...embedded._async.store import AsyncEmbeddedStore
 from ...embedded.appends import Request
 from ...url import take_parameters
@@ -25,6 +30,7 @@ from ..engines import (
 from ..extra import Extra
 from ..naming import check_prefix
 from ..tables import Columns, Tables
+from ..tx import Statements
 from .runner import AsyncSqlAlchemyRunner
 
 PATIENCE_S = 30.0
@@ -36,18 +42,19 @@ PREFIX = "sapwood_"
 class AsyncSqlAlchemyStore(AsyncEmbeddedStore):
     """Sessions in tables of a database that SQLAlchemy speaks to.
 
-    The engine stays its giver's to dispose of. `tables` renames our tables, and `columns` their
+    The engine stays its giver's to dispose of; a function that makes one is called for each event
+    loop, and what it made is disposed of here. `tables` renames our tables, and `columns` their
     columns, by our names of them. With `own_tables` they are the user's: nothing is created, and
     all of them must be there. `extra` gives the values of further columns of each new row. Time
     is the server's, unless a clock is given.
     """
 
     capabilities = frozenset({Capability.DURABLE, Capability.SHARED})
-    _runner: AsyncSqlAlchemyRunner
+    _runner: AsyncPerLoopRunner[AsyncSqlAlchemyRunner]
 
     def __init__(
         self,
-        engine: AsyncEngine,
+        engine: AsyncEngine | Callable[[], AsyncEngine],
         *,
         new_id: Callable[[], str],
         prefix: str = PREFIX,
@@ -59,28 +66,36 @@ class AsyncSqlAlchemyStore(AsyncEmbeddedStore):
         clock: Callable[[], int] | None = None,
         auto_migrate: bool = True,
         max_message_bytes: int | None = None,
-        owns_engine: bool = False,
     ) -> None:
-        core = AsyncBridge.core_of(engine)
-        check_kind(core.dialect.name)
+        make = engine if callable(engine) else None
+        first = make() if make else cast("AsyncEngine", engine)
+        core = AsyncBridge.core_of(first)
+        kind = core.dialect.name
+        check_kind(kind)
         refuse_engine(core)
-        runner = AsyncSqlAlchemyRunner(
-            engine,
-            Tables(
-                core.dialect.name,
-                prefix=check_prefix(prefix),
-                schema=schema,
-                tables=tables,
-                columns=columns,
-            ),
-            owns_engine=owns_engine,
-            owns_tables=not own_tables,
-            clock=clock,
-            extra=extra,
-            auto_migrate=auto_migrate,
+        statements = Statements(
+            Tables(kind, prefix=check_prefix(prefix), schema=schema, tables=tables, columns=columns)
         )
-        most = max_message_bytes or most_bytes(core.dialect.name)
-        super().__init__(runner, new_id=new_id, max_message_bytes=most)
+        engines = [first]
+
+        def runner() -> AsyncSqlAlchemyRunner:
+            return AsyncSqlAlchemyRunner(
+                (engines.pop() if engines else make()) if make else first,
+                statements,
+                owns_engine=make is not None,
+                owns_tables=not own_tables,
+                clock=clock,
+                extra=extra,
+                auto_migrate=auto_migrate,
+            )
+
+        # Connections that are not kept are of the loop that they are made on.
+        given = "" if make or isinstance(core.pool, NullPool) else "engine"
+        super().__init__(
+            AsyncPerLoopRunner(runner, given=given, outlives=True),
+            new_id=new_id,
+            max_message_bytes=max_message_bytes or most_bytes(kind),
+        )
 
     @classmethod
     def from_url(
@@ -99,20 +114,17 @@ class AsyncSqlAlchemyStore(AsyncEmbeddedStore):
         read = read_url(address, AsyncBridge.drivers)
         prefix = check_prefix(ours.get("prefix", PREFIX))
         options = options_for(read, patience_s, answer_within_s, most_connections)
-        engine = make_engine(AsyncBridge.create, read, options)
-        prepare(AsyncBridge.core_of(engine), answer_within_s)
-        return cls(
-            engine,
-            new_id=new_id,
-            prefix=prefix,
-            clock=clock,
-            auto_migrate=auto_migrate,
-            owns_engine=True,
-        )
+
+        def engine() -> AsyncEngine:
+            made = make_engine(AsyncBridge.create, read, options)
+            prepare(AsyncBridge.core_of(made), answer_within_s)
+            return made
+
+        return cls(engine, new_id=new_id, prefix=prefix, clock=clock, auto_migrate=auto_migrate)
 
     async def find_session(self, owner: str, session: str) -> SessionRecord | None:
         check.owner_and_session(owner, session)
-        return await self._runner.find_session(owner, session)
+        return await self._runner.here().find_session(owner, session)
 
     async def append(
         self,
@@ -129,12 +141,16 @@ class AsyncSqlAlchemyStore(AsyncEmbeddedStore):
             check.place(parent, "parent")
         if expected_tip is not None:
             check.place(expected_tip, "expected_tip")
-        return await self._runner.append(Request(owner, session, batch, parent, expected_tip))
+        request = Request(owner, session, batch, parent, expected_tip)
+        try:
+            return await self._runner.here().append(request)
+        except StoreUnavailableError as error:
+            raise in_doubt(error, batch) from error.__cause__
 
     async def read(self, owner: str, session: str, query: Read) -> History:
         check.owner_and_session(owner, session)
         check.read(query)
-        return await self._runner.read_path(owner, session, query)
+        return await self._runner.here().read_path(owner, session, query)
 
     async def changes(
         self, owner: str, *, after: str = "", limit: int = 500, reader: str | None = None
@@ -143,4 +159,4 @@ class AsyncSqlAlchemyStore(AsyncEmbeddedStore):
         check.feed(after, limit, reader)
         if reader is not None:
             await self._runner.write(lambda unit: unit.feed.register(owner, reader, after))
-        return await self._runner.changes(owner, after, limit)
+        return await self._runner.here().changes(owner, after, limit)

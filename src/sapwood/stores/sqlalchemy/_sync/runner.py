@@ -21,11 +21,9 @@ from ..extra import Extra
 from ..failure import is_lost, is_silence, is_unknown_setting, is_worth_a_try, translate
 from ..feed import trim_feed
 from ..glance import read_quickly
-from ..kinds import MYSQL
 from ..locks import Mode
 from ..sums import renew_one
 from ..sweep import CHUNKS_AT_ONCE, sweep_chunk
-from ..tables import Tables
 from ..tx import Statements, Tx
 from ..unit import SqlUnit
 from ..work import Worker
@@ -43,7 +41,7 @@ class SqlAlchemyRunner(Runner):
     def __init__(
         self,
         engine: Engine,
-        tables: Tables,
+        statements: Statements,
         *,
         owns_engine: bool,
         owns_tables: bool,
@@ -56,12 +54,11 @@ class SqlAlchemyRunner(Runner):
         self._owns_engine = owns_engine
         self._owns_tables = owns_tables
         self._where = Bridge.core_of(engine).dialect.name
-        self._worker = Worker(Statements(tables), clock, extra)
+        self._worker = Worker(statements, clock, extra)
         self._auto_migrate = auto_migrate
         self._appends = Appends(self._append_all)
         self._is_ready = False
         self._is_closed = False
-        self._loop: object = None
 
     # units of work
 
@@ -197,12 +194,17 @@ class SqlAlchemyRunner(Runner):
             except (exc.SQLAlchemyError, OSError) as error:
                 if not (may_repeat() and _may_help(error, tries)):
                     raise translate(error, self._where) from error
+            except RuntimeError as error:
+                if "loop" not in str(error):
+                    raise
+                raise UsageError(
+                    "the engine has connections of another event loop: dispose of it in between"
+                ) from error
             Bridge.pause(PAUSE_S * 2**tries)
 
     def _make_ready(self) -> None:
         if self._is_closed:
             raise ClosedError("the store is closed")
-        self._meet_loop()
         if self._is_ready:
             return
         self._run_first(
@@ -211,16 +213,6 @@ class SqlAlchemyRunner(Runner):
             )
         )
         self._is_ready = True
-
-    def _meet_loop(self) -> None:
-        """Give up the connections of an event loop that another one took the place of.
-
-        Those of MariaDB's drivers belong to theirs; others wait on the loop that there is.
-        """
-        before, self._loop = self._loop, Bridge.loop()
-        is_other = before is not None and before is not self._loop
-        if is_other and self._owns_engine and self._where in MYSQL:
-            Bridge.forget(self._engine)
 
     def _run_first(self, go: Callable[[Connection], T]) -> T:
         """Run what comes before all else, and finds out whether the driver can connect."""
@@ -243,9 +235,7 @@ class SqlAlchemyRunner(Runner):
             raise translate(error, self._where) from error
 
     def close(self) -> None:
-        """Close the connections, unless they are somebody else's; closing again does nothing."""
-        if self._is_closed:
-            return
+        """Close the connections, unless they are somebody else's."""
         self._is_closed = True
         if self._owns_engine:
             Bridge.dispose(self._engine)
