@@ -5,21 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ...errors import NotFoundError
-from ...model import Entry, Leaf, Message, Read, Summary
+from ...model import Entry, EntryRef, Leaf, Message, Read, Summary
 from ...store import Store
 from ..making import is_for_a_gap
 from .differences import Differences, Kind
 from .sides import Sides
 
-PAGE = 200
+FIRST_PAGE = 32
+PAGE = 500
 PAGE_BYTES = 4 * 1024 * 1024
+STRIDE = 16
+"""One of so many messages is remembered, so that memory grows little with a session."""
 
 
 def compare_shown(
     sides: Sides, name: str, leaves: Sequence[Leaf], differences: Differences
 ) -> None:
     """Compare what is shown at every leaf of the source, where the tree is the same."""
-    known: set[str] = set()
+    known: set[EntryRef] = set()
     for leaf in leaves:
         here = _entries(sides.source, sides.owner, name, leaf.id)
         there = _entries(sides.target, sides.owner, name, leaf.id)
@@ -31,30 +34,30 @@ def compare_shown(
             differences.add(Kind.CHANGED, f"at the leaf {leaf.id!r} {what}")
 
 
-def _difference(one: Iterator[Entry], other: Iterator[Entry], known: set[str]) -> str:
-    """Say where two histories differ, from the leaf up to a summary that was met before.
+def _difference(one: Iterator[Entry], other: Iterator[Entry], known: set[EntryRef]) -> str:
+    """Say where two histories differ, from the leaf up to an entry that was met before.
 
-    What is shown above a summary does not depend on the leaf.
+    What is shown above an entry does not depend on the leaf.
     """
     while True:
         here, there = next(one, None), next(other, None)
         if _seen(here) != _seen(there):
             return f"{_told(there)} is shown, and in the source {_told(here)}"
-        if here is None or (isinstance(here, Summary) and here.overlay.id in known):
+        if here is None or EntryRef.of(here) in known:
             return ""
-        if isinstance(here, Summary):
-            known.add(here.overlay.id)
+        if isinstance(here, Summary) or here.depth % STRIDE == 0:
+            known.add(EntryRef.of(here))
 
 
 def _entries(store: Store, owner: str, session: str, leaf: str) -> Iterator[Entry]:
     """Give what is shown at a leaf, the last first, a page at a time."""
     before: int | None = None
-    more = True
+    more, limit = True, FIRST_PAGE
     while more:
-        query = Read(leaf=leaf, before=before, limit=PAGE, max_bytes=PAGE_BYTES, backwards=True)
+        query = Read(leaf=leaf, before=before, limit=limit, max_bytes=PAGE_BYTES, backwards=True)
         history = store.read(owner, session, query)
         yield from (it for it in reversed(history.entries) if not _is_to_go(it))
-        more = history.more
+        more, limit = history.more, min(2 * limit, PAGE)
         if history.entries:
             first = history.entries[0]
             before = first.overlay.first.depth if isinstance(first, Summary) else first.depth
