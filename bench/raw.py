@@ -28,7 +28,10 @@ DEPTH_BITS = 24
 JOURNAL_LIMIT = WAL_CAP_BYTES
 COLUMNS = "pos, home, id, role, tokens, version, created_at, body"
 
-_INSERT = "INSERT INTO message VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_INSERT = (
+    "INSERT INTO message (pos, home, id, role, tokens, path_tokens, digest, version, created_at,"
+    " body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
 _UPDATE = "UPDATE message SET role = ?, tokens = ?, body = ?, version = version + 1 WHERE pos = ?"
 _POINT = "SELECT * FROM message WHERE pos = ?"
 _RANGE = f"SELECT {COLUMNS} FROM message WHERE pos BETWEEN ? AND ? ORDER BY pos"
