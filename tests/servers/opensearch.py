@@ -228,7 +228,8 @@ def records() -> Iterator[tuple[tuple[str, str], bytes]]:
 def delete_record(name: tuple[str, str]) -> None:
     """Remove a record behind the store's back."""
     id, routing = name
-    admin().delete(index=f"{prefix()}-records", id=id, params={"routing": routing})
+    asked = {"routing": routing, "refresh": "true"}
+    admin().delete(index=f"{prefix()}-records", id=id, params=asked)
 
 
 def forget(url: str) -> None:

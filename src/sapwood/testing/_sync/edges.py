@@ -18,6 +18,15 @@ from .documents import SCOPES
 from .listing import listed
 
 MICROSECOND = timedelta(microseconds=1)
+WINDOWS: list[tuple[dict[str, Any], list[str]]] = [
+    ({"before": 3}, ["1", "2"]),
+    ({"before": 4}, ["1", "2", "<o>"]),
+    ({"after": 3}, ["<o>", "5", "6"]),
+    ({"after": 4}, ["5", "6"]),
+    ({"after": 2, "before": 4}, ["<o>"]),
+    ({"after": 3, "before": 5}, ["<o>"]),
+]
+"""Windows of six messages, of which an overlay covers the third and the fourth."""
 
 
 def _exact(clock: Clock) -> ManualClock:
@@ -74,14 +83,7 @@ class EdgeContract(ContractBase):
         grow(store, *"123456")
         store.add_overlay(ADA, "s", cover("3", "4", id="o"))
         for backwards in (False, True):
-            for window, names in (
-                ({"before": 3}, ["1", "2"]),
-                ({"before": 4}, ["1", "2", "<o>"]),
-                ({"after": 3}, ["<o>", "5", "6"]),
-                ({"after": 4}, ["5", "6"]),
-                ({"after": 2, "before": 4}, ["<o>"]),
-                ({"after": 3, "before": 5}, ["<o>"]),
-            ):
+            for window, names in WINDOWS:
                 assert shown_in(store, backwards=backwards, **window) == names
 
     def test_an_overlay_over_the_first_message_leaves_nothing_above_it(self, store: Store) -> None:

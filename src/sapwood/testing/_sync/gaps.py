@@ -27,6 +27,15 @@ READS: dict[str, dict[str, Any]] = {
     "exactly": {"after": 3, "before": 5},
 }
 """Reads of seven messages that meet the fourth."""
+BESIDE: list[tuple[dict[str, Any], list[str]]] = [
+    ({"after": 4}, ["m5", "m6", "m7"]),
+    ({"after": 4, "before": 6}, ["m5"]),
+    ({"limit": 2, "backwards": True}, ["m6", "m7"]),
+    ({"limit": 3}, ["m1", "m2", "m3"]),
+]
+"""Reads of seven messages that do not, and what they show."""
+AROUND: list[dict[str, Any]] = [{}, {"limit": 4, "backwards": True}, {"after": 1, "before": 7}]
+"""Reads of seven messages that meet the second and the sixth, and the overlay between them."""
 
 
 def _refused(store: Store, session: str = "s") -> list[str]:
@@ -63,12 +72,7 @@ class GapContract(ContractBase):
     ) -> None:
         grow(store, *(f"m{n}" for n in range(1, 8)))
         take_out(ADA, "s", "m4")
-        for query, right in (
-            ({"after": 4}, ["m5", "m6", "m7"]),
-            ({"after": 4, "before": 6}, ["m5"]),
-            ({"limit": 2, "backwards": True}, ["m6", "m7"]),
-            ({"limit": 3}, ["m1", "m2", "m3"]),
-        ):
+        for query, right in BESIDE:
             try:
                 assert shown_in(store, **query) == right
             except StoreCorruptError:
@@ -95,10 +99,9 @@ class GapContract(ContractBase):
         store.add_overlay(ADA, "s", cover("m3", "m5", id="o"))
         assert shown_in(store) == ["m1", "m2", "<o>", "m6", "m7"]
         take_out(ADA, "s", missing)
-        for query in ({}, {"limit": 4, "backwards": True}, {"after": 1, "before": 7}):
-            if is_met:
-                with pytest.raises(StoreCorruptError):
-                    shown_in(store, **query)
+        for query in AROUND if is_met else []:
+            with pytest.raises(StoreCorruptError):
+                shown_in(store, **query)
         with pytest.raises(StoreCorruptError):
             shown_in(store, overlays=False)
 
