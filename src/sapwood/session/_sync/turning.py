@@ -35,7 +35,8 @@ class Turning(Compacting):
         the turn says what; nothing stored is changed. Whatever the tree looks like, the messages
         are valid for a model: no result without its call, no call without a result. Your own
         `tools` are counted, and given along with those of the blocks.
-        `ContextOverflowError` when even the last message does not fit.
+        No word of the user's last message is cut: `ContextOverflowError` when even that does not
+        fit.
         """
         from ...compaction import repair_turn, turn_messages
 
