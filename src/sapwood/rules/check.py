@@ -99,6 +99,12 @@ def instance(value: Any, kind: type, what: str) -> None:
         raise UsageError(f"{what} must be a {kind.__name__}, not {type(value).__name__}", path=what)
 
 
+def function(value: Any, what: str) -> None:
+    """Check that something can be called."""
+    if not callable(value):
+        raise UsageError(f"{what} must be a function, not {type(value).__name__}", path=what)
+
+
 def new_session(new: NewSession) -> None:
     """Check a session to create."""
     instance(new, NewSession, "session")
