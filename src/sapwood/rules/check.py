@@ -220,6 +220,13 @@ def document(owner: str, session: str | None, key: str) -> None:
     name(key, "key")
 
 
+def documents(owner: str, session: str | None, prefix: str) -> None:
+    """Check which documents are meant; an empty prefix means all."""
+    document(owner, session, "any")
+    if prefix != "":
+        name(prefix, "prefix")
+
+
 def document_value(value: bytes, max_bytes: int) -> None:
     """Check a document's value."""
     instance(value, bytes, "value")

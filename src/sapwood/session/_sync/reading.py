@@ -46,6 +46,7 @@ class Reading(SessionBase):
         `whole_pairs=False` it is the exact number, whatever that parts.
         `UsageError` when `before` or `after` is a message of another branch.
         """
+        check.whole(limit, "limit", 1)
         check.count(min_messages, "min_messages", 0)
         check.count(offset, "offset", 0)
         check.instance(whole_pairs, bool, "whole_pairs")
