@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from ...errors import NotFoundError, StaleVersionError, StoreCorruptError
-from ...model import Document
+from ...model import Document, SessionPatch
 from ...rules.fingerprint import digest_of, fingerprint_all
 from ...rules.ids import check_name
 from ...rules.prompt import heading, render
@@ -146,6 +146,9 @@ class AsyncPrompt:
         except StaleVersionError:
             return None
         self._own.add(new.fingerprint)
+        if before is not None and new.text != before.text:
+            # By the record's version sessions elsewhere see that they measured another prompt.
+            await blocks.store.update_session(blocks.owner, blocks.session, SessionPatch())
         if alternates:
             self._warn()
         return new.text
