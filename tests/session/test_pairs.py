@@ -95,7 +95,10 @@ def test_a_pinned_call_keeps_its_result() -> None:
     )
     pinned = Summary(overlay=overlay, pinned=[message(0, [call("1")])])
     answer = message(1, [result("1")])
-    assert drop_parted([pinned, answer]) == [pinned, answer]
+    window: list[Entry] = [pinned, answer]
+    assert drop_parted(window) is window
+    stray = message(2, [result("2")])
+    assert drop_parted([pinned, answer, stray]) == [pinned, answer]
     bare = Summary(overlay=overlay)
     assert drop_parted([bare, answer]) == [bare]
 
