@@ -116,18 +116,23 @@ def test_a_long_run_of_steps_loses_its_oldest_ones() -> None:
     assert found.left_out[0] == steps[0][0].id
 
 
-def test_the_last_user_message_stays_and_is_shortened_last() -> None:
+def test_no_word_of_the_last_user_message_is_cut() -> None:
     asked = said("Read this: " + "word " * 20_000 + " What does it say?")
     entries: list[Entry] = [summed_up("so far"), said("old"), said("older", "assistant"), asked]
-    found = fitted(entries, 2_000)
-    assert found.shortened == [asked.id]
-    assert "What does it say?" in found.messages[-1].text
-    assert found.messages[0].text.endswith("so far")
+    found = fitted(entries, cost(asked))
+    assert (ids(found), found.shortened) == ([asked.id], [])
+    with pytest.raises(ContextOverflowError, match=f"need {cost(asked)} tokens"):
+        fitted(entries, cost(asked) - 1)
+
+
+def test_the_last_output_is_shortened_even_when_no_user_asked() -> None:
+    seen = result("c1", output="x" * 40_000)
+    assert fitted([call("c1"), seen], 500).shortened == [seen.id]
 
 
 def test_a_summary_goes_only_at_the_very_end() -> None:
-    asked = said("word " * 2_000)
-    found = fitted([summed_up("so far " * 3_000), asked], 200)
+    asked = said("word " * 200)
+    found = fitted([summed_up("so far " * 3_000), asked], cost(asked))
     assert ids(found) == [asked.id]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from typing import Any
 
 from .replies import Reply
@@ -42,3 +44,22 @@ def message(
 
 def answer(content: Any, **fields: Any) -> Reply:
     return Reply(message(content, **fields))
+
+
+def events(*pieces: str) -> Iterator[str]:
+    """Give an answer in pieces, each event with its name."""
+    begun = message([], stop_reason=None)
+    yield _event("message_start", message=begun)
+    yield _event("content_block_start", index=0, content_block={"type": "text", "text": ""})
+    for piece in pieces:
+        delta = {"type": "text_delta", "text": piece}
+        yield _event("content_block_delta", index=0, delta=delta)
+    yield _event("content_block_stop", index=0)
+    ended = {"stop_reason": "end_turn", "stop_sequence": None}
+    yield _event("message_delta", delta=ended, usage={"output_tokens": 2})
+    yield _event("message_stop")
+
+
+def _event(type: str, **fields: Any) -> str:
+    # The server writes "data: " before it, and the name may come after the data.
+    return f"{json.dumps({'type': type, **fields})}\nevent: {type}"

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood import Message, Overlay, Summary, TextPart, ToolCallPart, ToolResultPart
-from sapwood.model import Part, Position
-from sapwood.rules.pairs import drop_parted, pair_of
+from sapwood.model import Entry, Part, Position
+from sapwood.rules.pairs import drop_parted, drop_unanswered_end, pair_of
 
 CALL_IDS = st.sampled_from(["1", "2", "3"])
 PARTS = st.one_of(
@@ -95,9 +95,30 @@ def test_a_pinned_call_keeps_its_result() -> None:
     )
     pinned = Summary(overlay=overlay, pinned=[message(0, [call("1")])])
     answer = message(1, [result("1")])
-    assert drop_parted([pinned, answer]) == [pinned, answer]
+    window: list[Entry] = [pinned, answer]
+    assert drop_parted(window) is window
+    stray = message(2, [result("2")])
+    assert drop_parted([pinned, answer, stray]) == [pinned, answer]
     bare = Summary(overlay=overlay)
     assert drop_parted([bare, answer]) == [bare]
+
+
+def test_a_call_at_the_end_is_left_out_until_all_its_results_are_there() -> None:
+    text, asked = message(0, [TextPart(text="a")]), message(1, [call("1"), call("2")])
+    one, two = message(2, [result("1")]), message(3, [result("2")])
+    for cut in ([text, asked], [text, asked, one]):
+        assert drop_unanswered_end(cut) == [text]
+    for whole in ([], [text], [text, asked, one, two], [one, two], [text, asked, one, text]):
+        assert drop_unanswered_end(whole) is whole
+    both = message(1, [call("1"), result("1")])
+    assert drop_unanswered_end([text, both]) == [text, both]
+
+
+@given(PATHS)
+def test_a_longer_window_never_leaves_fewer_entries(path: list[list[Part]]) -> None:
+    messages: list[Entry] = [message(n, parts) for n, parts in enumerate(path)]
+    upwards = [len(drop_parted(messages[start:])) for start in range(len(messages), -1, -1)]
+    assert upwards == sorted(upwards)
 
 
 def test_a_pair_is_found_from_either_end() -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from ..errors import UsageError
+from ..errors import CompactionError, UsageError
 from ..model import Entry, EntryRef, Usage
+from ..rules import check
 from .function import CompactDraft, CompactRequest, SummaryAnswer
 from .ties import allowed_cuts
 
@@ -15,9 +16,7 @@ logger = logging.getLogger(__name__)
 
 def read_summary(answer: Any) -> SummaryAnswer:
     """Read what a summariser gave: a text, or anything with a `text` and perhaps a `usage`."""
-    if isinstance(answer, str):
-        return SummaryAnswer(text=answer)
-    text = getattr(answer, "text", None)
+    text = answer if isinstance(answer, str) else getattr(answer, "text", None)
     if not isinstance(text, str):
         raise UsageError(
             f"summarize gave {type(answer).__name__}: give a text or a SummaryAnswer",
@@ -30,6 +29,14 @@ def read_summary(answer: Any) -> SummaryAnswer:
     return SummaryAnswer(text=text, usage=usage)
 
 
+def refuse_broken(text: str) -> None:
+    """Refuse a summary that no store can keep; it is a model's, and not the caller's mistake."""
+    try:
+        check.text(text, "the summary")
+    except UsageError as error:
+        raise CompactionError(str(error)) from error
+
+
 def read_draft(draft: Any, request: CompactRequest) -> CompactDraft | None:
     """Check what a compact function of the user's gave; None when its summary is blank."""
     if draft is None:
@@ -40,6 +47,7 @@ def read_draft(draft: Any, request: CompactRequest) -> CompactDraft | None:
             "summary, or None",
             path="compact function",
         )
+    refuse_broken(draft.summary)
     if not isinstance(draft.metadata, dict):
         raise UsageError("the draft's metadata must be a dict", path="metadata")
     first, last = _place(draft.first, request, "first"), _place(draft.last, request, "last")

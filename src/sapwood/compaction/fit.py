@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 import msgspec
@@ -37,8 +38,9 @@ def fit_messages(
     messages before the user's last one are left out; the rest is shortened; the steps since the
     user's last message are left out, but for the last one; so are messages whose ids are in
     `keep`, such as pins; then summaries; and what remains is shortened as far as it goes. A call
-    and its results go together, and the user's last message stays. What comes out is valid for a
-    model. When it still does not fit, `ContextOverflowError` says how much it needs.
+    and its results go together. The user's last message stays, and no word of it is cut. What comes
+    out is valid for a model. When it still does not fit, `ContextOverflowError` says how much it
+    needs.
     """
     check.count(budget, "budget", 0)
     fitting = _Fitting(repair_turn(messages), budget, count, set(keep))
@@ -91,7 +93,9 @@ class _Fitting:
         for at in sorted(which - self._gone):
             if self.tokens <= self._budget:
                 return
-            shorter = shorten(self._messages[at], value_chars, text_chars, value_chars)
+            # A question that was cut is another question: the model would answer that one.
+            text = sys.maxsize if at == self._asked else text_chars
+            shorter = shorten(self._messages[at], value_chars, text, value_chars)
             cost = self._costs[at] if shorter is self._messages[at] else self._count(shorter)
             if cost < self._costs[at]:
                 self.tokens -= self._costs[at] - cost

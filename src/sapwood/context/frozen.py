@@ -28,13 +28,18 @@ class FrozenBlock(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LoggedChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A change of the text. The last one has no time: it is that of the document."""
+    """A change of the text. The last one has no time: it is that of the document.
+
+    `fingerprint` is that of the configuration it was rendered for.
+    """
 
     reason: str
-    blocks: list[str]
-    first_difference: int | None
     tokens: int
+    blocks: list[str] = []
+    first_difference: int | None = None
     at_us: int | None = None
+    fingerprint: str = ""
+    alternates: bool = False
 
 
 class Frozen(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,7 +72,8 @@ class PromptChange(msgspec.Struct, frozen=True, kw_only=True):
     """A change of the prompt's text: when, why, by which blocks.
 
     `first_difference` is the byte (of UTF-8) from which on the text was another one, so that no
-    cache of it held; None for the first text.
+    cache of it held; None for the first text. `alternates` says that somebody with other blocks
+    had rendered it for those in between: sessions that are shared need the same blocks everywhere.
     """
 
     reason: str
@@ -75,6 +81,7 @@ class PromptChange(msgspec.Struct, frozen=True, kw_only=True):
     first_difference: int | None
     tokens: int
     at_us: int
+    alternates: bool = False
 
     @property
     def at(self) -> datetime:
@@ -94,6 +101,11 @@ class CacheReport(msgspec.Struct, frozen=True, kw_only=True):
     bytes: int
     changes: list[PromptChange]
 
+    @property
+    def alternates(self) -> bool:
+        """Whether users of the session with different blocks undo each other's prompt."""
+        return any(change.alternates for change in self.changes)
+
 
 _decode = msgspec.json.Decoder(Frozen).decode
 
@@ -108,25 +120,24 @@ def frozen_in(document: Document) -> Frozen:
         ) from error
 
 
-def with_log(
-    new: Frozen, before: Frozen | None, before_us: int, reason: str, tokens: int
-) -> Frozen:
+def is_back(new: Frozen, before: Frozen | None) -> bool:
+    """Whether a prompt is for a configuration that was there before the last one."""
+    if before is None or new.fingerprint == before.fingerprint or new.text == before.text:
+        return False
+    return any(change.fingerprint == new.fingerprint for change in before.log)
+
+
+def with_log(new: Frozen, before: Frozen | None, before_us: int, change: LoggedChange) -> Frozen:
     """Give a new prompt with the log of the one before, and this change if it is one."""
+    change = msgspec.structs.replace(change, fingerprint=new.fingerprint)
     if before is None:
-        log = [
-            LoggedChange(reason=reason, blocks=_shown(new), first_difference=None, tokens=tokens)
-        ]
-        return msgspec.structs.replace(new, log=log)
+        change = msgspec.structs.replace(change, blocks=_shown(new))
+        return msgspec.structs.replace(new, log=[change])
     log = [_timed(change, before_us) for change in before.log]
     difference = first_difference(before.text, new.text)
     if difference is not None:
-        change = LoggedChange(
-            reason=reason,
-            blocks=_changed(before, new),
-            first_difference=difference,
-            tokens=tokens,
-        )
-        log.append(change)
+        blocks = _changed(before, new)
+        log.append(msgspec.structs.replace(change, blocks=blocks, first_difference=difference))
     return msgspec.structs.replace(new, log=log[-KEPT_CHANGES:])
 
 
@@ -139,6 +150,7 @@ def changes_of(frozen: Frozen, updated_us: int) -> list[PromptChange]:
             first_difference=change.first_difference,
             tokens=change.tokens,
             at_us=updated_us if change.at_us is None else change.at_us,
+            alternates=change.alternates,
         )
         for change in reversed(frozen.log)
     ]

@@ -70,7 +70,8 @@ class SessionRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A session as it is stored.
 
     `messages` counts the live messages that this session wrote, on all its branches. `version`
-    counts changes of the record, and not appends. `context_tokens` estimates what the model is
+    counts changes of the record, and of what its context is measured by (a report of usage for a
+    message, another prompt), and not appends. `context_tokens` estimates what the model is
     shown at the tip. `budget` is the session's token budget.
     """
 

@@ -99,6 +99,12 @@ def instance(value: Any, kind: type, what: str) -> None:
         raise UsageError(f"{what} must be a {kind.__name__}, not {type(value).__name__}", path=what)
 
 
+def function(value: Any, what: str) -> None:
+    """Check that something can be called."""
+    if not callable(value):
+        raise UsageError(f"{what} must be a function, not {type(value).__name__}", path=what)
+
+
 def new_session(new: NewSession) -> None:
     """Check a session to create."""
     instance(new, NewSession, "session")
@@ -212,6 +218,13 @@ def document(owner: str, session: str | None, key: str) -> None:
     if session is not None:
         name(session, "session")
     name(key, "key")
+
+
+def documents(owner: str, session: str | None, prefix: str) -> None:
+    """Check which documents are meant; an empty prefix means all."""
+    document(owner, session, "any")
+    if prefix != "":
+        name(prefix, "prefix")
 
 
 def document_value(value: bytes, max_bytes: int) -> None:

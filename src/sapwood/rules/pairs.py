@@ -57,6 +57,29 @@ def _is_any_parted(entries: Sequence[Entry]) -> bool:
     return False
 
 
+def drop_unanswered_end(entries: list[Entry]) -> list[Entry]:
+    """Leave out a call at the end that some results are missing for, and the results it has.
+
+    For a window that a limit cut off at its end. When there is none, the entries themselves are
+    given back.
+    """
+    answered: set[str] = set()
+    for index in range(len(entries) - 1, -1, -1):
+        entry = entries[index]
+        results = [] if isinstance(entry, Summary) else _results_of(entry)
+        answered.update(results)
+        calls = [] if isinstance(entry, Summary) else _calls_of(entry)
+        if calls:
+            return entries if answered.issuperset(calls) else entries[:index]
+        if not results:
+            break
+    return entries
+
+
+def _results_of(message: Message) -> list[str]:
+    return [part.call_id for part in message.parts if isinstance(part, ToolResultPart)]
+
+
 def _calls_of(message: Message) -> list[str]:
     return [part.call_id for part in message.parts if isinstance(part, ToolCallPart)]
 

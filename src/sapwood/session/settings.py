@@ -106,8 +106,8 @@ def _check_blocks(blocks: tuple[BlockConfig, ...], history: str | None) -> None:
 
 def refuse_uncallable(value: object, path: str) -> None:
     """Refuse what is no function; None means that there is none."""
-    if value is not None and not callable(value):
-        raise UsageError(f"{path} must be a function, not {type(value).__name__}", path=path)
+    if value is not None:
+        check.function(value, path)
 
 
 class Configurable:

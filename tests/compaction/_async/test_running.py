@@ -134,6 +134,7 @@ async def test_hybrid_takes_the_summary_when_there_is_one() -> None:
         (hang, "TimeoutError"),
         (lambda _: "  ", "blank"),
         (lambda _: None, "NoneType"),
+        (lambda _: "All\ud800.", "lone surrogate at character 3"),
     ],
 )
 async def test_hybrid_falls_back_to_the_digest_and_says_so(summarize: Any, reason: str) -> None:
@@ -144,6 +145,28 @@ async def test_hybrid_falls_back_to_the_digest_and_says_so(summarize: Any, reaso
     assert draft.metadata["strategy"] == "hybrid"
     assert draft.metadata["fell_back"] is True
     assert reason in draft.metadata["reason"]
+
+
+async def test_a_summary_that_no_store_can_keep_could_not_be_made() -> None:
+    broken = SummaryAnswer(text="All\ud800.", usage=USAGE)
+    with pytest.raises(CompactionError, match="the summary has a lone surrogate"):
+        await draft_compaction(function(lambda _: broken), request())
+    draft = await drafted(function(lambda _: broken, strategy="hybrid"), request())
+    assert draft.usage == USAGE
+
+    def own(asked: CompactRequest) -> CompactDraft:
+        return CompactDraft(first=asked.entries[3], last=asked.entries[7], summary="All\ud800.")
+
+    with pytest.raises(CompactionError, match="the summary has a lone surrogate"):
+        await draft_compaction(own, request())
+
+
+async def test_the_reason_of_a_fallback_can_be_kept() -> None:
+    def quote(prompt: str) -> str:
+        raise ValueError("a\ud800 cannot be read")
+
+    draft = await drafted(function(quote, strategy="hybrid"), request())
+    assert draft.metadata["reason"].encode().endswith(b"a? cannot be read")
 
 
 async def test_a_blank_summary_that_cost_something_is_still_counted() -> None:

@@ -65,6 +65,14 @@ async def test_a_result_without_its_call_is_not_shown(chat: AsyncSession) -> Non
     assert [message.text for message in (await chat.prepare()).messages] == ["and now?"]
 
 
+async def test_the_last_question_is_shown_whole_or_not_at_all(chat: AsyncSession) -> None:
+    await chat.append("user", "Read this: " + "word " * 5_000 + " What does it say?")
+    with pytest.raises(ContextOverflowError, match="budget is 1000"):
+        await chat.prepare(budget=1_000)
+    whole = await chat.prepare(budget=6_000)
+    assert (whole.shortened, whole.left_out) == ([], [])
+
+
 async def test_the_turn_stays_within_the_budget_and_says_what_is_missing(
     sessions: AsyncSessionManager,
 ) -> None:

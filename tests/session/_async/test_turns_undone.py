@@ -57,6 +57,25 @@ async def test_there_is_nothing_to_redo_after_something_else_was_said(chat: Asyn
         await chat.undo(9)
 
 
+async def test_redo_never_goes_to_a_branch_that_was_given_up(chat: AsyncSession) -> None:
+    said = await talk(chat, 2)
+    await chat.undo()
+    other = (await talk(chat, 1))[-1]
+    assert (await chat.undo()).tip == said[1].id
+    assert (await chat.redo()).tip == other.id
+    # What was undone before something else was said is not on the way.
+    with pytest.raises(UsageError, match="nothing to redo"):
+        await chat.redo()
+    assert await chat.tip() == other.id
+    # Nor is it when the tip was moved by hand in between.
+    await chat.undo()
+    await chat.checkout(said[3])
+    await chat.undo()
+    assert (await chat.redo()).tip == said[3].id
+    with pytest.raises(UsageError, match="nothing to redo"):
+        await chat.redo()
+
+
 async def test_undo_of_an_empty_session_is_refused(chat: AsyncSession) -> None:
     with pytest.raises(UsageError, match="no turn"):
         await chat.undo()
@@ -72,6 +91,20 @@ async def test_regenerate_goes_back_to_the_question_of_that_branch(chat: AsyncSe
     # An answer on another branch than the tip's is asked for by name.
     assert (await chat.regenerate(said[1])).id == said[0].id
     assert (await chat.history()).messages == said[:1]
+
+
+@pytest.mark.parametrize("answers", [49, 50, 51, 99, 100, 101, 120])
+async def test_regenerate_finds_the_question_however_far_above_it_is(
+    chat: AsyncSession, answers: int
+) -> None:
+    said = await talk(chat, 2)
+    asked = await chat.append("user", "go")
+    steps = await chat.append_all([("assistant", f"step {n}") for n in range(answers)])
+    await chat.append("user", "and then?")
+    assert (await chat.regenerate(steps[-1])).id == asked.id
+    assert (await chat.regenerate(asked)).id == said[2].id
+    await chat.checkout(steps[-1])
+    assert (await chat.regenerate()).id == asked.id
 
 
 async def test_regenerate_of_a_question_goes_to_the_one_before(chat: AsyncSession) -> None:

@@ -65,6 +65,14 @@ def test_a_result_without_its_call_is_not_shown(chat: Session) -> None:
     assert [message.text for message in (chat.prepare()).messages] == ["and now?"]
 
 
+def test_the_last_question_is_shown_whole_or_not_at_all(chat: Session) -> None:
+    chat.append("user", "Read this: " + "word " * 5_000 + " What does it say?")
+    with pytest.raises(ContextOverflowError, match="budget is 1000"):
+        chat.prepare(budget=1_000)
+    whole = chat.prepare(budget=6_000)
+    assert (whole.shortened, whole.left_out) == ([], [])
+
+
 def test_the_turn_stays_within_the_budget_and_says_what_is_missing(
     sessions: SessionManager,
 ) -> None:

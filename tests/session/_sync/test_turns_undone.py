@@ -57,6 +57,25 @@ def test_there_is_nothing_to_redo_after_something_else_was_said(chat: Session) -
         chat.undo(9)
 
 
+def test_redo_never_goes_to_a_branch_that_was_given_up(chat: Session) -> None:
+    said = talk(chat, 2)
+    chat.undo()
+    other = (talk(chat, 1))[-1]
+    assert (chat.undo()).tip == said[1].id
+    assert (chat.redo()).tip == other.id
+    # What was undone before something else was said is not on the way.
+    with pytest.raises(UsageError, match="nothing to redo"):
+        chat.redo()
+    assert chat.tip() == other.id
+    # Nor is it when the tip was moved by hand in between.
+    chat.undo()
+    chat.checkout(said[3])
+    chat.undo()
+    assert (chat.redo()).tip == said[3].id
+    with pytest.raises(UsageError, match="nothing to redo"):
+        chat.redo()
+
+
 def test_undo_of_an_empty_session_is_refused(chat: Session) -> None:
     with pytest.raises(UsageError, match="no turn"):
         chat.undo()
@@ -72,6 +91,18 @@ def test_regenerate_goes_back_to_the_question_of_that_branch(chat: Session) -> N
     # An answer on another branch than the tip's is asked for by name.
     assert (chat.regenerate(said[1])).id == said[0].id
     assert (chat.history()).messages == said[:1]
+
+
+@pytest.mark.parametrize("answers", [49, 50, 51, 99, 100, 101, 120])
+def test_regenerate_finds_the_question_however_far_above_it_is(chat: Session, answers: int) -> None:
+    said = talk(chat, 2)
+    asked = chat.append("user", "go")
+    steps = chat.append_all([("assistant", f"step {n}") for n in range(answers)])
+    chat.append("user", "and then?")
+    assert (chat.regenerate(steps[-1])).id == asked.id
+    assert (chat.regenerate(asked)).id == said[2].id
+    chat.checkout(steps[-1])
+    assert (chat.regenerate()).id == asked.id
 
 
 def test_regenerate_of_a_question_goes_to_the_one_before(chat: Session) -> None:

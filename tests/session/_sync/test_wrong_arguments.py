@@ -69,6 +69,9 @@ def test_the_session_names_what_the_caller_wrote(chat: Session) -> None:
         (lambda: chat.delete(["m1", None]), "messages[1]"),  # type: ignore[list-item]
         (lambda: chat.update_record(titel="T"), "titel"),  # type: ignore[call-arg]
         (lambda: chat.usage(by="zzz"), "by"),  # type: ignore[arg-type]
+        (lambda: chat.history(limit="x"), "limit"),  # type: ignore[arg-type]
+        (lambda: chat.add_overlay("m1", "m1", "s", history="x"), "history"),  # type: ignore[arg-type]
+        (lambda: chat.add_overlay("m1", "m1", "s", history=0), "history"),  # type: ignore[arg-type]
     ]
     for call, path in wrong:
         with pytest.raises(UsageError) as caught:

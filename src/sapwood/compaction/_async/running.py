@@ -8,7 +8,7 @@ from typing import Any
 
 from ...calling import AsyncCall
 from ...errors import CompactionError, SapwoodError
-from ..answers import read_draft, read_summary
+from ..answers import read_draft, read_summary, refuse_broken
 from ..cutting import cut_middle
 from ..function import CompactDraft, CompactFunction, CompactPlan, CompactRequest
 
@@ -36,6 +36,7 @@ async def draft_compaction(
     if function.strategy == "hybrid":
         return await _hybrid(function, plan)
     answer = read_summary(await _answer(function.timeout_s, function.summarize, plan.prompt))
+    refuse_broken(answer.text)
     return function.finish(plan, answer.text, usage=answer.usage)
 
 
@@ -44,11 +45,13 @@ async def _hybrid(function: CompactFunction, plan: CompactPlan) -> CompactDraft 
     try:
         answer = read_summary(await _answer(function.timeout_s, function.summarize, plan.prompt))
         usage, reason = answer.usage, "the summary was blank"
+        refuse_broken(answer.text)
         if answer.text.strip():
             return function.finish(plan, answer.text, usage=usage)
     except SapwoodError as error:
         logger.warning("no summary could be made; a digest is used", exc_info=True)
-        reason = cut_middle(str(error), 300)
+        # It is stored, and others' errors may quote what no store can keep.
+        reason = cut_middle(str(error).encode(errors="replace").decode(), 300)
     return function.finish(plan, function.digest(plan), usage=usage, fell_back=reason)
 
 

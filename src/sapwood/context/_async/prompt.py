@@ -8,11 +8,20 @@ from collections.abc import Sequence
 import msgspec
 
 from ...errors import NotFoundError, StaleVersionError, StoreCorruptError
-from ...model import Document
+from ...model import Document, SessionPatch
 from ...rules.fingerprint import digest_of, fingerprint_all
 from ...rules.ids import check_name
 from ...rules.prompt import heading, render
-from ..frozen import CacheReport, Frozen, FrozenBlock, changes_of, frozen_in, with_log
+from ..frozen import (
+    CacheReport,
+    Frozen,
+    FrozenBlock,
+    LoggedChange,
+    changes_of,
+    frozen_in,
+    is_back,
+    with_log,
+)
 from ..updates import Changed, tell
 from .blocks import AsyncBlocks
 from .bound import AsyncBound
@@ -35,6 +44,8 @@ class AsyncPrompt:
 
     def __init__(self, blocks: AsyncBlocks) -> None:
         self._blocks = blocks
+        self._own: set[str] = set()  # the configurations that it had itself
+        self._has_warned = False
 
     async def freeze(self) -> str:
         """Give the stored prompt; render it when there is none or the configuration changed."""
@@ -45,6 +56,7 @@ class AsyncPrompt:
             document = await self._find(missing_ok=self._blocks.may_be_missing)
             before = None if document is None else frozen_in(document)
             if before is not None and before.fingerprint == fingerprint:
+                self._own.add(fingerprint)
                 return before.text
             reason = "first" if before is None else "configuration"
             text = await self._renew(bound, document, before, reason)
@@ -118,7 +130,10 @@ class AsyncPrompt:
         if before is not None and new == msgspec.structs.replace(before, log=[]):
             return new.text
         before_us = 0 if document is None else document.updated_us
-        new = with_log(new, before, before_us, reason, self._blocks.count(new.text))
+        alternates = self._is_anothers(before) and is_back(new, before)
+        tokens = self._blocks.count(new.text)
+        change = LoggedChange(reason=reason, tokens=tokens, alternates=alternates)
+        new = with_log(new, before, before_us, change)
         blocks = self._blocks
         try:
             await blocks.store.put_document(
@@ -130,7 +145,27 @@ class AsyncPrompt:
             )
         except StaleVersionError:
             return None
+        self._own.add(new.fingerprint)
+        if before is not None and new.text != before.text:
+            # By the record's version sessions elsewhere see that they measured another prompt.
+            await blocks.store.update_session(blocks.owner, blocks.session, SessionPatch())
+        if alternates:
+            self._warn()
         return new.text
+
+    def _is_anothers(self, before: Frozen | None) -> bool:
+        return before is not None and before.fingerprint not in self._own
+
+    def _warn(self) -> None:
+        """Say once that somebody else uses the session with other blocks."""
+        if not self._has_warned:
+            self._has_warned = True
+            logger.warning(
+                "the prompt of session %r of %r goes back and forth between different blocks, and "
+                "no provider's cache of it holds: open the session with the same blocks everywhere",
+                self._blocks.session,
+                self._blocks.owner,
+            )
 
     async def _rendered(self, bound: Sequence[AsyncBound], before: Frozen | None) -> Frozen:
         seen = [await self._seen(each, before) for each in bound]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...model import Entry, EntryRef, Fence, History, NewOverlay, Overlay, Root, TextPart
+from ...rules import check
 from ...rules.tokens import count_tokens
 from ..naming import MessageRef, OverlayRef, id_of, overlay_id_of
 from .pins import AsyncPins
@@ -30,6 +31,8 @@ class AsyncOverlaying(AsyncUndoing):
         Give the `history` that the summary was made from: the overlay is then refused with
         `ConflictError` when a message of the range was changed since.
         """
+        if history is not None:
+            check.instance(history, History, "history")
         leaf = None if history is None or isinstance(history.leaf, Root) else history.leaf
         new = NewOverlay(
             first=EntryRef.of(first),

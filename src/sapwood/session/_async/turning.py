@@ -13,6 +13,7 @@ from ...rules.tokens import MAX_TOKENS
 from ..costs import Costs, pinned_in
 from ..naming import Place
 from ..shown import ShownContext
+from ..streaming import AsyncStreams
 from .compacting import AsyncCompacting
 
 
@@ -33,7 +34,8 @@ class AsyncTurning(AsyncCompacting):
         the turn says what; nothing stored is changed. Whatever the tree looks like, the messages
         are valid for a model: no result without its call, no call without a result. Your own
         `tools` are counted, and given along with those of the blocks.
-        `ContextOverflowError` when even the last message does not fit.
+        No word of the user's last message is cut: `ContextOverflowError` when even that does not
+        fit.
         """
         from ...compaction import repair_turn, turn_messages
 
@@ -78,20 +80,27 @@ class AsyncTurning(AsyncCompacting):
         When the model says that the input is too long, the session is compacted and the model is
         called once more; when that does not help either, it is `ContextOverflowError`.
         `is_overflow` tells by the error; without one the usual providers' errors are known.
+
+        A stream is begun first, since that is when a model says so: an iterator's first item is
+        fetched, a context manager entered. It is then yours to use and to close: what fails after
+        its beginning is not tried again.
         """
         from ...compaction import is_context_overflow
 
-        is_overflow = is_overflow or is_context_overflow
+        check.function(call, "call")
+        if is_overflow is None:
+            is_overflow = is_context_overflow
+        check.function(is_overflow, "is_overflow")
         turn = await self.prepare(budget=budget, tools=tools)
         try:
-            return await AsyncCall.within(None, call, turn)
+            return await self._begun(call, turn)
         except Exception as error:
             if not is_overflow(error):
                 raise
             await self._make_room(error)
         turn = await self.prepare(budget=budget, tools=tools)
         try:
-            return await AsyncCall.within(None, call, turn)
+            return await self._begun(call, turn)
         except Exception as error:
             if not is_overflow(error):
                 raise
@@ -99,6 +108,9 @@ class AsyncTurning(AsyncCompacting):
                 f"the model cannot take {turn.tokens} tokens, even after a compaction: "
                 "give a smaller budget, or protect fewer messages from compaction"
             ) from error
+
+    async def _begun(self, call: Callable[[Turn], Any], turn: Turn) -> Any:
+        return await AsyncStreams.begin(await AsyncCall.within(None, call, turn))
 
     async def _make_room(self, error: Exception) -> None:
         try:

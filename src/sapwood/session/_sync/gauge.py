@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from ...model import Event, Position, Read, Usage, UsageTotal
+from ...model import Event, Position, Read, SessionPatch, SessionRecord, Usage, UsageTotal
 from ...rules.tokens import estimate_text
 from ..reported import KEY, Reported, is_above, reported_in
 from ..shown import prompt_of, tokens_of_tools
@@ -21,6 +21,8 @@ UNMEASURED = "it could not be seen how full the context is"
 class Gauge(Reading, ContextBlocks):
     """The part of a session that knows how full its context is."""
 
+    # What the record was when these were read: whoever changes one of them changes its version.
+    _measured_at: tuple[int, int] | None = None
     _reported: Reported | None = None
     _knows_reported = False
 
@@ -30,37 +32,49 @@ class Gauge(Reading, ContextBlocks):
         What was reported by `add_usage` counts for what came before it, the rest is estimated.
         After an append this costs one read of the session's record.
         """
-        record = self.record()
+        return self._fullness_of(self.record())
+
+    def _fullness_of(self, record: SessionRecord) -> int:
+        at = (record.version, record.created_us)
+        if at != self._measured_at:
+            self._forget_measures()
+            self._measured_at = at
         return self._fullness(record.context_tokens, record.tip_position)
 
     def _fullness(self, shown: int, tip: Position | None) -> int:
         """Tell the same of a history of so many tokens."""
-        if self._overhead is None:
-            self._overhead = self._count_overhead()
+        overhead = self._count_overhead() if self._overhead is None else self._overhead
         if not self._knows_reported:
             self._load_reported()
         reported = self._reported
-        if reported is not None and self._holds(reported, tip):
+        if reported is not None and self._holds(reported, overhead, tip):
             return max(0, reported.tokens + shown - reported.estimate)
-        return shown + self._overhead
+        return shown + overhead
 
     def _measure_anew(self) -> int:
         """Tell the same from what is stored now, whatever was known."""
-        self._overhead = None
-        self._knows_reported = False
+        self._forget_measures()
         return self.context_tokens()
 
+    def _forget_measures(self) -> None:
+        self._overhead = self._measured_at = None
+        self._knows_reported = False
+
     def _count_overhead(self) -> int:
+        """Count prompt and tools, and remember it unless the prompt is not frozen yet."""
         if not self._has_context():
+            self._overhead = 0
             return 0
         prompt = self._context().peek()
-        if prompt is None:
-            prompt = prompt_of(self.context_blocks())
-        return estimate_text(prompt) + tokens_of_tools(self.tools())
+        shown = prompt_of(self.context_blocks()) if prompt is None else prompt
+        overhead = estimate_text(shown) + tokens_of_tools(self.tools())
+        # Blocks change without a word in the record, and what is frozen does not.
+        self._overhead = None if prompt is None else overhead
+        return overhead
 
-    def _holds(self, reported: Reported, tip: Position | None) -> bool:
+    def _holds(self, reported: Reported, overhead: int, tip: Position | None) -> bool:
         """Tell whether a report is about this prompt, and a message on the path to the tip."""
-        if reported.overhead != self._overhead:
+        if reported.overhead != overhead:
             return False
         known = is_above(reported, tip)
         if known is not None:
@@ -78,8 +92,13 @@ class Gauge(Reading, ContextBlocks):
             self._forget_reported()
 
     def _forget_reported(self) -> None:
-        self._reported, self._knows_reported = None, True
-        self._store.delete_document(self._owner, KEY, session=self._id)
+        if self._store.delete_document(self._owner, KEY, session=self._id):
+            self._tell_others()
+
+    def _tell_others(self) -> None:
+        """Change the record's version, by which other objects see that they know too little."""
+        self._forget_measures()
+        self._store.update_session(self._owner, self._id, SessionPatch())
 
     def add_usage(self, usage: Usage) -> bool:
         """Record what a model call cost; counted once by its id. Tell whether it was new.
@@ -98,19 +117,17 @@ class Gauge(Reading, ContextBlocks):
             return
         query = Read(leaf=message.id, limit=1, backwards=True)
         history = self._store.read(self._owner, self._id, query)
-        if self._overhead is None:
-            self._overhead = self._count_overhead()
         reported = Reported(
             message=message.id,
             segment=message.segment,
             depth=message.depth,
             tokens=tokens,
             estimate=history.context_tokens,
-            overhead=self._overhead,
+            overhead=self._count_overhead(),
         )
         value = msgspec.json.encode(reported)
         self._store.put_document(self._owner, KEY, value, session=self._id)
-        self._reported, self._knows_reported = reported, True
+        self._tell_others()
 
     def usage(self, by: Literal["model", "message"] = "model") -> list[UsageTotal]:
         """Sum what the model calls cost, by model, or by the message that each gave."""
@@ -126,8 +143,7 @@ class Gauge(Reading, ContextBlocks):
     def _after_change(self) -> None:
         """See how full the context is, and do something about it."""
         record = self.record()
-        tokens = self._fullness(record.context_tokens, record.tip_position)
-        self._notice(tokens, record.budget)
+        self._notice(self._fullness_of(record), record.budget)
 
     def _notice(self, tokens: int, budget: int | None) -> None:
         """Do nothing here: the part that watches does."""

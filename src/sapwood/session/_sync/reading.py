@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 
@@ -13,7 +14,7 @@ from ...model import Entry, History, Hits, Message, Read, Root, RowStatistic, Se
 from ...rules import check
 from ...rules.codec import Body, encode_body
 from ..naming import Place, check_place, id_of
-from ..window import without_parted
+from ..window import fewest, past, without_parted
 from .base import SessionBase
 
 
@@ -30,14 +31,26 @@ class Reading(SessionBase):
         min_messages: int = 1,
         before: Place | None = None,
         after: Place | None = None,
+        offset: int = 0,
+        whole_pairs: bool = True,
     ) -> History:
         """Read the path to the tip, or to `leaf`, with its overlays applied.
 
         `limit` and `max_bytes` keep the end of it, or what comes right after `after`; at least
-        `min_messages` entries are given whatever their size. `more` says that something was cut
-        off. Tool results whose call was cut off are left out, so there may be fewer entries than
-        the limit. `UsageError` when `before` or `after` is a message of another branch.
+        `min_messages` entries are given whatever their size. `offset` leaves out so many entries
+        before that, at the same end. `more` says that something was cut off.
+
+        A tool call and its results that the cut would part are left out, so there may be fewer
+        entries than the limit. Where fewer than `min_messages` would be left, there are more than
+        the limit instead: whole pairs, and never an empty page while there is more. With
+        `whole_pairs=False` it is the exact number, whatever that parts.
+        `UsageError` when `before` or `after` is a message of another branch.
         """
+        check.whole(limit, "limit", 1)
+        check.count(min_messages, "min_messages", 0)
+        check.count(offset, "offset", 0)
+        check.instance(whole_pairs, bool, "whole_pairs")
+        cuts = limit is not None or max_bytes is not None or offset > 0
         query = Read(
             leaf=id_of(leaf),
             overlays=overlays,
@@ -45,14 +58,33 @@ class Reading(SessionBase):
             max_bytes=max_bytes,
             after=self._depth_on_path(after, leaf, "after") or 0,
             before=self._depth_on_path(before, leaf, "before"),
-            backwards=after is None and (limit is not None or max_bytes is not None),
+            backwards=after is None and cuts,
         )
-        history = self._store.read(self._owner, self._id, query)
+        if offset:
+            skipped = self._read(query, limit=offset, max_bytes=None)
+            if not skipped.more:
+                return msgspec.structs.replace(skipped, entries=[], bytes=0)
+            query = past(skipped, query)
         least = min_messages if limit is None else min(min_messages, limit)
-        if history.more and len(history.entries) < least:
-            query = msgspec.structs.replace(query, limit=least, max_bytes=None)
-            history = self._store.read(self._owner, self._id, query)
-        return without_parted(history)
+        return self._window(query, max(1, least), whole_pairs)
+
+    def _window(self, query: Read, least: int, whole_pairs: bool) -> History:
+        """Read a window, and a wider one where this one leaves too few entries."""
+        history = self._read(query)
+        kept = without_parted(history, query) if whole_pairs else history
+        if not history.more or len(kept.entries) >= least:
+            return kept
+        here = msgspec.structs.replace(query, leaf=history.leaf, max_bytes=None)
+        if not whole_pairs:
+            return self._read(here, limit=least)
+        while history.more and fewest(history, query, least) is None:
+            history = self._read(here, limit=2 * max(least, len(history.entries)))
+        history = self._read(here, limit=fewest(history, query, least))
+        return without_parted(history, query)
+
+    def _read(self, query: Read, **changes: Any) -> History:
+        query = msgspec.structs.replace(query, **changes) if changes else query
+        return self._store.read(self._owner, self._id, query)
 
     def _depth_on_path(self, place: Place | None, leaf: Place | None, what: str) -> int | None:
         """Give the depth of a place on the path to a leaf: that of another branch says nothing."""

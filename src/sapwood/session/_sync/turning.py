@@ -15,6 +15,7 @@ from ...rules.tokens import MAX_TOKENS
 from ..costs import Costs, pinned_in
 from ..naming import Place
 from ..shown import ShownContext
+from ..streaming import Streams
 from .compacting import Compacting
 
 
@@ -35,7 +36,8 @@ class Turning(Compacting):
         the turn says what; nothing stored is changed. Whatever the tree looks like, the messages
         are valid for a model: no result without its call, no call without a result. Your own
         `tools` are counted, and given along with those of the blocks.
-        `ContextOverflowError` when even the last message does not fit.
+        No word of the user's last message is cut: `ContextOverflowError` when even that does not
+        fit.
         """
         from ...compaction import repair_turn, turn_messages
 
@@ -80,20 +82,27 @@ class Turning(Compacting):
         When the model says that the input is too long, the session is compacted and the model is
         called once more; when that does not help either, it is `ContextOverflowError`.
         `is_overflow` tells by the error; without one the usual providers' errors are known.
+
+        A stream is begun first, since that is when a model says so: an iterator's first item is
+        fetched, a context manager entered. It is then yours to use and to close: what fails after
+        its beginning is not tried again.
         """
         from ...compaction import is_context_overflow
 
-        is_overflow = is_overflow or is_context_overflow
+        check.function(call, "call")
+        if is_overflow is None:
+            is_overflow = is_context_overflow
+        check.function(is_overflow, "is_overflow")
         turn = self.prepare(budget=budget, tools=tools)
         try:
-            return Call.within(None, call, turn)
+            return self._begun(call, turn)
         except Exception as error:
             if not is_overflow(error):
                 raise
             self._make_room(error)
         turn = self.prepare(budget=budget, tools=tools)
         try:
-            return Call.within(None, call, turn)
+            return self._begun(call, turn)
         except Exception as error:
             if not is_overflow(error):
                 raise
@@ -101,6 +110,9 @@ class Turning(Compacting):
                 f"the model cannot take {turn.tokens} tokens, even after a compaction: "
                 "give a smaller budget, or protect fewer messages from compaction"
             ) from error
+
+    def _begun(self, call: Callable[[Turn], Any], turn: Turn) -> Any:
+        return Streams.begin(Call.within(None, call, turn))
 
     def _make_room(self, error: Exception) -> None:
         try:

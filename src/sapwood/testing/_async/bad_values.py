@@ -139,6 +139,10 @@ WRONG_CALLS: dict[str, AsyncCall] = {
     "no expiry at all": lambda s, o, n: s.put_document(
         o, "k", b"", session=n, expires_in_s=float("nan")
     ),
+    "a prefix that is a number": lambda s, o, n: s.list_documents(o, _any(0), session=n),
+    "a prefix that is bytes": lambda s, o, n: s.list_documents(o, _any(b""), session=n),
+    "a prefix that is nothing": lambda s, o, n: s.list_documents(o, _any(None)),
+    "a prefix with a surrogate": lambda s, o, n: s.list_documents(o, SURROGATE),
     "negative usage": lambda s, o, n: s.add_usage(o, n, Usage(id="u9", input_tokens=-1)),
     "usage as text": lambda s, o, n: s.add_usage(o, n, Usage(id="u9", cost_micros=_any("1"))),
     "usage by what it is not": lambda s, o, n: s.total_usage(o, n, by=_any("session")),

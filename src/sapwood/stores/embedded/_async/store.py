@@ -226,7 +226,7 @@ class AsyncEmbeddedStore(AsyncStore):
     async def list_documents(
         self, owner: str, prefix: str = "", *, session: str | None = None
     ) -> list[Document]:
-        check.document(owner, session, prefix or "any")
+        check.documents(owner, session, prefix)
         return await self._runner.read(
             lambda unit: unit.documents.list_prefix(owner, session, prefix)
         )

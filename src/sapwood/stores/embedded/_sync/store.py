@@ -222,7 +222,7 @@ class EmbeddedStore(Store):
     def list_documents(
         self, owner: str, prefix: str = "", *, session: str | None = None
     ) -> list[Document]:
-        check.document(owner, session, prefix or "any")
+        check.documents(owner, session, prefix)
         return self._runner.read(lambda unit: unit.documents.list_prefix(owner, session, prefix))
 
     def search(self, owner: str, search: Search) -> Hits:

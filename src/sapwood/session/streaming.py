@@ -1,0 +1,149 @@
+"""Answers that come in pieces: begun while an error can still be mended, then handed on.
+
+Clients send their request when a stream is entered or first iterated, so that is when a server
+says that the input is too long. `AsyncStreams` is for the async twin, `Streams` for the sync one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
+from typing import Any, Self
+
+from ..calling import AsyncCall
+
+
+class AsyncStreams:
+    """Begins streams on an event loop."""
+
+    @staticmethod
+    async def begin(value: Any) -> Any:
+        """Fetch an iterator's first item, or enter a context manager; give back what is neither.
+
+        What comes back is used as the stream itself would be, from its first item on.
+        """
+        if isinstance(value, AsyncIterator):
+            return await AsyncItems(value).fetched()
+        if _has(value, "__aenter__", "__aexit__"):
+            return AsyncEntered(value, await value.__aenter__())
+        if _is_stream(value):
+            # It waits for its server, and the loop must not.
+            return await AsyncCall.within(None, Streams.begin, value)
+        return value
+
+
+class Streams:
+    """Begins streams without an event loop."""
+
+    @staticmethod
+    def begin(value: Any) -> Any:
+        """Fetch an iterator's first item, or enter a context manager; give back what is neither.
+
+        What comes back is used as the stream itself would be, from its first item on.
+        """
+        if isinstance(value, Iterator):
+            return Items(value).fetched()
+        return Entered(value, value.__enter__()) if _is_stream(value) else value
+
+
+def _is_stream(value: Any) -> bool:
+    return isinstance(value, Iterator) or _has(value, "__enter__", "__exit__")
+
+
+def _has(value: Any, *names: str) -> bool:
+    # As Python itself looks them up: on the type.
+    return all(hasattr(type(value), name) for name in names)
+
+
+class _Begun:
+    """Has all that a stream has."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def _instead_of(self, entered: Any) -> Any:
+        """Give what a `with` gives: most iterators give themselves."""
+        return self if entered is self._stream else entered
+
+
+class AsyncItems(_Begun):
+    """An async iterator whose first item was fetched, and comes first."""
+
+    async def fetched(self) -> Self:
+        """Fetch the first item; there may be none."""
+        self._held: list[Any] = []
+        with suppress(StopAsyncIteration):
+            self._held.append(await anext(self._stream))
+        return self
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Any:
+        return self._held.pop() if self._held else await anext(self._stream)
+
+    async def __aenter__(self) -> Any:
+        return self._instead_of(await self._stream.__aenter__())
+
+    async def __aexit__(self, *details: Any) -> Any:
+        return await self._stream.__aexit__(*details)
+
+
+class Items(_Begun):
+    """An iterator whose first item was fetched, and comes first."""
+
+    def fetched(self) -> Self:
+        """Fetch the first item; there may be none."""
+        self._held: list[Any] = []
+        with suppress(StopIteration):
+            self._held.append(next(self._stream))
+        return self
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Any:
+        return self._held.pop() if self._held else next(self._stream)
+
+    def __enter__(self) -> Any:
+        return self._instead_of(self._stream.__enter__())
+
+    def __exit__(self, *details: Any) -> Any:
+        return self._stream.__exit__(*details)
+
+
+class AsyncEntered(_Begun):
+    """An async context manager that was entered: once, however it is used."""
+
+    def __init__(self, stream: Any, entered: Any) -> None:
+        super().__init__(stream)
+        self._entered = entered
+
+    async def __aenter__(self) -> Any:
+        return self._entered
+
+    async def __aexit__(self, *details: Any) -> Any:
+        return await self._stream.__aexit__(*details)
+
+    def __aiter__(self) -> Any:
+        return aiter(self._entered)
+
+
+class Entered(_Begun):
+    """A context manager that was entered: once, however it is used."""
+
+    def __init__(self, stream: Any, entered: Any) -> None:
+        super().__init__(stream)
+        self._entered = entered
+
+    def __enter__(self) -> Any:
+        return self._entered
+
+    def __exit__(self, *details: Any) -> Any:
+        return self._stream.__exit__(*details)
+
+    def __iter__(self) -> Any:
+        return iter(self._entered)
