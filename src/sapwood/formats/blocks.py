@@ -70,13 +70,20 @@ def _steps(pieces: list[Piece], manner: Manner) -> Iterator[tuple[str, list[Piec
         if manner.is_result(piece.part):
             results.append(piece)
             continue
-        if results and not isinstance(piece.part, ToolCallPart):
+        if results and not _goes_on(piece.part, results):
             yield from (("assistant", said), ("tool", results))
             said, results = [], []
         said.append(piece)
     yield "assistant", said
     if results:
         yield "tool", results
+
+
+def _goes_on(part: Part, results: list[Piece]) -> bool:
+    """Tell whether a part is a call beside those that were answered, with an id of its own."""
+    return isinstance(part, ToolCallPart) and all(
+        isinstance(it.part, ToolResultPart) and it.part.call_id != part.call_id for it in results
+    )
 
 
 def _turns(role: str, pieces: list[Piece], manner: Manner) -> Iterator[tuple[str, list[Piece]]]:

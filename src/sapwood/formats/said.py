@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
@@ -9,6 +10,13 @@ from ..errors import UsageError
 from ..model import Message, NewMessage, Part, Summary, ToolCallPart, ToolResultPart, TurnMessage
 
 Place = tuple[int, int]
+
+_OF_TOOLS: frozenset[type] = frozenset((ToolCallPart, ToolResultPart))
+
+
+def has_tools(parts: Iterable[Part]) -> bool:
+    """Tell whether there is a call or a result among parts."""
+    return not _OF_TOOLS.isdisjoint(map(type, parts))
 
 
 class Said(Protocol):
@@ -25,9 +33,9 @@ class Said(Protocol):
 
 
 def said(messages: Iterable[Said]) -> list[Said]:
-    """Check that these are messages."""
+    """Check that these are messages, and put each result of their own calls after its call."""
     if isinstance(messages, (Message, NewMessage, TurnMessage)):
-        return [messages]
+        messages = [messages]
     try:
         listed = list(messages)
     except TypeError:
@@ -35,7 +43,43 @@ def said(messages: Iterable[Said]) -> list[Said]:
     for index, message in enumerate(listed):
         if not isinstance(message, (Message, NewMessage, TurnMessage)):
             raise _not_messages(message, f"messages[{index}]")
-    return listed
+    return _in_order(listed)
+
+
+def _in_order(messages: list[Said]) -> list[Said]:
+    called: set[str] = set()
+    for index, message in enumerate(messages):
+        if has_tools(message.parts):
+            parts = _with_results_after_calls(message.parts, called)
+            if len(parts) > 1 and any(map(operator.is_not, parts, message.parts)):
+                messages[index] = _with_parts(message, parts)
+    return messages
+
+
+def _with_parts(message: Said, parts: list[Part]) -> Said:
+    return NewMessage(role=message.role, parts=parts, metadata=message.metadata, id=message.id)
+
+
+def _with_results_after_calls(parts: list[Part], called: set[str]) -> list[Part]:
+    """Bring the results that stand before their call in the same message right after it.
+
+    What was called before is theirs: then the call in this message is another one.
+    """
+    own = {part.call_id for part in parts if isinstance(part, ToolCallPart)} - called
+    called |= own
+    if not own:
+        return parts
+    early: dict[str, list[Part]] = {}
+    ordered: list[Part] = []
+    for part in parts:
+        if isinstance(part, ToolResultPart) and part.call_id in own:
+            early.setdefault(part.call_id, []).append(part)
+            continue
+        ordered.append(part)
+        if isinstance(part, ToolCallPart):
+            own.discard(part.call_id)
+            ordered += early.pop(part.call_id, [])
+    return ordered
 
 
 def _not_messages(value: object, path: str) -> UsageError:
