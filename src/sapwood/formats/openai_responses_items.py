@@ -137,9 +137,10 @@ def _call_id(item: Json) -> Any:
 
 def _read_output(item: Json, kind: str) -> ToolResultPart:
     part = ToolResultPart(call_id=_call_id(item), output=item.get("output"))
-    rest: Json = {} if isinstance(part.output, str) else {"verbatim": True}
-    if kind != "function_call_output":
-        rest["type"] = kind
+    # Kept also where it is the usual one: without it, it would be that of the call's type.
+    rest: Json = {"type": kind}
+    if not isinstance(part.output, str):
+        rest["verbatim"] = True
     return keep(with_rest(part, NAME, rest), NAME, item, lambda it: _write_output(it, None))
 
 
