@@ -50,7 +50,7 @@ def _read_file(value: Json, path: str) -> FilePart:
 def _kept(part: AnyTyped, kind: str, value: Json) -> AnyTyped:
     if kind == "reasoning-file":
         part = with_rest(part, NAME, {"type": kind})
-    return keep(part, NAME, value, _write_said)
+    return keep(part, NAME, value, _write_said(part))
 
 
 def _write_said(part: Part) -> Json:
@@ -87,7 +87,7 @@ def _read_tool(name: str, kind: str, value: Json, path: str) -> list[Part]:
     result = _read_result(id, state, value, path)
     if state != _state(result):
         call = with_rest(call, NAME, {"state": state})
-    call = keep(call, NAME, value, lambda it: _write_tool(it, result))
+    call = keep(call, NAME, value, _write_tool(call, result))
     return [call] if result is None else [call, result]
 
 

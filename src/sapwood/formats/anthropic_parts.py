@@ -8,9 +8,10 @@ from typing import Any
 from ..model import FilePart, OtherPart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
 from . import files
 from .arguments import as_object
+from .blocks import NativePart
 from .given import mapping_at, text_at
 from .outputs import anthropic_file, pieces_of
-from .rest import AnyTyped, Json, keep, kind_of, part_rest, restore, with_rest
+from .rest import NOTHING, AnyTyped, Json, keep, kind_of, part_rest, restore, with_rest
 from .spoken import Reasoning, spoken
 
 NAME = "anthropic"
@@ -92,9 +93,8 @@ def _read_result(kind: str, block: Json, role: str, path: str) -> Part:
 
 
 def _kept(part: AnyTyped, role: str, kind: str, block: Json) -> AnyTyped:
-    if kind != default_kind(part, role):
-        part = with_rest(part, NAME, {"type": kind})
-    return keep(part, NAME, block, lambda it: _write(it, kind))
+    rest = NOTHING if kind == default_kind(part, role) else {"type": kind}
+    return keep(part, NAME, block, _write(part, kind), rest)
 
 
 def default_kind(part: Part, role: str) -> str | None:
@@ -122,9 +122,9 @@ def _file_kind(part: FilePart) -> str | None:
     return "document" if has_text or files.id_at("anthropic", part) is not None else None
 
 
-def write_block(part: Part, role: str, native: bool, reasoning: Reasoning) -> Json | None:
+def write_block(part: Part, role: str, reasoning: Reasoning) -> Json | None:
     """Write a content block; None when there is nothing to say."""
-    if native and isinstance(part, OtherPart):
+    if isinstance(part, NativePart):
         return part.to_json()
     kind = kind_of(part, NAME) or default_kind(part, role)
     if kind is not None:
@@ -164,6 +164,6 @@ def _write_result(part: ToolResultPart, kind: str) -> Json:
     if "verbatim" in part_rest(part, NAME) or isinstance(part.output, str):
         block["content"] = part.output
     elif pieces := pieces_of(part.output):
-        block["content"] = [write_block(piece, "user", False, "text") for piece in pieces]
+        block["content"] = [write_block(piece, "user", "text") for piece in pieces]
     is_ours = kind in ("tool_result", "mcp_tool_result")
     return {**block, "is_error": True} if part.is_error and is_ours else block

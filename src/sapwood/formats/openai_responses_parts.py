@@ -6,7 +6,7 @@ from ..model import FilePart, OtherPart, Part, TextPart
 from . import files
 from .given import text_at
 from .outputs import openai_file
-from .rest import AnyTyped, Json, keep, kind_of, part_rest, restore, with_rest
+from .rest import NOTHING, AnyTyped, Json, keep, kind_of, part_rest, restore
 from .spoken import Reasoning, spoken
 
 NAME = "openai_responses"
@@ -36,9 +36,8 @@ def _read_image(value: Json) -> FilePart | None:
 
 
 def _kept(part: AnyTyped, role: str, kind: str, value: Json) -> AnyTyped:
-    if kind != default_kind(part, role):
-        part = with_rest(part, NAME, {"type": kind})
-    return keep(part, NAME, value, lambda it: _write(it, kind))
+    rest = NOTHING if kind == default_kind(part, role) else {"type": kind}
+    return keep(part, NAME, value, _write(part, kind), rest)
 
 
 def default_kind(part: Part, role: str) -> str | None:

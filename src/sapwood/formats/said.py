@@ -95,6 +95,8 @@ def callers(rows: Sequence[Sequence[Part]]) -> dict[Place, Place]:
     found: dict[Place, Place] = {}
     last: dict[str, Place] = {}
     for row, parts in enumerate(rows):
+        if not has_tools(parts):
+            continue
         for column, part in enumerate(parts):
             if isinstance(part, ToolCallPart):
                 last[part.call_id] = (row, column)
