@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ..model import NewMessage, OtherPart, Part, ToolCallPart, ToolResultPart
 from . import ai_sdk_parts as ui
 from .given import id_of, objects_at, text_at, values_of
-from .rest import NAMES, Json, difference, rest_of, restore
+from .rest import NAMES, Json, difference, has_other, rest_of, restore
 from .said import Place, Said, callers, said
 
 _ROLES = {"assistant": "assistant", "system": "system", "developer": "system", "tool": "assistant"}
@@ -59,7 +59,9 @@ def _read(message: Json, path: str) -> NewMessage:
     given = message.get("metadata")
     metadata = given if isinstance(given, dict) and given.keys().isdisjoint(NAMES) else {}
     id = id_of(message)
-    rest: Json = {"other": True} if any(_is_strange(part) for part in parts) else {}
+    rest: Json = {}
+    if has_other(parts) and any(map(_is_strange, parts)):
+        rest["other"] = True
     # Each part is written as it came.
     rest |= difference(_made(id, role, message["parts"], metadata), message)
     kept = {**metadata, ui.NAME: rest} if rest else metadata

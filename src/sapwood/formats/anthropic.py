@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ..model import NewMessage, OtherPart, Part, TextPart
+from ..model import NewMessage, Part, TextPart
 from . import anthropic_parts as blocks
 from .blocks import Block, Manner, blocks_of
 from .fit import fit_anthropic
-from .given import id_of, objects_at, text_at, values_of, wrong
-from .rest import Json, difference, is_only_text, only_text, restore
+from .given import id_of, objects_at, only_content, text_at, values_of, wrong
+from .rest import Json, difference, has_other, is_only_text, only_text, restore
 from .said import Said, said
 from .spoken import Reasoning, check_reasoning
 
 MANNER = Manner(blocks.NAME, users_hold_results=True, stays=blocks.stays_with_call)
 
+_OWN_ROLES = ("user", "assistant", "system")
 _ROLES = {"developer": "system", "system": "system", "assistant": "assistant"}
 
 
@@ -47,10 +48,13 @@ def to_anthropic(
 
 def _read(message: Json, path: str) -> NewMessage:
     role = text_at(message, "role", path)
+    text = only_content(message)
+    if text is not None and role in _OWN_ROLES:
+        return NewMessage(role=role, parts=[TextPart(text=text)])
     parts = list(_parts(message, role, path))
     content = message["content"]
     rest: Json = {}
-    if any(isinstance(part, OtherPart) for part in parts):
+    if has_other(parts):
         rest["other"] = True
     if isinstance(content, list) and len(content) < 2 and all(map(is_only_text, content)):
         rest["list"] = True
@@ -68,7 +72,7 @@ def _parts(message: Json, role: str, path: str) -> Iterator[Part]:
     if not isinstance(content, list):
         raise wrong(content, f"{path}.content", "a string or a list")
     found = list(objects_at(message, "content", path))
-    served = blocks.served_ids(block for block, _ in found)
+    served = blocks.served_ids(content)
     for block, where in found:
         yield blocks.read_block(block, role, served, where)
 

@@ -141,10 +141,11 @@ def _placed(blocks: list[Block], ends: dict[int, int], manner: Manner) -> list[B
 
 def _follow(blocks: list[Block], call: int, end: int, manner: Manner) -> bool:
     """Tell whether nothing but results stands between a call and the last of its results."""
-    return all(
-        any(manner.is_result(part) for part in blocks[index].parts)
-        for index in range(call + 1, end + 1)
-    )
+    return all(_has_result(block, manner) for block in blocks[call + 1 : end + 1])
+
+
+def _has_result(block: Block, manner: Manner) -> bool:
+    return block.role == "tool" or any(map(manner.is_result, block.parts))
 
 
 def _with_moved(

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ..model import NewMessage, OtherPart, Part, TextPart, ToolCallPart, ToolResultPart
+from ..model import NewMessage, Part, TextPart, ToolCallPart, ToolResultPart
 from . import openai_chat_parts as chat
 from .blocks import Block, Manner, blocks_of
 from .fit import fit_chat
-from .given import mapping, objects_at, text_at, values_of, wrong
-from .rest import Json, difference, is_only_text, only_text, restore
+from .given import mapping, objects_at, only_content, text_at, values_of, wrong
+from .rest import Json, difference, has_other, is_only_text, only_text, restore
 from .said import Said, said
 from .spoken import Reasoning, check_reasoning
 
@@ -47,10 +47,13 @@ def _read(message: Json, path: str) -> NewMessage:
     if role in ("tool", "function"):
         part = chat.read_result(message, path)
         return _new("tool", [part], difference(chat.write_result(part), message))
+    text = only_content(message)
+    if text is not None and role in _ROLES:
+        return _new(role, [TextPart(text=text)], {})
     fields = [*chat.read_fields(message), *_calls(message, path)]
     parts = [*_contents(message, role, path), *fields]
     rest: Json = {}
-    if any(isinstance(part, OtherPart) for part in parts):
+    if has_other(parts):
         rest["other"] = True
     content = message.get("content")
     if isinstance(content, list) and len(content) < 2 and all(map(is_only_text, content)):

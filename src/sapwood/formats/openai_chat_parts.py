@@ -10,7 +10,7 @@ from .arguments import call_of, written
 from .blocks import NativePart
 from .given import mapping_at, text_at
 from .outputs import openai_file, text_of_output
-from .rest import NOTHING, AnyTyped, Json, keep, kind_of, part_rest, restore, with_rest
+from .rest import NOTHING, AnyTyped, Json, keep, kind_in, kind_of, part_rest, restore, with_rest
 from .spoken import Reasoning, as_text, spoken
 
 NAME = "openai_chat"
@@ -64,9 +64,10 @@ def write_content(part: Part, role: str, reasoning: Reasoning) -> Json | None:
     """Write an element of a message's content; None when there is nothing to say."""
     if isinstance(part, NativePart):
         return part.to_json()
-    kind = kind_of(part, NAME) or default_kind(part, role)
+    rest = part_rest(part, NAME)
+    kind = kind_in(rest) or default_kind(part, role)
     if kind is not None and isinstance(part, (TextPart, FilePart)):
-        return restore(_write(part, kind), part_rest(part, NAME))
+        return restore(_write(part, kind), rest)
     text = spoken(part, reasoning)
     return {"type": "text", "text": text} if text else None
 
@@ -99,6 +100,8 @@ _FIELDS = ("reasoning_content", "reasoning", "refusal", "audio")
 
 def read_fields(message: Json) -> list[Part]:
     """Read the fields of a message that say something."""
+    if message.keys().isdisjoint(_FIELDS):
+        return []
     return [
         part
         for name in _FIELDS

@@ -10,9 +10,9 @@ from ..model import NewMessage, OtherPart, Part, TextPart, ToolCallPart, ToolRes
 from . import openai_responses_items as items
 from . import openai_responses_parts as contents
 from .fit import fit_items
-from .given import id_of, objects_at, text_at, values_of, wrong
+from .given import id_of, objects_at, only_content, text_at, values_of, wrong
 from .openai_responses_parts import NAME
-from .rest import Json, difference, kind_of, only_text, rest_of, restore
+from .rest import Json, difference, has_other, kind_of, only_text, rest_of, restore
 from .said import Said, said
 from .spoken import Reasoning, check_reasoning
 
@@ -59,7 +59,8 @@ def _read(item: Json, path: str) -> NewMessage:
     kind = _kind(item, path)
     if kind == "message":
         return _read_message(item, path)
-    parts = items.read_item({**item, "type": kind}, kind, path)
+    named = item if item.get("type") is not None else {**item, "type": kind}
+    parts = items.read_item(named, kind, path)
     if isinstance(parts[0], OtherPart):
         parts = [OtherPart(value=item)]
     id = None if kind in _REFERRING else id_of(item)
@@ -78,9 +79,12 @@ def _role(item: Json, kind: str) -> str:
 
 def _read_message(item: Json, path: str) -> NewMessage:
     role = text_at(item, "role", path)
+    text = only_content(item)
+    if text is not None and role in _ROLES:
+        return NewMessage(role=role, parts=[TextPart(text=text)])
     parts = list(_contents(item, role, path))
     rest: Json = {}
-    if any(isinstance(part, OtherPart) for part in parts):
+    if has_other(parts):
         rest["other"] = True
     content = item["content"]
     if isinstance(content, list) and (role == "assistant" or _could_be_text(content)):
@@ -120,11 +124,13 @@ def _write(message: Said, calls: dict[str, str | None], reasoning: Reasoning) ->
         if item is None:
             told.append(part)
             continue
-        yield from _messages(message.role, told, {}, reasoning)
-        told = []
+        if told:
+            yield from _messages(message.role, told, {}, reasoning)
+            told = []
         yield item
-    whole = rest if len(told) == len(message.parts) else {}
-    yield from _messages(message.role, told, whole, reasoning)
+    if told or not message.parts:
+        whole = rest if len(told) == len(message.parts) else {}
+        yield from _messages(message.role, told, whole, reasoning)
 
 
 def _items(parts: list[Part], calls: dict[str, str | None]) -> Iterator[tuple[Part, Json | None]]:

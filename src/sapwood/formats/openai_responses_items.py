@@ -62,8 +62,7 @@ def _read_reasoning(item: Json, path: str) -> ReasoningPart:
     if len(summary) != 1 or content:
         cuts = {"summary": summary, "content": content}
         rest["cuts"] = {name: [len(text) for text in it] for name, it in cuts.items() if it}
-    part = with_rest(part, NAME, rest)
-    return keep(part, NAME, item, _write_reasoning(part))
+    return keep(part, NAME, item, _reasoned(summary, content), rest)
 
 
 def _texts(value: Any) -> list[str]:
@@ -82,9 +81,12 @@ def _write_reasoning(part: ReasoningPart) -> Json:
     for length in lengths:
         texts.append(part.text[start : start + length])
         start += length + len(_BETWEEN)
-    item: Json = {"type": "reasoning", "summary": _told(texts[: len(summary)], "summary_text")}
-    rest = texts[len(summary) :]
-    return {**item, "content": _told(rest, "reasoning_text")} if rest else item
+    return _reasoned(texts[: len(summary)], texts[len(summary) :])
+
+
+def _reasoned(summary: list[str], content: list[str]) -> Json:
+    item: Json = {"type": "reasoning", "summary": _told(summary, "summary_text")}
+    return {**item, "content": _told(content, "reasoning_text")} if content else item
 
 
 def _told(texts: list[str], kind: str) -> list[Json]:

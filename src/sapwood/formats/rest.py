@@ -31,7 +31,7 @@ def same(one: Any, other: Any) -> bool:
     """Tell whether two values are the same JSON; Python takes 1, 1.0 and True for one."""
     if one is other:
         return True
-    if isinstance(one, str) or isinstance(other, str):
+    if isinstance(one, str) or isinstance(other, str) or one == [] or other == []:
         return bool(one == other)
     return _encode(one) == _encode(other)
 
@@ -86,7 +86,12 @@ def part_rest(part: Part, name: str) -> Json:
 
 def kind_of(part: Part, name: str) -> str | None:
     """Give the type that a format calls a part by, when it is not the one it would choose."""
-    kind = part_rest(part, name).get("type")
+    return kind_in(part_rest(part, name))
+
+
+def kind_in(rest: Json) -> str | None:
+    """Give the type that is kept in the rest of a part."""
+    kind = rest.get("type")
     return kind if isinstance(kind, str) else None
 
 
@@ -104,6 +109,11 @@ def keep(
     """Keep beside a part what was given and is not in what is made of it; `rest` besides."""
     more = difference(made, given)
     return with_rest(part, name, {**rest, **more} if rest else more)
+
+
+def has_other(parts: Sequence[Part]) -> bool:
+    """Tell whether there is among parts what has no part of ours."""
+    return OtherPart in map(type, parts)
 
 
 def only_text(parts: Sequence[Part], rest: Mapping[str, Any]) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
@@ -49,37 +48,32 @@ def said(messages: Iterable[Said]) -> list[Said]:
 def _in_order(messages: list[Said]) -> list[Said]:
     called: set[str] = set()
     for index, message in enumerate(messages):
-        if has_tools(message.parts):
-            parts = _with_results_after_calls(message.parts, called)
-            if len(parts) > 1 and any(map(operator.is_not, parts, message.parts)):
-                messages[index] = _with_parts(message, parts)
+        own = {part.call_id for part in message.parts if isinstance(part, ToolCallPart)}
+        if own:
+            if len(message.parts) > len(own):
+                messages[index] = _with_results_after_calls(message, own - called)
+            called |= own
     return messages
 
 
-def _with_parts(message: Said, parts: list[Part]) -> Said:
-    return NewMessage(role=message.role, parts=parts, metadata=message.metadata, id=message.id)
-
-
-def _with_results_after_calls(parts: list[Part], called: set[str]) -> list[Part]:
+def _with_results_after_calls(message: Said, own: set[str]) -> Said:
     """Bring the results that stand before their call in the same message right after it.
 
-    What was called before is theirs: then the call in this message is another one.
+    `own` was not called before: results of what was are not of the calls in this message.
     """
-    own = {part.call_id for part in parts if isinstance(part, ToolCallPart)} - called
-    called |= own
-    if not own:
-        return parts
     early: dict[str, list[Part]] = {}
     ordered: list[Part] = []
-    for part in parts:
+    for part in message.parts:
         if isinstance(part, ToolResultPart) and part.call_id in own:
             early.setdefault(part.call_id, []).append(part)
             continue
         ordered.append(part)
-        if isinstance(part, ToolCallPart):
-            own.discard(part.call_id)
-            ordered += early.pop(part.call_id, [])
-    return ordered
+        if isinstance(part, ToolCallPart) and part.call_id in own:
+            own.remove(part.call_id)
+            ordered += early.get(part.call_id, ())
+    if not early:
+        return message
+    return NewMessage(role=message.role, parts=ordered, metadata=message.metadata, id=message.id)
 
 
 def _not_messages(value: object, path: str) -> UsageError:
