@@ -149,8 +149,11 @@ def read_call(value: Json, path: str) -> ToolCallPart:
         return keep(part, NAME, value, _write_call(part))
     asked, where = mapping_at(value, kind, path), f"{path}.{kind}"
     name, raw = text_at(asked, "name", where), text_at(asked, "arguments", where)
+    part = call_of(id, name, raw, NAME)
+    if len(asked) == 2 and len(value) == 3 and "type" in value:
+        return part
     made = {"id": id, "type": kind, kind: {"name": name, "arguments": raw}}
-    return keep(call_of(id, name, raw, NAME), NAME, value, made)
+    return keep(part, NAME, value, made)
 
 
 def _read_other_call(id: str, kind: str, value: Json, path: str) -> ToolCallPart:
@@ -194,8 +197,9 @@ def read_result(message: Json, path: str) -> ToolResultPart:
 
 def write_result(part: ToolResultPart) -> Json:
     """Write a result as a message of its own."""
-    is_verbatim = "verbatim" in part_rest(part, NAME) and isinstance(part.output, list)
+    rest = part_rest(part, NAME)
+    is_verbatim = "verbatim" in rest and isinstance(part.output, list)
     content = part.output if is_verbatim else text_of_output(part.output, part.is_error)
-    if kind_of(part, NAME) == "function":
+    if rest.get("type") == "function":
         return {"role": "function", "name": part.call_id, "content": content}
     return {"role": "tool", "tool_call_id": part.call_id, "content": content}

@@ -61,10 +61,10 @@ def _read(item: Json, path: str) -> NewMessage:
         return _read_message(item, path)
     named = item if item.get("type") is not None else {**item, "type": kind}
     parts = items.read_item(named, kind, path)
-    if isinstance(parts[0], OtherPart):
-        parts = [OtherPart(value=item)]
+    metadata: Json = {}
+    if has_other(parts):
+        parts, metadata = [OtherPart(value=item)], {NAME: {"item": True}}
     id = None if kind in _REFERRING else id_of(item)
-    metadata: Json = {NAME: {"item": True}} if isinstance(parts[0], OtherPart) else {}
     return NewMessage(role=_role(item, kind), parts=parts, metadata=metadata, id=id)
 
 

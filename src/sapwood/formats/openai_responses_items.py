@@ -59,15 +59,18 @@ def _read_reasoning(item: Json, path: str) -> ReasoningPart:
     summary, content = _texts(item.get("summary")), _texts(item.get("content"))
     part = ReasoningPart(text=_BETWEEN.join(summary + content))
     rest: Json = {"type": "reasoning"}
-    if len(summary) != 1 or content:
+    if not summary and not content:
+        rest["cuts"] = {}
+    elif len(summary) != 1 or content:
         cuts = {"summary": summary, "content": content}
         rest["cuts"] = {name: [len(text) for text in it] for name, it in cuts.items() if it}
     return keep(part, NAME, item, _reasoned(summary, content), rest)
 
 
 def _texts(value: Any) -> list[str]:
-    items = value if isinstance(value, list) else []
-    texts = [item.get("text") for item in items if isinstance(item, dict)]
+    if not value or not isinstance(value, list):
+        return []
+    texts = [item.get("text") for item in value if isinstance(item, dict)]
     return [text for text in texts if isinstance(text, str)]
 
 
@@ -151,6 +154,8 @@ def _read_output(item: Json, kind: str) -> ToolResultPart:
     rest: Json = {"type": kind}
     if not isinstance(part.output, str):
         rest["verbatim"] = True
+    if len(item) == 3 and "output" in item:
+        return with_rest(part, NAME, rest)
     made = {"type": kind, _id_field(kind): part.call_id, "output": part.output}
     return keep(part, NAME, item, made, rest)
 

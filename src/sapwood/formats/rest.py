@@ -99,6 +99,8 @@ def with_rest(part: AnyTyped, name: str, rest: Mapping[str, Any]) -> AnyTyped:
     """Add to the rest that a format keeps beside a part."""
     if not rest:
         return part
+    if not part.extra:
+        return msgspec.structs.replace(part, extra={name: {**rest}})
     whole = {**rest_of(part.extra, name), **rest}
     return msgspec.structs.replace(part, extra={**part.extra, name: whole})
 
