@@ -16,6 +16,7 @@ import branch_rows
 import cli_rows
 import crowd_rows
 import footprint_rows
+import format_rows
 import history_rows
 import listener_rows
 import overlay_rows
@@ -68,6 +69,7 @@ WORKS: dict[str, Work] = {
     "search with unread messages": search_rows.unread,
     "append beside the indexer": search_rows.append_beside_indexer,
     "search on disk": search_rows.index_on_disk,
+    "formats": format_rows.conversions,
     "commands": cli_rows.commands,
     "import": footprint_rows.imports,
     "memory": footprint_rows.stream,

@@ -165,8 +165,8 @@ def rounds(draw: st.DrawFn) -> list[Json]:
     called = draw(st.lists(calls, min_size=1, max_size=3, unique_by=lambda it: it["call_id"]))
     given: list[Json] = []
     for call in draw(st.permutations(called)):
-        kind = f"{call['type']}_output"
-        name = "id" if call["type"] == "local_shell_call" else "call_id"
+        kind = draw(st.sampled_from([f"{call['type']}_output", "function_call_output"]))
+        name = "id" if kind == "local_shell_call_output" else "call_id"
         given.append({"type": kind, name: call["call_id"], "output": draw(outputs)})
     return [*draw(st.lists(reasonings, max_size=1)), *called, *given]
 

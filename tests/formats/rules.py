@@ -70,6 +70,9 @@ def check_anthropic(messages: list[Json]) -> None:
         for block in message["content"]:
             check_block(block)
     assert waiting == set()
+    if messages and messages[-1]["role"] == "assistant" and kinds[-1] == "text":
+        text = messages[-1]["content"][-1]["text"]
+        assert text == text.rstrip(), "the text to go on from ends with white space"
 
 
 def check_block(block: Json) -> None:

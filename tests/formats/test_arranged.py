@@ -153,6 +153,26 @@ def test_a_result_belongs_to_the_nearest_call_before_it() -> None:
     assert [part["state"] for it in shown for part in it["parts"]] == ["output-available"] * 2
 
 
+def test_a_result_before_its_call_in_one_message_is_brought_after_it() -> None:
+    for role in ("user", "assistant", "tool", "system"):
+        for parts in ([result("a"), call("a")], ["so", result("a"), "now", call("a")]):
+            messages = [said("user", "hi"), said(role, *parts)]
+            for target in SENDABLE:
+                RULES[target.name](target.write(messages, wire=True))
+            [part] = [it for it in formats.to_ai_sdk(messages)[1]["parts"] if "toolCallId" in it]
+            assert part["output"] == "of a"
+
+
+def test_a_call_that_uses_the_id_of_a_result_before_it_begins_a_message_of_its_own() -> None:
+    messages = [said("assistant", call("a")), said("user", result("a"), call("a"))]
+    messages += [said("tool", result("a"))]
+    alone = [said("assistant", call("a"), result("a"), call("a"), result("a"))]
+    for conversation in (messages, alone):
+        written = formats.to_openai_chat(conversation, wire=True)
+        assert outline(written) == [("assistant", "a"), ("tool", "a")] * 2
+        rules.check_anthropic(formats.to_anthropic(conversation, wire=True))
+
+
 def test_a_second_result_of_a_call_is_not_lost() -> None:
     messages = [said("assistant", call("a")), said("tool", result("a"), result("a"))]
     [asked, again] = formats.to_ai_sdk(messages)

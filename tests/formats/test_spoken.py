@@ -163,6 +163,15 @@ def test_a_result_of_our_own_is_of_the_kind_of_its_call() -> None:
     assert written[1] == {"type": "custom_tool_call_output", "call_id": "1", "output": "y"}
 
 
+def test_an_output_that_named_its_own_kind_keeps_it() -> None:
+    call = {"type": "custom_tool_call", "call_id": "1", "name": "f", "input": "x"}
+    values = [call, {"type": "function_call_output", "call_id": "1", "output": "y"}]
+    assert formats.to_openai_responses(formats.from_openai_responses(values)) == values
+    shell = {"type": "local_shell_call", "call_id": "1", "action": {}}
+    values = [shell, {"type": "function_call_output", "call_id": "1", "output": "y"}]
+    assert formats.to_openai_responses(formats.from_openai_responses(values)) == values
+
+
 @pytest.mark.parametrize(
     ("output", "text"), [("x", "x"), (None, ""), ({"a": [1]}, '{"a":[1]}'), ([1, 2], "[1,2]")]
 )

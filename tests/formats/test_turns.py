@@ -13,6 +13,7 @@ from sapwood import ROOT, FilePart, ReasoningPart, TextPart, ToolCallPart, ToolR
 from sapwood.errors import UsageError
 from sapwood.model import Part, ToolDefinition, Turn, TurnMessage
 
+from . import rules
 from .typed import misfit
 
 TOOL = ToolDefinition(
@@ -118,6 +119,27 @@ def test_an_assistant_who_speaks_first_gets_a_user_before_it() -> None:
     written = formats.turn_to_anthropic(turn(("assistant", text("Hello!")), ("user", text("hi"))))
     assert [message["role"] for message in written["messages"]] == ["user", "assistant", "user"]
     assert written["messages"][0]["content"][0]["text"].startswith("[the conversation begins")
+
+
+def test_the_text_that_anthropic_goes_on_from_ends_without_white_space() -> None:
+    said = text("So: \n")
+    written = formats.turn_to_anthropic(turn(("user", text("? ")), ("assistant", said)))
+    assert [it["content"][-1]["text"] for it in written["messages"]] == ["? ", "So:"]
+    more = turn(("user", text("?")), ("assistant", said), ("user", text("Well?")))
+    assert formats.turn_to_anthropic(more)["messages"][1]["content"][0]["text"] == "So: \n"
+    kept = formats.from_anthropic({"role": "assistant", "content": "So: \n"})
+    assert formats.to_anthropic(kept) == [{"role": "assistant", "content": "So: \n"}]
+
+
+def test_a_call_of_a_leading_system_message_stands_before_its_result() -> None:
+    call = ToolCallPart(call_id="1", name="search", input={})
+    result = ToolResultPart(call_id="1", output="found")
+    for results in ([("system", [result])], [("user", [result, *text("hi")])]):
+        given = turn(("system", text("Be brief.")), ("system", [*text("Look:"), call]), *results)
+        written = formats.turn_to_anthropic(given)
+        rules.check_anthropic(written["messages"])
+        assert written["system"] == "Be kind.\n\nBe brief."
+        assert "found" in str(written["messages"])
 
 
 @pytest.mark.parametrize("vendor", ["openai_chat", "openai_responses", "anthropic"])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import types
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Any, Literal, NotRequired, Required, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, NotRequired, Required, Union, get_args, get_origin
 
 from typing_extensions import TypeAliasType, get_type_hints, is_typeddict
 
@@ -25,7 +25,7 @@ def misfit(value: Any, kind: Any, path: str = "$") -> Miss | None:
     if is_typeddict(kind):
         return _misfit_object(value, kind, path)
     origin, args = get_origin(kind), get_args(kind)
-    if origin in (Required, NotRequired):
+    if origin in (Required, NotRequired, Annotated):
         return misfit(value, args[0], path)
     if origin is Union or origin is types.UnionType:
         return _misfit_union(value, args, path)

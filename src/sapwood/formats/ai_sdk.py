@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-import msgspec
-
 from ..model import NewMessage, OtherPart, Part, ToolCallPart, ToolResultPart
 from . import ai_sdk_parts as ui
 from .given import id_of, objects_at, text_at, values_of
-from .rest import NAMES, Json, difference, rest_of, restore
+from .rest import NAMES, Json, difference, has_other, rest_of, restore
 from .said import Place, Said, callers, said
 
 _ROLES = {"assistant": "assistant", "system": "system", "developer": "system", "tool": "assistant"}
@@ -59,13 +57,22 @@ def _read(message: Json, path: str) -> NewMessage:
     for value, where in objects_at(message, "parts", path):
         parts += ui.read_part(value, where)
     given = message.get("metadata")
-    metadata = given if isinstance(given, dict) and not given.keys() & set(NAMES) else {}
-    rest: Json = {"other": True} if any(_is_strange(part) for part in parts) else {}
-    new = NewMessage(
-        role=role, parts=parts, metadata={**metadata, ui.NAME: rest}, id=id_of(message)
-    )
-    rest |= difference(_write(0, new, _answers([new])) or {}, message)
-    return new if rest else msgspec.structs.replace(new, metadata=metadata)
+    metadata = given if isinstance(given, dict) and given.keys().isdisjoint(NAMES) else {}
+    id = id_of(message)
+    rest: Json = {}
+    if has_other(parts) and any(map(_is_strange, parts)):
+        rest["other"] = True
+    # Each part is written as it came.
+    rest |= difference(_made(id, role, message["parts"], metadata), message)
+    kept = {**metadata, ui.NAME: rest} if rest else metadata
+    return NewMessage(role=role, parts=parts, metadata=kept, id=id)
+
+
+def _made(id: str | None, role: str, parts: list[Json], metadata: Json) -> Json:
+    made: Json = {} if id is None else {"id": id}
+    made["role"] = _ROLES.get(role, "user")
+    made["parts"] = parts
+    return {**made, "metadata": metadata} if metadata else made
 
 
 def _is_strange(part: Part) -> bool:
@@ -77,10 +84,10 @@ def _write(row: int, message: Said, answers: _Answers) -> Json | None:
     parts = list(_parts(row, message, answers, "other" in rest))
     if not parts and message.parts:
         return None
-    made: Json = {} if message.id is None else {"id": message.id}
-    made |= {"role": _ROLES.get(message.role, "user"), "parts": parts}
-    metadata = {key: value for key, value in message.metadata.items() if key not in NAMES}
-    return restore({**made, "metadata": metadata} if metadata else made, rest)
+    metadata = message.metadata
+    if not metadata.keys().isdisjoint(NAMES):
+        metadata = {key: value for key, value in metadata.items() if key not in NAMES}
+    return restore(_made(message.id, message.role, parts, metadata), rest)
 
 
 def _parts(row: int, message: Said, answers: _Answers, native: bool) -> Iterator[Json]:

@@ -7,7 +7,7 @@ from typing import Any
 from ..model import FilePart, OtherPart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
 from . import files
 from .given import text_at
-from .rest import AnyTyped, Json, keep, kind_of, part_rest, restore, with_rest
+from .rest import AnyTyped, Json, is_only_text, keep, kind_of, part_rest, restore, with_rest
 from .spoken import as_text, file_note
 
 NAME = "ai_sdk"
@@ -29,7 +29,8 @@ def read_part(value: Json, path: str) -> list[Part]:
     kind = text_at(value, "type", path)
     match kind:
         case "text":
-            return [_kept(TextPart(text=text_at(value, "text", path)), kind, value)]
+            text = TextPart(text=text_at(value, "text", path))
+            return [text if is_only_text(value) else _kept(text, kind, value)]
         case "reasoning":
             return [_kept(ReasoningPart(text=text_at(value, "text", path)), kind, value)]
         case "file" | "reasoning-file":
@@ -50,7 +51,7 @@ def _read_file(value: Json, path: str) -> FilePart:
 def _kept(part: AnyTyped, kind: str, value: Json) -> AnyTyped:
     if kind == "reasoning-file":
         part = with_rest(part, NAME, {"type": kind})
-    return keep(part, NAME, value, _write_said)
+    return keep(part, NAME, value, _write_said(part))
 
 
 def _write_said(part: Part) -> Json:
@@ -87,7 +88,7 @@ def _read_tool(name: str, kind: str, value: Json, path: str) -> list[Part]:
     result = _read_result(id, state, value, path)
     if state != _state(result):
         call = with_rest(call, NAME, {"state": state})
-    call = keep(call, NAME, value, lambda it: _write_tool(it, result))
+    call = keep(call, NAME, value, _write_tool(call, result))
     return [call] if result is None else [call, result]
 
 

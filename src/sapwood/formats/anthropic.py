@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ..model import NewMessage, OtherPart, Part, TextPart
+from ..model import NewMessage, Part, TextPart
 from . import anthropic_parts as blocks
-from .blocks import Block, Manner, Piece, blocks_of
+from .blocks import Block, Manner, blocks_of
 from .fit import fit_anthropic
-from .given import id_of, objects_at, text_at, values_of, wrong
-from .rest import Json, difference, restore
+from .given import id_of, objects_at, only_content, text_at, values_of, wrong
+from .rest import Json, difference, has_other, is_only_text, only_text, restore
 from .said import Said, said
 from .spoken import Reasoning, check_reasoning
 
 MANNER = Manner(blocks.NAME, users_hold_results=True, stays=blocks.stays_with_call)
 
+_OWN_ROLES = ("user", "assistant", "system")
 _ROLES = {"developer": "system", "system": "system", "assistant": "assistant"}
 
 
@@ -47,16 +48,18 @@ def to_anthropic(
 
 def _read(message: Json, path: str) -> NewMessage:
     role = text_at(message, "role", path)
+    text = only_content(message)
+    if text is not None and role in _OWN_ROLES:
+        return NewMessage(role=role, parts=[TextPart(text=text)])
     parts = list(_parts(message, role, path))
+    content = message["content"]
     rest: Json = {}
-    if any(isinstance(part, OtherPart) for part in parts):
+    if has_other(parts):
         rest["other"] = True
-    block = Block(role, [Piece(part, True) for part in parts], rest)
-    made = _write(block, "text")
-    if isinstance(message["content"], list) and not isinstance(made["content"], list):
+    if isinstance(content, list) and len(content) < 2 and all(map(is_only_text, content)):
         rest["list"] = True
-        made = _write(block, "text")
-    rest |= difference(made, message)
+    # Each block is written as it came.
+    rest |= difference({"role": _ROLES.get(role, "user"), "content": content}, message)
     metadata = {blocks.NAME: rest} if rest else {}
     return NewMessage(role=role, parts=parts, metadata=metadata, id=id_of(message))
 
@@ -69,15 +72,19 @@ def _parts(message: Json, role: str, path: str) -> Iterator[Part]:
     if not isinstance(content, list):
         raise wrong(content, f"{path}.content", "a string or a list")
     found = list(objects_at(message, "content", path))
-    served = blocks.served_ids(block for block, _ in found)
+    served = blocks.served_ids(content)
     for block, where in found:
         yield blocks.read_block(block, role, served, where)
 
 
 def _write_block(block: Block, reasoning: Reasoning) -> Iterator[Json]:
+    text = only_text(block.parts, block.rest)
+    if text is not None:
+        yield {"role": _ROLES.get(block.role, "user"), "content": text}
+        return
     made = _write(block, reasoning)
     # What only its own vendor can read has no words here; what says nothing by itself stays.
-    is_unsayable = not made["content"] and block.pieces and not block.rest
+    is_unsayable = not made["content"] and block.parts and not block.rest
     if not is_unsayable or any(isinstance(part, TextPart) for part in block.parts):
         yield restore(made, block.rest)
 
@@ -85,11 +92,13 @@ def _write_block(block: Block, reasoning: Reasoning) -> Iterator[Json]:
 def _write(block: Block, reasoning: Reasoning) -> Json:
     role = _ROLES.get(block.role, "user")
     contents = _contents(block, role, reasoning)
-    if "list" not in block.rest and len(contents) == 1 and contents[0].keys() == {"type", "text"}:
+    if "list" in block.rest:
+        return {"role": role, "content": contents}
+    if len(contents) == 1 and is_only_text(contents[0]):
         return {"role": role, "content": contents[0]["text"]}
-    return {"role": role, "content": contents if contents or "list" in block.rest else ""}
+    return {"role": role, "content": contents or ""}
 
 
 def _contents(block: Block, role: str, reasoning: Reasoning) -> list[Json]:
-    written = [blocks.write_block(part, role, native, reasoning) for part, native in block.pieces]
+    written = [blocks.write_block(part, role, reasoning) for part in block.parts]
     return [block for block in written if block is not None]

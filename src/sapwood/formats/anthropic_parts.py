@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from ..model import FilePart, OtherPart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
 from . import files
 from .arguments import as_object
+from .blocks import NativePart
 from .given import mapping_at, text_at
 from .outputs import anthropic_file, pieces_of
-from .rest import AnyTyped, Json, keep, kind_of, part_rest, restore, with_rest
+from .rest import (
+    NOTHING,
+    AnyTyped,
+    Json,
+    is_only_text,
+    keep,
+    kind_in,
+    kind_of,
+    part_rest,
+    restore,
+    with_rest,
+)
 from .spoken import Reasoning, spoken
 
 NAME = "anthropic"
 
+_KINDS: dict[type, str] = {
+    TextPart: "text",
+    ToolCallPart: "tool_use",
+    ToolResultPart: "tool_result",
+}
 _SERVER_CALLS = ("server_tool_use", "mcp_tool_use")
 
 
@@ -23,13 +39,15 @@ def stays_with_call(part: Part) -> bool:
     return isinstance(part, ToolResultPart) and kind_of(part, NAME) is not None
 
 
-def served_ids(blocks: Iterable[Json]) -> set[str]:
+def served_ids(blocks: list[Json]) -> set[str]:
     """Give the ids of the calls of tools at the vendor that have their result in the same message.
 
     The others are going on, or went on in another message: they are carried as they are.
     """
     called: set[Any] = set()
     served: set[str] = set()
+    if not any(block.get("type") in _SERVER_CALLS for block in blocks):
+        return served
     for block in blocks:
         id = block.get("tool_use_id")
         if block.get("type") in _SERVER_CALLS and isinstance(block.get("id"), str):
@@ -48,7 +66,8 @@ def read_block(block: Json, role: str, served: set[str], path: str) -> Part:
     kind = text_at(block, "type", path)
     match kind:
         case "text":
-            return _kept(TextPart(text=text_at(block, "text", path)), role, kind, block)
+            part = TextPart(text=text_at(block, kind, path))
+            return part if is_only_text(block) else _kept(part, role, kind, block)
         case "thinking":
             return _kept(ReasoningPart(text=text_at(block, kind, path)), role, kind, block)
         case "redacted_thinking":
@@ -75,7 +94,8 @@ def _read_file(file: FilePart, role: str, kind: str, block: Json) -> Part:
 def _read_call(kind: str, block: Json, role: str, path: str) -> Part:
     id, name = text_at(block, "id", path), text_at(block, "name", path)
     part = ToolCallPart(call_id=id, name=name, input=mapping_at(block, "input", path))
-    return _kept(part, role, kind, block)
+    is_all = kind == "tool_use" and len(block) == 4
+    return part if is_all else _kept(part, role, kind, block)
 
 
 def _read_result(kind: str, block: Json, role: str, path: str) -> Part:
@@ -86,30 +106,23 @@ def _read_result(kind: str, block: Json, role: str, path: str) -> Part:
         output=content,
         is_error=block.get("is_error") is True or is_failure,
     )
+    if isinstance(content, str) and kind == "tool_result" and len(block) == 3:
+        return part
     if isinstance(content, (list, dict)):
         part = with_rest(part, NAME, {"verbatim": True})
     return _kept(part, role, kind, block)
 
 
 def _kept(part: AnyTyped, role: str, kind: str, block: Json) -> AnyTyped:
-    if kind != default_kind(part, role):
-        part = with_rest(part, NAME, {"type": kind})
-    return keep(part, NAME, block, lambda it: _write(it, kind))
+    rest = NOTHING if kind == default_kind(part, role) else {"type": kind}
+    return keep(part, NAME, block, _write(part, kind), rest)
 
 
 def default_kind(part: Part, role: str) -> str | None:
     """Give the type by which a part is written in a message of a role, None when by none."""
-    match part:
-        case TextPart():
-            return "text"
-        case ToolCallPart():
-            return "tool_use"
-        case ToolResultPart():
-            return "tool_result"
-        case FilePart() if role == "user":
-            return _file_kind(part)
-        case _:
-            return None
+    if isinstance(part, FilePart):
+        return _file_kind(part) if role == "user" else None
+    return _KINDS.get(type(part))
 
 
 def _file_kind(part: FilePart) -> str | None:
@@ -122,30 +135,30 @@ def _file_kind(part: FilePart) -> str | None:
     return "document" if has_text or files.id_at("anthropic", part) is not None else None
 
 
-def write_block(part: Part, role: str, native: bool, reasoning: Reasoning) -> Json | None:
+def write_block(part: Part, role: str, reasoning: Reasoning) -> Json | None:
     """Write a content block; None when there is nothing to say."""
-    if native and isinstance(part, OtherPart):
+    if isinstance(part, NativePart):
         return part.to_json()
-    kind = kind_of(part, NAME) or default_kind(part, role)
+    rest = part_rest(part, NAME)
+    kind = kind_in(rest) or default_kind(part, role)
     if kind is not None:
-        return restore(_write(part, kind), part_rest(part, NAME))
+        return restore(_write(part, kind), rest)
     text = spoken(part, reasoning)
     return {"type": "text", "text": text} if text else None
 
 
 def _write(part: Part, kind: str) -> Json:
-    match part:
-        case TextPart(text=text) | ReasoningPart(text=text):
-            return {"type": kind, **({} if kind == "redacted_thinking" else {kind: text})}
-        case ToolCallPart(call_id=id, name=name, input=input):
-            return {"type": kind, "id": id, "name": name, "input": as_object(input)}
-        case ToolResultPart():
-            return _write_result(part, kind)
-        case FilePart():
-            title = {} if part.name is None or kind == "image" else {"title": part.name}
-            return {"type": kind, "source": _write_source(part), **title}
-        case _:
-            return {}
+    if isinstance(part, (TextPart, ReasoningPart)):
+        return {"type": kind} if kind == "redacted_thinking" else {"type": kind, kind: part.text}
+    if isinstance(part, ToolCallPart):
+        asked = as_object(part.input)
+        return {"type": kind, "id": part.call_id, "name": part.name, "input": asked}
+    if isinstance(part, ToolResultPart):
+        return _write_result(part, kind)
+    if not isinstance(part, FilePart):
+        return {}
+    title = {} if part.name is None or kind == "image" else {"title": part.name}
+    return {"type": kind, "source": _write_source(part), **title}
 
 
 def _write_source(part: FilePart) -> Json:
@@ -164,6 +177,6 @@ def _write_result(part: ToolResultPart, kind: str) -> Json:
     if "verbatim" in part_rest(part, NAME) or isinstance(part.output, str):
         block["content"] = part.output
     elif pieces := pieces_of(part.output):
-        block["content"] = [write_block(piece, "user", False, "text") for piece in pieces]
+        block["content"] = [write_block(piece, "user", "text") for piece in pieces]
     is_ours = kind in ("tool_result", "mcp_tool_result")
     return {**block, "is_error": True} if part.is_error and is_ours else block

@@ -9,7 +9,7 @@ import msgspec
 from ..errors import UsageError
 from ..model import ToolCallPart
 from ..rules.codec import encode_json
-from .rest import part_rest, same, with_rest
+from .rest import part_rest, same
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
@@ -17,20 +17,26 @@ _decode = msgspec.json.Decoder().decode
 
 def parse(raw: str) -> Any:
     """Read arguments: an empty string is no arguments, and what is not JSON stays a string."""
+    return _parsed(raw)[0]
+
+
+def _parsed(raw: str) -> tuple[Any, str]:
+    """Give arguments with how they would be written."""
     if not raw.strip():
-        return {}
+        return {}, "{}"
     try:
         value = _decode(raw)
-        encode_json(value, "arguments")
+        return value, encode_json(value, "arguments").decode() if value is not None else "{}"
     except (msgspec.MsgspecError, UsageError, ValueError, RecursionError):
-        return raw
-    return value
+        return raw, _encode(raw).decode()
 
 
 def call_of(call_id: str, name: str, raw: str, format: str) -> ToolCallPart:
     """Make a call; the arguments as they were written are kept where they could be otherwise."""
-    part = ToolCallPart(call_id=call_id, name=name, input=parse(raw))
-    return part if written(part, format) == raw else with_rest(part, format, {"raw": raw})
+    input, plain = _parsed(raw)
+    if plain == raw:
+        return ToolCallPart(call_id=call_id, name=name, input=input)
+    return ToolCallPart(call_id=call_id, name=name, input=input, extra={format: {"raw": raw}})
 
 
 def written(part: ToolCallPart, format: str) -> str:

@@ -3,32 +3,24 @@ result right after the block with its call."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from ..model import Part, ToolCallPart, ToolResultPart
+from ..model import OtherPart, Part, ToolCallPart, ToolResultPart
 from .rest import Json, rest_of
-from .said import Said, callers
+from .said import Said, callers, has_tools
 
 
-class Piece(NamedTuple):
-    """A part; `native` says that the message it stands in came from the format being written."""
-
-    part: Part
-    native: bool
+class NativePart(OtherPart, frozen=True, kw_only=True, tag="other", gc=False):
+    """What has no part of ours, in a message that came from the format being written."""
 
 
 class Block(NamedTuple):
-    """Pieces of one role; `tool` has results only. `rest` is that of a message that is whole."""
+    """Parts of one role; `tool` has results only. `rest` is that of a message that is whole."""
 
     role: str
-    pieces: list[Piece]
+    parts: list[Part]
     rest: Json
-
-    @property
-    def parts(self) -> list[Part]:
-        """The parts alone."""
-        return [piece.part for piece in self.pieces]
 
 
 class Manner(NamedTuple):
@@ -43,63 +35,80 @@ class Manner(NamedTuple):
         return isinstance(part, ToolResultPart) and not self.stays(part)
 
 
-def blocks_of(messages: Iterable[Said], manner: Manner) -> list[Block]:
+def blocks_of(messages: list[Said], manner: Manner) -> list[Block]:
     """Cut messages into blocks, and put each result where its call is."""
-    blocks = [block for message in messages for block in _cut(message, manner)]
-    return _placed(_joined(blocks, manner), manner)
+    blocks: list[Block] = []
+    for message in messages:
+        blocks += _cut(message, manner)
+    ends = _last_results(blocks, manner)
+    joined = _joined(blocks, ends)
+    if len(joined) < len(blocks):
+        ends = _last_results(joined, manner)
+    return _placed(joined, ends, manner)
 
 
-def _cut(message: Said, manner: Manner) -> Iterator[Block]:
+def _cut(message: Said, manner: Manner) -> list[Block]:
     rest = rest_of(message.metadata, manner.name)
-    pieces = [Piece(part, "other" in rest) for part in message.parts]
-    is_assistant = message.role == "assistant" or any(
-        isinstance(part, ToolCallPart) for part in message.parts
-    )
-    cut = _steps(pieces, manner) if is_assistant else _turns(message.role, pieces, manner)
-    blocks = [Block(role, some, {}) for role, some in cut if some or not pieces]
-    for block in blocks:
-        is_whole = len(block.pieces) == len(pieces)
-        yield block._replace(rest=rest) if is_whole else block
+    role, parts = message.role, message.parts
+    if "other" in rest:
+        parts = [_native(part) for part in parts]
+    if not has_tools(parts):
+        return [Block("user" if role == "tool" else role, parts, rest)]
+    is_assistant = role == "assistant" or any(isinstance(part, ToolCallPart) for part in parts)
+    cut = _steps(parts, manner) if is_assistant else _turns(role, parts, manner)
+    return [
+        Block(role, some, rest if len(some) == len(parts) else {}) for role, some in cut if some
+    ]
 
 
-def _steps(pieces: list[Piece], manner: Manner) -> Iterator[tuple[str, list[Piece]]]:
+def _native(part: Part) -> Part:
+    return NativePart(value=part.value) if isinstance(part, OtherPart) else part
+
+
+def _steps(parts: list[Part], manner: Manner) -> Iterator[tuple[str, list[Part]]]:
     """Cut what the assistant said after each round of results."""
-    said: list[Piece] = []
-    results: list[Piece] = []
-    for piece in pieces:
-        if manner.is_result(piece.part):
-            results.append(piece)
+    said: list[Part] = []
+    results: list[Part] = []
+    for part in parts:
+        if manner.is_result(part):
+            results.append(part)
             continue
-        if results and not isinstance(piece.part, ToolCallPart):
+        if results and not _goes_on(part, results):
             yield from (("assistant", said), ("tool", results))
             said, results = [], []
-        said.append(piece)
+        said.append(part)
     yield "assistant", said
-    if results:
-        yield "tool", results
+    yield "tool", results
 
 
-def _turns(role: str, pieces: list[Piece], manner: Manner) -> Iterator[tuple[str, list[Piece]]]:
+def _goes_on(part: Part, results: list[Part]) -> bool:
+    """Tell whether a part is a call beside those that were answered, with an id of its own."""
+    return isinstance(part, ToolCallPart) and all(
+        isinstance(it, ToolResultPart) and it.call_id != part.call_id for it in results
+    )
+
+
+def _turns(role: str, parts: list[Part], manner: Manner) -> Iterator[tuple[str, list[Part]]]:
     """Part the results that somebody hands in from what they say."""
     if role == "user" and manner.users_hold_results:
-        yield role, pieces
+        yield role, parts
         return
-    results = [piece for piece in pieces if manner.is_result(piece.part)]
-    others = [piece for piece in pieces if not manner.is_result(piece.part)]
-    if results:
-        yield "tool", results
-    if others or not results:
-        yield "user" if role == "tool" else role, others
+    yield "tool", [part for part in parts if manner.is_result(part)]
+    yield (
+        "user" if role == "tool" else role,
+        [part for part in parts if not manner.is_result(part)],
+    )
 
 
-def _joined(blocks: list[Block], manner: Manner) -> list[Block]:
+def _joined(blocks: list[Block], ends: dict[int, int]) -> list[Block]:
     """Join neighbouring blocks of calls whose results come after all of them."""
-    ends = _last_results(blocks, manner)
+    if not ends:
+        return blocks
     joined: list[Block] = []
     end = -1
     for index, block in enumerate(blocks):
-        if joined and block.role == joined[-1].role == "assistant" and end > index:
-            joined[-1] = Block("assistant", joined[-1].pieces + block.pieces, {})
+        if end > index and block.role == joined[-1].role == "assistant":
+            joined[-1] = Block("assistant", joined[-1].parts + block.parts, {})
         else:
             joined.append(block)
             end = ends.get(index, -1)
@@ -110,41 +119,41 @@ def _last_results(blocks: list[Block], manner: Manner) -> dict[int, int]:
     """Give for each block with calls where the last of their results stands."""
     ends: dict[int, int] = {}
     for (row, column), (call, _) in callers([block.parts for block in blocks]).items():
-        if manner.is_result(blocks[row].pieces[column].part):
+        if manner.is_result(blocks[row].parts[column]):
             ends[call] = row
     return ends
 
 
-def _placed(blocks: list[Block], manner: Manner) -> list[Block]:
+def _placed(blocks: list[Block], ends: dict[int, int], manner: Manner) -> list[Block]:
     """Move the results that do not follow their call to it; the others stay as they are."""
-    ends = _last_results(blocks, manner)
     astray = {call for call, end in ends.items() if not _follow(blocks, call, end, manner)}
     if not astray:
         return blocks
-    moved: dict[int, list[Piece]] = {call: [] for call in astray}
+    moved: dict[int, list[Part]] = {call: [] for call in astray}
     left: list[set[int]] = [set() for _ in blocks]
     for (row, column), (call, _) in callers([block.parts for block in blocks]).items():
-        piece = blocks[row].pieces[column]
-        if call in astray and manner.is_result(piece.part):
-            moved[call].append(piece)
+        part = blocks[row].parts[column]
+        if call in astray and manner.is_result(part):
+            moved[call].append(part)
             left[row].add(column)
     return list(_with_moved(blocks, moved, left))
 
 
 def _follow(blocks: list[Block], call: int, end: int, manner: Manner) -> bool:
     """Tell whether nothing but results stands between a call and the last of its results."""
-    return all(
-        any(manner.is_result(part) for part in blocks[index].parts)
-        for index in range(call + 1, end + 1)
-    )
+    return all(_has_result(block, manner) for block in blocks[call + 1 : end + 1])
+
+
+def _has_result(block: Block, manner: Manner) -> bool:
+    return block.role == "tool" or any(map(manner.is_result, block.parts))
 
 
 def _with_moved(
-    blocks: list[Block], moved: dict[int, list[Piece]], left: list[set[int]]
+    blocks: list[Block], moved: dict[int, list[Part]], left: list[set[int]]
 ) -> Iterator[Block]:
     for index, block in enumerate(blocks):
-        stays = [it for column, it in enumerate(block.pieces) if column not in left[index]]
-        if len(stays) == len(block.pieces):
+        stays = [it for column, it in enumerate(block.parts) if column not in left[index]]
+        if len(stays) == len(block.parts):
             yield block
         elif stays:
             yield Block(block.role, stays, {})

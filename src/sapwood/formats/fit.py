@@ -86,6 +86,8 @@ def fit_anthropic(messages: list[Json]) -> list[Json]:
             fitting.append({"role": role, "content": blocks})
     if fitting and fitting[0]["role"] != "user":
         fitting.insert(0, {"role": "user", "content": [{"type": "text", "text": BEGINNING}]})
+    if fitting and fitting[-1]["role"] == "assistant":
+        fitting[-1]["content"][-1] = _without_space_after(fitting[-1]["content"][-1])
     return [{**it, "content": _results_first(it["content"])} for it in fitting]
 
 
@@ -130,6 +132,11 @@ def _as_system(block: Json) -> Json:
 
 def _is_blank(block: Json) -> bool:
     return block.get("type") == "text" and not str(block.get("text", "")).strip()
+
+
+def _without_space_after(block: Json) -> Json:
+    """Strip the text that the model goes on from, which may not end with white space."""
+    return {**block, "text": block["text"].rstrip()} if block.get("type") == "text" else block
 
 
 def _fit_block(block: Json, ids: _Ids) -> Json:

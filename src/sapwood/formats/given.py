@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ..errors import UsageError
-from ..rules.codec import encode_json
+from ..rules.codec import copy_json
 from ..rules.ids import check_name
 from .rest import Json
 
@@ -15,18 +15,23 @@ def values_of(given: Any, one: str, many: str) -> Iterator[tuple[Json, str]]:
     """Give each value with its place: `message` for one alone, `messages[3]` in a list."""
     if isinstance(given, Sequence) and not isinstance(given, (str, bytes, bytearray)):
         for index, value in enumerate(given):
-            yield _value(value, f"{many}[{index}]"), f"{many}[{index}]"
+            path = f"{many}[{index}]"
+            yield _value(value, path), path
     else:
         yield _value(given, one), one
 
 
 def _value(given: Any, path: str) -> Json:
+    if type(given) is dict:
+        try:
+            return mapping(copy_json(given, path), path)
+        except UsageError:
+            pass  # there may be objects of an SDK in it
     try:
         value = _plain(given)
     except RecursionError:
         raise UsageError(f"{path} is nested too deeply", path=path) from None
-    encode_json(value, path)  # refuses, with the place, what could not be stored
-    return mapping(value, path)
+    return mapping(copy_json(value, path), path)  # refuses, with the place, what cannot be stored
 
 
 def _plain(value: Any) -> Any:
@@ -63,6 +68,12 @@ def mapping(value: Any, path: str) -> Json:
     if not isinstance(value, dict):
         raise wrong(value, path, "a JSON object")
     return value
+
+
+def only_content(message: Json) -> str | None:
+    """Give the content of a message that is a role and a text; None when there is more to it."""
+    content = message.get("content")
+    return content if isinstance(content, str) and len(message) == 2 else None
 
 
 def text_at(value: Json, key: str, path: str) -> str:

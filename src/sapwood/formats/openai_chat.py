@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ..model import NewMessage, OtherPart, Part, TextPart, ToolCallPart, ToolResultPart
+from ..model import NewMessage, Part, TextPart, ToolCallPart, ToolResultPart
 from . import openai_chat_parts as chat
-from .blocks import Block, Manner, Piece, blocks_of
+from .blocks import Block, Manner, blocks_of
 from .fit import fit_chat
-from .given import mapping, objects_at, text_at, values_of, wrong
-from .rest import Json, difference, restore
+from .given import mapping, objects_at, only_content, text_at, values_of, wrong
+from .rest import Json, difference, has_other, is_only_text, only_text, restore
 from .said import Said, said
 from .spoken import Reasoning, check_reasoning
 
@@ -47,16 +47,30 @@ def _read(message: Json, path: str) -> NewMessage:
     if role in ("tool", "function"):
         part = chat.read_result(message, path)
         return _new("tool", [part], difference(chat.write_result(part), message))
-    parts = [*_contents(message, role, path), *chat.read_fields(message), *_calls(message, path)]
+    text = only_content(message)
+    if text is not None and role in _ROLES:
+        return _new(role, [TextPart(text=text)], {})
+    fields = [*chat.read_fields(message), *_calls(message, path)]
+    parts = [*_contents(message, role, path), *fields]
     rest: Json = {}
-    if any(isinstance(part, OtherPart) for part in parts):
+    if has_other(parts):
         rest["other"] = True
-    pieces = [Piece(part, True) for part in parts]
-    made = _write(role, pieces, rest, "text")
-    if isinstance(message.get("content"), list) and not isinstance(made["content"], list):
+    content = message.get("content")
+    if isinstance(content, list) and len(content) < 2 and all(map(is_only_text, content)):
         rest["list"] = True
-        made = _write(role, pieces, rest, "text")
-    return _new(role, parts, {**rest, **difference(made, message)})
+    return _new(role, parts, rest | difference(_made(message, role, fields), message))
+
+
+def _made(message: Json, role: str, fields: list[Part]) -> Json:
+    """Give what would be written of a message: each part is written as it came."""
+    content = message.get("content")
+    made: Json = {"role": role if role in _ROLES else "user", "content": content}
+    if content is None and role != "assistant":
+        made["content"] = ""
+    for part in fields:
+        name = chat.field_of(part) or "tool_calls"
+        made[name] = message[name]
+    return made
 
 
 def _new(role: str, parts: list[Part], rest: Json) -> NewMessage:
@@ -89,28 +103,32 @@ def _write_block(block: Block, reasoning: Reasoning) -> Iterator[Json]:
             if isinstance(part, ToolResultPart):
                 yield restore(chat.write_result(part), block.rest)
         return
-    made = _write(block.role, block.pieces, block.rest, reasoning)
+    text = only_text(block.parts, block.rest)
+    if text is not None:
+        yield {"role": block.role if block.role in _ROLES else "user", "content": text}
+        return
+    made = _write(block, reasoning)
     # What only its own vendor can read has no words here; what says nothing by itself stays.
-    is_unsayable = len(made) == 2 and not made["content"] and block.pieces and not block.rest
+    is_unsayable = len(made) == 2 and not made["content"] and block.parts and not block.rest
     if not is_unsayable or any(isinstance(part, TextPart) for part in block.parts):
         yield restore(made, block.rest)
 
 
-def _write(role: str, pieces: list[Piece], rest: Json, reasoning: Reasoning) -> Json:
-    role = role if role in _ROLES else "user"
+def _write(block: Block, reasoning: Reasoning) -> Json:
+    role = block.role if block.role in _ROLES else "user"
     contents: list[Json] = []
     fields: Json = {}
     calls: list[Json] = []
-    for part, native in pieces:
+    for part in block.parts:
         if (field := chat.field_of(part)) is not None:
             fields[field] = chat.write_field(part, field)
         elif isinstance(part, ToolCallPart):
             calls.append(chat.write_call(part))
-        elif (content := chat.write_content(part, role, native, reasoning)) is not None:
+        elif (content := chat.write_content(part, role, reasoning)) is not None:
             contents.append(content)
     if calls:
         fields["tool_calls"] = calls
-    return {"role": role, "content": _content(contents, role, rest), **fields}
+    return {"role": role, "content": _content(contents, role, block.rest), **fields}
 
 
 def _content(contents: list[Json], role: str, rest: Json) -> Any:
@@ -120,4 +138,4 @@ def _content(contents: list[Json], role: str, rest: Json) -> Any:
     if not contents:
         return None if role == "assistant" else ""
     [content] = contents
-    return content["text"] if content.keys() == {"type", "text"} else contents
+    return content["text"] if is_only_text(content) else contents

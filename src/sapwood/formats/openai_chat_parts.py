@@ -7,9 +7,10 @@ from typing import Any
 from ..model import FilePart, OtherPart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
 from . import files
 from .arguments import call_of, written
+from .blocks import NativePart
 from .given import mapping_at, text_at
 from .outputs import openai_file, text_of_output
-from .rest import AnyTyped, Json, keep, kind_of, part_rest, restore, with_rest
+from .rest import NOTHING, AnyTyped, Json, keep, kind_in, kind_of, part_rest, restore, with_rest
 from .spoken import Reasoning, as_text, spoken
 
 NAME = "openai_chat"
@@ -41,9 +42,8 @@ def read_content(value: Json, role: str, path: str) -> Part:
 
 
 def _kept(part: AnyTyped, role: str, kind: str, value: Json) -> AnyTyped:
-    if kind != default_kind(part, role):
-        part = with_rest(part, NAME, {"type": kind})
-    return keep(part, NAME, value, lambda it: _write(it, kind))
+    rest = NOTHING if kind == default_kind(part, role) else {"type": kind}
+    return keep(part, NAME, value, _write(part, kind), rest)
 
 
 def default_kind(part: Part, role: str) -> str | None:
@@ -60,13 +60,14 @@ def default_kind(part: Part, role: str) -> str | None:
     return "file" if is_pdf or files.id_at("openai", part) is not None else None
 
 
-def write_content(part: Part, role: str, native: bool, reasoning: Reasoning) -> Json | None:
+def write_content(part: Part, role: str, reasoning: Reasoning) -> Json | None:
     """Write an element of a message's content; None when there is nothing to say."""
-    if native and isinstance(part, OtherPart):
+    if isinstance(part, NativePart):
         return part.to_json()
-    kind = kind_of(part, NAME) or default_kind(part, role)
+    rest = part_rest(part, NAME)
+    kind = kind_in(rest) or default_kind(part, role)
     if kind is not None and isinstance(part, (TextPart, FilePart)):
-        return restore(_write(part, kind), part_rest(part, NAME))
+        return restore(_write(part, kind), rest)
     text = spoken(part, reasoning)
     return {"type": "text", "text": text} if text else None
 
@@ -99,6 +100,8 @@ _FIELDS = ("reasoning_content", "reasoning", "refusal", "audio")
 
 def read_fields(message: Json) -> list[Part]:
     """Read the fields of a message that say something."""
+    if message.keys().isdisjoint(_FIELDS):
+        return []
     return [
         part
         for name in _FIELDS
@@ -110,8 +113,8 @@ def _read_field(name: str, value: Any) -> Part | None:
     if name == "audio":
         if not isinstance(value, dict) or not isinstance(value.get("transcript"), str):
             return None
-        part = with_rest(TextPart(text=value["transcript"]), NAME, {"field": name})
-        return keep(part, NAME, value, lambda it: {"transcript": it.text})
+        text = value["transcript"]
+        return keep(TextPart(text=text), NAME, value, {"transcript": text}, {"field": name})
     if not isinstance(value, str):
         return None
     if name == "refusal":
@@ -122,7 +125,7 @@ def _read_field(name: str, value: Any) -> Part | None:
 def field_of(part: Part) -> str | None:
     """Give the field that a part is in a message, None when it is no field."""
     field = part_rest(part, NAME).get("field")
-    return field if field in (*_FIELDS, "function_call") else None
+    return field if field in _FIELDS or field == "function_call" else None
 
 
 def write_field(part: Part, field: str) -> Any:
@@ -139,15 +142,18 @@ def write_field(part: Part, field: str) -> Any:
 
 def read_call(value: Json, path: str) -> ToolCallPart:
     """Read an element of a message's tool calls."""
-    kind = text_at({"type": "function", **value}, "type", path)
+    kind = text_at(value, "type", path) if "type" in value else "function"
     id = text_at(value, "id", path)
-    if kind == "function":
-        asked, where = mapping_at(value, kind, path), f"{path}.{kind}"
-        name = text_at(asked, "name", where)
-        part = call_of(id, name, text_at(asked, "arguments", where), NAME)
-    else:
+    if kind != "function":
         part = with_rest(_read_other_call(id, kind, value, path), NAME, {"type": kind})
-    return keep(part, NAME, value, _write_call)
+        return keep(part, NAME, value, _write_call(part))
+    asked, where = mapping_at(value, kind, path), f"{path}.{kind}"
+    name, raw = text_at(asked, "name", where), text_at(asked, "arguments", where)
+    part = call_of(id, name, raw, NAME)
+    if len(asked) == 2 and len(value) == 3 and "type" in value:
+        return part
+    made = {"id": id, "type": kind, kind: {"name": name, "arguments": raw}}
+    return keep(part, NAME, value, made)
 
 
 def _read_other_call(id: str, kind: str, value: Json, path: str) -> ToolCallPart:
@@ -160,10 +166,9 @@ def _read_other_call(id: str, kind: str, value: Json, path: str) -> ToolCallPart
 
 def read_function_call(value: Json, path: str) -> Part:
     """Read the call of the older form, which has no id: its name stands for it."""
-    name = text_at(value, "name", path)
-    part = call_of(name, name, text_at(value, "arguments", path), NAME)
-    part = with_rest(part, NAME, {"field": "function_call"})
-    return keep(part, NAME, value, lambda it: {"name": name, "arguments": written(it, NAME)})
+    name, raw = text_at(value, "name", path), text_at(value, "arguments", path)
+    made = {"name": name, "arguments": raw}
+    return keep(call_of(name, name, raw, NAME), NAME, value, made, {"field": "function_call"})
 
 
 def write_call(part: ToolCallPart) -> Json:
@@ -192,8 +197,9 @@ def read_result(message: Json, path: str) -> ToolResultPart:
 
 def write_result(part: ToolResultPart) -> Json:
     """Write a result as a message of its own."""
-    is_verbatim = "verbatim" in part_rest(part, NAME) and isinstance(part.output, list)
+    rest = part_rest(part, NAME)
+    is_verbatim = "verbatim" in rest and isinstance(part.output, list)
     content = part.output if is_verbatim else text_of_output(part.output, part.is_error)
-    if kind_of(part, NAME) == "function":
+    if rest.get("type") == "function":
         return {"role": "function", "name": part.call_id, "content": content}
     return {"role": "tool", "tool_call_id": part.call_id, "content": content}

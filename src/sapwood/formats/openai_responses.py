@@ -10,15 +10,16 @@ from ..model import NewMessage, OtherPart, Part, TextPart, ToolCallPart, ToolRes
 from . import openai_responses_items as items
 from . import openai_responses_parts as contents
 from .fit import fit_items
-from .given import id_of, objects_at, text_at, values_of, wrong
+from .given import id_of, objects_at, only_content, text_at, values_of, wrong
 from .openai_responses_parts import NAME
-from .rest import Json, difference, kind_of, rest_of, restore
+from .rest import Json, difference, has_other, kind_of, only_text, rest_of, restore
 from .said import Said, said
 from .spoken import Reasoning, check_reasoning
 
 _ROLES = ("user", "assistant", "system", "developer")
 # Their id is that of something else.
 _REFERRING = ("item_reference", "local_shell_call_output")
+_OF_TEXT = {"type", "text", "annotations"}
 _FROM_USER = ("item_reference", "mcp_approval_response", "compaction_trigger")
 
 
@@ -58,11 +59,12 @@ def _read(item: Json, path: str) -> NewMessage:
     kind = _kind(item, path)
     if kind == "message":
         return _read_message(item, path)
-    parts = items.read_item({**item, "type": kind}, kind, path)
-    if isinstance(parts[0], OtherPart):
-        parts = [OtherPart(value=item)]
+    named = item if item.get("type") is not None else {**item, "type": kind}
+    parts = items.read_item(named, kind, path)
+    metadata: Json = {}
+    if has_other(parts):
+        parts, metadata = [OtherPart(value=item)], {NAME: {"item": True}}
     id = None if kind in _REFERRING else id_of(item)
-    metadata: Json = {NAME: {"item": True}} if isinstance(parts[0], OtherPart) else {}
     return NewMessage(role=_role(item, kind), parts=parts, metadata=metadata, id=id)
 
 
@@ -77,18 +79,24 @@ def _role(item: Json, kind: str) -> str:
 
 def _read_message(item: Json, path: str) -> NewMessage:
     role = text_at(item, "role", path)
+    text = only_content(item)
+    if text is not None and role in _ROLES:
+        return NewMessage(role=role, parts=[TextPart(text=text)])
     parts = list(_contents(item, role, path))
     rest: Json = {}
-    if any(isinstance(part, OtherPart) for part in parts):
+    if has_other(parts):
         rest["other"] = True
-    made = _write_message(role, parts, rest, "text")
-    is_list = isinstance(made["content"], list) and role != "assistant"
-    if isinstance(item["content"], list) and not is_list:
+    content = item["content"]
+    if isinstance(content, list) and (role == "assistant" or _could_be_text(content)):
         rest["list"] = True
-        made = _write_message(role, parts, rest, "text")
-    rest |= difference(made, item)
+    # Each part is written as it came.
+    rest |= difference({"role": _role_of(role), "content": content}, item)
     metadata = {NAME: rest} if rest else {}
     return NewMessage(role=role, parts=parts, metadata=metadata, id=id_of(item))
+
+
+def _role_of(role: str) -> str:
+    return role if role in _ROLES else "user"
 
 
 def _contents(item: Json, role: str, path: str) -> Iterator[Part]:
@@ -107,16 +115,22 @@ def _write(message: Said, calls: dict[str, str | None], reasoning: Reasoning) ->
     if "item" in rest and [type(part) for part in message.parts] == [OtherPart]:
         yield message.parts[0].to_json()
         return
+    text = only_text(message.parts, rest)
+    if text is not None:
+        yield {"role": _role_of(message.role), "content": text}
+        return
     told: list[Part] = []
     for part, item in _items(message.parts, calls):
         if item is None:
             told.append(part)
             continue
-        yield from _messages(message.role, told, {}, reasoning)
-        told = []
+        if told:
+            yield from _messages(message.role, told, {}, reasoning)
+            told = []
         yield item
-    whole = rest if len(told) == len(message.parts) else {}
-    yield from _messages(message.role, told, whole, reasoning)
+    if told or not message.parts:
+        whole = rest if len(told) == len(message.parts) else {}
+        yield from _messages(message.role, told, whole, reasoning)
 
 
 def _items(parts: list[Part], calls: dict[str, str | None]) -> Iterator[tuple[Part, Json | None]]:
@@ -152,17 +166,16 @@ def _messages(role: str, parts: list[Part], rest: Json, reasoning: Reasoning) ->
 
 
 def _write_message(role: str, parts: list[Part], rest: Json, reasoning: Reasoning) -> Json:
-    role = role if role in _ROLES else "user"
+    role = _role_of(role)
     written = [contents.write_content(part, role, "other" in rest, reasoning) for part in parts]
     told = [content for content in written if content is not None]
-    if "list" in rest or len(told) > 1 or not _is_plain(told):
+    if "list" in rest or not _could_be_text(told):
         return {"role": role, "content": told}
     return {"role": role, "content": told[0]["text"] if told else ""}
 
 
-def _is_plain(told: list[Json]) -> bool:
-    """Tell whether content could be a string: text, and nothing said about it."""
-    kinds = ("input_text", "output_text")
-    return all(
-        it["type"] in kinds and not it.keys() - {"type", "text", "annotations"} for it in told
+def _could_be_text(told: list[Json]) -> bool:
+    """Tell whether content could be a string: one text at most, and nothing said about it."""
+    return len(told) < 2 and all(
+        it["type"] in ("input_text", "output_text") and it.keys() <= _OF_TEXT for it in told
     )

@@ -9,7 +9,7 @@ from . import files
 from .arguments import call_of, written
 from .given import text_at
 from .openai_responses_parts import NAME, write_content
-from .outputs import pieces_of
+from .outputs import pieces_of, text_of_output
 from .rest import Json, keep, kind_of, part_rest, restore, with_rest
 from .spoken import as_text
 
@@ -59,15 +59,18 @@ def _read_reasoning(item: Json, path: str) -> ReasoningPart:
     summary, content = _texts(item.get("summary")), _texts(item.get("content"))
     part = ReasoningPart(text=_BETWEEN.join(summary + content))
     rest: Json = {"type": "reasoning"}
-    if len(summary) != 1 or content:
+    if not summary and not content:
+        rest["cuts"] = {}
+    elif len(summary) != 1 or content:
         cuts = {"summary": summary, "content": content}
         rest["cuts"] = {name: [len(text) for text in it] for name, it in cuts.items() if it}
-    return keep(with_rest(part, NAME, rest), NAME, item, _write_reasoning)
+    return keep(part, NAME, item, _reasoned(summary, content), rest)
 
 
 def _texts(value: Any) -> list[str]:
-    items = value if isinstance(value, list) else []
-    texts = [item.get("text") for item in items if isinstance(item, dict)]
+    if not value or not isinstance(value, list):
+        return []
+    texts = [item.get("text") for item in value if isinstance(item, dict)]
     return [text for text in texts if isinstance(text, str)]
 
 
@@ -81,9 +84,12 @@ def _write_reasoning(part: ReasoningPart) -> Json:
     for length in lengths:
         texts.append(part.text[start : start + length])
         start += length + len(_BETWEEN)
-    item: Json = {"type": "reasoning", "summary": _told(texts[: len(summary)], "summary_text")}
-    rest = texts[len(summary) :]
-    return {**item, "content": _told(rest, "reasoning_text")} if rest else item
+    return _reasoned(texts[: len(summary)], texts[len(summary) :])
+
+
+def _reasoned(summary: list[str], content: list[str]) -> Json:
+    item: Json = {"type": "reasoning", "summary": _told(summary, "summary_text")}
+    return {**item, "content": _told(content, "reasoning_text")} if content else item
 
 
 def _told(texts: list[str], kind: str) -> list[Json]:
@@ -95,20 +101,23 @@ def _told(texts: list[str], kind: str) -> list[Json]:
 
 def _read_call(item: Json, kind: str, path: str) -> ToolCallPart:
     id, name = text_at(item, "call_id", path), text_at(item, "name", path)
+    field = "arguments" if kind == "function_call" else "input"
+    raw = text_at(item, field, path)
+    made = {"type": kind, "call_id": id, "name": name, field: raw}
     if kind == "function_call":
-        part = call_of(id, name, text_at(item, "arguments", path), NAME)
-    else:
-        part = ToolCallPart(call_id=id, name=name, input=text_at(item, "input", path))
-        part = with_rest(part, NAME, {"type": kind})
-    return keep(part, NAME, item, _write_call)
+        return keep(call_of(id, name, raw, NAME), NAME, item, made)
+    part = ToolCallPart(call_id=id, name=name, input=raw)
+    return keep(part, NAME, item, made, {"type": kind})
 
 
 def _read_other_call(item: Json, kind: str) -> ToolCallPart:
     field = next((name for name in _INPUTS if name in item), None)
     input = {} if field is None else item[field]
     part = ToolCallPart(call_id=item["call_id"], name=kind.removesuffix("_call"), input=input)
-    rest = {"type": kind} if field is None else {"type": kind, "field": field}
-    return keep(with_rest(part, NAME, rest), NAME, item, _write_call)
+    part = with_rest(
+        part, NAME, {"type": kind} if field is None else {"type": kind, "field": field}
+    )
+    return keep(part, NAME, item, _write_call(part))
 
 
 def _write_call(part: ToolCallPart) -> Json:
@@ -132,31 +141,37 @@ def _is_output(kind: str) -> bool:
 
 def _call_id(item: Json) -> Any:
     """Give the id of the call; a local shell's output has it for its own."""
-    return item.get("id" if item["type"] == "local_shell_call_output" else "call_id")
+    return item.get(_id_field(item["type"]))
+
+
+def _id_field(kind: str) -> str:
+    return "id" if kind == "local_shell_call_output" else "call_id"
 
 
 def _read_output(item: Json, kind: str) -> ToolResultPart:
     part = ToolResultPart(call_id=_call_id(item), output=item.get("output"))
-    rest: Json = {} if isinstance(part.output, str) else {"verbatim": True}
-    if kind != "function_call_output":
-        rest["type"] = kind
-    return keep(with_rest(part, NAME, rest), NAME, item, lambda it: _write_output(it, None))
+    # Kept also where it is the usual one: without it, it would be that of the call's type.
+    rest: Json = {"type": kind}
+    if not isinstance(part.output, str):
+        rest["verbatim"] = True
+    if len(item) == 3 and "output" in item:
+        return with_rest(part, NAME, rest)
+    made = {"type": kind, _id_field(kind): part.call_id, "output": part.output}
+    return keep(part, NAME, item, made, rest)
 
 
 def _write_output(part: ToolResultPart, call_kind: str | None) -> Json:
     rest = part_rest(part, NAME)
     kind = rest.get("type") or f"{call_kind or 'function_call'}_output"
-    id = "id" if kind == "local_shell_call_output" else "call_id"
     output = part.output if "verbatim" in rest else _output(part)
-    return {"type": kind, id: part.call_id, "output": output}
+    return {"type": kind, _id_field(kind): part.call_id, "output": output}
 
 
 def _output(part: ToolResultPart) -> Any:
     """Give an output as a string, or as a list when there are files in it."""
-    pieces = pieces_of(part.output)
-    if isinstance(part.output, str) or not any(isinstance(it, FilePart) for it in pieces):
-        text = "\n".join(it.text for it in pieces if not isinstance(it, FilePart))
-        return f"Error: {text}" if part.is_error else text
+    pieces = [] if isinstance(part.output, str) else pieces_of(part.output)
+    if not any(isinstance(it, FilePart) for it in pieces):
+        return text_of_output(part.output, part.is_error)
     failed = [TextPart(text="Error:")] if part.is_error else []
     return [write_content(piece, "user", False, "text") for piece in [*failed, *pieces]]
 
@@ -166,13 +181,13 @@ def _output(part: ToolResultPart) -> Any:
 
 def _read_served(item: Json, path: str) -> list[Part]:
     id, name = text_at(item, "id", path), text_at(item, "name", path)
-    call = call_of(id, name, text_at(item, "arguments", path), NAME)
-    call = with_rest(call, NAME, {"type": "mcp_call"})
+    raw = text_at(item, "arguments", path)
+    call = with_rest(call_of(id, name, raw, NAME), NAME, {"type": "mcp_call"})
     is_error = item.get("error") is not None
     result = ToolResultPart(
         call_id=id, output=item["error"] if is_error else item["output"], is_error=is_error
     )
-    return [keep(call, NAME, item, lambda it: _write_served(it, result)), result]
+    return [keep(call, NAME, item, _write_served(call, result)), result]
 
 
 def write_served(call: ToolCallPart, result: ToolResultPart) -> Json:
@@ -190,7 +205,7 @@ def _read_image(item: Json) -> FilePart:
     format = item.get("output_format")
     media_type = f"image/{format}" if isinstance(format, str) else "image/png"
     part = with_rest(files.inline(media_type, item["result"]), NAME, {"type": item["type"]})
-    return keep(part, NAME, item, _write_image)
+    return keep(part, NAME, item, _write_image(part))
 
 
 def _write_image(part: FilePart) -> Json:

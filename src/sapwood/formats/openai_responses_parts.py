@@ -6,7 +6,7 @@ from ..model import FilePart, OtherPart, Part, TextPart
 from . import files
 from .given import text_at
 from .outputs import openai_file
-from .rest import AnyTyped, Json, keep, kind_of, part_rest, restore, with_rest
+from .rest import NOTHING, AnyTyped, Json, keep, kind_in, part_rest, restore
 from .spoken import Reasoning, spoken
 
 NAME = "openai_responses"
@@ -36,9 +36,8 @@ def _read_image(value: Json) -> FilePart | None:
 
 
 def _kept(part: AnyTyped, role: str, kind: str, value: Json) -> AnyTyped:
-    if kind != default_kind(part, role):
-        part = with_rest(part, NAME, {"type": kind})
-    return keep(part, NAME, value, lambda it: _write(it, kind))
+    rest = NOTHING if kind == default_kind(part, role) else {"type": kind}
+    return keep(part, NAME, value, _write(part, kind), rest)
 
 
 def default_kind(part: Part, role: str) -> str | None:
@@ -58,9 +57,10 @@ def write_content(part: Part, role: str, native: bool, reasoning: Reasoning) -> 
     """Write an element of a message's content; None when there is nothing to say."""
     if native and isinstance(part, OtherPart):
         return part.to_json()
-    kind = kind_of(part, NAME) or default_kind(part, role)
+    rest = part_rest(part, NAME)
+    kind = kind_in(rest) or default_kind(part, role)
     if kind is not None and isinstance(part, (TextPart, FilePart)):
-        return restore(_write(part, kind), part_rest(part, NAME))
+        return restore(_write(part, kind), rest)
     text = spoken(part, reasoning)
     return (
         _write(TextPart(text=text), default_kind(TextPart(text=""), role) or "") if text else None

@@ -22,10 +22,12 @@ def pieces_of(output: Any) -> list[TextPart | FilePart]:
 
 def text_of_output(output: Any, is_error: bool) -> str:
     """Give a tool's output to a format that takes text only."""
-    pieces = pieces_of(output)
-    texts = [file_note(it) if isinstance(it, FilePart) else it.text for it in pieces]
-    text = "\n".join(texts)
+    text = output if isinstance(output, str) else _joined(pieces_of(output))
     return f"Error: {text}" if is_error else text
+
+
+def _joined(pieces: list[TextPart | FilePart]) -> str:
+    return "\n".join(file_note(it) if isinstance(it, FilePart) else it.text for it in pieces)
 
 
 def _is_blank(part: TextPart | FilePart) -> bool:

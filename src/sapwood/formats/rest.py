@@ -8,12 +8,12 @@ is written as changed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
 
-from ..model import FilePart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
+from ..model import FilePart, OtherPart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
 
 Json = dict[str, Any]
 Typed = TextPart | ReasoningPart | ToolCallPart | ToolResultPart | FilePart
@@ -21,12 +21,19 @@ AnyTyped = TypeVar("AnyTyped", bound=Typed)
 
 NAMES = ("openai_chat", "openai_responses", "anthropic", "ai_sdk")
 
+NOTHING: Json = {}
+
+_ONLY_TEXT = {"type", "text"}
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 def same(one: Any, other: Any) -> bool:
     """Tell whether two values are the same JSON; Python takes 1, 1.0 and True for one."""
-    return one is other or _encode(one) == _encode(other)
+    if one is other:
+        return True
+    if isinstance(one, str) or isinstance(other, str) or one == [] or other == []:
+        return bool(one == other)
+    return _encode(one) == _encode(other)
 
 
 def difference(made: Mapping[str, Any], given: Mapping[str, Any]) -> Json:
@@ -36,13 +43,21 @@ def difference(made: Mapping[str, Any], given: Mapping[str, Any]) -> Json:
     for key, value in given.items():
         if key not in made:
             put[key] = value
-        elif not same(made[key], value):
-            if isinstance(made[key], dict) and isinstance(value, dict):
-                within[key] = difference(made[key], value)
-            else:
-                put[key] = value
-    drop = [key for key in made if key not in given]
-    return {name: it for name, it in (("set", put), ("drop", drop), ("within", within)) if it}
+            continue
+        it = made[key]
+        if it is value:
+            continue
+        if isinstance(it, dict) and isinstance(value, dict):
+            if inner := difference(it, value):
+                within[key] = inner
+        elif not same(it, value):
+            put[key] = value
+    rest: Json = {"set": put} if put else {}
+    if not made.keys() <= given.keys():
+        rest["drop"] = [key for key in made if key not in given]
+    if within:
+        rest["within"] = within
+    return rest
 
 
 def restore(made: Json, rest: Mapping[str, Any]) -> Json:
@@ -66,12 +81,17 @@ def rest_of(holder: Mapping[str, Any], name: str) -> Json:
 
 def part_rest(part: Part, name: str) -> Json:
     """Give the rest that a format keeps beside a part."""
-    return rest_of(part.extra, name) if isinstance(part, Typed) else {}
+    return {} if isinstance(part, OtherPart) else rest_of(part.extra, name)
 
 
 def kind_of(part: Part, name: str) -> str | None:
     """Give the type that a format calls a part by, when it is not the one it would choose."""
-    kind = part_rest(part, name).get("type")
+    return kind_in(part_rest(part, name))
+
+
+def kind_in(rest: Json) -> str | None:
+    """Give the type that is kept in the rest of a part."""
+    kind = rest.get("type")
     return kind if isinstance(kind, str) else None
 
 
@@ -79,10 +99,33 @@ def with_rest(part: AnyTyped, name: str, rest: Mapping[str, Any]) -> AnyTyped:
     """Add to the rest that a format keeps beside a part."""
     if not rest:
         return part
+    if not part.extra:
+        return msgspec.structs.replace(part, extra={name: {**rest}})
     whole = {**rest_of(part.extra, name), **rest}
     return msgspec.structs.replace(part, extra={**part.extra, name: whole})
 
 
-def keep(part: AnyTyped, name: str, given: Json, write: Callable[[AnyTyped], Json]) -> AnyTyped:
-    """Keep beside a part what was given and would not be written of it."""
-    return with_rest(part, name, difference(write(part), given))
+def keep(
+    part: AnyTyped, name: str, given: Json, made: Json, rest: Mapping[str, Any] = NOTHING
+) -> AnyTyped:
+    """Keep beside a part what was given and is not in what is made of it; `rest` besides."""
+    more = difference(made, given)
+    return with_rest(part, name, {**rest, **more} if rest else more)
+
+
+def has_other(parts: Sequence[Part]) -> bool:
+    """Tell whether there is among parts what has no part of ours."""
+    return OtherPart in map(type, parts)
+
+
+def only_text(parts: Sequence[Part], rest: Mapping[str, Any]) -> str | None:
+    """Give the text of a message that is one text, with nothing kept beside it; else None."""
+    if rest or len(parts) != 1:
+        return None
+    part = parts[0]
+    return part.text if isinstance(part, TextPart) and not part.extra else None
+
+
+def is_only_text(value: Json) -> bool:
+    """Tell whether an element of a message's content could be a string instead."""
+    return value.keys() == _ONLY_TEXT

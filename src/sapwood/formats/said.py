@@ -10,6 +10,13 @@ from ..model import Message, NewMessage, Part, Summary, ToolCallPart, ToolResult
 
 Place = tuple[int, int]
 
+_OF_TOOLS: frozenset[type] = frozenset((ToolCallPart, ToolResultPart))
+
+
+def has_tools(parts: Iterable[Part]) -> bool:
+    """Tell whether there is a call or a result among parts."""
+    return not _OF_TOOLS.isdisjoint(map(type, parts))
+
 
 class Said(Protocol):
     """A message of any kind: `Message`, `NewMessage` or `TurnMessage`."""
@@ -25,9 +32,9 @@ class Said(Protocol):
 
 
 def said(messages: Iterable[Said]) -> list[Said]:
-    """Check that these are messages."""
+    """Check that these are messages, and put each result of their own calls after its call."""
     if isinstance(messages, (Message, NewMessage, TurnMessage)):
-        return [messages]
+        messages = [messages]
     try:
         listed = list(messages)
     except TypeError:
@@ -35,7 +42,38 @@ def said(messages: Iterable[Said]) -> list[Said]:
     for index, message in enumerate(listed):
         if not isinstance(message, (Message, NewMessage, TurnMessage)):
             raise _not_messages(message, f"messages[{index}]")
-    return listed
+    return _in_order(listed)
+
+
+def _in_order(messages: list[Said]) -> list[Said]:
+    called: set[str] = set()
+    for index, message in enumerate(messages):
+        own = {part.call_id for part in message.parts if isinstance(part, ToolCallPart)}
+        if own:
+            if len(message.parts) > len(own):
+                messages[index] = _with_results_after_calls(message, own - called)
+            called |= own
+    return messages
+
+
+def _with_results_after_calls(message: Said, own: set[str]) -> Said:
+    """Bring the results that stand before their call in the same message right after it.
+
+    `own` was not called before: results of what was are not of the calls in this message.
+    """
+    early: dict[str, list[Part]] = {}
+    ordered: list[Part] = []
+    for part in message.parts:
+        if isinstance(part, ToolResultPart) and part.call_id in own:
+            early.setdefault(part.call_id, []).append(part)
+            continue
+        ordered.append(part)
+        if isinstance(part, ToolCallPart) and part.call_id in own:
+            own.remove(part.call_id)
+            ordered += early.get(part.call_id, ())
+    if not early:
+        return message
+    return NewMessage(role=message.role, parts=ordered, metadata=message.metadata, id=message.id)
 
 
 def _not_messages(value: object, path: str) -> UsageError:
@@ -51,6 +89,8 @@ def callers(rows: Sequence[Sequence[Part]]) -> dict[Place, Place]:
     found: dict[Place, Place] = {}
     last: dict[str, Place] = {}
     for row, parts in enumerate(rows):
+        if not has_tools(parts):
+            continue
         for column, part in enumerate(parts):
             if isinstance(part, ToolCallPart):
                 last[part.call_id] = (row, column)

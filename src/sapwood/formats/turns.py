@@ -11,6 +11,7 @@ from .fit import fit_name
 from .openai_chat import to_openai_chat
 from .openai_responses import to_openai_responses
 from .rest import Json
+from .said import has_tools
 from .spoken import Reasoning, spoken
 
 
@@ -34,10 +35,10 @@ def turn_to_openai_responses(turn: Turn, *, reasoning: Reasoning = "text") -> Js
 def turn_to_anthropic(turn: Turn, *, reasoning: Reasoning = "text") -> Json:
     """Write a turn for `client.messages.create(model=..., max_tokens=..., **this)`.
 
-    System messages before all others are part of `system`.
+    System messages before all others are part of `system`, up to one that calls a tool.
     """
     _check(turn)
-    leading = list(takewhile(lambda it: it.role in ("system", "developer"), turn.messages))
+    leading = list(takewhile(_is_system, turn.messages))
     rest = turn.messages[len(leading) :]
     texts = [turn.prompt, *(_text(message, reasoning) for message in leading)]
     system = "\n\n".join(text for text in texts if text.strip())
@@ -49,6 +50,11 @@ def turn_to_anthropic(turn: Turn, *, reasoning: Reasoning = "text") -> Json:
 def _check(turn: object) -> None:
     if not isinstance(turn, Turn):
         raise UsageError(f"turn is a {type(turn).__name__}: give what prepare() gave", path="turn")
+
+
+def _is_system(message: TurnMessage) -> bool:
+    """Tell whether a message can be part of `system`, where no call finds its result."""
+    return message.role in ("system", "developer") and not has_tools(message.parts)
 
 
 def _text(message: TurnMessage, reasoning: Reasoning) -> str:

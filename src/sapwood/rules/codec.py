@@ -198,15 +198,25 @@ def decode_body(data: bytes, where: str) -> Body:
 
 def encode_json(value: Any, what: str) -> bytes:
     """Encode plain JSON (a session's data, an overlay's metadata) that will be read back equal."""
+    return _through(value, what)[0]
+
+
+def copy_json(value: Any, what: str) -> Any:
+    """Give plain JSON as it will be read back: a copy that shares nothing with it."""
+    return _through(value, what)[1]
+
+
+def _through(value: Any, what: str) -> tuple[bytes, Any]:
     try:
         data = _encode_body(value)
-        same = _decode_any(data) == value
+        copy = _decode_any(data)
+        same = copy == value
     except (msgspec.MsgspecError, TypeError, ValueError, RecursionError, OverflowError):
         same = False
     if not same or (_may_be_deep(data) and _nesting([value]) > MAX_NESTING):
         refuse_json(value, what)
         raise UsageError(f"{what} is not JSON", path=what)
-    return data
+    return data, copy
 
 
 def decode_json(data: bytes, where: str) -> Any:
