@@ -1,0 +1,100 @@
+"""Mutate the package, and see which tests notice.
+
+    make mutate                                          30 mutations
+    make mutate ARGS="--seed 7 --count 8 --only rules"   8 others, in one package
+    make mutate ARGS="--again"                           once more what the default tier let pass
+
+Each is made in a copy of the project. The default tier's tests of its package are run, then, if all
+pass, the full tier's. A table says at the end what became of each; the run fails when the full tier
+alone noticed one. What is known stays in a file by the seed, so that a run goes on where it ended.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from copied import applied, copied
+from drawing import Drawn, draw
+from outcome import Outcome, Outcomes, table
+from packages import PACKAGES, Package
+from testing import TIERS, Tests
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Trial:
+    """Tries mutations on tests that are known to pass without them."""
+
+    def __init__(self, tests: Tests, *, has_baseline: bool) -> None:
+        self._tests = tests
+        self._has_baseline = has_baseline
+        self._sure: set[tuple[str, str]] = set()
+
+    def outcome(self, drawn: Drawn) -> Outcome:
+        """Find the lowest tier that notices."""
+        for tier in TIERS:
+            self._make_sure(drawn.package, tier)
+            with applied(drawn.mutation, self._tests.root):
+                told = self._tests.run(drawn.package, tier)
+            if told.failed is not None:
+                return Outcome(tier, told.failed)
+        return Outcome(None, "")
+
+    def _make_sure(self, package: Package, tier: str) -> None:
+        if not self._has_baseline or (package.name, tier) in self._sure:
+            return
+        told = self._tests.run(package, tier)
+        if told.failed is not None or not told.has_passed:
+            why = f"ended with {told.failed}" if told.failed else "had none to run"
+            print("\n".join(told.output.splitlines()[-30:]))
+            sys.exit(f"without a mutation, the {tier} tier's tests of {package.name} {why}")
+        self._sure.add((package.name, tier))
+
+
+def main() -> int:
+    options = _options()
+    names = options.only.split(",") if options.only else [package.name for package in PACKAGES]
+    packages = [package for package in PACKAGES if package.name in names]
+    if len(packages) < len(names):
+        sys.exit(f"--only takes some of {', '.join(package.name for package in PACKAGES)}")
+    state = Outcomes(options.state or ROOT / ".mutate" / f"seed-{options.seed}.json")
+    with copied(ROOT) as copy:
+        tests = Tests(copy, options.limit, options.jobs, options.servers)
+        trial = Trial(tests, has_baseline=not options.no_baseline)
+        drawn = draw(copy, packages, options.seed, options.count)
+        for number, one in enumerate(drawn, 1):
+            known = state.find(one)
+            if known is None or (options.again and known.tier != "default"):
+                state.put(one, trial.outcome(one))
+            print(
+                f"{number}/{len(drawn)} {one.mutation.key}: {_known(state, one).words}", flush=True
+            )
+    outcomes = [(one, _known(state, one)) for one in drawn]
+    print("", *table(outcomes), sep="\n")
+    return int(any(outcome.tier == "full" for _, outcome in outcomes))
+
+
+def _known(state: Outcomes, drawn: Drawn) -> Outcome:
+    outcome = state.find(drawn)
+    assert outcome is not None
+    return outcome
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=30)
+    parser.add_argument("--only", metavar="PACKAGES", help="such as rules,sqlite")
+    parser.add_argument("--limit", type=float, default=600, help="seconds for one run of tests")
+    parser.add_argument("--jobs", type=int, default=0, help="processes of one run of tests")
+    parser.add_argument("--servers", metavar="NAMES", help="those that must be there")
+    parser.add_argument("--state", type=Path, metavar="FILE", help="where the outcomes are kept")
+    parser.add_argument("--again", action="store_true", help="try again what was let pass")
+    parser.add_argument("--no-baseline", action="store_true", help="trust the tests to pass")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
