@@ -15,13 +15,17 @@ class Package(NamedTuple):
 
 
 PACKAGES = (
+    Package("rules", ("rules",), ("tests/rules", "tests/compaction")),
     Package(
-        "rules",
-        ("rules",),
-        ("tests/rules", "tests/compaction", "tests/contract/test_memory.py", "tests/session"),
+        "compaction",
+        ("compaction",),
+        ("tests/compaction", "tests/session/*/test_compact*.py"),
     ),
-    Package("compaction", ("compaction",), ("tests/compaction", "tests/session")),
-    Package("context", ("context",), ("tests/context", "tests/session")),
+    Package(
+        "context",
+        ("context",),
+        ("tests/context", "tests/session/*/test_context.py", "tests/session/*/test_prepare.py"),
+    ),
     Package("session", ("session",), ("tests/session", "tests/context")),
     Package(
         "sqlite",

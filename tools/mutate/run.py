@@ -12,6 +12,7 @@ alone noticed one. What is known stays in a file by the seed, so that a run goes
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from pathlib import Path
 
@@ -21,48 +22,55 @@ from outcome import Outcome, Outcomes, table
 from packages import PACKAGES, Package
 from testing import TIERS, Tests
 
+# A busy machine is no loop without an end.
+SLOWER = 3
 ROOT = Path(__file__).resolve().parents[2]
 
 
 class Trial:
     """Tries mutations on tests that are known to pass without them."""
 
-    def __init__(self, tests: Tests, *, has_baseline: bool) -> None:
+    def __init__(self, tests: Tests, limit_s: float, *, has_baseline: bool) -> None:
         self._tests = tests
+        self._limit_s = limit_s
         self._has_baseline = has_baseline
-        self._sure: set[tuple[str, str]] = set()
+        self._took: dict[tuple[str, str], float] = {}
 
     def outcome(self, drawn: Drawn) -> Outcome:
         """Find the lowest tier that notices."""
         for tier in TIERS:
-            self._make_sure(drawn.package, tier)
+            limit_s = max(self._limit_s, SLOWER * self._baseline_s(drawn.package, tier))
             with applied(drawn.mutation, self._tests.root):
-                told = self._tests.run(drawn.package, tier)
+                told = self._tests.run(drawn.package, tier, limit_s)
             if told.failed is not None:
                 return Outcome(tier, told.failed)
         return Outcome(None, "")
 
-    def _make_sure(self, package: Package, tier: str) -> None:
-        if not self._has_baseline or (package.name, tier) in self._sure:
-            return
-        told = self._tests.run(package, tier)
-        if told.failed is not None or not told.has_passed:
-            why = f"ended with {told.failed}" if told.failed else "had none to run"
-            print("\n".join(told.output.splitlines()[-30:]))
-            sys.exit(f"without a mutation, the {tier} tier's tests of {package.name} {why}")
-        self._sure.add((package.name, tier))
+    def _baseline_s(self, package: Package, tier: str) -> float:
+        """Make sure, once, that tests pass without a mutation; give how long that takes."""
+        if self._has_baseline and (package.name, tier) not in self._took:
+            told = self._tests.run(package, tier)
+            if told.failed is not None or not told.has_passed:
+                why = f"ended with {told.failed}" if told.failed else "had none to run"
+                print("\n".join(told.output.splitlines()[-30:]))
+                sys.exit(f"without a mutation, the {tier} tier's tests of {package.name} {why}")
+            print(f"without a mutation: {package.name}, {tier}: {told.took_s:.0f} s", flush=True)
+            self._took[package.name, tier] = told.took_s
+        return self._took.get((package.name, tier), 0)
 
 
 def main() -> int:
     options = _options()
+    # Whoever ends this run ends its tests, and their servers, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
     names = options.only.split(",") if options.only else [package.name for package in PACKAGES]
     packages = [package for package in PACKAGES if package.name in names]
     if len(packages) < len(names):
         sys.exit(f"--only takes some of {', '.join(package.name for package in PACKAGES)}")
     state = Outcomes(options.state or ROOT / ".mutate" / f"seed-{options.seed}.json")
     with copied(ROOT) as copy:
-        tests = Tests(copy, options.limit, options.jobs, options.servers)
-        trial = Trial(tests, has_baseline=not options.no_baseline)
+        tests = Tests(copy, options.jobs, options.servers)
+        trial = Trial(tests, options.limit, has_baseline=not options.no_baseline)
         drawn = draw(copy, packages, options.seed, options.count)
         for number, one in enumerate(drawn, 1):
             known = state.find(one)
@@ -87,7 +95,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=30)
     parser.add_argument("--only", metavar="PACKAGES", help="such as rules,sqlite")
-    parser.add_argument("--limit", type=float, default=600, help="seconds for one run of tests")
+    limit = "seconds for one run of tests, or three times what it takes without a mutation"
+    parser.add_argument("--limit", type=float, default=600, help=limit)
     parser.add_argument("--jobs", type=int, default=0, help="processes of one run of tests")
     parser.add_argument("--servers", metavar="NAMES", help="those that must be there")
     parser.add_argument("--state", type=Path, metavar="FILE", help="where the outcomes are kept")

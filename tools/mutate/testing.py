@@ -9,9 +9,10 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 from packages import Package
 
@@ -29,6 +30,7 @@ class Told(NamedTuple):
 
     failed: str | None
     has_passed: bool
+    took_s: float
     output: str
 
 
@@ -36,21 +38,22 @@ class Tests(NamedTuple):
     """How tests are run."""
 
     root: Path
-    limit_s: float
     jobs: int
     servers: str | None
 
-    def run(self, package: Package, tier: str) -> Told:
+    def run(self, package: Package, tier: str, limit_s: float | None = None) -> Told:
         """Run the tests of a package up to the first that fails."""
-        with tempfile.TemporaryFile("w+") as output:
-            code = self._wait(self._command(package), self._environment(tier), output.fileno())
+        began = time.monotonic()
+        with tempfile.TemporaryFile("w+", errors="replace") as output:
+            code = self._wait(self._command(package), self._environment(tier), output, limit_s)
             output.seek(0)
             text = output.read()
+        took_s = time.monotonic() - began
         if code is None:
-            return Told(HUNG, False, text)
+            return Told(HUNG, False, took_s, text)
         found = FAILED.search(text)
         failed = found[1] if found else f"exit code {code}"
-        return Told(failed if code else None, bool(PASSED.search(text)), text)
+        return Told(failed if code else None, bool(PASSED.search(text)), took_s, text)
 
     def _command(self, package: Package) -> list[str]:
         servers = ",".join(package.servers) if self.servers is None else self.servers
@@ -70,7 +73,13 @@ class Tests(NamedTuple):
         environment.pop("SAPWOOD_TESTS", None)
         return environment if tier == "default" else {**environment, "SAPWOOD_TESTS": tier}
 
-    def _wait(self, command: Sequence[str], environment: dict[str, str], output: int) -> int | None:
+    def _wait(
+        self,
+        command: Sequence[str],
+        environment: dict[str, str],
+        output: IO[str],
+        limit_s: float | None,
+    ) -> int | None:
         """Run a command; give its exit code, or None when it took longer than it may."""
         process = subprocess.Popen(
             command,
@@ -80,18 +89,20 @@ class Tests(NamedTuple):
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            preexec_fn=_limit_memory,
+            preexec_fn=_bound,
         )
         try:
-            return process.wait(self.limit_s)
+            return process.wait(limit_s)
         except subprocess.TimeoutExpired:
             return None
         finally:
             _stop(process)
 
 
-def _limit_memory() -> None:
+def _bound() -> None:
+    """Bound what a run may take, and let it be interrupted, also one in the background."""
     resource.setrlimit(resource.RLIMIT_DATA, (MOST_BYTES, MOST_BYTES))
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
