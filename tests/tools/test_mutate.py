@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -49,6 +51,18 @@ def test_note():
     seen = []
     note(seen, 1)
     assert seen
+"""
+WAITING = """
+import os
+import time
+from pathlib import Path
+
+
+def test_waiting():
+    place = Path(os.environ["TMPDIR"])
+    (place / "new").write_text(str(os.getpid()))
+    (place / "new").rename(place / "pid")
+    time.sleep(600)
 """
 CONTEXT = "async def rest(items):\n    return items[1:]\n"
 CONTEXT_TESTED = """
@@ -149,6 +163,22 @@ def test_tests_that_hang_have_noticed(project: Path) -> None:
     )
     told = _mutate(project, "--only", "rules", "--no-baseline", "--limit", "5")
     assert _cells(told) == {"`a.pop()` → `pass`": "hung"}
+
+
+def test_a_run_that_is_ended_takes_its_tests_and_its_copy_along(project: Path) -> None:
+    place = project.parent / "temporary"
+    place.mkdir()
+    _write(project, {"tests/rules/test_counting.py": WAITING})
+    command = [sys.executable, "-B", project / "tools/mutate/run.py", "--only", "rules"]
+    tool = subprocess.Popen(command, env={**os.environ, "TMPDIR": str(place)})
+    while not (place / "pid").exists():
+        assert tool.poll() is None
+        time.sleep(0.1)
+    tool.terminate()
+    assert tool.wait() != 0
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((place / "pid").read_text()), 0)
+    assert [path.name for path in place.iterdir()] == ["pid"]
 
 
 def test_tests_that_fail_without_a_mutation_or_do_not_run_are_told(project: Path) -> None:

@@ -63,31 +63,29 @@ def main() -> int:
     options = _options()
     # Whoever ends this run ends its tests, and their servers, too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
-    names = options.only.split(",") if options.only else [package.name for package in PACKAGES]
-    packages = [package for package in PACKAGES if package.name in names]
-    if len(packages) < len(names):
-        sys.exit(f"--only takes some of {', '.join(package.name for package in PACKAGES)}")
     state = Outcomes(options.state or ROOT / ".mutate" / f"seed-{options.seed}.json")
     with copied(ROOT) as copy:
         tests = Tests(copy, options.jobs, options.servers)
         trial = Trial(tests, options.limit, has_baseline=not options.no_baseline)
-        drawn = draw(copy, packages, options.seed, options.count)
+        drawn = draw(copy, _packages(options.only), options.seed, options.count)
+        outcomes = []
         for number, one in enumerate(drawn, 1):
-            known = state.find(one)
-            if known is None or (options.again and known.tier != "default"):
-                state.put(one, trial.outcome(one))
-            print(
-                f"{number}/{len(drawn)} {one.mutation.key}: {_known(state, one).words}", flush=True
-            )
-    outcomes = [(one, _known(state, one)) for one in drawn]
+            outcome = state.find(one)
+            if outcome is None or (options.again and outcome.tier != "default"):
+                outcome = trial.outcome(one)
+                state.put(one, outcome)
+            print(f"{number}/{len(drawn)} {one.mutation.key}: {outcome.words}", flush=True)
+            outcomes.append((one, outcome))
     print("", *table(outcomes), sep="\n")
     return int(any(outcome.tier == "full" for _, outcome in outcomes))
 
 
-def _known(state: Outcomes, drawn: Drawn) -> Outcome:
-    outcome = state.find(drawn)
-    assert outcome is not None
-    return outcome
+def _packages(only: str | None) -> list[Package]:
+    known = {package.name: package for package in PACKAGES}
+    names = only.split(",") if only else list(known)
+    if not known.keys() >= set(names):
+        sys.exit(f"--only takes some of {', '.join(known)}")
+    return [package for package in PACKAGES if package.name in names]
 
 
 def _options() -> argparse.Namespace:
