@@ -162,7 +162,7 @@ def test_tests_that_hang_have_noticed(project: Path) -> None:
         },
     )
     told = _mutate(project, "--only", "rules", "--no-baseline", "--limit", "5")
-    assert _cells(told) == {"`a.pop()` → `pass`": "hung"}
+    assert _cells(told)["`a.pop()` → `pass`"].startswith("hung")
 
 
 def test_a_run_that_is_ended_takes_its_tests_and_its_copy_along(project: Path) -> None:

@@ -143,3 +143,12 @@ def test_what_the_table_names_is_there(tool: Any) -> None:
     for package in tool("packages").PACKAGES:
         assert all((root / "src/sapwood" / folder).is_dir() for folder in package.folders)
         assert all(list(root.glob(tests)) for tests in package.tests)
+
+
+def test_a_run_that_hangs_is_told_with_where_it_was(tool: Any) -> None:
+    tests = tool("testing").Tests(Path("/project"), 0, None)
+    output = (
+        "..\n!!! KeyboardInterrupt !!!\n/project/src/a.py:3: KeyboardInterrupt\n(to show ...)\n"
+    )
+    assert tests._hung(output) == "hung at src/a.py:3"
+    assert tests._hung("..\n") == "hung"

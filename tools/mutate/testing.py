@@ -19,6 +19,7 @@ from packages import Package
 TIERS = ("default", "full")
 HUNG = "hung"
 FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
+INTERRUPTED = re.compile(r"^(\S+:\d+): KeyboardInterrupt$", re.MULTILINE)
 PASSED = re.compile(r"\b\d+ passed\b")
 # A loop that should have ended must not take all of the machine's memory.
 MOST_BYTES = 6 << 30
@@ -50,10 +51,15 @@ class Tests(NamedTuple):
             text = output.read()
         took_s = time.monotonic() - began
         if code is None:
-            return Told(HUNG, False, took_s, text)
+            return Told(self._hung(text), False, took_s, text)
         found = FAILED.search(text)
         failed = found[1] if found else f"exit code {code}"
         return Told(failed if code else None, bool(PASSED.search(text)), took_s, text)
+
+    def _hung(self, output: str) -> str:
+        """Say that a run did not end, and where it was: a loop without an end, or just slow."""
+        found = INTERRUPTED.search(output)
+        return f"{HUNG} at {found[1].removeprefix(f'{self.root}/')}" if found else HUNG
 
     def _command(self, package: Package) -> list[str]:
         servers = ",".join(package.servers) if self.servers is None else self.servers
