@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.installed
 PEERS  := .venv-peers
 
-.PHONY: help demo servers servers-stop test test-full check bench bench-peers bench-servers soak fix clean
+.PHONY: help demo servers servers-stop test test-full check bench bench-peers bench-servers soak mutate fix clean
 
 help:  ## List the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /|/' | awk -F'|' '{printf "make %-12s %s\n", $$1, $$2}'
@@ -60,10 +60,13 @@ bench-servers: $(PEERS)/.installed  ## Measure the servers' stores against their
 soak: $(READY)  ## Let clients write for ten minutes while a server fails: ARGS=postgres, redis ...
 	PYTHONPATH=tests $(BIN)/python tools/soak/run.py $(ARGS)
 
+mutate: $(READY)  ## Change the package in small ways, and see which tests notice
+	$(BIN)/python tools/mutate/run.py $(ARGS)
+
 fix: $(READY)  ## Format, mend what the linter can, write the generated twins
 	$(BIN)/ruff check --fix --quiet . || true
 	$(BIN)/ruff format --quiet .
 	$(BIN)/python tools/unasync.py
 
 clean:  ## Remove the virtual environment and what the commands left behind
-	rm -rf .venv .venv-* .test-full.json .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache bench/work-* bench/peers/work demo.db demo.db-*
+	rm -rf .venv .venv-* .test-full.json .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .mutate bench/work-* bench/peers/work demo.db demo.db-*

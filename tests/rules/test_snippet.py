@@ -71,6 +71,7 @@ def test_every_match_in_sight_is_marked_once() -> None:
 def test_a_match_that_is_cut_off_is_not_marked() -> None:
     assert show("a", "a 部a部a部", 5) == "[a] 部[a]部…"
     assert show("部署", "部署 x 部署", 6) == "[部署] x 部…"
+    assert show("a OR 部署上線完成", "a 部署上線完成", 6) == "[a] 部署上線…"
 
 
 def test_without_a_match_the_beginning_is_shown() -> None:
