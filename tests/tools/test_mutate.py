@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.timeout(300)
 
 TOOLS = Path(__file__).resolve().parents[2] / "tools"
 
