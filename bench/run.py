@@ -16,6 +16,7 @@ import branch_rows
 import cli_rows
 import crowd_rows
 import footprint_rows
+import growth_rows
 import history_rows
 import listener_rows
 import overlay_rows
@@ -56,6 +57,7 @@ WORKS: dict[str, Work] = {
     "overlays alternating": overlay_rows.alternating_summaries,
     "context": history_rows.context_estimates,
     "fork": session_rows.forks,
+    "growth fork chain": growth_rows.fork_chains,
     "pages of sessions": session_rows.pages,
     "delete": session_rows.delete_large,
     "turn context": turn_rows.context_estimates,

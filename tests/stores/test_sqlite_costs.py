@@ -228,3 +228,16 @@ def test_a_page_of_the_feed_costs_the_same_anywhere_in_a_large_batch(store: Sqli
     for after in ("", cursor):
         cost = steps(store, lambda after=after: store.changes("large", after=after, limit=PAGE))  # type: ignore[misc]
         assert cost < 2 * small
+
+
+def test_rule_03_a_fork_of_a_fork_costs_the_same_in_a_long_chain(store: SqliteStore) -> None:
+    grow(store, "s-0", 1)
+    names = iter(range(100))
+
+    def cost(at: int) -> int:
+        return steps(store, lambda: fork(store, f"f-{next(names)}", f"s-{at}", f"s-{at}-0"))
+
+    for n in range(1, 201):
+        fork(store, f"s-{n}", f"s-{n - 1}", f"s-{n - 1}-0")
+        store.append(ADA, f"s-{n}", [say(f"s-{n}-0")])
+    assert cost(200) == cost(20)
