@@ -10,14 +10,19 @@ from itertools import count
 
 from measure import Call, take_turns
 from messages import messages
+from overlay_rows import cover_range, ids_in, message_ref
 from row import Row, slower
-from world import OWNER, SESSION, World
+from world import OWNER, SESSION, World, fill
 
-from sapwood.model import ForkPoint, NewSession
+from sapwood.model import ForkPoint, NewOverlay, NewSession
 from sapwood.stores.sqlite import SqliteStore
 
 SHORT_CHAIN, LONG_CHAIN = 100, 800
 FORKS = 100
+FEW_OVERLAYS, MANY_OVERLAYS = 200, 800
+APART = 3
+MADE = 40
+CHECKOUTS = 100
 
 
 def fork_chains(world: World) -> Iterator[Row]:
@@ -48,3 +53,48 @@ def _forker(store: SqliteStore, last: int) -> Call:
         store.create_session(OWNER, NewSession(id=f"fork-{next(names)}", fork=point))
 
     return fork
+
+
+def overlays_beside(world: World) -> Iterator[Row]:
+    """Make an overlay beside many, and check messages among them out."""
+    many, few = (_side_by_side(world, number) for number in (MANY_OVERLAYS, FEW_OVERLAYS))
+    with many[0], few[0]:
+        sides = (_coverer(*many), _coverer(*few))
+        turns = take_turns(*sides, world.times(MADE))
+        yield slower("one more overlay beside 800, against 200", turns, 1.5)
+        moves = (_mover(*many), _mover(*few))
+        turns = take_turns(*moves, world.times(CHECKOUTS))
+        yield slower("checkout among 800 overlays, against 200", turns, 1.5)
+
+
+def _side_by_side(world: World, number: int) -> tuple[SqliteStore, list[str]]:
+    """Cover two messages of three, but for some at the end; give these ends and the store."""
+    _, store = world.new_store(f"beside-{number}", "normal")
+    fill(store, SESSION, messages(number * APART + 5 * MADE * APART))
+    ids = ids_in(store)
+    for at in range(0, number * APART, APART):
+        cover_range(store, message_ref(ids[at]), message_ref(ids[at + 1]), at)
+    return store, ids
+
+
+def _coverer(store: SqliteStore, ids: list[str]) -> Call:
+    """Give a call that covers the next messages after those that are covered."""
+    covered = len(store.list_overlays(OWNER, SESSION))
+    starts = count(covered * APART, APART)
+
+    def cover() -> None:
+        at = next(starts)
+        ends = message_ref(ids[at]), message_ref(ids[at + 1])
+        store.add_overlay(OWNER, SESSION, NewOverlay(first=ends[0], last=ends[1], summary="so"))
+
+    return cover
+
+
+def _mover(store: SqliteStore, ids: list[str]) -> Call:
+    """Give a call that goes to one message after the other, all over the path."""
+    steps = count(1)
+
+    def move() -> None:
+        store.checkout(OWNER, SESSION, ids[next(steps) * 997 % len(ids)])
+
+    return move

@@ -55,6 +55,7 @@ WORKS: dict[str, Work] = {
     "overlays one": overlay_rows.one_summary,
     "overlays nested": overlay_rows.nested_summaries,
     "overlays alternating": overlay_rows.alternating_summaries,
+    "growth overlays": growth_rows.overlays_beside,
     "context": history_rows.context_estimates,
     "fork": session_rows.forks,
     "growth fork chain": growth_rows.fork_chains,

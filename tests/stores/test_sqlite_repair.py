@@ -44,6 +44,10 @@ def path(tmp_path: Path) -> Iterator[Path]:
         store.add_overlay(ADA, "f", cover("m3", "f1", id="o2"))
         store.update_message(ADA, "s", say("m3", "changed", tokens=40))
         store.delete_messages(ADA, "s", ["x1"])
+        store.create_session(ADA, NewSession(id="p"))
+        store.append(ADA, "p", [say(f"p{n}", tokens=n) for n in range(1, 7)])
+        store.add_overlay(ADA, "p", cover("p1", "p2", id="p-o1"))
+        store.add_overlay(ADA, "p", cover("p4", "p5", id="p-o2"))
         store.settle()
         assert store.admin.check() == []
     return path
@@ -64,7 +68,8 @@ DAMAGES = {
     "a lineage": "UPDATE segment SET lineage = x'0000000001000001' WHERE number = 3",
     "lineages that are none": "UPDATE segment SET lineage = x'ff'",
     "an overlay in force elsewhere": "UPDATE in_force SET last = last + 1, first_depth = 0",
-    "an overlay in force that is gone": "INSERT INTO in_force VALUES (1, 5, 1, 999)",
+    "an overlay in force that is gone": "INSERT INTO in_force VALUES (1, 5, 1, 999, NULL)",
+    "a sum at an overlay": "UPDATE in_force SET shown = 5 WHERE session > 3",
     "everything": (
         "UPDATE session SET lead = 1, apart = 2, overlays = 9, active_s = 0;"
         "UPDATE message SET path_tokens = 0; UPDATE segment SET lineage = x''"
@@ -86,7 +91,7 @@ def seen(path: Path) -> list[Any]:
                 store.read(ADA, name, Read()).context_tokens,
                 store.find_session(ADA, name),
             )
-            for name in ("s", "f", "g")
+            for name in ("s", "f", "g", "p")
         ]
 
 

@@ -17,7 +17,7 @@ from .index.checking import index_problems
 from .lookup import SESSION_COLUMNS, SessionRow
 from .position import unpack_lineage, unpack_place
 from .repair import FORCE_FAULTS, WRONG_SUMS, repair
-from .sums import context_at
+from .sums import context_at, overlays_with_wrong_sums
 
 
 class SqliteAdmin:
@@ -143,3 +143,5 @@ class SqliteAdmin:
         context = context_at(self._tx, row, row.tip)
         if row.context not in (None, context) and not is_stale:
             yield f"it counts {row.context} tokens shown and shows {context}"
+        for number in overlays_with_wrong_sums(self._tx, row):
+            yield f"it keeps a wrong sum of what is shown at overlay {number}"

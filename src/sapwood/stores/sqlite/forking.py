@@ -12,7 +12,7 @@ from .lookup import SessionRow, get_pos
 from .overlays import put_in_force
 from .position import DEPTH_BITS, MAX_DEPTH, bounds, unpack_place
 from .standing import put_standing
-from .sums import context_at
+from .sums import keep_context_at
 
 
 def fork_session(tx: Connection, fork: SessionRow, source: SessionRow, point: ForkPoint) -> None:
@@ -22,7 +22,7 @@ def fork_session(tx: Connection, fork: SessionRow, source: SessionRow, point: Fo
     place = _copy_path if point.detach else _stand_on
     fork = place(tx, fork, source, pos)
     same = fork.tip == source.tip and source.context is not None
-    context = source.context if same else context_at(tx, fork, fork.tip)
+    context = source.context if same else keep_context_at(tx, fork, fork.tip)
     put_standing(tx, fork._replace(context=context))
 
 

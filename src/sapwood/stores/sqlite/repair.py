@@ -83,10 +83,11 @@ def _rebuild_force(tx: Connection) -> None:
     )
     tx.run_many("DELETE FROM in_force WHERE session = ? AND overlay = ?", faulty)
     tx.run_many(
-        "INSERT INTO in_force SELECT ?, last, first & 0xffffff, number FROM overlay"
-        " WHERE number = ?",
+        "INSERT INTO in_force (session, last, first_depth, overlay)"
+        " SELECT ?, last, first & 0xffffff, number FROM overlay WHERE number = ?",
         faulty,
     )
+    tx.run("UPDATE in_force SET shown = NULL WHERE shown IS NOT NULL", ())
 
 
 def _rebuild_sessions(tx: Connection) -> None:

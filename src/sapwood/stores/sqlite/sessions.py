@@ -26,7 +26,7 @@ from .lookup import SESSION_COLUMNS, SessionRow, find_session, get_pos, get_sess
 from .owners import find_owner, own_number
 from .rows import CONTEXT_IN_RECORD, RECORD_COLUMNS, RECORD_TABLES, record_of
 from .standing import put_standing
-from .sums import context_at
+from .sums import context_at, keep_context_at
 from .sweep import retire
 
 _RECORD = (
@@ -139,7 +139,7 @@ class SqliteSessions:
         row = get_session(self._tx, owner, session)
         pos = get_pos(self._tx, row, message)
         moved = row._replace(tip=pos)
-        put_standing(self._tx, moved._replace(context=context_at(self._tx, moved, pos)))
+        put_standing(self._tx, moved._replace(context=keep_context_at(self._tx, moved, pos)))
         return self._get(owner, session)
 
     def list_page(self, owner: str, query: SessionQuery) -> SessionPage:

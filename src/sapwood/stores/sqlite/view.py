@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 from ...errors import StoreCorruptError
@@ -17,7 +18,7 @@ from .rows import OVERLAY_COLUMNS
 PINS_KEY = "pins"
 
 _DEEPEST = (
-    f"SELECT {OVERLAY_COLUMNS} FROM in_force f JOIN overlay o ON o.number = f.overlay"
+    f"SELECT f.shown, {OVERLAY_COLUMNS} FROM in_force f JOIN overlay o ON o.number = f.overlay"
     " WHERE f.session = ? AND f.last BETWEEN ? AND ?"
     " ORDER BY f.last DESC, f.first_depth ASC, f.overlay DESC LIMIT 1"
 )
@@ -31,6 +32,7 @@ class View:
         self.session = session
         self._lineages: dict[int, list[Place]] = {}
         self._overlays: dict[int, tuple[Any, ...]] = {}
+        self._shown: dict[int, int | None] = {}
         self._pins: list[Place] | None = None
 
     def lineage(self, segment: int) -> list[Place]:
@@ -51,8 +53,10 @@ class View:
         row = self.tx.row(_DEEPEST, (self.session.number, *bounds(span)))
         if row is None:
             return None
-        number, _, first, last = row[:4]
-        self._overlays[number] = row
+        shown, *overlay = row
+        number, _, first, last = overlay[:4]
+        self._overlays[number] = tuple(overlay)
+        self._shown[number] = shown
         begin, end = unpack_place(first), unpack_place(last)
         assert begin is not None
         assert end is not None
@@ -61,6 +65,16 @@ class View:
     def overlay(self, cover: Cover) -> tuple[Any, ...]:
         """Give the row of an overlay that is shown."""
         return self._overlays[cover.number]
+
+    def shown(self, cover: Cover) -> int | None:
+        """Give the tokens shown from the root to an overlay's end, if they are kept and hold."""
+        shown = self._shown[cover.number]
+        return shown if shown is not None and self.is_plain else None
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether nothing in the tree was edited, and nothing is pinned: kept sums hold."""
+        return not self.session.edited and self._pins_document() in (None, b"[]")
 
     def pinned_under(self, cover: Cover) -> list[int]:
         """Give the positions of the live pinned messages that an overlay covers, by depth."""
@@ -78,13 +92,17 @@ class View:
         places = {unpack_place(it.pos) for it in seen if it and it.is_live}
         return sorted((place for place in places if place), key=lambda place: place.depth)
 
-    def _pinned_ids(self) -> list[str]:
+    def _pins_document(self) -> bytes | None:
         session = self.session
-        data = self.tx.value(
+        found: bytes | None = self.tx.value(
             "SELECT value FROM document WHERE owner = ? AND session = ? AND key = ?"
             " AND (expires_at IS NULL OR expires_at > ?)",
             (session.owner, session.number, PINS_KEY, self.tx.clock()),
         )
+        return found
+
+    def _pinned_ids(self) -> list[str]:
+        session, data = self.session, self._pins_document()
         if data is None:
             return []
         try:
