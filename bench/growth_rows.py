@@ -11,10 +11,12 @@ from itertools import count
 from measure import Call, take_turns
 from messages import messages
 from overlay_rows import cover_range, ids_in, message_ref
+from raw import new_id
 from row import Row, slower
-from world import OWNER, SESSION, World, fill
+from world import OWNER, SESSION, World, fill, open_store
 
 from sapwood.model import ForkPoint, NewOverlay, NewSession
+from sapwood.session import SessionManager
 from sapwood.stores.sqlite import SqliteStore
 
 SHORT_CHAIN, LONG_CHAIN = 100, 800
@@ -23,6 +25,9 @@ FEW_OVERLAYS, MANY_OVERLAYS = 200, 800
 APART = 3
 MADE = 40
 CHECKOUTS = 100
+SHORT_HISTORY, LONG_HISTORY = 2_000, 32_000
+BUDGET = 5_000
+PREPARED = 40
 
 
 def fork_chains(world: World) -> Iterator[Row]:
@@ -98,3 +103,17 @@ def _mover(store: SqliteStore, ids: list[str]) -> Call:
         store.checkout(OWNER, SESSION, ids[next(steps) * 997 % len(ids)])
 
     return move
+
+
+def prepare_within_budget(world: World) -> Iterator[Row]:
+    """Prepare a turn of a history without summaries that is far over its budget."""
+    paths = [world.with_session_of(length) for length in (LONG_HISTORY, SHORT_HISTORY)]
+    with open_store(paths[0]) as long, open_store(paths[1]) as short:
+        sides = (_preparer(long), _preparer(short))
+        turns = take_turns(*sides, world.times(PREPARED))
+    yield slower("prepare within 5,000 tokens at 32,000 messages, against 2,000", turns, 1.3)
+
+
+def _preparer(store: SqliteStore) -> Call:
+    chat = SessionManager(store, owner=OWNER, new_id=new_id).session(SESSION)
+    return lambda: chat.prepare(budget=BUDGET)
