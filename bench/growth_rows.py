@@ -15,7 +15,7 @@ from raw import new_id
 from row import Row, slower
 from world import OWNER, SESSION, World, fill, open_store
 
-from sapwood.model import ForkPoint, NewOverlay, NewSession
+from sapwood.model import ForkPoint, NewOverlay, NewSession, Usage
 from sapwood.session import SessionManager
 from sapwood.stores.sqlite import SqliteStore
 
@@ -28,6 +28,8 @@ CHECKOUTS = 100
 SHORT_HISTORY, LONG_HISTORY = 2_000, 32_000
 BUDGET = 5_000
 PREPARED = 40
+FEW_SESSIONS, MANY_SESSIONS = 1_000, 16_000
+USAGES = 50
 
 
 def fork_chains(world: World) -> Iterator[Row]:
@@ -117,3 +119,20 @@ def prepare_within_budget(world: World) -> Iterator[Row]:
 def _preparer(store: SqliteStore) -> Call:
     chat = SessionManager(store, owner=OWNER, new_id=new_id).session(SESSION)
     return lambda: chat.prepare(budget=BUDGET)
+
+
+def usage_of_owner(world: World) -> Iterator[Row]:
+    """Sum what all sessions of an owner cost."""
+    with _used(world, MANY_SESSIONS) as many, _used(world, FEW_SESSIONS) as few:
+        sides = [SessionManager(it, owner=OWNER, new_id=new_id).usage for it in (many, few)]
+        turns = take_turns(*sides, world.times(USAGES))
+    yield slower("usage of an owner over 16,000 sessions, against 1,000", turns, 1.5)
+
+
+def _used(world: World, sessions: int) -> SqliteStore:
+    _, store = world.new_store(f"used-{sessions}", "normal")
+    for number in range(sessions):
+        new = NewSession(id=str(number))
+        store.create_session(OWNER, new)
+        store.add_usage(OWNER, new.id, Usage(id="u", model=f"m{number % 3}", input_tokens=1))
+    return store

@@ -60,6 +60,7 @@ WORKS: dict[str, Work] = {
     "fork": session_rows.forks,
     "growth fork chain": growth_rows.fork_chains,
     "pages of sessions": session_rows.pages,
+    "growth usage": growth_rows.usage_of_owner,
     "delete": session_rows.delete_large,
     "turn context": turn_rows.context_estimates,
     "turn prepare": turn_rows.prepares,

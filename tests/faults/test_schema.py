@@ -95,6 +95,7 @@ def test_the_first_schemas_records_are_there(store: SqliteStore) -> None:
     assert note is not None
     assert note.value == b"of the owner"
     assert [it.input_tokens for it in store.total_usage(ADA, "main")] == [10]
+    assert store.total_owner_usage(ADA) == store.total_usage(ADA, "main")
     assert [it.text for it in store.read("bob", "main", Read()).messages] == ["of bob"]
 
 

@@ -10,7 +10,7 @@ from typing import Literal
 import apsw
 import pytest
 
-from sapwood.model import EntryRef, ForkPoint, NewOverlay, NewSession, Read, SessionQuery
+from sapwood.model import EntryRef, ForkPoint, NewOverlay, NewSession, Read, SessionQuery, Usage
 from sapwood.rules.ids import IdMaker
 from sapwood.stores.sqlite import SqliteStore
 from sapwood.stores.sqlite.database import Database
@@ -278,3 +278,15 @@ def test_a_checkout_costs_the_same_among_many_overlays_once_they_were_passed(
         return steps(store, lambda: store.checkout(ADA, f"s-{overlays}", message))
 
     assert cost(200) <= cost(20) * 1.1
+
+
+def test_the_usage_of_an_owner_costs_the_same_with_many_sessions(store: SqliteStore) -> None:
+    def cost(sessions: int) -> int:
+        owner = f"of-{sessions}"
+        for n in range(sessions):
+            store.create_session(owner, NewSession(id=f"s-{n}"))
+            store.add_usage(owner, f"s-{n}", Usage(id="u", model=f"m-{n % 2}", input_tokens=1))
+        assert [it.calls for it in store.total_owner_usage(owner)] == [sessions // 2] * 2
+        return steps(store, lambda: store.total_owner_usage(owner))
+
+    assert cost(300) == cost(10) > 0

@@ -18,6 +18,7 @@ from .lookup import SESSION_COLUMNS, SessionRow
 from .position import unpack_lineage, unpack_place
 from .repair import FORCE_FAULTS, WRONG_SUMS, repair
 from .sums import context_at, overlays_with_wrong_sums
+from .usage_totals import owners_with_wrong_totals
 
 
 class SqliteAdmin:
@@ -66,6 +67,7 @@ class SqliteAdmin:
             self._overlays(),
             self._sessions(),
             self._edges(),
+            self._usage(),
         )
 
     def repair(self) -> None:
@@ -125,6 +127,11 @@ class SqliteAdmin:
             if kind not in known:
                 what = f"its link to its parent is of no known kind: {kind!r}"
                 yield Problem(kind="session", where=id, what=what)
+
+    def _usage(self) -> Iterator[Problem]:
+        for name in owners_with_wrong_totals(self._tx):
+            what = "what all sessions cost is not the sum of what each did"
+            yield Problem(kind="owner", where=str(name), what=what)
 
     def _session_faults(self, row: SessionRow, is_stale: bool) -> Iterator[str]:
         if row.tip and not self._tx.value("SELECT 1 FROM message WHERE pos = ?", (row.tip,)):

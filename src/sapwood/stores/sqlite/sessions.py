@@ -28,6 +28,7 @@ from .rows import CONTEXT_IN_RECORD, RECORD_COLUMNS, RECORD_TABLES, record_of
 from .standing import put_standing
 from .sums import context_at, keep_context_at
 from .sweep import retire
+from .usage_totals import take_session
 
 _RECORD = (
     f"SELECT {RECORD_COLUMNS} FROM {RECORD_TABLES}"
@@ -152,6 +153,7 @@ class SqliteSessions:
 
     def _delete(self, row: SessionRow) -> None:
         retire(self._tx, row)
+        take_session(self._tx, row.owner, row.number)
         for table, column in (
             ("session", "number"),
             ("profile", "session"),
