@@ -17,6 +17,7 @@ import cli_rows
 import crowd_rows
 import footprint_rows
 import format_rows
+import growth_rows
 import history_rows
 import listener_rows
 import overlay_rows
@@ -55,12 +56,16 @@ WORKS: dict[str, Work] = {
     "overlays one": overlay_rows.one_summary,
     "overlays nested": overlay_rows.nested_summaries,
     "overlays alternating": overlay_rows.alternating_summaries,
+    "growth overlays": growth_rows.overlays_beside,
     "context": history_rows.context_estimates,
     "fork": session_rows.forks,
+    "growth fork chain": growth_rows.fork_chains,
     "pages of sessions": session_rows.pages,
+    "growth usage": growth_rows.usage_of_owner,
     "delete": session_rows.delete_large,
     "turn context": turn_rows.context_estimates,
     "turn prepare": turn_rows.prepares,
+    "growth prepare": growth_rows.prepare_within_budget,
     "turn compact": turn_rows.compactions,
     "turn listener": listener_rows.append_with_listener,
     "turn listener async": listener_rows.append_async_with_listener,

@@ -17,17 +17,21 @@ from sapwood.stores.sqlite.migrate import Step
 from .support import ids_in, open_store, raw, value
 from .test_schema import FIXTURES
 
-PACKAGED = migrate.packaged_steps()
-FIRST = PACKAGED[0]
-NEXT = Step(len(PACKAGED) + 1, "next.sql", "CREATE TABLE more (x); INSERT INTO more VALUES (1);")
-SECOND = Step(2, "0002_more.sql", "CREATE TABLE more (x); INSERT INTO more VALUES (1);")
-THIRD = Step(3, "0003_less.sql", "DROP TABLE more;")
-BROKEN = Step(3, "0003_broken.sql", "CREATE TABLE less (x); CREATE TABLE less (x);")
+KNOWN = migrate.packaged_steps()
+NEWEST = KNOWN[-1].version
+MORE = Step(NEWEST + 1, "more.sql", "CREATE TABLE more (x); INSERT INTO more VALUES (1);")
+LESS = Step(NEWEST + 2, "less.sql", "DROP TABLE more;")
+BROKEN = Step(NEWEST + 2, "broken.sql", "CREATE TABLE less (x); CREATE TABLE less (x);")
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return Path(shutil.copy(FIXTURES / "schema-0001.db", tmp_path / "s.db"))
+    """Give a file of the newest schema."""
+    path = Path(shutil.copy(FIXTURES / "schema-0001.db", tmp_path / "s.db"))
+    open_store(path).close()
+    for backup in tmp_path.glob("*.backup"):
+        backup.unlink()
+    return path
 
 
 def use(monkeypatch: pytest.MonkeyPatch, *steps: Step) -> None:
@@ -45,40 +49,41 @@ def recorded(path: Path) -> list[tuple[int, str, str]]:
 def test_an_older_file_is_migrated_after_a_backup(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    steps = [*PACKAGED, NEXT]
-    use(monkeypatch, *steps)
+    use(monkeypatch, *KNOWN, MORE)
     with open_store(path) as store:
-        assert store.admin.schema_version() == NEXT.version
+        assert store.admin.schema_version() == NEWEST + 1
         assert ids_in(store, "orphan") == ["gone-0", "gone-1"]
         assert store.admin.check() == []
-    assert recorded(path) == [(it.version, it.name, it.checksum) for it in steps]
+    assert recorded(path) == [(it.version, it.name, it.checksum) for it in (*KNOWN, MORE)]
     assert value(path, "SELECT x FROM more") == 1
-    assert sorted(it.name for it in path.parent.iterdir()) == ["s.db", "s.db.v1.backup"]
-    backup = path.with_name("s.db.v1.backup")
-    assert value(backup, "PRAGMA user_version") == 1
+    backup = path.with_name(f"s.db.v{NEWEST}.backup")
+    assert backup.exists()
+    use(monkeypatch, *KNOWN)
     with open_store(backup) as store:
+        assert store.admin.schema_version() == NEWEST
         assert store.admin.check() == []
         assert ids_in(store, "orphan") == ["gone-0", "gone-1"]
+    assert sorted(it.name for it in path.parent.iterdir()) == ["s.db", f"s.db.v{NEWEST}.backup"]
 
 
 def test_several_steps_are_one_transaction(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    use(monkeypatch, FIRST, SECOND, THIRD)
+    use(monkeypatch, *KNOWN, MORE, LESS)
     with open_store(path) as store:
-        assert store.admin.schema_version() == 3
-    assert [version for version, *_ in recorded(path)] == [1, 2, 3]
+        assert store.admin.schema_version() == NEWEST + 2
+    assert [version for version, *_ in recorded(path)][-2:] == [NEWEST + 1, NEWEST + 2]
 
 
 def test_a_step_that_fails_leaves_the_file_as_it_was(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = path.read_bytes()
-    use(monkeypatch, FIRST, SECOND, BROKEN)
+    use(monkeypatch, *KNOWN, MORE, BROKEN)
     with pytest.raises(StoreError):
         open_store(path)
     assert path.read_bytes() == before
-    assert value(path, "PRAGMA user_version") == 1
+    assert value(path, "PRAGMA user_version") == NEWEST
     assert value(path, "SELECT count(*) FROM sqlite_schema WHERE name IN ('more', 'less')") == 0
-    use(monkeypatch, *PACKAGED)
+    use(monkeypatch, *KNOWN)
     with open_store(path) as store:
         assert store.admin.check() == []
 
@@ -87,35 +92,37 @@ def test_a_new_file_is_made_whole_or_not_at_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "new.db"
-    use(monkeypatch, FIRST, SECOND, BROKEN)
+    use(monkeypatch, *KNOWN, MORE, BROKEN)
     with pytest.raises(StoreError):
         open_store(path)
     assert value(path, "SELECT count(*) FROM sqlite_schema") == 0
-    use(monkeypatch, FIRST, SECOND)
+    use(monkeypatch, *KNOWN, MORE)
     with open_store(path) as store:
-        assert store.admin.schema_version() == 2
+        assert store.admin.schema_version() == NEWEST + 1
     assert list(tmp_path.glob("*.backup*")) == []
 
 
 def test_a_file_of_the_version_before_is_too_new_for_it(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    use(monkeypatch, FIRST, SECOND)
+    use(monkeypatch, *KNOWN, MORE)
     open_store(path).close()
-    use(monkeypatch, FIRST)
+    use(monkeypatch, *KNOWN)
     before = path.read_bytes()
     with pytest.raises(SchemaTooNewError, match="upgrade"):
         open_store(path)
     assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize("later", [(), (SECOND,)], ids=["up to date", "to be migrated"])
+@pytest.mark.parametrize("later", [(), (MORE,)], ids=["up to date", "to be migrated"])
 def test_a_file_made_with_another_text_is_refused_and_not_touched(
     path: Path, monkeypatch: pytest.MonkeyPatch, later: tuple[Step, ...]
 ) -> None:
     before = path.read_bytes()
-    use(monkeypatch, FIRST._replace(sql=f"{FIRST.sql}\n-- changed"), *later)
-    with pytest.raises(SchemaError, match=FIRST.name):
+    first = KNOWN[0]
+    changed = first._replace(sql=f"{first.sql}\n-- changed")
+    use(monkeypatch, changed, *KNOWN[1:], *later)
+    with pytest.raises(SchemaError, match=first.name):
         open_store(path)
     assert path.read_bytes() == before
 
@@ -137,7 +144,7 @@ SqliteStore(sys.argv[1], clock=lambda: 0, new_id=str).close()
 def test_processes_that_migrate_at_once_all_succeed_and_keep_the_backup(
     path: Path, monkeypatch: pytest.MonkeyPatch, attempt: int
 ) -> None:
-    steps = json.dumps([FIRST, SECOND])
+    steps = json.dumps([*KNOWN, MORE])
     processes = [
         subprocess.Popen(
             [sys.executable, "-c", OPEN, str(path), steps],
@@ -156,7 +163,7 @@ def test_processes_that_migrate_at_once_all_succeed_and_keep_the_backup(
         process.stdin.write("go\n")
         process.stdin.flush()
     assert [process.communicate(timeout=60)[1] for process in processes] == [""] * 4
-    assert [version for version, *_ in recorded(path)] == [1, 2]
+    assert [version for version, *_ in recorded(path)] == [*range(1, NEWEST + 2)]
     backups = [it.name for it in path.parent.glob("*.backup*")]
-    assert backups == ["s.db.v1.backup"]
-    assert value(path.with_name("s.db.v1.backup"), "PRAGMA user_version") == 1
+    assert backups == [f"s.db.v{NEWEST}.backup"]
+    assert value(path.with_name(f"s.db.v{NEWEST}.backup"), "PRAGMA user_version") == NEWEST

@@ -79,6 +79,8 @@ def test_the_first_schemas_forks_are_shown(store: SqliteStore) -> None:
     assert ids_in(store, "orphan") == ["gone-0", "gone-1"]
     with pytest.raises(ConflictError):
         store.delete_messages(ADA, "fork", ["m1"])
+    for session, id in (("fork", "m1"), ("orphan", "gone-0")):
+        assert store.append(ADA, session, [say(id, f"text of {id}")]).written == 0
 
 
 def test_the_first_schemas_records_are_there(store: SqliteStore) -> None:
@@ -93,6 +95,7 @@ def test_the_first_schemas_records_are_there(store: SqliteStore) -> None:
     assert note is not None
     assert note.value == b"of the owner"
     assert [it.input_tokens for it in store.total_usage(ADA, "main")] == [10]
+    assert store.total_owner_usage(ADA) == store.total_usage(ADA, "main")
     assert [it.text for it in store.read("bob", "main", Read()).messages] == ["of bob"]
 
 

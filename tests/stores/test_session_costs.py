@@ -62,6 +62,18 @@ def test_preparing_a_turn_reads_only_what_is_visible(store: SqliteStore) -> None
     assert 0 < steps(store, long.prepare) <= plain * 1.3
 
 
+def test_preparing_a_turn_within_a_budget_reads_only_the_end(store: SqliteStore) -> None:
+    def cost(name: str, count: int) -> int:
+        grow(store, name, count, TEXT)
+        chat = Session(store, ADA, name)
+        turn = chat.prepare(budget=2_000)
+        assert turn.more
+        assert turn.messages[-1].id == f"{name}-{count - 1}"
+        return steps(store, lambda: chat.prepare(budget=2_000))
+
+    assert cost("more", LONG) == cost("less", LONG // 5) > 0
+
+
 def test_the_context_is_told_by_one_read_of_the_record(store: SqliteStore) -> None:
     chat = session(store, "long")
     chat.append("user", "hello")

@@ -10,7 +10,7 @@ from typing import Literal
 import apsw
 import pytest
 
-from sapwood.model import EntryRef, ForkPoint, NewOverlay, NewSession, Read, SessionQuery
+from sapwood.model import EntryRef, ForkPoint, NewOverlay, NewSession, Read, SessionQuery, Usage
 from sapwood.rules.ids import IdMaker
 from sapwood.stores.sqlite import SqliteStore
 from sapwood.stores.sqlite.database import Database
@@ -228,3 +228,65 @@ def test_a_page_of_the_feed_costs_the_same_anywhere_in_a_large_batch(store: Sqli
     for after in ("", cursor):
         cost = steps(store, lambda after=after: store.changes("large", after=after, limit=PAGE))  # type: ignore[misc]
         assert cost < 2 * small
+
+
+def test_rule_03_a_fork_of_a_fork_costs_the_same_in_a_long_chain(store: SqliteStore) -> None:
+    grow(store, "s-0", 1)
+    names = iter(range(100))
+
+    def cost(at: int) -> int:
+        return steps(store, lambda: fork(store, f"f-{next(names)}", f"s-{at}", f"s-{at}-0"))
+
+    for n in range(1, 201):
+        fork(store, f"s-{n}", f"s-{n - 1}", f"s-{n - 1}-0")
+        store.append(ADA, f"s-{n}", [say(f"s-{n}-0")])
+    assert cost(200) == cost(20)
+
+
+def side_by_side(store: SqliteStore, name: str, overlays: int) -> None:
+    """Make overlays of two messages each, with one between them that is shown."""
+    grow(store, name, 3 * overlays + 10)
+    for n in range(overlays):
+        cover(store, name, f"{name}-{3 * n}", f"{name}-{3 * n + 1}")
+
+
+def test_an_overlay_costs_the_same_beside_many_others(store: SqliteStore) -> None:
+    def cost(overlays: int) -> int:
+        name = f"s-{overlays}"
+        side_by_side(store, name, overlays)
+        first = 3 * overlays
+
+        def add_and_undo() -> None:
+            cover(store, name, f"{name}-{first}", f"{name}-{first + 2}")
+            store.undo_overlay(ADA, name, store.list_overlays(ADA, name)[-1].id)
+
+        listing = steps(store, lambda: store.list_overlays(ADA, name))
+        return steps(store, add_and_undo) - listing
+
+    assert cost(200) <= cost(20) * 1.1
+
+
+@pytest.mark.parametrize("place", [3, 95, 190])
+def test_a_checkout_costs_the_same_among_many_overlays_once_they_were_passed(
+    store: SqliteStore, place: int
+) -> None:
+    for overlays in (20, 200):
+        side_by_side(store, f"s-{overlays}", overlays)
+
+    def cost(overlays: int) -> int:
+        message = f"s-{overlays}-{3 * overlays * place // 200 + 2}"
+        return steps(store, lambda: store.checkout(ADA, f"s-{overlays}", message))
+
+    assert cost(200) <= cost(20) * 1.1
+
+
+def test_the_usage_of_an_owner_costs_the_same_with_many_sessions(store: SqliteStore) -> None:
+    def cost(sessions: int) -> int:
+        owner = f"of-{sessions}"
+        for n in range(sessions):
+            store.create_session(owner, NewSession(id=f"s-{n}"))
+            store.add_usage(owner, f"s-{n}", Usage(id="u", model=f"m-{n % 2}", input_tokens=1))
+        assert [it.calls for it in store.total_owner_usage(owner)] == [sessions // 2] * 2
+        return steps(store, lambda: store.total_owner_usage(owner))
+
+    assert cost(300) == cost(10) > 0

@@ -13,7 +13,7 @@ import apsw
 import pytest
 
 from sapwood.errors import StoreCorruptError
-from sapwood.model import NewSession, Read, SessionQuery
+from sapwood.model import NewSession, Read, SessionQuery, Usage
 from sapwood.rules.ids import IdMaker
 from sapwood.stores.sqlite import SqliteStore
 from sapwood.testing.makers import ADA, cover, fork_of, say, shown
@@ -44,6 +44,11 @@ def path(tmp_path: Path) -> Iterator[Path]:
         store.add_overlay(ADA, "f", cover("m3", "f1", id="o2"))
         store.update_message(ADA, "s", say("m3", "changed", tokens=40))
         store.delete_messages(ADA, "s", ["x1"])
+        store.add_usage(ADA, "s", Usage(id="u", model="m", input_tokens=3))
+        store.create_session(ADA, NewSession(id="p"))
+        store.append(ADA, "p", [say(f"p{n}", tokens=n) for n in range(1, 7)])
+        store.add_overlay(ADA, "p", cover("p1", "p2", id="p-o1"))
+        store.add_overlay(ADA, "p", cover("p4", "p5", id="p-o2"))
         store.settle()
         assert store.admin.check() == []
     return path
@@ -64,7 +69,11 @@ DAMAGES = {
     "a lineage": "UPDATE segment SET lineage = x'0000000001000001' WHERE number = 3",
     "lineages that are none": "UPDATE segment SET lineage = x'ff'",
     "an overlay in force elsewhere": "UPDATE in_force SET last = last + 1, first_depth = 0",
-    "an overlay in force that is gone": "INSERT INTO in_force VALUES (1, 5, 1, 999)",
+    "an overlay in force that is gone": "INSERT INTO in_force VALUES (1, 5, 1, 999, NULL)",
+    "a sum at an overlay": "UPDATE in_force SET shown = 5 WHERE session > 3",
+    "the sums of an owner": "UPDATE usage_total SET calls = calls + 1 WHERE model = 'm'",
+    "sums of no owner": "INSERT INTO usage_total VALUES (99, 'm', 1, 0, 0, 0, 0, 0)",
+    "no sums": "DELETE FROM usage_total",
     "everything": (
         "UPDATE session SET lead = 1, apart = 2, overlays = 9, active_s = 0;"
         "UPDATE message SET path_tokens = 0; UPDATE segment SET lineage = x''"
@@ -85,8 +94,9 @@ def seen(path: Path) -> list[Any]:
                 store.read(ADA, name, Read(overlays=False)).entries,
                 store.read(ADA, name, Read()).context_tokens,
                 store.find_session(ADA, name),
+                store.total_owner_usage(ADA),
             )
-            for name in ("s", "f", "g")
+            for name in ("s", "f", "g", "p")
         ]
 
 

@@ -149,12 +149,13 @@ def _units(messages: Sequence[TurnMessage]) -> Iterator[list[int]]:
 
 def _last_asked(messages: Sequence[TurnMessage]) -> int:
     """Find the user's last message, a stored one if there is any."""
-    asked = [at for at, message in enumerate(messages) if _is_asked(message)]
+    asked = [at for at, message in enumerate(messages) if is_asked(message)]
     stored = [at for at in asked if messages[at].id is not None]
     return (stored or asked or [len(messages) - 1])[-1]
 
 
-def _is_asked(message: TurnMessage) -> bool:
+def is_asked(message: TurnMessage) -> bool:
+    """Tell whether a message is something that the user said."""
     if message.role != "user" or is_summary(message):
         return False
     # Some formats give results the user's role, and a call is never what was asked.

@@ -37,6 +37,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
 
     `tokens` counts the prompt, the messages and the tools. `left_out` and `shortened` are the ids
     of messages that are not shown, or not whole, because of the budget; nothing stored was changed.
+    `more` says that what comes before all of these was not even read, and is left out, too.
     `updates` tells what changed in the blocks since the prompt was frozen; it is also the last of
     the messages.
     """
@@ -50,3 +51,4 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     shortened: list[str] = []
     updates: str = ""
     leaf: str | Root
+    more: bool = False

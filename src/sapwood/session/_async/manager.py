@@ -29,11 +29,9 @@ from ..fields import (
 )
 from ..naming import Place
 from ..settings import Configurable, SettingFields, refuse_uncallable, settings_of
-from ..totals import add_up
 from .session import AsyncSession
 
 TRIES = 10
-PAGE = 500
 
 
 class AsyncSessionManager(Configurable):
@@ -162,15 +160,7 @@ class AsyncSessionManager(Configurable):
         check.usage_by(by)
         if by == "message":
             raise UsageError("by='message' needs a session: give its id", path="by")
-        totals: list[UsageTotal] = []
-        cursor: str | None = None
-        while True:
-            page = await self.list_sessions(limit=PAGE, cursor=cursor)
-            for record in page.sessions:
-                totals += await self._store.total_usage(self._owner, record.id)
-            cursor = page.cursor
-            if cursor is None:
-                return add_up(totals)
+        return await self._store.total_owner_usage(self._owner)
 
     async def statistics(self) -> Statistics:
         """Count what the owner has: sessions, messages, overlays, documents."""

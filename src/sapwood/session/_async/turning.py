@@ -14,6 +14,7 @@ from ..costs import Costs, pinned_in
 from ..naming import Place
 from ..shown import ShownContext
 from ..streaming import AsyncStreams
+from ..tail import MORE, first_bytes, is_long_enough
 from .compacting import AsyncCompacting
 
 
@@ -37,18 +38,41 @@ class AsyncTurning(AsyncCompacting):
         No word of the user's last message is cut: `ContextOverflowError` when even that does not
         fit.
         """
-        from ...compaction import repair_turn, turn_messages
-
         check.whole(budget, "budget", 1, MAX_TOKENS)
         record = await self.record()
         if leaf is None and self._settings.compacts_by_itself:
             await self._compact_by_itself()
         shown = (await self._shown_context()).with_tools(tools)
-        history = await self.history(leaf)
+        limit = record.budget if budget is None else budget
+        is_over = limit is not None and (leaf is not None or record.context_tokens > limit)
+        if limit is not None and is_over and not await self._has_overlays():
+            return await self._turn_of_the_end(limit, leaf, shown)
+        return self._turn_of(await self.history(leaf), limit, shown)
+
+    async def _has_overlays(self) -> bool:
+        """Tell whether summaries may be shown, which stay in a turn wherever they stand."""
+        return bool(await self._store.list_overlays(self._owner, self._id))
+
+    async def _turn_of_the_end(self, limit: int, leaf: Place | None, shown: ShownContext) -> Turn:
+        """Make a turn from as much of the end of a history as fills its budget."""
+        from ...compaction import turn_messages
+        from ...compaction.fit import is_asked
+
+        size = first_bytes(limit)
+        while True:
+            tail = await self.history(leaf, max_bytes=size)
+            if not tail.more or any(map(is_asked, turn_messages(tail.entries))):
+                turn = self._turn_of(tail, limit, shown)
+                if is_long_enough(tail, turn):
+                    return turn
+            size *= MORE
+
+    def _turn_of(self, history: History, limit: int | None, shown: ShownContext) -> Turn:
+        from ...compaction import repair_turn, turn_messages
+
         turned = turn_messages(history.entries)
         messages = repair_turn(shown.elided(turned))
         costs = Costs(history.entries, turned, self._counter)
-        limit = record.budget if budget is None else budget
         return _within(limit, history, shown, messages, costs)
 
     async def _shown_context(self) -> ShownContext:
@@ -155,4 +179,5 @@ def _within(
         shortened=shortened,
         updates=shown.updates,
         leaf=history.leaf,
+        more=history.more,
     )

@@ -31,11 +31,9 @@ from ..fields import (
 )
 from ..naming import Place
 from ..settings import Configurable, SettingFields, refuse_uncallable, settings_of
-from ..totals import add_up
 from .session import Session
 
 TRIES = 10
-PAGE = 500
 
 
 class SessionManager(Configurable):
@@ -160,15 +158,7 @@ class SessionManager(Configurable):
         check.usage_by(by)
         if by == "message":
             raise UsageError("by='message' needs a session: give its id", path="by")
-        totals: list[UsageTotal] = []
-        cursor: str | None = None
-        while True:
-            page = self.list_sessions(limit=PAGE, cursor=cursor)
-            for record in page.sessions:
-                totals += self._store.total_usage(self._owner, record.id)
-            cursor = page.cursor
-            if cursor is None:
-                return add_up(totals)
+        return self._store.total_owner_usage(self._owner)
 
     def statistics(self) -> Statistics:
         """Count what the owner has: sessions, messages, overlays, documents."""

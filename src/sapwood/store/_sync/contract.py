@@ -56,8 +56,10 @@ from ...model import (
     Usage,
     UsageTotal,
 )
+from ...rules.totals import add_up
 from ..capability import Capability
 
+PAGE = 500
 Progress = Callable[[int, int], None]
 
 
@@ -334,6 +336,21 @@ class Store(ABC):
         of each was recorded; calls that belong to no message have None for it. A message counts
         under the id that was recorded, whether it is stored, deleted or cleared away.
         """
+
+    def total_owner_usage(self, owner: str) -> list[UsageTotal]:
+        """Sum the usage of all of an owner's sessions by model, in the order of their names.
+
+        This one asks for session after session; a store that keeps the sums overrides it.
+        """
+        totals: list[UsageTotal] = []
+        query = SessionQuery(limit=PAGE)
+        while True:
+            page = self.list_sessions(owner, query)
+            for record in page.sessions:
+                totals += self.total_usage(owner, record.id)
+            if page.cursor is None:
+                return add_up(totals)
+            query = SessionQuery(limit=PAGE, cursor=page.cursor)
 
     @abstractmethod
     def statistics(self, owner: str) -> Statistics:

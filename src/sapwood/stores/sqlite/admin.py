@@ -20,7 +20,8 @@ from .overlays import get_overlay
 from .position import public, unpack_lineage, unpack_place
 from .repair import FORCE_FAULTS, WRONG_SUMS, repair
 from .rows import MESSAGE_COLUMNS, refuse_if_changed
-from .sums import context_at
+from .sums import context_at, overlays_with_wrong_sums
+from .usage_totals import owners_with_wrong_totals
 
 
 class SqliteAdmin:
@@ -71,6 +72,7 @@ class SqliteAdmin:
             self._overlays(),
             self._sessions(),
             self._edges(),
+            self._usage(),
         )
 
     def repair(self) -> None:
@@ -159,6 +161,11 @@ class SqliteAdmin:
                 what = f"its link to its parent is of no known kind: {kind!r}"
                 yield Problem(kind="session", where=id, what=what)
 
+    def _usage(self) -> Iterator[Problem]:
+        for name in owners_with_wrong_totals(self._tx):
+            what = "what all sessions cost is not the sum of what each did"
+            yield Problem(kind="owner", where=str(name), what=what)
+
     def _session_faults(self, row: SessionRow) -> Iterator[str]:
         if row.tip and not self._tx.value("SELECT 1 FROM message WHERE pos = ?", (row.tip,)):
             yield "its tip is missing"
@@ -176,3 +183,5 @@ class SqliteAdmin:
         context = context_at(self._tx, row, row.tip)
         if row.context not in (None, context):
             yield f"it counts {row.context} tokens shown and shows {context}"
+        for number in overlays_with_wrong_sums(self._tx, row):
+            yield f"it keeps a wrong sum of what is shown at overlay {number}"

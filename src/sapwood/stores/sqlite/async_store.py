@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from ...model import UsageTotal
+from ...rules import check
 from ...rules.codec import MAX_MESSAGE_BYTES
 from ..embedded._async.store import AsyncEmbeddedStore
 from .connection import Durability
 from .database import PATIENCE_S, Database
 from .loop import AsyncSqliteRunner
 from .store import SqliteStore
+from .usage import totals_of_owner
 
 
 class AsyncSqliteStore(AsyncEmbeddedStore):
@@ -35,3 +38,7 @@ class AsyncSqliteStore(AsyncEmbeddedStore):
         super().__init__(
             AsyncSqliteRunner(database), new_id=new_id, max_message_bytes=max_message_bytes
         )
+
+    async def total_owner_usage(self, owner: str) -> list[UsageTotal]:
+        check.owner(owner)
+        return await self._runner.read(lambda unit: totals_of_owner(unit, owner))

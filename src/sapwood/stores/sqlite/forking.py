@@ -6,13 +6,14 @@ from ...model import ForkPoint
 from ...rules.tree import Place, is_on_path, spans_up
 from .appending import new_segment
 from .connection import Connection
+from .descent import descend
 from .feed import KIND_APPEND, KIND_COVER, record_change
 from .lookup import SessionRow, get_pos
 from .overlays import get_overlay, put_in_force
 from .position import DEPTH_BITS, MAX_DEPTH, bounds, unpack_place
 from .rows import MESSAGE_COLUMNS, refuse_if_changed
 from .standing import put_standing
-from .sums import context_at
+from .sums import keep_context_at
 
 
 def fork_session(tx: Connection, fork: SessionRow, source: SessionRow, point: ForkPoint) -> None:
@@ -22,7 +23,7 @@ def fork_session(tx: Connection, fork: SessionRow, source: SessionRow, point: Fo
     place = _copy_path if point.detach else _stand_on
     fork = place(tx, fork, source, pos)
     same = fork.tip == source.tip and source.context is not None
-    context = source.context if same else context_at(tx, fork, fork.tip)
+    context = source.context if same else keep_context_at(tx, fork, fork.tip)
     put_standing(tx, fork._replace(context=context))
 
 
@@ -40,23 +41,9 @@ def _stand_on(tx: Connection, fork: SessionRow, source: SessionRow, pos: int) ->
     for number, last, first_depth in overlays:
         put_in_force(tx, fork.number, last, first_depth, number)
     if pos:
-        _inherit_homes(tx, fork, source, pos)
+        descend(tx, fork.home, pos)
     return fork._replace(
         tree=source.tree, tip=pos, fork=pos, overlays=len(overlays), edited=source.edited
-    )
-
-
-def _inherit_homes(tx: Connection, fork: SessionRow, source: SessionRow, pos: int) -> None:
-    """Note the homes on the path: that of the fork point, and those which its session inherited.
-
-    Where that session is gone, the source's are taken: some of them may lie off the path.
-    """
-    home = tx.value("SELECT home FROM message WHERE pos = ?", (pos,))
-    number = tx.value("SELECT number FROM session WHERE home = ?", (home,)) or source.number
-    tx.run(
-        "INSERT INTO inherited SELECT ?1, home FROM inherited WHERE session = ?2"
-        " UNION SELECT ?1, ?3",
-        (fork.number, number, home),
     )
 
 

@@ -11,6 +11,7 @@ from ...errors import NotFoundError, StoreCorruptError
 from ...model import ROOT, Root
 from ...rules.tree import is_on_path
 from .connection import Connection
+from .descent import ABOVE
 from .position import public, unpack_place
 
 
@@ -56,6 +57,10 @@ _FIND_ALL_OWN = (
     " CROSS JOIN message m ON m.home = ?2 AND m.id = j.value"
 )
 _FIND_SEEN = "SELECT pos, home, body IS NOT NULL FROM message WHERE home = ? AND id = ?"
+_FIND_ABOVE = (
+    f"{ABOVE} SELECT m.pos, m.home, m.body IS NOT NULL FROM up"
+    " CROSS JOIN message m ON m.home = up.home AND m.id = ?2"
+)
 
 
 def find_session(tx: Connection, owner: str, session: str) -> SessionRow | None:
@@ -110,9 +115,8 @@ def find_seen(tx: Connection, session: SessionRow, id: str) -> Seen | None:
     if not session.fork:
         return None
     fork = unpack_place(session.fork)
-    for (home,) in tx.rows("SELECT home FROM inherited WHERE session = ?", (session.number,)):
-        row = tx.row(_FIND_SEEN, (home, id))
-        place = unpack_place(row[0]) if row else None
+    for row in tx.rows(_FIND_ABOVE, (session.home, id)):
+        place = unpack_place(row[0])
         if place and is_on_path(place, fork, tx.lineage):
             return Seen._make(row)
     return None

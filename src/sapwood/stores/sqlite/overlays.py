@@ -21,7 +21,7 @@ from .feed import KIND_COVER, KIND_UNCOVER, record_change, record_removal
 from .lookup import SessionRow, find_seen, get_pos, get_session, no_message
 from .position import MAX_DEPTH, bounds, pack_place, unpack_place
 from .rows import OVERLAY_COLUMNS, overlay_of
-from .sums import deltas_between, path_tokens, renew_context
+from .sums import deltas_between, forget_shown_below, path_tokens, renew_context
 from .view import View
 
 
@@ -67,7 +67,7 @@ class SqliteOverlays:
         )
         put_in_force(self._tx, row.number, pack_place(last), first.depth, number)
         record_change(self._tx, row, KIND_COVER, number, number, self._tx.clock())
-        self._renew(row, +1)
+        self._renew(row, +1, pack_place(last))
         return get_overlay(self._tx, number)
 
     def in_force(self, owner: str, session: str) -> list[Overlay]:
@@ -91,10 +91,11 @@ class SqliteOverlays:
             (row.number, found[3], found[0]),
         )
         drop_unused_overlays(self._tx, [found[0]])
-        self._renew(row, -1)
+        self._renew(row, -1, found[3])
         return overlay_of(found)
 
-    def _renew(self, row: SessionRow, added: int) -> None:
+    def _renew(self, row: SessionRow, added: int, last: int) -> None:
+        forget_shown_below(self._tx, row.number, last)
         self._tx.run(
             "UPDATE session SET overlays = overlays + ? WHERE number = ?", (added, row.number)
         )
@@ -241,7 +242,7 @@ def get_overlay(tx: Connection, number: int) -> Overlay:
 def put_in_force(tx: Connection, session: int, last: int, first_depth: int, overlay: int) -> None:
     """Put an overlay in force for a session."""
     tx.run(
-        "INSERT INTO in_force VALUES (?, ?, ?, ?)",
+        "INSERT INTO in_force (session, last, first_depth, overlay) VALUES (?, ?, ?, ?)",
         (session, last, first_depth & MAX_DEPTH, overlay),
     )
 

@@ -10,6 +10,7 @@ from .connection import Connection
 from .lookup import SESSION_COLUMNS, SessionRow
 from .position import MAX_DEPTH, pack_lineage, unpack_place, whole_segment
 from .sums import context_at, path_tokens
+from .usage_totals import rebuild_totals
 
 WRONG_SUMS = """
 SELECT m.id FROM message m
@@ -34,6 +35,7 @@ def repair(tx: Connection) -> None:
     _rebuild_sums(tx)
     _rebuild_force(tx)
     _rebuild_sessions(tx)
+    rebuild_totals(tx)
 
 
 def _rebuild_indexes(tx: Connection) -> None:
@@ -83,10 +85,11 @@ def _rebuild_force(tx: Connection) -> None:
     )
     tx.run_many("DELETE FROM in_force WHERE session = ? AND overlay = ?", faulty)
     tx.run_many(
-        "INSERT INTO in_force SELECT ?, last, first & 0xffffff, number FROM overlay"
-        " WHERE number = ?",
+        "INSERT INTO in_force (session, last, first_depth, overlay)"
+        " SELECT ?, last, first & 0xffffff, number FROM overlay WHERE number = ?",
         faulty,
     )
+    tx.run("UPDATE in_force SET shown = NULL WHERE shown IS NOT NULL", ())
 
 
 def _rebuild_sessions(tx: Connection) -> None:

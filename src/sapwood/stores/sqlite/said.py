@@ -18,6 +18,7 @@ from ...rules.text import fold
 from ...rules.tree import is_on_path
 from ..embedded.found import SUMMARY_ROLE, Said
 from .connection import Connection
+from .descent import BELOW, homes_above
 from .lookup import SessionRow, is_seen
 from .position import public, unpack_place, whole_segment
 from .rows import MESSAGE_COLUMNS, OVERLAY_COLUMNS, sound_overlay, text_in
@@ -34,8 +35,8 @@ _MESSAGES = (
 _BODIES = "SELECT pos, body FROM message WHERE pos BETWEEN ? AND ? AND body IS NOT NULL"
 _SUMMARY = f"SELECT {OVERLAY_COLUMNS} FROM overlay o WHERE number = ?"
 _HEIRS = (
-    "SELECT s.number, s.id, s.fork, s.owner FROM inherited i JOIN session s ON s.number = i.session"
-    " WHERE i.home = ? ORDER BY s.number"
+    f"{BELOW} SELECT s.number, s.id, s.fork, s.owner FROM down JOIN session s ON s.home = down.home"
+    " ORDER BY s.number"
 )
 
 
@@ -55,10 +56,8 @@ class Scope:
         """Give the homes of what a session sees; some of what is there it may not see."""
         if self._session is None:
             return []
-        inherited = self._tx.rows(
-            "SELECT home FROM inherited WHERE session = ?", (self._session.number,)
-        )
-        return [self._session.home, *(home for (home,) in inherited)]
+        home = self._session.home
+        return [home, *homes_above(self._tx, home)]
 
     def ranges(self) -> list[tuple[int, int]]:
         """Give the ranges of all that is in scope, and maybe more."""
@@ -67,9 +66,9 @@ class Scope:
         else:
             where, args = "s.number = ?1", (self._session.number,)
         segments = self._tx.rows(
-            f"SELECT g.number FROM session s JOIN segment g ON g.home = s.home WHERE {where}"
-            " UNION SELECT g.number FROM session s JOIN inherited i ON i.session = s.number"
-            f" JOIN segment g ON g.home = i.home WHERE {where}",
+            f"WITH RECURSIVE seen (home) AS (SELECT s.home FROM session s WHERE {where}"
+            " UNION SELECT d.above FROM seen JOIN descent d ON d.home = seen.home)"
+            " SELECT g.number FROM seen JOIN segment g ON g.home = seen.home",
             args,
         )
         overlays = self._tx.rows(

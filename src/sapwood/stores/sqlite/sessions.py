@@ -27,8 +27,9 @@ from .owners import find_owner, own_number
 from .position import DEPTH_BITS, MAX_DEPTH
 from .rows import CONTEXT_IN_RECORD, RECORD_COLUMNS, RECORD_TABLES, record_of
 from .standing import put_standing
-from .sums import context_at
+from .sums import context_at, keep_context_at
 from .sweep import retire
+from .usage_totals import take_session
 
 _RECORD = (
     f"SELECT {RECORD_COLUMNS} FROM {RECORD_TABLES}"
@@ -151,7 +152,7 @@ class SqliteSessions:
         row = get_session(self._tx, owner, session)
         pos = get_pos(self._tx, row, message)
         moved = row._replace(tip=pos)
-        put_standing(self._tx, moved._replace(context=context_at(self._tx, moved, pos)))
+        put_standing(self._tx, moved._replace(context=keep_context_at(self._tx, moved, pos)))
         return self._get(owner, session)
 
     def list_page(self, owner: str, query: SessionQuery) -> SessionPage:
@@ -164,6 +165,7 @@ class SqliteSessions:
 
     def _delete(self, row: SessionRow) -> None:
         retire(self._tx, row)
+        take_session(self._tx, row.owner, row.number)
         for table, column in (
             ("session", "number"),
             ("profile", "session"),

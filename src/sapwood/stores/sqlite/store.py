@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from ...model import UsageTotal
+from ...rules import check
 from ...rules.codec import MAX_MESSAGE_BYTES
 from ...store import Capability
 from ..embedded._sync.store import EmbeddedStore
 from .connection import Durability
 from .database import PATIENCE_S, Database
+from .usage import totals_of_owner
 
 
 class SqliteStore(EmbeddedStore):
@@ -32,3 +35,7 @@ class SqliteStore(EmbeddedStore):
             path, clock=clock, durability=durability, patience_s=patience_s, vfs=vfs
         )
         super().__init__(database, new_id=new_id, max_message_bytes=max_message_bytes)
+
+    def total_owner_usage(self, owner: str) -> list[UsageTotal]:
+        check.owner(owner)
+        return self._runner.read(lambda unit: totals_of_owner(unit, owner))

@@ -8,6 +8,7 @@ that it stood on itself is looked at again.
 from __future__ import annotations
 
 from .connection import Connection
+from .descent import leave
 from .erasure import note_erasure
 from .feed import KIND_GONE, KIND_RETIRE, record_change, record_removal
 from .lookup import SessionRow
@@ -25,7 +26,7 @@ def retire(tx: Connection, row: SessionRow) -> None:
     overlays = tx.rows("SELECT overlay FROM in_force WHERE session = ?", (row.number,))
     tx.run("DELETE FROM in_force WHERE session = ?", (row.number,))
     drop_unused_overlays(tx, [number for (number,) in overlays])
-    tx.run("DELETE FROM inherited WHERE session = ?", (row.number,))
+    leave(tx, row.home)
     record_change(tx, row, KIND_RETIRE, 0, 0, tx.clock(), row.id)
     note_erasure(tx)
 

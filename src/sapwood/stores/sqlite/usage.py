@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...errors import ConflictError
 from ...model import Usage, UsageTotal
+from ..embedded.unit import Unit
 from .connection import Connection
 from .lookup import get_session
+from .usage_totals import add_call
 
 _SUMS = (
     "model, count(*), sum(input_tokens), sum(output_tokens), sum(cached_tokens),"
@@ -22,15 +26,14 @@ class SqliteUsage:
     def add(self, owner: str, session: str, usage: Usage) -> bool:
         """Record a model call once."""
         row = get_session(self._tx, owner, session)
-        fields = (
-            usage.model,
-            usage.message,
+        figures = (
             usage.input_tokens,
             usage.output_tokens,
             usage.cached_tokens,
             usage.reasoning_tokens,
             usage.cost_micros,
         )
+        fields = (usage.model, usage.message, *figures)
         stored = self._tx.row(
             "SELECT model, message, input_tokens, output_tokens, cached_tokens, reasoning_tokens,"
             " cost_micros FROM usage WHERE session = ? AND id = ?",
@@ -44,6 +47,7 @@ class SqliteUsage:
             "INSERT INTO usage VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (row.number, usage.id, *fields),
         )
+        add_call(self._tx, row.owner, usage.model, figures)
         return True
 
     def totals_by_model(self, owner: str, session: str) -> list[UsageTotal]:
@@ -61,7 +65,24 @@ class SqliteUsage:
 
     def _totals(self, sql: str, owner: str, session: str) -> list[UsageTotal]:
         row = get_session(self._tx, owner, session)
-        return [
-            UsageTotal(**dict(zip(UsageTotal.__struct_fields__, it, strict=True)))
-            for it in self._tx.rows(sql, (row.number,))
-        ]
+        return [_total(it) for it in self._tx.rows(sql, (row.number,))]
+
+    def totals_of_owner(self, owner: str) -> list[UsageTotal]:
+        """Give the sums of all of an owner's sessions, by model."""
+        rows = self._tx.rows(
+            "SELECT t.model, t.calls, t.input_tokens, t.output_tokens, t.cached_tokens,"
+            " t.reasoning_tokens, t.cost_micros, NULL FROM owner o"
+            " JOIN usage_total t ON t.owner = o.number WHERE o.name = ? ORDER BY t.model",
+            (owner,),
+        )
+        return [_total(it) for it in rows]
+
+
+def totals_of_owner(unit: Unit, owner: str) -> list[UsageTotal]:
+    """Give the sums of all of an owner's sessions in a unit of work."""
+    assert isinstance(unit.usage, SqliteUsage)
+    return unit.usage.totals_of_owner(owner)
+
+
+def _total(row: tuple[Any, ...]) -> UsageTotal:
+    return UsageTotal(**dict(zip(UsageTotal.__struct_fields__, row, strict=True)))

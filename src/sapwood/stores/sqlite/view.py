@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 from ...errors import StoreCorruptError
@@ -18,7 +19,8 @@ from .rows import OVERLAY_COLUMNS
 PINS_KEY = "pins"
 
 _DEEPEST = (
-    f"SELECT {OVERLAY_COLUMNS} FROM in_force f LEFT JOIN overlay o ON o.number = f.overlay"
+    f"SELECT f.shown, {OVERLAY_COLUMNS}"
+    " FROM in_force f LEFT JOIN overlay o ON o.number = f.overlay"
     " WHERE f.session = ? AND f.last BETWEEN ? AND ?"
     " ORDER BY f.last DESC, f.first_depth ASC, f.overlay DESC LIMIT 1"
 )
@@ -32,6 +34,7 @@ class View:
         self.session = session
         self._lineages: dict[int, list[Place]] = {}
         self._overlays: dict[int, tuple[Any, ...]] = {}
+        self._shown: dict[int, int | None] = {}
         self._pins: list[Place] | None = None
 
     def lineage(self, segment: int) -> list[Place]:
@@ -52,13 +55,15 @@ class View:
         row = self.tx.row(_DEEPEST, (self.session.number, *bounds(span)))
         if row is None:
             return None
-        number, _, first, last = row[:4]
+        shown, *overlay = row
+        number, _, first, last = overlay[:4]
         if number is None:
             raise StoreCorruptError(
                 f"an overlay of session {self.session.id!r} is missing from the database: "
                 "it can only come back from a backup"
             )
-        self._overlays[number] = row
+        self._overlays[number] = tuple(overlay)
+        self._shown[number] = shown
         begin, end = unpack_place(first), unpack_place(last)
         assert begin is not None
         assert end is not None
@@ -67,6 +72,19 @@ class View:
     def overlay(self, cover: Cover) -> tuple[Any, ...]:
         """Give the row of an overlay that is shown."""
         return self._overlays[cover.number]
+
+    def shown(self, cover: Cover) -> int | None:
+        """Give the tokens shown from the root to an overlay's end, if they are kept and hold."""
+        shown = self._shown[cover.number]
+        return shown if shown is not None and self.is_plain else None
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether nothing in the tree was edited, and nothing is pinned: kept sums hold."""
+        if self.session.edited:
+            return False
+        found = self._pins_document()
+        return found is None or found[2] == b"[]"
 
     def pinned_under(self, cover: Cover) -> list[int]:
         """Give the positions of the live pinned messages that an overlay covers, by depth."""
@@ -84,14 +102,18 @@ class View:
         places = {unpack_place(it.pos) for it in seen if it and it.is_live}
         return sorted((place for place in places if place), key=lambda place: place.depth)
 
-    def _pinned_ids(self) -> list[str]:
+    def _pins_document(self) -> tuple[Any, ...] | None:
         session = self.session
-        found = self.tx.row(
+        found: tuple[Any, ...] | None = self.tx.row(
             "SELECT key, updated_at, value, checksum FROM document"
             " WHERE owner = ? AND session = ? AND key = ?"
             " AND (expires_at IS NULL OR expires_at > ?)",
             (session.owner, session.number, PINS_KEY, self.tx.clock()),
         )
+        return found
+
+    def _pinned_ids(self) -> list[str]:
+        session, found = self.session, self._pins_document()
         if found is None:
             return []
         if checksum(found[:-1]) != found[-1]:

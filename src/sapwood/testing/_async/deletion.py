@@ -98,6 +98,22 @@ class AsyncSessionDeletionContract(AsyncContractBase):
         await grow(store, "b3", session="b")
         assert await shown_in(store, "b") == ["m1", "a1", "b3"]
 
+    async def test_a_path_may_pass_by_the_fork_point_of_a_session_that_is_gone(
+        self, store: AsyncStore
+    ) -> None:
+        await grow(store, "m1")
+        await store.create_session(ADA, fork_of("s", id="a"))
+        await grow(store, "a1", session="a")
+        await store.create_session(ADA, fork_of("a", id="b"))
+        await store.append(ADA, "b", [say("b1")], parent="m1")
+        await store.create_session(ADA, fork_of("b", id="c"))
+        for gone in ("s", "b", "a"):
+            await store.delete_session(ADA, gone)
+            await store.settle()
+            assert await shown_in(store, "c") == ["m1", "b1"]
+            assert (await store.append(ADA, "c", [say("m1")])).written == 0
+        assert await store.find_messages(ADA, "c", ["a1"]) == [None]
+
     async def test_a_fork_of_a_fork_may_stand_above_the_first_fork_point(
         self, store: AsyncStore
     ) -> None:

@@ -81,6 +81,44 @@ class AsyncUsageContract(AsyncContractBase):
         assert (both.input_tokens, both.output_tokens, both.cached_tokens) == (2, 4, 6)
         assert (both.reasoning_tokens, both.cost_micros) == (8, 10)
 
+    async def test_an_owners_totals_are_those_of_all_sessions(self, store: AsyncStore) -> None:
+        for session in ("s", "t"):
+            await grow(store, session=session)
+            for n, model in enumerate(["b", "a", "b"]):
+                usage = Usage(
+                    id=f"u{n}",
+                    model=model,
+                    input_tokens=1,
+                    output_tokens=2,
+                    cached_tokens=3,
+                    cost_micros=5,
+                )
+                assert await store.add_usage(ADA, session, usage) is True
+                assert await store.add_usage(ADA, session, usage) is False
+        await grow(store, owner="bob")
+        await store.add_usage("bob", "s", Usage(id="u", model="a", input_tokens=70))
+        a, b = await store.total_owner_usage(ADA)
+        assert (a.model, a.calls, a.input_tokens, a.output_tokens) == ("a", 2, 2, 4)
+        assert (b.model, b.calls, b.cached_tokens, b.cost_micros) == ("b", 4, 12, 20)
+        assert (a.message, b.reasoning_tokens) == (None, 0)
+
+    async def test_an_owners_totals_go_with_its_sessions(self, store: AsyncStore) -> None:
+        for session, model in (("s", "m"), ("t", "m"), ("u", "n")):
+            await grow(store, session=session)
+            await store.add_usage(ADA, session, Usage(id="u", model=model, input_tokens=3))
+        await store.clear_session(ADA, "s")
+        await store.create_session(ADA, fork_of("s"))
+        await store.delete_session(ADA, "u")
+        assert [(it.model, it.calls) for it in await store.total_owner_usage(ADA)] == [("m", 2)]
+        await store.delete_session(ADA, "s")
+        [left] = await store.total_owner_usage(ADA)
+        assert (left.calls, left.input_tokens) == (1, 3)
+        await store.erase_owner(ADA)
+        assert await store.total_owner_usage(ADA) == []
+        await grow(store, session="t")
+        await store.add_usage(ADA, "t", Usage(id="u", model="m", input_tokens=4))
+        assert [it.input_tokens for it in await store.total_owner_usage(ADA)] == [4]
+
     async def test_totals_by_model_name_no_message_and_come_by_name(
         self, store: AsyncStore
     ) -> None:

@@ -96,6 +96,22 @@ class SessionDeletionContract(ContractBase):
         grow(store, "b3", session="b")
         assert shown_in(store, "b") == ["m1", "a1", "b3"]
 
+    def test_a_path_may_pass_by_the_fork_point_of_a_session_that_is_gone(
+        self, store: Store
+    ) -> None:
+        grow(store, "m1")
+        store.create_session(ADA, fork_of("s", id="a"))
+        grow(store, "a1", session="a")
+        store.create_session(ADA, fork_of("a", id="b"))
+        store.append(ADA, "b", [say("b1")], parent="m1")
+        store.create_session(ADA, fork_of("b", id="c"))
+        for gone in ("s", "b", "a"):
+            store.delete_session(ADA, gone)
+            store.settle()
+            assert shown_in(store, "c") == ["m1", "b1"]
+            assert (store.append(ADA, "c", [say("m1")])).written == 0
+        assert store.find_messages(ADA, "c", ["a1"]) == [None]
+
     def test_a_fork_of_a_fork_may_stand_above_the_first_fork_point(self, store: Store) -> None:
         grow(store, *"1234")
         store.create_session(ADA, fork_of("s", "3", id="a"))

@@ -81,6 +81,44 @@ class UsageContract(ContractBase):
         assert (both.input_tokens, both.output_tokens, both.cached_tokens) == (2, 4, 6)
         assert (both.reasoning_tokens, both.cost_micros) == (8, 10)
 
+    def test_an_owners_totals_are_those_of_all_sessions(self, store: Store) -> None:
+        for session in ("s", "t"):
+            grow(store, session=session)
+            for n, model in enumerate(["b", "a", "b"]):
+                usage = Usage(
+                    id=f"u{n}",
+                    model=model,
+                    input_tokens=1,
+                    output_tokens=2,
+                    cached_tokens=3,
+                    cost_micros=5,
+                )
+                assert store.add_usage(ADA, session, usage) is True
+                assert store.add_usage(ADA, session, usage) is False
+        grow(store, owner="bob")
+        store.add_usage("bob", "s", Usage(id="u", model="a", input_tokens=70))
+        a, b = store.total_owner_usage(ADA)
+        assert (a.model, a.calls, a.input_tokens, a.output_tokens) == ("a", 2, 2, 4)
+        assert (b.model, b.calls, b.cached_tokens, b.cost_micros) == ("b", 4, 12, 20)
+        assert (a.message, b.reasoning_tokens) == (None, 0)
+
+    def test_an_owners_totals_go_with_its_sessions(self, store: Store) -> None:
+        for session, model in (("s", "m"), ("t", "m"), ("u", "n")):
+            grow(store, session=session)
+            store.add_usage(ADA, session, Usage(id="u", model=model, input_tokens=3))
+        store.clear_session(ADA, "s")
+        store.create_session(ADA, fork_of("s"))
+        store.delete_session(ADA, "u")
+        assert [(it.model, it.calls) for it in store.total_owner_usage(ADA)] == [("m", 2)]
+        store.delete_session(ADA, "s")
+        [left] = store.total_owner_usage(ADA)
+        assert (left.calls, left.input_tokens) == (1, 3)
+        store.erase_owner(ADA)
+        assert store.total_owner_usage(ADA) == []
+        grow(store, session="t")
+        store.add_usage(ADA, "t", Usage(id="u", model="m", input_tokens=4))
+        assert [it.input_tokens for it in store.total_owner_usage(ADA)] == [4]
+
     def test_totals_by_model_name_no_message_and_come_by_name(self, store: Store) -> None:
         grow(store)
         for n, model in enumerate(["b", "é", "a", ""]):

@@ -176,6 +176,9 @@ class AsyncDelegatingStore(AsyncStore):
     ) -> list[UsageTotal]:
         return await self._store.total_usage(owner, session, by=by)
 
+    async def total_owner_usage(self, owner: str) -> list[UsageTotal]:
+        return await self._store.total_owner_usage(owner)
+
     async def statistics(self, owner: str) -> Statistics:
         return await self._store.statistics(owner)
 

@@ -172,6 +172,9 @@ class DelegatingStore(Store):
     ) -> list[UsageTotal]:
         return self._store.total_usage(owner, session, by=by)
 
+    def total_owner_usage(self, owner: str) -> list[UsageTotal]:
+        return self._store.total_owner_usage(owner)
+
     def statistics(self, owner: str) -> Statistics:
         return self._store.statistics(owner)
 

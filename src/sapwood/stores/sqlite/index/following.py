@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..connection import Connection
+from ..descent import BELOW
 from ..feed import KIND_APPEND, KIND_COVER, KIND_UNCOVER, KIND_UPDATE
 from ..rows import MESSAGE_COLUMNS
 from .entries import Entries, Text, join, merge, summary_text, text_of
@@ -167,9 +168,8 @@ class Owners:
         """Give the owner of what a session wrote; None when nobody sees it any more."""
         if home not in self._known:
             self._known[home] = self._main.value(
-                "SELECT owner FROM session WHERE home = ?1 UNION ALL"
-                " SELECT s.owner FROM inherited i JOIN session s ON s.number = i.session"
-                " WHERE i.home = ?1 LIMIT 1",
+                f"{BELOW} SELECT owner FROM session WHERE home = ?1 UNION ALL"
+                " SELECT s.owner FROM down JOIN session s ON s.home = down.home LIMIT 1",
                 (home,),
             )
         return self._known[home]
