@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from itertools import count
 
 from measure import Call, take_turns
-from messages import messages
+from messages import TEXT_BYTES, messages, text
 from overlay_rows import cover_range, ids_in, message_ref
 from raw import new_id
 from row import Row, slower
@@ -30,6 +30,8 @@ BUDGET = 5_000
 PREPARED = 40
 FEW_SESSIONS, MANY_SESSIONS = 1_000, 16_000
 USAGES = 50
+FEW_BLOCKS, MANY_BLOCKS = 50, 800
+FREEZES = 8
 
 
 def fork_chains(world: World) -> Iterator[Row]:
@@ -136,3 +138,32 @@ def _used(world: World, sessions: int) -> SqliteStore:
         store.create_session(OWNER, new)
         store.add_usage(OWNER, new.id, Usage(id="u", model=f"m{number % 3}", input_tokens=1))
     return store
+
+
+def freezes(world: World) -> Iterator[Row]:
+    """Give a session many blocks, one by one, and freeze its prompt."""
+    with _manager(world, MANY_BLOCKS) as many, _manager(world, FEW_BLOCKS) as few:
+        sides = (_freezer(many, MANY_BLOCKS), _freezer(few, FEW_BLOCKS))
+        turns = take_turns(*sides, world.times(FREEZES))
+    # In proportion to the blocks, and a tenth for what a small prompt saves.
+    in_proportion = MANY_BLOCKS / FEW_BLOCKS * 1.1
+    yield slower("freeze of 800 blocks, against 50", turns, in_proportion)
+
+
+def _manager(world: World, number: int) -> SessionManager:
+    _, store = world.new_store(f"blocks-{number}", "normal")
+    return SessionManager(store, owner=OWNER, new_id=new_id)
+
+
+def _freezer(sessions: SessionManager, number: int) -> Call:
+    """Give a call that freezes the prompt of a session that has none."""
+    names = count()
+    blocks = {f"b{at}": text(TEXT_BYTES, at) for at in range(number)}
+
+    def freeze() -> None:
+        chat = sessions.session(f"s{next(names)}")
+        for label, default in blocks.items():
+            chat.with_context(label, default=default)
+        chat.freeze_system_prompt()
+
+    return freeze

@@ -65,6 +65,7 @@ WORKS: dict[str, Work] = {
     "delete": session_rows.delete_large,
     "turn context": turn_rows.context_estimates,
     "turn prepare": turn_rows.prepares,
+    "growth freeze": growth_rows.freezes,
     "growth prepare": growth_rows.prepare_within_budget,
     "turn compact": turn_rows.compactions,
     "turn listener": listener_rows.append_with_listener,

@@ -11,6 +11,7 @@ import msgspec
 Kind = Literal["readonly", "writable", "loadable", "searchable"]
 
 FRAME = "═" * 46
+BETWEEN = "\n\n"
 # Shorter than a frame: what only looks like one misleads as well.
 _FRAME_LIKE = re.compile(r"^[^\S\n]*═{10,}[^\S\n]*$", re.M)
 
@@ -46,18 +47,21 @@ def render(pieces: Sequence[Piece]) -> Rendered:
 
     Any other is shown empty, so that the model knows that it is there.
     """
-    text = ""
+    # Joined at the end: a text that is added to is copied whole, time and again.
+    shown: list[str] = []
     spans: list[Span | None] = []
+    end = 0
     for piece in pieces:
         if piece.kind == "readonly" and not piece.content:
             spans.append(None)
             continue
-        text += "\n\n" if text else ""
-        start = len(text)
-        text += f"{FRAME}\n{heading(piece)}\n{FRAME}\n"
-        spans.append(Span(start, len(text), len(text) + len(piece.content)))
-        text += piece.content
-    return Rendered(text, spans)
+        start = end + len(BETWEEN) if shown else 0
+        frame = f"{FRAME}\n{heading(piece)}\n{FRAME}\n"
+        content = start + len(frame)
+        end = content + len(piece.content)
+        spans.append(Span(start, content, end))
+        shown.append(frame + piece.content)
+    return Rendered(BETWEEN.join(shown), spans)
 
 
 def heading(piece: Piece) -> str:

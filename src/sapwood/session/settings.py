@@ -6,6 +6,7 @@ The same settings are given as keywords, or one after the other by the builder's
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypedDict
 
 import msgspec
@@ -75,12 +76,13 @@ def _as_tuple(value: object, path: str) -> tuple[Any, ...]:
     return tuple(value)
 
 
-def checked(settings: SessionSettings) -> SessionSettings:
-    """Check settings that users gave."""
+def checked(settings: SessionSettings, before: SessionSettings | None = None) -> SessionSettings:
+    """Check settings that users gave; the blocks of those before were checked then."""
     if settings.searchable_history is not None:
         check.name(settings.searchable_history, "searchable_history")
     if settings.context:
-        _check_blocks(settings.context, settings.searchable_history)
+        known = () if before is None else before.context
+        _check_blocks(settings.context, settings.searchable_history, known)
     check.instance(settings.cached_prompt, bool, "cached_prompt")
     check.whole(settings.compact_after, "compact_after", 0)
     # What `create_compact_function` gives has a plan instead.
@@ -92,16 +94,19 @@ def checked(settings: SessionSettings) -> SessionSettings:
     return settings
 
 
-def _check_blocks(blocks: tuple[BlockConfig, ...], history: str | None) -> None:
+def _check_blocks(
+    blocks: tuple[BlockConfig, ...], history: str | None, known: tuple[BlockConfig, ...]
+) -> None:
     from ..context.config import BlockConfig, check_config, check_labels, check_limit
 
-    for index, config in enumerate(blocks):
+    start = len(known) if blocks[: len(known)] == known else 0
+    for index, config in enumerate(blocks[start:], start):
         check.instance(config, BlockConfig, f"context[{index}]")
         check_config(config)
         if config.default is not None:
             check_limit(config, config.default, estimate_text)
-    labels = [config.label for config in blocks]
-    check_labels(labels if history is None else [*labels, history])
+    labels = map(attrgetter("label"), blocks)
+    check_labels(labels if history is None else [*labels, history], known=start)
 
 
 def refuse_uncallable(value: object, path: str) -> None:
@@ -119,7 +124,7 @@ class Configurable:
     _settings: SessionSettings
 
     def _set(self, **changes: Any) -> Self:
-        self._settings = checked(msgspec.structs.replace(self._settings, **changes))
+        self._settings = checked(msgspec.structs.replace(self._settings, **changes), self._settings)
         return self
 
     def with_context(

@@ -236,3 +236,13 @@ async def test_the_owners_history_can_be_searched_by_the_model(
     await sessions.session("newer")
     again = await (await sessions.get("new")).prepare()
     assert (again.prompt, again.tools) == (turn.prompt, turn.tools)
+
+
+@pytest.mark.parametrize("label", ["first", "SECOND", "Past"])
+async def test_a_label_that_another_block_has_is_refused_when_it_is_added(
+    sessions: AsyncSessionManager, label: str
+) -> None:
+    sessions.with_context("first").with_searchable_history("past").with_context("second")
+    with pytest.raises(UsageError, match="comes"):
+        sessions.with_context(label)
+    sessions.with_context("first second")

@@ -86,7 +86,12 @@ class Prompt:
             return ""
         frozen = frozen_in(document)
         bound = self._blocks.bound
-        changes = [change for each in bound if (change := self._change(each, frozen))]
+        known = {block.label: block for block in frozen.blocks}
+        changes = [
+            change
+            for each in bound
+            if (change := self._change(each, frozen, known.get(each.label)))
+        ]
         labels = {each.label for each in bound}
         gone = [
             Changed(label=block.label, before=None, now=None)
@@ -206,10 +211,9 @@ class Prompt:
             return Seen(content=None)
         return Seen(content=before.content_of(known))
 
-    def _change(self, bound: Bound, frozen: Frozen) -> Changed | None:
+    def _change(self, bound: Bound, frozen: Frozen, known: FrozenBlock | None) -> Changed | None:
         """Compare a block with what was frozen of it; one that cannot be read has not changed."""
         now = (self._seen(bound, frozen)).content
-        known = frozen.find(bound.label)
         if now is None or (known is not None and known.digest == digest_of(now)):
             return None
         if known is None and not now:
