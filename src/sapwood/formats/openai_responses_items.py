@@ -56,12 +56,13 @@ def write_item(part: Part, call_kind: str | None = None) -> Json | None:
 
 
 def _read_reasoning(item: Json, path: str) -> ReasoningPart:
+    if item.get("summary") == [] and "content" not in item:
+        secret = {"type": "reasoning", "cuts": {}, **besides(item, ("type", "summary"))}
+        return with_rest(ReasoningPart(text=""), NAME, secret)
     summary, content = _texts(item.get("summary")), _texts(item.get("content"))
     part = ReasoningPart(text=_BETWEEN.join(summary + content))
     rest: Json = {"type": "reasoning"}
-    if not summary and not content:
-        rest["cuts"] = {}
-    elif len(summary) != 1 or content:
+    if len(summary) != 1 or content:
         cuts = {"summary": summary, "content": content}
         rest["cuts"] = {name: [len(text) for text in it] for name, it in cuts.items() if it}
     return keep(part, NAME, item, _reasoned(summary, content), rest)
