@@ -10,7 +10,7 @@ from . import anthropic_parts as blocks
 from .blocks import Block, Manner, blocks_of
 from .fit import fit_anthropic
 from .given import id_of, objects_at, only_content, text_at, values_of, wrong
-from .rest import Json, difference, has_other, is_only_text, only_text, restore
+from .rest import Json, besides, difference, has_other, is_only_text, only_text, restore
 from .said import Said, said
 from .spoken import Reasoning, check_reasoning
 
@@ -59,7 +59,10 @@ def _read(message: Json, path: str) -> NewMessage:
     if isinstance(content, list) and len(content) < 2 and all(map(is_only_text, content)):
         rest["list"] = True
     # Each block is written as it came.
-    rest |= difference({"role": _ROLES.get(role, "user"), "content": content}, message)
+    if role in _OWN_ROLES:
+        rest |= besides(message, ("role", "content"))
+    else:
+        rest |= difference({"role": _ROLES.get(role, "user"), "content": content}, message)
     metadata = {blocks.NAME: rest} if rest else {}
     return NewMessage(role=role, parts=parts, metadata=metadata, id=id_of(message))
 

@@ -14,7 +14,7 @@ from .rest import (
     NOTHING,
     AnyTyped,
     Json,
-    is_only_text,
+    besides,
     keep,
     kind_in,
     kind_of,
@@ -67,9 +67,10 @@ def read_block(block: Json, role: str, served: set[str], path: str) -> Part:
     match kind:
         case "text":
             part = TextPart(text=text_at(block, kind, path))
-            return part if is_only_text(block) else _kept(part, role, kind, block)
+            return with_rest(part, NAME, besides(block, ("type", kind)))
         case "thinking":
-            return _kept(ReasoningPart(text=text_at(block, kind, path)), role, kind, block)
+            thought = ReasoningPart(text=text_at(block, kind, path))
+            return with_rest(thought, NAME, {"type": kind, **besides(block, ("type", kind))})
         case "redacted_thinking":
             return _kept(ReasoningPart(text=""), role, kind, block)
         case "image" | "document":

@@ -94,9 +94,10 @@ def objects_at(value: Json, key: str, path: str) -> Iterator[tuple[Json, str]]:
     items = value.get(key)
     if not isinstance(items, list):
         raise wrong(items, f"{path}.{key}", "a list")
+    at = f"{path}.{key}"
     for index, item in enumerate(items):
-        where = f"{path}.{key}[{index}]"
-        yield mapping(item, where), where
+        where = f"{at}[{index}]"
+        yield item if isinstance(item, dict) else mapping(item, where), where
 
 
 def id_of(value: Json) -> str | None:

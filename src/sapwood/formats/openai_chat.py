@@ -10,7 +10,7 @@ from . import openai_chat_parts as chat
 from .blocks import Block, Manner, blocks_of
 from .fit import fit_chat
 from .given import mapping, objects_at, only_content, text_at, values_of, wrong
-from .rest import Json, difference, has_other, is_only_text, only_text, restore
+from .rest import Json, besides, difference, has_other, is_only_text, only_text, restore
 from .said import Said, said
 from .spoken import Reasoning, check_reasoning
 
@@ -58,7 +58,13 @@ def _read(message: Json, path: str) -> NewMessage:
     content = message.get("content")
     if isinstance(content, list) and len(content) < 2 and all(map(is_only_text, content)):
         rest["list"] = True
-    return _new(role, parts, rest | difference(_made(message, role, fields), message))
+    return _new(role, parts, rest | _rest(message, role, fields))
+
+
+def _rest(message: Json, role: str, fields: list[Part]) -> Json:
+    if fields or role not in _ROLES or message.get("content") is None:
+        return difference(_made(message, role, fields), message)
+    return besides(message, ("role", "content"))
 
 
 def _made(message: Json, role: str, fields: list[Part]) -> Json:

@@ -12,7 +12,7 @@ from . import openai_responses_parts as contents
 from .fit import fit_items
 from .given import id_of, objects_at, only_content, text_at, values_of, wrong
 from .openai_responses_parts import NAME
-from .rest import Json, difference, has_other, kind_of, only_text, rest_of, restore
+from .rest import Json, besides, difference, has_other, kind_of, only_text, rest_of, restore
 from .said import Said, said
 from .spoken import Reasoning, check_reasoning
 
@@ -90,7 +90,10 @@ def _read_message(item: Json, path: str) -> NewMessage:
     if isinstance(content, list) and (role == "assistant" or _could_be_text(content)):
         rest["list"] = True
     # Each part is written as it came.
-    rest |= difference({"role": _role_of(role), "content": content}, item)
+    if role in _ROLES:
+        rest |= besides(item, ("role", "content"))
+    else:
+        rest |= difference({"role": "user", "content": content}, item)
     metadata = {NAME: rest} if rest else {}
     return NewMessage(role=role, parts=parts, metadata=metadata, id=id_of(item))
 

@@ -10,7 +10,7 @@ from .arguments import call_of, written
 from .given import text_at
 from .openai_responses_parts import NAME, write_content
 from .outputs import pieces_of, text_of_output
-from .rest import Json, keep, kind_of, part_rest, restore, with_rest
+from .rest import Json, besides, keep, kind_of, part_rest, restore, with_rest
 from .spoken import as_text
 
 _BETWEEN = "\n\n"
@@ -56,12 +56,13 @@ def write_item(part: Part, call_kind: str | None = None) -> Json | None:
 
 
 def _read_reasoning(item: Json, path: str) -> ReasoningPart:
+    if item.get("summary") == [] and "content" not in item:
+        secret = {"type": "reasoning", "cuts": {}, **besides(item, ("type", "summary"))}
+        return with_rest(ReasoningPart(text=""), NAME, secret)
     summary, content = _texts(item.get("summary")), _texts(item.get("content"))
     part = ReasoningPart(text=_BETWEEN.join(summary + content))
     rest: Json = {"type": "reasoning"}
-    if not summary and not content:
-        rest["cuts"] = {}
-    elif len(summary) != 1 or content:
+    if len(summary) != 1 or content:
         cuts = {"summary": summary, "content": content}
         rest["cuts"] = {name: [len(text) for text in it] for name, it in cuts.items() if it}
     return keep(part, NAME, item, _reasoned(summary, content), rest)
@@ -103,11 +104,11 @@ def _read_call(item: Json, kind: str, path: str) -> ToolCallPart:
     id, name = text_at(item, "call_id", path), text_at(item, "name", path)
     field = "arguments" if kind == "function_call" else "input"
     raw = text_at(item, field, path)
-    made = {"type": kind, "call_id": id, "name": name, field: raw}
+    rest = besides(item, ("type", "call_id", "name", field))
     if kind == "function_call":
-        return keep(call_of(id, name, raw, NAME), NAME, item, made)
+        return with_rest(call_of(id, name, raw, NAME), NAME, rest)
     part = ToolCallPart(call_id=id, name=name, input=raw)
-    return keep(part, NAME, item, made, {"type": kind})
+    return with_rest(part, NAME, {"type": kind, **rest})
 
 
 def _read_other_call(item: Json, kind: str) -> ToolCallPart:
@@ -154,7 +155,8 @@ def _read_output(item: Json, kind: str) -> ToolResultPart:
     rest: Json = {"type": kind}
     if not isinstance(part.output, str):
         rest["verbatim"] = True
-    if len(item) == 3 and "output" in item:
+    if "output" in item:
+        rest |= besides(item, ("type", _id_field(kind), "output"))
         return with_rest(part, NAME, rest)
     made = {"type": kind, _id_field(kind): part.call_id, "output": part.output}
     return keep(part, NAME, item, made, rest)

@@ -6,7 +6,7 @@ from ..model import FilePart, OtherPart, Part, TextPart
 from . import files
 from .given import text_at
 from .outputs import openai_file
-from .rest import NOTHING, AnyTyped, Json, keep, kind_in, part_rest, restore
+from .rest import NOTHING, AnyTyped, Json, besides, keep, kind_in, part_rest, restore, with_rest
 from .spoken import Reasoning, spoken
 
 NAME = "openai_responses"
@@ -18,6 +18,9 @@ def read_content(value: Json, role: str, path: str) -> Part:
     """Read an element of a message's content."""
     kind = text_at(value, "type", path)
     part: TextPart | FilePart | None = None
+    if kind == "output_text" and role == "assistant" and value.get("annotations") == []:
+        part = TextPart(text=text_at(value, "text", path))
+        return with_rest(part, NAME, besides(value, ("type", "text", "annotations")))
     if kind in _TEXTS:
         part = TextPart(text=text_at(value, _TEXTS[kind], path))
     elif kind == "input_image":

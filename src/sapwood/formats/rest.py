@@ -60,6 +60,13 @@ def difference(made: Mapping[str, Any], given: Mapping[str, Any]) -> Json:
     return rest
 
 
+def besides(given: Json, known: tuple[str, ...]) -> Json:
+    """Give the difference to what has the known fields as given, all of them, and no others."""
+    if len(given) == len(known):
+        return {}
+    return {"set": {key: value for key, value in given.items() if key not in known}}
+
+
 def restore(made: Json, rest: Mapping[str, Any]) -> Json:
     """Do what `difference` said."""
     if not rest:

@@ -35,7 +35,7 @@ def turn_to_openai_responses(turn: Turn, *, reasoning: Reasoning = "text") -> Js
 def turn_to_anthropic(turn: Turn, *, reasoning: Reasoning = "text") -> Json:
     """Write a turn for `client.messages.create(model=..., max_tokens=..., **this)`.
 
-    System messages before all others are part of `system`, up to one that calls a tool.
+    System messages before all others are part of `system`, up to the first one that calls a tool.
     """
     _check(turn)
     leading = list(takewhile(_is_system, turn.messages))
