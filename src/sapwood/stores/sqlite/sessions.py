@@ -39,12 +39,11 @@ _RECORD = (
 
 # What sessions still see of homes that are gone; after a deletion, once the rest was swept.
 _LEFT_BEHIND = (
-    "SELECT count(*) FROM (SELECT DISTINCT i.home FROM session s JOIN inherited i"
-    " ON i.session = s.number WHERE s.owner = ?"
-    " AND NOT EXISTS (SELECT 1 FROM session h WHERE h.home = i.home)) gone"
-    " CROSS JOIN segment g ON g.home = gone.home CROSS JOIN message m"
+    "WITH RECURSIVE up (home) AS (SELECT d.above FROM session s JOIN descent d ON d.home = s.home"
+    " WHERE s.owner = ? UNION SELECT d.above FROM up JOIN descent d ON d.home = up.home)"
+    " SELECT count(*) FROM up CROSS JOIN segment g ON g.home = up.home CROSS JOIN message m"
     f" ON m.pos BETWEEN g.number << {DEPTH_BITS} AND g.number << {DEPTH_BITS} | {MAX_DEPTH}"
-    " WHERE m.body IS NOT NULL"
+    " WHERE m.body IS NOT NULL AND NOT EXISTS (SELECT 1 FROM session h WHERE h.home = up.home)"
 )
 
 
