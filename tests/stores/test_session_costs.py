@@ -77,6 +77,7 @@ def test_preparing_a_turn_within_a_budget_reads_only_the_end(store: SqliteStore)
 def test_the_context_is_told_by_one_read_of_the_record(store: SqliteStore) -> None:
     chat = session(store, "long")
     chat.append("user", "hello")
+    chat.prepare()
     record = steps(store, chat.record)
     assert steps(store, chat.context_tokens) == record > 0
 
@@ -84,6 +85,7 @@ def test_the_context_is_told_by_one_read_of_the_record(store: SqliteStore) -> No
 def test_a_listener_and_a_threshold_cost_an_append_no_read(store: SqliteStore) -> None:
     heard: list[Event] = []
     told, plain = session(store, "long").on_event(heard.append), Session(store, ADA, "long")
+    told.prepare()
     alone = steps(store, lambda: plain.append("user", "hello"))
     assert steps(store, lambda: told.append("user", "hello")) == alone > 0
     assert [type(event).__name__ for event in heard] == ["AppendEvent", "StatusEvent"] * 2
