@@ -31,7 +31,13 @@ STORAGE = WRITTEN_BY_HAND | {
     *("SessionContract", "ListingContract", "ForkContract", "DetachedForkContract"),
     *("UpdateContract", "DeleteContract", "ReadContract", "TreeContract", "OverlayContract"),
     *("OverlayForkContract", "DocumentContract", "UsageContract", "FeedContract"),
-    *("SessionDeletionContract", "ClearContract", "AdminContract", "GapContract", "SumContract"),
+    *(
+        "SessionDeletionContract",
+        "ClearContract",
+        "AdminContract",
+        "MissingContract",
+        "SumContract",
+    ),
 }
 """The parts that another place for the same statements can change."""
 

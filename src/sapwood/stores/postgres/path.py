@@ -6,7 +6,7 @@ from typing import Any
 
 from ...model import Entry, History, Message, Read, Summary
 from ...rules.codec import decode_body
-from ...rules.gaps import refuse_gap
+from ...rules.missing import refuse_missing
 from .position import DEPTH_BITS, MAX_DEPTH
 from .rows import id_or_root, overlay_of
 
@@ -31,7 +31,7 @@ class Path:
 
     def history(self, session: str) -> History:
         """Make a history of it; a message that is missing is `StoreCorruptError`."""
-        self._refuse_gaps(session)
+        self._refuse_missing(session)
         _, _, _, _, leaf, tip, context, snapshot, *_ = self._about
         shown = self._live[:-1] if self._more else self._live
         if self._query.backwards:
@@ -46,7 +46,7 @@ class Path:
             snapshot=str(snapshot),
         )
 
-    def _refuse_gaps(self, session: str) -> None:
+    def _refuse_missing(self, session: str) -> None:
         first, last = self._query.after + 1, self._about[1] & MAX_DEPTH
         if self._query.before is not None:
             last = min(last, self._query.before - 1)
@@ -57,7 +57,7 @@ class Path:
             else:
                 last = (end if kind == SUMMARY else pos) & MAX_DEPTH
         if len(self._rows) < last - first + 1:
-            refuse_gap(sorted(map(_depths, self._rows)), first, last, session)
+            refuse_missing(sorted(map(_depths, self._rows)), first, last, session)
 
 
 def _depths(row: tuple[Any, ...]) -> tuple[int, int]:

@@ -15,7 +15,7 @@ from sqlalchemy import and_, bindparam, case, null, select, true, union_all
 from ...errors import StoreCorruptError
 from ...model import ROOT, History, Message, Read
 from ...rules.codec import decode_body
-from ...rules.gaps import refuse_gap
+from ...rules.missing import refuse_missing
 from .direct import number
 from .lookup import key_of
 from .position import DEPTH_BITS, MAX_DEPTH
@@ -57,7 +57,7 @@ def read_quickly(tx: Tx, owner: str, session: str, query: Read) -> History | Non
     first, last = _gone_over(head, query, stopped_at)
     if len(rows) < last - first + 1:
         depths = sorted(shape.read(row)[0] & MAX_DEPTH for row in rows)
-        refuse_gap(((depth, depth) for depth in depths), first, last, session)
+        refuse_missing(((depth, depth) for depth in depths), first, last, session)
     shown = live[:-1] if more else live
     if query.backwards:
         shown.reverse()

@@ -8,7 +8,7 @@ from typing import Any, cast
 from sqlalchemy import bindparam, func, select
 
 from ...model import Entry, History, Message, Read, Summary
-from ...rules.gaps import gone_over, refuse_gap
+from ...rules.missing import gone_over, refuse_missing
 from ...rules.overlay import Cover, clip
 from ...rules.tree import Place, Span, spans_up
 from .direct import number
@@ -87,7 +87,7 @@ class _Window:
             self._take_all(rows[:-1] if self.more else rows)
         else:
             self._take_within_bytes(clipped, rest)
-        self._refuse_gaps(clipped, self.entries[before:])
+        self._refuse_missing(clipped, self.entries[before:])
 
     def _take_within_bytes(self, span: Span, rest: int) -> None:
         for row in self._rows_in_pages(*bounds(span), rest):
@@ -95,7 +95,7 @@ class _Window:
                 return
             self.entries.append(message_of(self._tx, row))
 
-    def _refuse_gaps(self, span: Span, taken: Sequence[Entry]) -> None:
+    def _refuse_missing(self, span: Span, taken: Sequence[Entry]) -> None:
         """See that no row was missing: that of a deleted message stays."""
         if self.more:
             if not taken:
@@ -107,7 +107,7 @@ class _Window:
         low, high = bounds(span)
         rows = self._tx.rows(_positions, tree=self._tree, low=low, high=high)
         there = ((pos & MAX_DEPTH, pos & MAX_DEPTH) for (pos,) in rows)
-        refuse_gap(there, span.first, span.last, self._view.session.id)
+        refuse_missing(there, span.first, span.last, self._view.session.id)
 
     def _rows(self, first: int, last: int, most: int) -> Any:
         statement = _backwards if self._query.backwards else _forwards

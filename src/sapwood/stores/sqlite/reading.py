@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from ...errors import StoreCorruptError
 from ...model import Entry, History, Message, Read, Summary
-from ...rules.gaps import refuse_gap
+from ...rules.missing import refuse_missing
 from ...rules.overlay import Cover, clip
 from ...rules.tree import Span, spans_up
 from .connection import Connection
@@ -93,9 +93,9 @@ class _Window:
             self._take_rows(sql, args)
         else:
             self._take_rows_within_bytes(sql, args)
-        self._refuse_gaps(clipped, self.entries[before:])
+        self._refuse_missing(clipped, self.entries[before:])
 
-    def _refuse_gaps(self, span: Span, taken: list[Entry]) -> None:
+    def _refuse_missing(self, span: Span, taken: list[Entry]) -> None:
         """See that the rows were those of the span, each once: a deleted message's stays."""
         depths = [cast(Message, entry).depth for entry in taken]
         if self._query.backwards:
@@ -113,7 +113,7 @@ class _Window:
         found = self._tx.rows(_LIVE_OR_DELETED, (low, high))
         rows = [(pos & MAX_DEPTH, is_live) for pos, is_live in found]
         there = ((depth, depth) for depth, _ in sorted(rows))
-        refuse_gap(there, span.first, span.last, self._view.session.id)
+        refuse_missing(there, span.first, span.last, self._view.session.id)
         live = [depth for depth, is_live in rows if is_live]
         if len(rows) != high - low + 1 or live != depths:
             raise StoreCorruptError(

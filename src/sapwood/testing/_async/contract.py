@@ -14,9 +14,9 @@ from .durability import AsyncDurableContract
 from .edges import AsyncEdgeContract
 from .feed import AsyncFeedContract
 from .forks import AsyncDetachedForkContract, AsyncForkContract
-from .gaps import AsyncGapContract
 from .listing import AsyncListingContract
 from .messages import AsyncDeleteContract, AsyncFindContract, AsyncUpdateContract
+from .missing import AsyncMissingContract
 from .overlay_checks import AsyncLeaseContract, AsyncOverlayEndContract, AsyncSnapshotContract
 from .overlays import AsyncOverlayContract, AsyncOverlayForkContract, AsyncPinContract
 from .owners import AsyncOwnerContract
@@ -88,7 +88,7 @@ class AsyncStoreContract(
     """
 
 
-class AsyncDurableStoreContract(AsyncStoreContract, AsyncDurableContract, AsyncGapContract):
+class AsyncDurableStoreContract(AsyncStoreContract, AsyncDurableContract, AsyncMissingContract):
     """What a store that declares DURABLE keeps: override the fixture `reopen`, too.
 
     With the fixture `take_out`, it is also tried on a store that lost a message.

@@ -16,9 +16,9 @@ from .durability import DurableContract
 from .edges import EdgeContract
 from .feed import FeedContract
 from .forks import DetachedForkContract, ForkContract
-from .gaps import GapContract
 from .listing import ListingContract
 from .messages import DeleteContract, FindContract, UpdateContract
+from .missing import MissingContract
 from .overlay_checks import LeaseContract, OverlayEndContract, SnapshotContract
 from .overlays import OverlayContract, OverlayForkContract, PinContract
 from .owners import OwnerContract
@@ -90,7 +90,7 @@ class StoreContract(
     """
 
 
-class DurableStoreContract(StoreContract, DurableContract, GapContract):
+class DurableStoreContract(StoreContract, DurableContract, MissingContract):
     """What a store that declares DURABLE keeps: override the fixture `reopen`, too.
 
     With the fixture `take_out`, it is also tried on a store that lost a message.

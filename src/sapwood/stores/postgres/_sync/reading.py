@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ....model import ROOT, Entry, History, Message, Read, Summary
-from ....rules.gaps import gone_over, refuse_gap
+from ....rules.missing import gone_over, refuse_missing
 from ....rules.overlay import Cover, clip
 from ....rules.tree import Span
 from ..path import Path
@@ -192,9 +192,9 @@ class _Window:
         self.more = len(rows) == room
         taken = rows[:-1] if self.more else rows
         self._take_all(taken)
-        self._refuse_gaps(spans, [row[0] for row in taken])
+        self._refuse_missing(spans, [row[0] for row in taken])
 
-    def _refuse_gaps(self, spans: Spans, taken: list[int]) -> None:
+    def _refuse_missing(self, spans: Spans, taken: list[int]) -> None:
         """See that no row was missing: that of a deleted message stays."""
         done = [span_of(first, last) for first, last in spans]
         if self.more:
@@ -207,7 +207,7 @@ class _Window:
         args = ([first for first, _ in ends], [last for _, last in ends], self._session.tree)
         there = sorted(depth for (depth,) in self._tx.rows(_DEPTHS, args))
         first, last = min(it.first for it in done), max(it.last for it in done)
-        refuse_gap(((depth, depth) for depth in there), first, last, self._session.id)
+        refuse_missing(((depth, depth) for depth in there), first, last, self._session.id)
 
     def _take_all(self, rows: list[Any]) -> None:
         self.entries += messages_of(self._tx, self._session.tree, rows, self._names)
@@ -225,7 +225,7 @@ class _Window:
                 taken.append(row[0])
             if self.more:
                 break
-        self._refuse_gaps(spans, taken)
+        self._refuse_missing(spans, taken)
 
     def _pages(self, spans: Spans) -> Iterator[list[Any]]:
         size = _FIRST_PAGE

@@ -15,7 +15,7 @@ end
 
 -- What is taken out of a list moves all that comes after it. So the deepest entry that is read of a
 -- segment tells, by the place that is kept with its id, whether none above it is missing.
-local function refuse_gap(s, d, e)
+local function refuse_missing(s, d, e)
   local _, _, _, _, _, id = fields_of(e)
   if call('HGET', B .. 'i:' .. segment(s).home, id) ~= s .. ' ' .. d then
     error({err = 'SWCORRUPT a message of segment ' .. s .. ' at or above depth ' .. d .. ' is missing'})

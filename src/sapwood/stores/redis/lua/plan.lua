@@ -8,7 +8,7 @@ if row.ov > 0 and ARGV[3] == '1' then return {'long'} end
 local seg, depth = row.tip[1] or 0, row.tip[2] or 0
 local out = {}
 each_span(seg, depth, function(s, first, last)
-  refuse_gap(s, last, entry(s, last))
+  refuse_missing(s, last, entry(s, last))
   local name = call('HGET', B .. 'm', segment(s).home)
   out[#out + 1] = {s, first, last, above(s), name}
   return #out > 16

@@ -66,7 +66,7 @@ local function take_some(s, first, last)
     left = left - n
   end
   if lo then
-    refuse_gap(s, hi, got[hi])
+    refuse_missing(s, hi, got[hi])
     local entries = {}
     for d = lo, hi do entries[#entries + 1] = got[d] end
     out[#out + 1] = {0, s, lo, named(s), entries}
@@ -83,7 +83,7 @@ local function take_span(s, first, last)
   if #entries ~= last - first + 1 then
     error({err = 'SWCORRUPT segment ' .. s .. ' is shorter than it should be'})
   end
-  refuse_gap(s, last, entries[#entries])
+  refuse_missing(s, last, entries[#entries])
   out[#out + 1] = {0, s, first, named(s), entries}
   return false
 end

@@ -47,7 +47,7 @@ async def _refused(store: AsyncStore, session: str = "s") -> list[str]:
     return refused
 
 
-class AsyncGapContract(AsyncContractBase):
+class AsyncMissingContract(AsyncContractBase):
     """A message that is missing in the middle is told by the read that meets it."""
 
     @pytest.fixture
@@ -65,7 +65,7 @@ class AsyncGapContract(AsyncContractBase):
         take_out(ADA, "s", "m4")
         assert await _refused(store) == list(READS)
 
-    async def test_rule_08_what_a_read_shows_beside_a_gap_is_right(
+    async def test_rule_08_what_a_read_shows_beside_a_missing_one_is_right(
         self, store: AsyncStore, take_out: TakeOut
     ) -> None:
         await grow(store, *(f"m{n}" for n in range(1, 8)))
@@ -103,7 +103,7 @@ class AsyncGapContract(AsyncContractBase):
         with pytest.raises(StoreCorruptError):
             await shown_in(store, overlays=False)
 
-    async def test_deleted_messages_are_no_gaps(self, store: AsyncStore) -> None:
+    async def test_deleted_messages_are_not_missing(self, store: AsyncStore) -> None:
         await grow(store, *(f"m{n}" for n in range(1, 8)))
         await store.create_session(ADA, fork_of("s", "m6"))
         await grow(store, "f1", session="fork")

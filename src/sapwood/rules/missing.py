@@ -12,7 +12,7 @@ from ..errors import StoreCorruptError
 from .tree import Place, Span
 
 
-def first_gap(runs: Iterable[tuple[int, int]], first: int, last: int) -> int | None:
+def first_missing(runs: Iterable[tuple[int, int]], first: int, last: int) -> int | None:
     """Give the first depth of a range that no run has; None when all of them are there.
 
     Runs include both their ends and come by depth; they may reach over the ends of the range.
@@ -35,9 +35,9 @@ def gone_over(spans: Sequence[Span], stopped_at: Place, *, backwards: bool) -> l
     return done
 
 
-def refuse_gap(runs: Iterable[tuple[int, int]], first: int, last: int, session: str) -> None:
+def refuse_missing(runs: Iterable[tuple[int, int]], first: int, last: int, session: str) -> None:
     """Raise `StoreCorruptError` when a depth of a range is missing."""
-    depth = first_gap(runs, first, last)
+    depth = first_missing(runs, first, last)
     if depth is not None:
         raise StoreCorruptError(
             f"the message at depth {depth} of session {session!r} is missing from the store: "

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.errors import StoreCorruptError
-from sapwood.rules.gaps import first_gap, gone_over, refuse_gap
+from sapwood.rules.missing import first_missing, gone_over, refuse_missing
 from sapwood.rules.tree import Place, Span
 
 SPANS = [Span(7, 1, 4), Span(8, 5, 5), Span(9, 6, 9)]
@@ -20,12 +20,12 @@ def test_the_first_depth_that_no_run_has_is_found(
 ) -> None:
     runs = sorted((begin, begin + more) for begin, more in drawn)
     missing = [d for d in range(first, last + 1) if not any(a <= d <= b for a, b in runs)]
-    assert first_gap(runs, first, last) == (missing[0] if missing else None)
+    assert first_missing(runs, first, last) == (missing[0] if missing else None)
 
 
 def test_an_empty_range_lacks_nothing() -> None:
-    assert first_gap([], 3, 2) is None
-    assert first_gap([], 3, 3) == 3
+    assert first_missing([], 3, 2) is None
+    assert first_missing([], 3, 3) == 3
 
 
 @given(st.integers(1, 9), st.booleans())
@@ -39,6 +39,6 @@ def test_a_read_has_gone_over_all_up_to_where_it_stopped(depth: int, backwards: 
 
 
 def test_a_missing_message_is_told_with_its_depth_and_session() -> None:
-    refuse_gap([(1, 3), (4, 9)], 2, 8, "s")
+    refuse_missing([(1, 3), (4, 9)], 2, 8, "s")
     with pytest.raises(StoreCorruptError, match="depth 4 of session 's' is missing"):
-        refuse_gap([(1, 3), (5, 9)], 2, 8, "s")
+        refuse_missing([(1, 3), (5, 9)], 2, 8, "s")
