@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 from endpoint import Asked, Endpoint, Stream, completions
+from tier import often
 
 import sapwood
 
 from .command import Command
 from .talking import Talk, of_kind, spoken, talk, with_model
 
-KILLS = 24
+KILLS = often(8, 24)
 WORDS = [f"word{n} " for n in range(60)]
 MOST_EVENTS = 75
 

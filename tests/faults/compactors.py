@@ -13,8 +13,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tier import often
-
 import sapwood
 from sapwood import SessionManager
 from sapwood.compaction import CompactDraft, CompactRequest, create_compact_function
@@ -29,7 +27,7 @@ from faults.support import ADA, clock, new_id
 
 LONG = "a long story about the harbour " * 8
 HOUR_US = 3_600_000_000
-ROUNDS = often(8, 25)
+ROUNDS = 25
 APPENDED = 150
 
 

@@ -158,7 +158,7 @@ def test_at_normal_durability_a_power_cut_takes_the_last_ones_and_damages_nothin
     tmp_path: Path,
 ) -> None:
     machine = Machine(tmp_path, 3, "normal", None)
-    machine.run(60)
+    machine.run(often(30, 60))
     COUNTS["power cuts"] += machine.cuts
     assert machine.lost > 0, "the disk forgets nothing: this proves nothing about FULL either"
 

@@ -14,6 +14,7 @@ import apsw
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tier import often
 
 from sapwood.errors import UsageError
 from sapwood.model import (
@@ -38,7 +39,7 @@ from sapwood.stores.sqlite.index.file import index_path, open_index_writer
 from sapwood.stores.sqlite.index.following import Follower
 from sapwood.testing import COUNTS
 
-MANY = settings(max_examples=settings.default.max_examples * 10)
+MANY = settings(max_examples=often(100, 4_000))
 OWNERS = itertools.count()
 ROLES = ("user", "assistant")
 

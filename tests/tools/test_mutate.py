@@ -152,6 +152,7 @@ def test_a_run_goes_on_where_it_ended_and_tries_again_what_it_is_asked_to(projec
     assert again.returncode == 0
 
 
+@pytest.mark.full
 def test_tests_that_hang_have_noticed(project: Path) -> None:
     _write(
         project,
@@ -165,6 +166,7 @@ def test_tests_that_hang_have_noticed(project: Path) -> None:
     assert _cells(told)["`a.pop()` → `pass`"].startswith("hung")
 
 
+@pytest.mark.full
 def test_a_run_that_is_ended_takes_its_tests_and_its_copy_along(project: Path) -> None:
     place = project.parent / "temporary"
     place.mkdir()
@@ -181,6 +183,7 @@ def test_a_run_that_is_ended_takes_its_tests_and_its_copy_along(project: Path) -
     assert [path.name for path in place.iterdir()] == ["pid"]
 
 
+@pytest.mark.full
 def test_tests_that_fail_without_a_mutation_or_do_not_run_are_told(project: Path) -> None:
     skipped = "import pytest\n\n\n@pytest.mark.skip\ndef test_skipped():\n    pass\n"
     for text, why in (

@@ -206,6 +206,7 @@ def copied(tmp_path: Path) -> Path:
     return root
 
 
+@pytest.mark.full  # as `make check` does
 def test_this_repository_s_twins_are_compared(copied: Path) -> None:
     assert unasync(copied, "--check").returncode == 0
     twin = copied / "src" / "sapwood" / "store" / "_sync" / "contract.py"
