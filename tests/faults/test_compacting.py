@@ -25,7 +25,7 @@ from .compactors import APPENDED, LONG, open_sessions, summarizer
 from .nursery import Nursery
 from .support import ADA, assert_sound, raw
 
-KILLS = often(6, 70)
+KILLS = often(8, 70)
 LIVES_IN_A_GROUP = 8
 SCRIPT = Path(__file__).with_name("compactors.py")
 
@@ -45,7 +45,7 @@ def test_a_compaction_that_is_killed_is_whole_or_not_there(tmp_path: Path) -> No
             said += [id for note in notes if note[0] == "append" for id in note[2]]
             left += look_after_a_kill(path, life, group, said)
     assert_sound(path)
-    assert left > 5, "no kill came while a compaction was at work"
+    assert left > often(0, 5), "no kill came while a compaction was at work"
     assert sum(map(len, noted.values())) > KILLS
     COUNTS["kills of a process that compacts"] += nursery.kills
     COUNTS["compactions that were killed"] += left

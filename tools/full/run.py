@@ -77,8 +77,8 @@ def run(part: Part) -> dict[str, Any] | None:
     """Run a part; return what it tried, None when it failed."""
     command = command_of(part)
     if command is None:
-        print(f"{part.name}: Python {part.python} is not installed: left out", flush=True)
-        return {"seconds": 0, "passed": 0, "skipped": 0, "counts": {}}
+        print(f"{part.name}: there is no Python {part.python} here", flush=True)
+        return {"seconds": 0, "passed": 0, "skipped": 0, "counts": {}, "why": "not installed"}
     REPORT.unlink(missing_ok=True)
     print(f"=== {part.name}", flush=True)
     began = time.monotonic()
@@ -94,8 +94,8 @@ def run(part: Part) -> dict[str, Any] | None:
 def show(passed: Passed) -> None:
     for part in PARTS:
         told = passed.get(part.name)
-        if told is None:
-            print(f"{part.name:<14} not passed yet")
+        if told is None or "why" in told:
+            print(f"{part.name:<14} {'not passed yet' if told is None else told['why']}")
             continue
         print(
             f"{part.name:<14} {told['passed']:>6} passed {told['skipped']:>6} skipped"
@@ -116,10 +116,15 @@ def main() -> int:
     failed = []
     for part in PARTS if not options.list else ():
         if part.name in options.part if options.part else part.name not in passed:
+            before = tree()
             told = run(part)
-            passed = read() | ({part.name: told} if told else {})
-            STATE.write_text(json.dumps({"tree": tree(), "passed": passed}, indent=1))
-            failed += [] if told else [part.name]
+            if told is None:
+                failed.append(part.name)
+            elif tree() != before:
+                sys.exit(f"{part.name} passed, but files were changed meanwhile: run it again")
+            else:
+                passed = {**read(), part.name: told}
+                STATE.write_text(json.dumps({"tree": before, "passed": passed}, indent=1))
     show(passed)
     if failed:
         print(f"failed: {', '.join(failed)}")

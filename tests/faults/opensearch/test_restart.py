@@ -83,6 +83,7 @@ async def test_the_async_twin_goes_on_after_a_restart(node: OpenSearchNode, pref
         assert (done.written, done.messages[0].depth) == (1, 2)
 
 
+@pytest.mark.full
 @pytest.mark.fault
 def test_rule_01_acknowledged_messages_survive_the_loss_of_a_node(
     cluster: OpenSearchCluster, prefix: str
