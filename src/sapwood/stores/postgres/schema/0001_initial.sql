@@ -773,8 +773,9 @@ END $$;
 
 -- A whole read in one call, and so in one snapshot. The first row is about the read: the leaf, the
 -- snapshot, the context, and the ids of leaf and tip; then come the entries, messages (kind 1), also
--- deleted ones, without a body, and overlays (kind 2). There is no row when the session is not there, and one of kind -1 when the
--- leaf is not, or when there are pins, which are not for the server to read.
+-- deleted ones, without a body, and overlays (kind 2). There is no row when the session is not
+-- there, and one of kind -1 when the leaf is not, or when there are pins, which are not for the
+-- server to read.
 CREATE FUNCTION {s}.read_path(
     owner_name text, session_id text, leaf_id text, leaf_root boolean, with_overlays boolean,
     after_depth bigint, before_depth bigint, backwards boolean, most bigint
