@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Literal, get_args
 
 import msgspec
@@ -87,14 +87,8 @@ def _check_fields(config: BlockConfig) -> None:
     check_place(config.scope, config.agent, config.label)
 
 
-def check_labels(labels: Iterable[str], known: int = 0) -> None:
-    """Refuse labels that come twice; the prompt shows them in capitals.
-
-    So many of the first are known to be different.
-    """
-    labels = list(labels)
-    if known and _come_once(labels[known:], labels):
-        return
+def check_labels(labels: Iterable[str]) -> None:
+    """Refuse labels that come twice; the prompt shows them in capitals."""
     seen: dict[str, str] = {}
     for label in labels:
         other = seen.get(label.upper())
@@ -102,12 +96,6 @@ def check_labels(labels: Iterable[str], known: int = 0) -> None:
             how = "twice" if other == label else f"beside {other!r}, in the same capitals"
             raise UsageError(f"the label {label!r} comes {how}: choose another", path="label")
         seen[label.upper()] = label
-
-
-def _come_once(new: Sequence[str], labels: Sequence[str]) -> bool:
-    # Looked for in one text: this is asked for every block that is added. Names have no line ends.
-    text = "\n" + "\n\n".join(labels).upper() + "\n"
-    return all(text.count(f"\n{label.upper()}\n") == 1 for label in new)
 
 
 def check_limit(config: BlockConfig, content: str, count: Callable[[str], int]) -> int:

@@ -6,7 +6,6 @@ The same settings are given as keywords, or one after the other by the builder's
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypedDict
 
 import msgspec
@@ -35,6 +34,8 @@ class SessionSettings(msgspec.Struct, frozen=True, kw_only=True):
     compact_after: int | None = None
     on_compaction_error: ErrorHandler | None = None
     listeners: tuple[Listener, ...] = ()
+    capitals: frozenset[str] = frozenset()
+    """The blocks' labels as the prompt shows them, so that one more costs no look at all others."""
 
     @property
     def compacts_by_itself(self) -> bool:
@@ -81,8 +82,8 @@ def checked(settings: SessionSettings, before: SessionSettings | None = None) ->
     if settings.searchable_history is not None:
         check.name(settings.searchable_history, "searchable_history")
     if settings.context:
-        known = () if before is None else before.context
-        _check_blocks(settings.context, settings.searchable_history, known)
+        capitals = _check_blocks(settings, before or DEFAULTS)
+        settings = msgspec.structs.replace(settings, capitals=capitals)
     check.instance(settings.cached_prompt, bool, "cached_prompt")
     check.whole(settings.compact_after, "compact_after", 0)
     # What `create_compact_function` gives has a plan instead.
@@ -94,19 +95,25 @@ def checked(settings: SessionSettings, before: SessionSettings | None = None) ->
     return settings
 
 
-def _check_blocks(
-    blocks: tuple[BlockConfig, ...], history: str | None, known: tuple[BlockConfig, ...]
-) -> None:
+def _check_blocks(settings: SessionSettings, before: SessionSettings) -> frozenset[str]:
+    """Check the blocks that were not there before; give the labels of all in capitals."""
     from ..context.config import BlockConfig, check_config, check_labels, check_limit
 
-    start = len(known) if blocks[: len(known)] == known else 0
+    blocks, start = settings.context, len(before.context)
+    if blocks[:start] != before.context:
+        before, start = DEFAULTS, 0
     for index, config in enumerate(blocks[start:], start):
         check.instance(config, BlockConfig, f"context[{index}]")
         check_config(config)
         if config.default is not None:
             check_limit(config, config.default, estimate_text)
-    labels = map(attrgetter("label"), blocks)
-    check_labels(labels if history is None else [*labels, history], known=start)
+    new = {config.label.upper() for config in blocks[start:]}
+    capitals = before.capitals | new
+    history = settings.searchable_history
+    if len(capitals) < len(blocks) or (history and history.upper() in capitals):
+        labels = [config.label for config in blocks]
+        check_labels([*labels, history] if history else labels)
+    return capitals
 
 
 def refuse_uncallable(value: object, path: str) -> None:
