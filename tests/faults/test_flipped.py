@@ -215,6 +215,23 @@ def test_damage_in_a_summary_a_document_or_a_role_is_told(
         assert (kind, where) in {(it.kind, it.where) for it in store.admin.check()}
 
 
+@pytest.mark.fault
+def test_a_check_goes_on_after_a_document_whose_key_cannot_be_read(
+    written: Path, tmp_path: Path
+) -> None:
+    path = Path(shutil.copy(written, tmp_path / "s.db"))
+    with raw(path) as connection:
+        connection.execute(
+            "UPDATE document SET key = CAST(x'c328' AS TEXT) WHERE key = 'note s';"
+            " UPDATE document SET value = x'00' WHERE key = 'note t';"
+            " UPDATE session SET lead = lead + 7 WHERE id = 't'"
+        )
+        [(version,)] = connection.execute("SELECT min(version) FROM document")
+    with open_store(path) as store:
+        told = [(it.kind, it.where) for it in store.admin.check()]
+    assert told == [("document", str(version)), ("document", "note t"), ("session", "t")]
+
+
 DAMAGE_OF_AN_OVERLAY = {
     "another word": "summary = replace(summary, 'the', 'thy')",
     "not UTF-8": "summary = CAST(x'c328' AS TEXT)",
