@@ -216,6 +216,56 @@ def test_damage_in_a_summary_a_document_or_a_role_is_told(
 
 
 @pytest.mark.fault
+def test_a_check_goes_on_after_a_document_whose_key_cannot_be_read(
+    written: Path, tmp_path: Path
+) -> None:
+    path = Path(shutil.copy(written, tmp_path / "s.db"))
+    with raw(path) as connection:
+        connection.execute(
+            "UPDATE document SET key = CAST(x'c328' AS TEXT) WHERE key = 'note s';"
+            " UPDATE document SET value = x'00' WHERE key = 'note t';"
+            " UPDATE session SET lead = lead + 7 WHERE id = 't'"
+        )
+        [(version,)] = connection.execute("SELECT min(version) FROM document")
+    with open_store(path) as store:
+        told = [(it.kind, it.where) for it in store.admin.check()]
+    assert told == [("document", str(version)), ("document", "note t"), ("session", "t")]
+
+
+DAMAGE_OF_AN_OVERLAY = {
+    "another word": "summary = replace(summary, 'the', 'thy')",
+    "not UTF-8": "summary = CAST(x'c328' AS TEXT)",
+    "not JSON": "metadata = x'7b'",
+    "not an object": "metadata = x'31'",
+    "another end": "last = last + 1",
+}
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize("damage", DAMAGE_OF_AN_OVERLAY.values(), ids=DAMAGE_OF_AN_OVERLAY)
+def test_a_damaged_overlay_can_be_undone(written: Path, tmp_path: Path, damage: str) -> None:
+    path = Path(shutil.copy(written, tmp_path / "s.db"))
+    with open_store(path) as store:
+        other = NewOverlay(
+            id="p",
+            first=EntryRef(kind="message", id="t12"),
+            last=EntryRef(kind="message", id="t14"),
+            summary="the others",
+        )
+        store.add_overlay(ADA, "t", other)
+    with raw(path) as connection:
+        connection.execute(f"UPDATE overlay SET {damage}")
+    with open_store(path) as store:
+        with pytest.raises(StoreCorruptError, match="overlay"):
+            store.read(ADA, "t", Read())
+        assert [store.undo_overlay(ADA, "t", id).id for id in ("o", "p")] == ["o", "p"]
+        assert store.read(ADA, "t", Read()) == store.read(ADA, "t", Read(overlays=False))
+        assert store.list_overlays(ADA, "t") == []
+        store.settle()
+        assert store.admin.check() == []
+
+
+@pytest.mark.fault
 def test_a_file_of_the_first_schema_gets_checksums(tmp_path: Path) -> None:
     path = Path(shutil.copy(FIXTURES / "schema-0001.db", tmp_path / "s.db"))
     open_store(path).close()

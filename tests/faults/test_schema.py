@@ -18,7 +18,7 @@ from sapwood.model import ROOT, Message, Read, Summary
 from sapwood.stores.sqlite import SqliteStore
 from sapwood.stores.sqlite.migrate import packaged_steps
 
-from .support import ADA, ids_in, open_store, say
+from .support import ADA, ids_in, open_store, raw, say
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 RELEASED = json.loads((FIXTURES / "released.json").read_text())
@@ -110,3 +110,29 @@ def test_the_first_schemas_file_can_be_written(path: Path) -> None:
     with open_store(path) as again:
         assert again.admin.check() == []
         assert ids_in(again, "main")[-1] == "m9"
+
+
+@pytest.mark.parametrize("is_settled", [False, True], ids=["at once", "settled"])
+def test_sums_that_the_first_schema_left_to_renew_are_renewed(
+    store: SqliteStore, tmp_path: Path, is_settled: bool
+) -> None:
+    left = Path(shutil.copy(FIXTURES / "schema-0001.db", tmp_path / "left.db"))
+    with raw(left) as connection:
+        connection.execute("INSERT INTO stale SELECT tree FROM session WHERE id = 'fork'")
+        connection.execute("UPDATE session SET lead = lead + 7 WHERE id = 'fork'")
+    with open_store(left) as renewed:
+        if is_settled:
+            renewed.settle()
+        assert tokens_shown(renewed) == tokens_shown(store)
+        for each in (renewed, store):
+            each.append(ADA, "fork", [say("f2")])
+        assert tokens_shown(renewed) == tokens_shown(store)
+        renewed.settle()
+        assert tokens_shown(renewed) == tokens_shown(store)
+        assert renewed.admin.check() == []
+
+
+def tokens_shown(store: SqliteStore) -> int:
+    fork = store.find_session(ADA, "fork")
+    assert fork is not None
+    return fork.context_tokens

@@ -162,3 +162,19 @@ def test_an_index_of_an_older_format_gets_checksums(
     with open_store(path) as store:
         store.settle()
     assert index.read_bytes()[20] == CHECKSUM_BYTES
+
+
+def test_an_index_that_was_left_without_checksums_gets_them(
+    path: Path, index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as without:
+        without.setattr(index_file, "checksum_vfs", lambda: None)
+        with open_store(path) as store:
+            store.admin.repair()
+    assert index.read_bytes()[20] == 0
+    with open_store(path) as store:
+        store.settle()
+    assert index.read_bytes()[20] == CHECKSUM_BYTES
+    with open_store(path) as store:
+        assert store.admin.check() == []
+        assert len(store.search(ADA, Search(text="apple", limit=COUNT + 9)).hits) == COUNT

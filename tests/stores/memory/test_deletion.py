@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from sapwood.errors import ConflictError
-from sapwood.model import ROOT, NewSession
+from sapwood.model import ROOT, NewSession, SessionPage, SessionQuery, Usage
 from sapwood.stores.memory import MemoryStore
 
-from .acts import OWNER, append, cover, find, fork, new, shown
+from .acts import OWNER, Clock, append, cover, find, fork, new, shown
 
 
 def test_a_fork_keeps_what_it_stands_on_when_its_source_is_deleted(store: MemoryStore) -> None:
@@ -81,3 +81,20 @@ def test_an_erased_owner_has_nothing_left(store: MemoryStore) -> None:
     assert store.admin.list_owners() == ["bob"]
     assert store.changes(OWNER).changes == []
     assert store.find_session("bob", "a") is not None
+
+
+class DeletesWhatItLists(MemoryStore):
+    """A store from which another caller deletes a session right after each listing."""
+
+    def list_sessions(self, owner: str, query: SessionQuery) -> SessionPage:
+        page = super().list_sessions(owner, query)
+        self.delete_session(owner, page.sessions[0].id)
+        return page
+
+
+def test_the_totals_of_an_owner_leave_out_a_session_that_goes_meanwhile() -> None:
+    with DeletesWhatItLists(clock=Clock(), new_id=str) as store:
+        for session, tokens in (("kept", 3), ("gone", 4)):
+            store.create_session(OWNER, NewSession(id=session))
+            store.add_usage(OWNER, session, Usage(id="u", model="m", input_tokens=tokens))
+        assert [(it.calls, it.input_tokens) for it in store.total_owner_usage(OWNER)] == [(1, 3)]

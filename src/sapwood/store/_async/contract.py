@@ -23,9 +23,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal, Self
 
+from ...errors import NotFoundError
 from ...model import (
     Appended,
     Changes,
@@ -349,7 +351,9 @@ class AsyncStore(ABC):
         while True:
             page = await self.list_sessions(owner, query)
             for record in page.sessions:
-                totals += await self.total_usage(owner, record.id)
+                # One that was deleted since it was listed counts no more.
+                with suppress(NotFoundError):
+                    totals += await self.total_usage(owner, record.id)
             if page.cursor is None:
                 return add_up(totals)
             query = SessionQuery(limit=PAGE, cursor=page.cursor)

@@ -23,6 +23,8 @@ from .rows import MESSAGE_COLUMNS, refuse_if_changed
 from .sums import context_at, overlays_with_wrong_sums
 from .usage_totals import owners_with_wrong_totals
 
+_DOCUMENT = f"SELECT {DOCUMENT_COLUMNS} FROM document WHERE version = ?"
+
 
 class SqliteAdmin:
     """Work on the store as a whole."""
@@ -117,11 +119,14 @@ class SqliteAdmin:
                 yield Problem(kind="overlay", where=str(number), what=str(error))
 
     def _documents(self) -> Iterator[Problem]:
-        for row in self._tx.raw.execute(f"SELECT {DOCUMENT_COLUMNS} FROM document"):
+        for (version,) in self._tx.raw.execute("SELECT version FROM document ORDER BY 1"):
+            where = str(version)
             try:
+                row = self._tx.row(_DOCUMENT, (version,))
+                where = row[1]
                 document_of(row)
-            except StoreCorruptError as error:
-                yield Problem(kind="document", where=row[1], what=str(error))
+            except (StoreCorruptError, UnicodeDecodeError) as error:
+                yield Problem(kind="document", where=where, what=str(error))
 
     def _segments(self) -> Iterator[Problem]:
         for number, parent, data in self._tx.raw.execute(

@@ -20,7 +20,7 @@ from .connection import Connection
 from .feed import KIND_COVER, KIND_UNCOVER, record_change, record_removal
 from .lookup import SessionRow, find_seen, get_pos, get_session, no_message
 from .position import MAX_DEPTH, bounds, pack_place, unpack_place
-from .rows import OVERLAY_COLUMNS, overlay_of
+from .rows import OVERLAY_COLUMNS, overlay_as_found, overlay_of
 from .sums import deltas_between, forget_shown_below, path_tokens, renew_context
 from .view import View
 
@@ -81,18 +81,19 @@ class SqliteOverlays:
         return [overlay_of(found) for found in rows]
 
     def undo(self, owner: str, session: str, overlay: str) -> Overlay:
-        """Take an overlay out of force."""
+        """Take an overlay out of force, also one that is damaged: what it covers is not."""
         row = get_session(self._tx, owner, session)
         found = self._find(row, overlay)
         if found is None:
             raise _no_overlay(row, overlay)
+        last, number, *_ = found
         self._tx.run(
             "DELETE FROM in_force WHERE session = ? AND last = ? AND overlay = ?",
-            (row.number, found[3], found[0]),
+            (row.number, last, number),
         )
-        drop_unused_overlays(self._tx, [found[0]])
-        self._renew(row, -1, found[3])
-        return overlay_of(found)
+        drop_unused_overlays(self._tx, [number])
+        self._renew(row, -1, last)
+        return overlay_as_found(found[1:])
 
     def _renew(self, row: SessionRow, added: int, last: int) -> None:
         forget_shown_below(self._tx, row.number, last)
@@ -102,8 +103,9 @@ class SqliteOverlays:
         renew_context(self._tx, row._replace(overlays=row.overlays + added))
 
     def _find(self, row: SessionRow, id: str) -> Any:
+        """Find an overlay in force: where it is, then its row."""
         return self._tx.row(
-            f"SELECT {OVERLAY_COLUMNS} FROM overlay o JOIN in_force f"
+            f"SELECT f.last, {OVERLAY_COLUMNS} FROM overlay o JOIN in_force f"
             " ON f.overlay = o.number AND f.session = ? WHERE o.tree = ? AND o.id = ?",
             (row.number, row.tree, id),
         )
@@ -131,7 +133,8 @@ class SqliteOverlays:
             found = self._find(row, ref.id)
             if found is None:
                 raise _no_overlay(row, ref.id)
-            return _End(found[0], _at(found[2]), _at(found[3]))
+            last, number, _, first, *_ = found
+            return _End(number, _at(first), _at(last))
         seen = find_seen(self._tx, row, ref.id)
         if seen is None:
             raise no_message(row.id, ref.id)

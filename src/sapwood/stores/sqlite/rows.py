@@ -18,9 +18,11 @@ logger = logging.getLogger(__name__)
 MESSAGE_COLUMNS = (
     "m.checksum, m.pos, m.home, m.id, m.role, m.tokens, m.version, m.created_at, m.body"
 )
+# Texts as bytes: one that is not UTF-8 would else stop whoever only counts, or takes it away.
 OVERLAY_COLUMNS = (
-    "o.number, o.id, o.first, o.last, o.tokens, o.covered_tokens, o.created_by, o.created_at,"
-    " o.metadata, o.summary, o.checksum"
+    "o.number, o.id, o.first, o.last, o.tokens, o.covered_tokens,"
+    " CAST(coalesce(o.created_by, '') AS BLOB), o.created_at, o.metadata,"
+    " CAST(coalesce(o.summary, '') AS BLOB), o.checksum"
 )
 TOKENS_IN_OVERLAY = 4
 
@@ -73,23 +75,43 @@ def first_digest(tx: Connection, pos: int) -> bytes:
 
 
 def overlay_of(row: tuple[Any, ...]) -> Overlay:
-    """Make an overlay of its row."""
+    """Make an overlay of its row; raise when it is not as it was written."""
     _, id, first, last, tokens, covered, created_by, created_at, metadata, summary, kept = row
-    if checksum(row[1:-1]) != kept:
+    ours = (id, first, last, tokens, covered, _text(created_by), created_at)
+    if checksum((*ours, metadata, _text(summary))) != kept:
         raise StoreCorruptError(
-            f"overlay {id!r} is not as it was written: it can only come back from a backup"
+            f"overlay {id!r} is not as it was written: undo it to read what it covers, "
+            "or take it from a backup"
         )
+    return overlay_as_found(row)
+
+
+def overlay_as_found(row: tuple[Any, ...]) -> Overlay:
+    """Make an overlay of its row, as far as that can be read."""
+    _, id, first, last, tokens, covered, created_by, created_at, metadata, summary, _ = row
     return Overlay(
         id=id,
         first=public(first),
         last=public(last),
-        summary=summary,
+        summary=_text(summary),
         tokens=tokens,
         covered_tokens=covered,
-        metadata={} if metadata == b"{}" else decode_json(metadata, f"overlay {id!r}"),
-        created_by=created_by,
+        metadata={} if metadata == b"{}" else _metadata_as_found(metadata, id),
+        created_by=_text(created_by),
         created_us=created_at,
     )
+
+
+def _text(data: bytes) -> str:
+    return data.decode(errors="replace")
+
+
+def _metadata_as_found(data: bytes, id: str) -> dict[str, Any]:
+    try:
+        found = decode_json(data, f"overlay {id!r}")
+    except StoreCorruptError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def text_in(row: tuple[Any, ...]) -> str | None:

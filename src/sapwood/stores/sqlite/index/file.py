@@ -67,10 +67,13 @@ def open_index_writer(path: str, clock: Callable[[], int], patience_s: float) ->
     index = open_writer(path, clock, patience_s, vfs)
     try:
         refuse_if_cut(index)
-        _leave_room_for_checksums(index, vfs)
+        is_to_get_room = _leave_room_for_checksums(index, vfs)
         make_durable(index, path, _CARE, patience_s)
         if index.value("PRAGMA user_version") != FORMAT:
             _make_anew(index)
+        elif is_to_get_room:
+            # Whoever made it has no checksums to keep, or was killed before this.
+            index.raw.execute("VACUUM")
     except BaseException:
         index.close()
         raise
@@ -105,14 +108,21 @@ def refuse_if_cut(index: Connection) -> None:
         raise apsw.CorruptError("the index ends within a page")
 
 
-def _leave_room_for_checksums(index: Connection, vfs: str | None) -> None:
-    """Ask for room in each page; where nobody would keep the checksums in it, refuse to write."""
+def _leave_room_for_checksums(index: Connection, vfs: str | None) -> bool:
+    """Ask for room in each page, and tell whether it was made without any.
+
+    Where nobody would keep the checksums in it, refuse to write.
+    """
+    # The file's own room is only known once something was read.
+    version, room = index.value("PRAGMA user_version"), index.raw.reserve_bytes()
     if vfs is not None:
         index.raw.reserve_bytes("main", CHECKSUM_BYTES)
-    elif index.value("PRAGMA user_version") and index.raw.reserve_bytes():
+        return not room
+    if version and room:
         raise apsw.SQLError(
             "this apsw cannot keep the checksums in it: a repair makes it anew without them"
         )
+    return False
 
 
 def _make_anew(index: Connection) -> None:
