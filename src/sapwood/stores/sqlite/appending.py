@@ -76,7 +76,7 @@ def _extend(tx: Connection, owner: str, session: str, it: Packed) -> Appended | 
     found = tx.first(_EXTENDABLE, (owner, session, None if it.is_ours else it.id))
     if found is None or found[5] & MAX_DEPTH == MAX_DEPTH:
         return None
-    number, owner_number, home, active_s, lead, tip, running, *stamp = found
+    number, owner_number, home, active_s, lead, tip, running, version, created = found
     now, pos, tokens = tx.clock(), tip + 1, it.tokens
     said = now if it.created_us is None else it.created_us
     tx.run(_INSERT, _row(it, pos, home, running + tokens, said))
@@ -85,7 +85,8 @@ def _extend(tx: Connection, owner: str, session: str, it: Packed) -> Appended | 
         tx.run(_KEEP_TIME, (pos, said, said // 1_000_000, number))
     message = _new_message(it, session, str(pos >> DEPTH_BITS), pos & MAX_DEPTH, said)
     context = None if lead is None else lead + running + tokens
-    return _appended([message], 1, context, *stamp)
+    stamp = (version, created)
+    return Appended(messages=[message], written=1, tip=it.id, context_tokens=context, stamp=stamp)
 
 
 def _append_planned(
@@ -161,18 +162,12 @@ def _write(
         _new_message(message, row.id, segment, depth + index, _said(message, now))
         for index, message in enumerate(batch)
     )
-    return _appended(stored, len(batch), context, row.version, row.created_at)
-
-
-def _appended(
-    messages: list[Message], written: int, context: int | None, version: int, created: int
-) -> Appended:
     return Appended(
-        messages=messages,
-        written=written,
-        tip=messages[-1].id,
+        messages=stored,
+        written=len(batch),
+        tip=batch[-1].id,
         context_tokens=context,
-        stamp=(version, created),
+        stamp=(row.version, row.created_at),
     )
 
 
