@@ -97,14 +97,15 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class Appended(msgspec.Struct, frozen=True, kw_only=True):
     """What an append did: the stored messages in order, and how many of them were new.
 
-    `context_tokens` is that of the session's record after it, where the store knows it without
-    reading on; None otherwise.
+    `context_tokens` is that of the session's record after it, and `stamp` the record's version and
+    `created_us`, where the store knows them without reading on; None otherwise.
     """
 
     messages: list[Message]
     written: int
     tip: str | Root
     context_tokens: int | None = None
+    stamp: tuple[int, int] | None = None
 
 
 class Deleted(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ says that the input is too long. `AsyncStreams` is for the async twin, `Streams`
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
-from contextlib import suppress
+from contextlib import AsyncContextDecorator, ContextDecorator, suppress
 from typing import Any, Self
 
 from ..calling import AsyncCall
@@ -22,9 +22,9 @@ class AsyncStreams:
 
         What comes back is used as the stream itself would be, from its first item on.
         """
-        if isinstance(value, AsyncIterator):
+        if isinstance(value, AsyncIterator) and not _is_file(value):
             return await AsyncItems(value).fetched()
-        if _has(value, "__aenter__", "__aexit__"):
+        if _is_manager(value, "__aenter__", "__aexit__"):
             return AsyncEntered(value, await value.__aenter__())
         if _is_stream(value):
             # It waits for its server, and the loop must not.
@@ -41,27 +41,48 @@ class Streams:
 
         What comes back is used as the stream itself would be, from its first item on.
         """
+        if not _is_stream(value):
+            return value
         if isinstance(value, Iterator):
             return Items(value).fetched()
-        return Entered(value, value.__enter__()) if _is_stream(value) else value
+        return Entered(value, value.__enter__())
 
 
 def _is_stream(value: Any) -> bool:
-    return isinstance(value, Iterator) or _has(value, "__enter__", "__exit__")
+    if isinstance(value, Iterator):
+        return not _is_file(value)
+    return _is_manager(value, "__enter__", "__exit__")
 
 
-def _has(value: Any, *names: str) -> bool:
+def _is_file(value: Any) -> bool:
+    """Whether it is read as a whole, too: a file, a response, and what stands in for one."""
+    return hasattr(value, "read")
+
+
+def _is_manager(value: Any, *names: str) -> bool:
+    """Whether there is nothing to do with it but to enter it.
+
+    Anything else with these names is an answer that can be used as it is, and closed.
+    """
     # As Python itself looks them up: on the type.
-    return all(hasattr(type(value), name) for name in names)
+    if not all(hasattr(type(value), name) for name in names):
+        return False
+    # Those that are made from generators show what they were made from.
+    if isinstance(value, (ContextDecorator, AsyncContextDecorator)):
+        return True
+    return all(name.startswith("_") for name in dir(value))
 
 
 class _Begun:
-    """Has all that a stream has."""
+    """Has all that a stream shows."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            # A copy is asked for such names before it has a stream.
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return getattr(self._stream, name)
 
     def _instead_of(self, entered: Any) -> Any:

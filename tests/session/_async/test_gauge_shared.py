@@ -8,6 +8,7 @@ import pytest
 
 import sapwood
 from sapwood import AsyncSession, AsyncSessionManager
+from sapwood.compaction import create_compact_function
 from sapwood.model import Usage
 
 LONG = "message " * 50
@@ -95,6 +96,32 @@ async def test_after_another_cleared_it(pair: tuple[AsyncSession, AsyncSession])
     await one.clear()
     await other.append("assistant", "answer", id="m1")
     assert await same(pair) < 1_000
+
+
+async def test_an_append_compacts_by_what_another_reported(
+    pair: tuple[AsyncSession, AsyncSession],
+) -> None:
+    one, other = pair
+    digest = create_compact_function(strategy="digest", tail_token_budget=500)
+    one.on_compaction(digest).compact_after(50_000)
+    *_, last = await one.append_all([("user", LONG * 5)] * 20)
+    await other.add_usage(Usage(id="c1", message=last.id, input_tokens=85_886))
+    await one.append("user", "and then?")
+    assert len(await one.overlays()) == 1
+
+
+async def test_an_append_compacts_by_the_prompt_of_another(
+    pair: tuple[AsyncSession, AsyncSession],
+) -> None:
+    one, other = pair
+    one.compact_after(4_000)
+    await one.freeze_system_prompt()
+    await one.append_all([("user", LONG * 2)] * 20)
+    assert await one.overlays() == []
+    await other.replace_context_block("memory", "likes tea " * 1_000)
+    await other.refresh_system_prompt()
+    await one.append("user", "and then?")
+    assert len(await one.overlays()) == 1
 
 
 async def test_after_it_was_deleted_and_made_again(sessions: AsyncSessionManager) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 import sapwood
 from sapwood import Session, SessionManager
+from sapwood.compaction import create_compact_function
 from sapwood.model import Usage
 
 LONG = "message " * 50
@@ -97,6 +98,32 @@ def test_after_another_cleared_it(pair: tuple[Session, Session]) -> None:
     one.clear()
     other.append("assistant", "answer", id="m1")
     assert same(pair) < 1_000
+
+
+def test_an_append_compacts_by_what_another_reported(
+    pair: tuple[Session, Session],
+) -> None:
+    one, other = pair
+    digest = create_compact_function(strategy="digest", tail_token_budget=500)
+    one.on_compaction(digest).compact_after(50_000)
+    *_, last = one.append_all([("user", LONG * 5)] * 20)
+    other.add_usage(Usage(id="c1", message=last.id, input_tokens=85_886))
+    one.append("user", "and then?")
+    assert len(one.overlays()) == 1
+
+
+def test_an_append_compacts_by_the_prompt_of_another(
+    pair: tuple[Session, Session],
+) -> None:
+    one, other = pair
+    one.compact_after(4_000)
+    one.freeze_system_prompt()
+    one.append_all([("user", LONG * 2)] * 20)
+    assert one.overlays() == []
+    other.replace_context_block("memory", "likes tea " * 1_000)
+    other.refresh_system_prompt()
+    one.append("user", "and then?")
+    assert len(one.overlays()) == 1
 
 
 def test_after_it_was_deleted_and_made_again(sessions: SessionManager) -> None:

@@ -79,11 +79,10 @@ def test_without_whole_pairs_it_is_the_exact_number(chat: Session) -> None:
 
 def test_an_offset_leaves_out_entries_at_the_end_that_is_read(chat: Session) -> None:
     assert ids(chat, offset=5, limit=2, whole_pairs=False) == ["a4", "b"]
-    assert ids(chat, offset=5, limit=2) == ["b"]
-    assert ids(chat, offset=10) == ["a", "a0"]
-    assert ids(chat, offset=2, after="a4", limit=2) == ["b1", "b2"]
+    assert ids(chat, offset=10, whole_pairs=False) == ["a", "a0"]
+    assert ids(chat, offset=2, after="a4", limit=2, whole_pairs=False) == ["b1", "b2"]
     for offset in (12, 99):
-        beyond = chat.history(offset=offset, limit=3)
+        beyond = chat.history(offset=offset, limit=3, whole_pairs=False)
         assert (beyond.entries, beyond.more, beyond.bytes) == ([], False, 0)
     exact = [ids(chat, offset=n, limit=1, whole_pairs=False) for n in range(12)]
     assert [id for [id] in exact] == ALL[::-1]
@@ -91,10 +90,17 @@ def test_an_offset_leaves_out_entries_at_the_end_that_is_read(chat: Session) -> 
 
 def test_an_offset_counts_a_summary_as_one_entry(chat: Session) -> None:
     chat.add_overlay("a0", "b", "they looked")
-    assert ids(chat, offset=5, limit=1) == []
-    [summary] = (chat.history(offset=5, limit=1)).entries
+    [summary] = (chat.history(offset=5, limit=1, whole_pairs=False)).entries
     assert summary.text == "they looked"
-    assert ids(chat, offset=6, limit=1) == ["a"]
+    assert ids(chat, offset=6, limit=1, whole_pairs=False) == ["a"]
+
+
+def test_an_offset_that_could_part_a_pair_is_refused(chat: Session) -> None:
+    for window in ({}, {"limit": 2}, {"after": "a"}):
+        with pytest.raises(UsageError, match="whole_pairs=False") as caught:
+            ids(chat, offset=10, **window)
+        assert caught.value.path == "offset"
+    assert ids(chat, offset=0) == ALL
 
 
 @pytest.mark.parametrize("wrong", ["x", 1.5, -1, None, True])

@@ -33,14 +33,14 @@ class AsyncGauge(AsyncReading, AsyncContextBlocks):
         return await self._fullness_of(await self.record())
 
     async def _fullness_of(self, record: SessionRecord) -> int:
-        at = (record.version, record.created_us)
-        if at != self._measured_at:
-            self._forget_measures()
-            self._measured_at = at
-        return await self._fullness(record.context_tokens, record.tip_position)
+        stamp = (record.version, record.created_us)
+        return await self._fullness(record.context_tokens, record.tip_position, stamp)
 
-    async def _fullness(self, shown: int, tip: Position | None) -> int:
-        """Tell the same of a history of so many tokens."""
+    async def _fullness(self, shown: int, tip: Position | None, stamp: tuple[int, int]) -> int:
+        """Tell the same of a history of so many tokens, by a record of this version and age."""
+        if stamp != self._measured_at:
+            self._forget_measures()
+            self._measured_at = stamp
         overhead = await self._count_overhead() if self._overhead is None else self._overhead
         if not self._knows_reported:
             await self._load_reported()

@@ -35,19 +35,26 @@ class AsyncReading(AsyncSessionBase):
         """Read the path to the tip, or to `leaf`, with its overlays applied.
 
         `limit` and `max_bytes` keep the end of it, or what comes right after `after`; at least
-        `min_messages` entries are given whatever their size. `offset` leaves out so many entries
-        before that, at the same end. `more` says that something was cut off.
+        `min_messages` entries are given whatever their size. `more` says that something was
+        cut off.
 
         A tool call and its results that the cut would part are left out, so there may be fewer
         entries than the limit. Where fewer than `min_messages` would be left, there are more than
         the limit instead: whole pairs, and never an empty page while there is more. With
-        `whole_pairs=False` it is the exact number, whatever that parts.
+        `whole_pairs=False` it is the exact number, whatever that parts, and `offset` leaves out so
+        many entries before that, at the same end.
         `UsageError` when `before` or `after` is a message of another branch.
         """
         check.whole(limit, "limit", 1)
         check.count(min_messages, "min_messages", 0)
         check.count(offset, "offset", 0)
         check.instance(whole_pairs, bool, "whole_pairs")
+        if offset and whole_pairs:
+            raise UsageError(
+                "offset counts entries, whatever that parts: give whole_pairs=False with it, "
+                "or page by before or after",
+                path="offset",
+            )
         cuts = limit is not None or max_bytes is not None or offset > 0
         query = Read(
             leaf=id_of(leaf),

@@ -35,14 +35,14 @@ class Gauge(Reading, ContextBlocks):
         return self._fullness_of(self.record())
 
     def _fullness_of(self, record: SessionRecord) -> int:
-        at = (record.version, record.created_us)
-        if at != self._measured_at:
-            self._forget_measures()
-            self._measured_at = at
-        return self._fullness(record.context_tokens, record.tip_position)
+        stamp = (record.version, record.created_us)
+        return self._fullness(record.context_tokens, record.tip_position, stamp)
 
-    def _fullness(self, shown: int, tip: Position | None) -> int:
-        """Tell the same of a history of so many tokens."""
+    def _fullness(self, shown: int, tip: Position | None, stamp: tuple[int, int]) -> int:
+        """Tell the same of a history of so many tokens, by a record of this version and age."""
+        if stamp != self._measured_at:
+            self._forget_measures()
+            self._measured_at = stamp
         overhead = self._count_overhead() if self._overhead is None else self._overhead
         if not self._knows_reported:
             self._load_reported()

@@ -89,13 +89,13 @@ class Messages(Gauge):
         self._tell(event)
         if not appended.written:
             return
-        shown = appended.context_tokens
-        if shown is None or self._settings.compact_after is None:
+        shown, stamp = appended.context_tokens, appended.stamp
+        if shown is None or stamp is None or self._settings.compact_after is None:
             # The budget stands in the record, and so does what the store did not know at once.
             self._after_change()
             return
         last = appended.messages[-1]
-        tokens = self._fullness(shown, Position(last.segment, last.depth))
+        tokens = self._fullness(shown, Position(last.segment, last.depth), stamp)
         self._notice(tokens, None)
 
     def update(

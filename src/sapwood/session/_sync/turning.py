@@ -108,8 +108,8 @@ class Turning(Compacting):
         `is_overflow` tells by the error; without one the usual providers' errors are known.
 
         A stream is begun first, since that is when a model says so: an iterator's first item is
-        fetched, a context manager entered. It is then yours to use and to close: what fails after
-        its beginning is not tried again.
+        fetched, and what is only there to be entered is entered. It is then yours to use and to
+        close: what fails after its beginning is not tried again.
         """
         from ...compaction import is_context_overflow
 

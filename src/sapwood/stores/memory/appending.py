@@ -37,6 +37,7 @@ def append(
         written=len(batch) - plan.known,
         tip=id_at(state, session.tip),
         context_tokens=context,
+        stamp=(session.version, session.created_us),
     )
 
 

@@ -21,8 +21,8 @@ from .position import MAX_DEPTH
 from .tables import Tables
 from .tx import Tx
 
-Moved = tuple[int, int | None]
-"""A new message's position, and the context after it where that is known."""
+Moved = tuple[int, int | None, tuple[int, int] | None]
+"""A new message's position; where these are known, the context after it and the session's stamp."""
 
 _BLOCK = """BEGIN NOT ATOMIC DECLARE sapwood_pos BIGINT; {};
 IF ROW_COUNT() THEN SET sapwood_pos = LAST_INSERT_ID(); {}; END IF;
@@ -45,14 +45,15 @@ def append_one(tx: Tx, request: Request) -> Appended | None:
     moved = add(tx, it, asked, now)
     if moved is None:
         return None
-    pos, context = moved
+    pos, context, stamp = moved
     messages = written([it], request.session, pos, now)
-    return Appended(messages=messages, written=1, tip=it.id, context_tokens=context)
+    return Appended(messages=messages, written=1, tip=it.id, context_tokens=context, stamp=stamp)
 
 
 def _add_to_postgres(tx: Tx, it: Packed, asked: dict[str, Any], now: int) -> Moved | None:
     keys = _take_values(tx, it, asked, now)
-    return tx.direct(_append, it.is_ours, keys).run(tx.conn, asked).first()  # type: ignore[return-value]
+    row: Any = tx.direct(_append, it.is_ours, keys).run(tx.conn, asked).first()
+    return None if row is None else (row[0], row[1], (row[2], row[3]))
 
 
 def _add_to_mysql(tx: Tx, it: Packed, asked: dict[str, Any], now: int) -> Moved | None:
@@ -62,12 +63,12 @@ def _add_to_mysql(tx: Tx, it: Packed, asked: dict[str, Any], now: int) -> Moved 
         asked[name] = asked[name].encode()
     if has_blocks(tx.conn.dialect):
         (pos,) = tx.direct(_block, it.is_ours, keys).run_alone(tx.conn, asked)
-        return None if pos is None else (pos, None)
+        return None if pos is None else (pos, None, None)
     moved = tx.direct(_advance, it.is_ours).run(tx.conn, asked)
     if not moved.rowcount:
         return None
     tx.direct(_insert_selected, keys).run(tx.conn, asked)
-    return moved.lastrowid, None
+    return moved.lastrowid, None, None
 
 
 def _take_values(tx: Tx, it: Packed, asked: dict[str, Any], now: int) -> tuple[str, ...]:
@@ -91,18 +92,18 @@ def _add_to_sqlite(tx: Tx, it: Packed, asked: dict[str, Any], now: int) -> Moved
     row = tx.conn.execute(tx.made(_advance, it.is_ours), asked).first()
     if row is None:
         return None
-    owner, tree, home, pos, running, context = row
+    owner, tree, home, pos, running, context, *stamp = row
     (seq,) = tx.next_seqs(1)
     place = {"owner": owner, "tree": tree, "pos": pos, "home": home}
     tx.add_all("message", [message_row(it, **place, running=running, now=now) | seq])
-    return pos, context
+    return pos, context, (stamp[0], stamp[1])
 
 
 def _append(t: Tables, is_ours: bool, keys: tuple[str, ...]) -> Any:
     """Move a session on and add a message in one statement."""
     moved = _advance(t, is_ours).cte("moved")
     added = _insert_from(t, moved.c, keys, select()).cte("added")
-    return select(moved.c.tip, moved.c.context).add_cte(added)
+    return select(*moved.c["tip", "context", "version", "created_at"]).add_cte(added)
 
 
 def _block(t: Tables, is_ours: bool, keys: tuple[str, ...]) -> Block:
@@ -130,7 +131,9 @@ def _advance(t: Tables, is_ours: bool) -> Any:
     if t.kind == "mysql":
         return update(t.session).where(*wanted).values(values | {"tip": _told(values["tip"])})
     made = update(t.session).where(*wanted).values(values)
-    return made.returning(s.owner, s.tree, s.home, s.tip, s.running, s.context)
+    return made.returning(
+        s.owner, s.tree, s.home, s.tip, s.running, s.context, s.version, s.created_at
+    )
 
 
 def _told(tip: Any) -> Any:

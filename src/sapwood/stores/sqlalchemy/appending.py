@@ -56,7 +56,13 @@ def append_planned(
     now = tx.now()
     start, context = _write(tx, row, new, _end_at(tx, row.tree, pos), now)
     messages = [*stored, *written(new, row.id, start, now)]
-    return Appended(messages=messages, written=len(new), tip=new[-1].id, context_tokens=context)
+    return Appended(
+        messages=messages,
+        written=len(new),
+        tip=new[-1].id,
+        context_tokens=context,
+        stamp=(row.version, row.created_at),
+    )
 
 
 def _known(

@@ -24,7 +24,8 @@ RECENT_STEPS = 64
 until `settle` has done so."""
 
 _EXTENDABLE = (
-    "SELECT s.number, s.owner, s.home, s.active_s, s.lead, t.pos, t.path_tokens"
+    "SELECT s.number, s.owner, s.home, s.active_s, s.lead, t.pos, t.path_tokens, s.version,"
+    " s.created_at"
     " FROM owner o JOIN session s ON s.owner = o.number"
     f" JOIN message t ON t.pos BETWEEN s.tip AND s.tip | {MAX_DEPTH}"
     " WHERE o.name = ?1 AND s.id = ?2 AND s.grows AND (s.fork = 0 OR ?3 IS NULL)"
@@ -75,7 +76,7 @@ def _extend(tx: Connection, owner: str, session: str, it: Packed) -> Appended | 
     found = tx.first(_EXTENDABLE, (owner, session, None if it.is_ours else it.id))
     if found is None or found[5] & MAX_DEPTH == MAX_DEPTH:
         return None
-    number, owner_number, home, active_s, lead, tip, running = found
+    number, owner_number, home, active_s, lead, tip, running, version, created = found
     now, pos, tokens = tx.clock(), tip + 1, it.tokens
     said = now if it.created_us is None else it.created_us
     tx.run(_INSERT, _row(it, pos, home, running + tokens, said))
@@ -84,7 +85,8 @@ def _extend(tx: Connection, owner: str, session: str, it: Packed) -> Appended | 
         tx.run(_KEEP_TIME, (pos, said, said // 1_000_000, number))
     message = _new_message(it, session, str(pos >> DEPTH_BITS), pos & MAX_DEPTH, said)
     context = None if lead is None else lead + running + tokens
-    return Appended(messages=[message], written=1, tip=it.id, context_tokens=context)
+    stamp = (version, created)
+    return Appended(messages=[message], written=1, tip=it.id, context_tokens=context, stamp=stamp)
 
 
 def _append_planned(
@@ -160,7 +162,13 @@ def _write(
         _new_message(message, row.id, segment, depth + index, _said(message, now))
         for index, message in enumerate(batch)
     )
-    return Appended(messages=stored, written=len(batch), tip=batch[-1].id, context_tokens=context)
+    return Appended(
+        messages=stored,
+        written=len(batch),
+        tip=batch[-1].id,
+        context_tokens=context,
+        stamp=(row.version, row.created_at),
+    )
 
 
 def _first_slot(tx: Connection, row: SessionRow, end: End, count: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ...errors import MessageConflictError, NotFoundError, StaleTipError
-from ...model import ROOT, NewMessage, NewSession, Read, TextPart, ToolCallPart
+from ...model import ROOT, NewMessage, NewSession, Read, SessionPatch, TextPart, ToolCallPart
 from ...store import AsyncStore
 from ..clock import Clock
 from ..makers import ADA, cover, fork_of, say
@@ -44,8 +44,18 @@ class AsyncAppendContract(AsyncContractBase):
         assert told[3].context_tokens in (None, 8)
         await store.add_overlay(ADA, "s", cover("a", "b", tokens=1))
         done = await store.append(ADA, "s", [say("i", tokens=2)])
-        assert done.context_tokens in (None, (await record_of(store)).context_tokens)
-        assert (await record_of(store)).context_tokens == 9
+        record = await record_of(store)
+        assert done.context_tokens in (None, record.context_tokens)
+        assert record.context_tokens == 9
+
+    async def test_an_append_may_say_which_version_of_the_record_it_met(
+        self, store: AsyncStore
+    ) -> None:
+        await grow(store, "a", "b")
+        for id, parent in (("c", None), ("d", "a"), ("e", None)):
+            record = await store.update_session(ADA, "s", SessionPatch())
+            done = await store.append(ADA, "s", [say(id)], parent=parent)
+            assert done.stamp in (None, (record.version, record.created_us))
 
     async def test_a_message_without_an_id_gets_one(self, store: AsyncStore) -> None:
         await grow(store)

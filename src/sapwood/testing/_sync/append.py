@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from ...errors import MessageConflictError, NotFoundError, StaleTipError
-from ...model import ROOT, NewMessage, NewSession, Read, TextPart, ToolCallPart
+from ...model import ROOT, NewMessage, NewSession, Read, SessionPatch, TextPart, ToolCallPart
 from ...store import Store
 from ..clock import Clock
 from ..makers import ADA, cover, fork_of, say
@@ -44,8 +44,16 @@ class AppendContract(ContractBase):
         assert told[3].context_tokens in (None, 8)
         store.add_overlay(ADA, "s", cover("a", "b", tokens=1))
         done = store.append(ADA, "s", [say("i", tokens=2)])
-        assert done.context_tokens in (None, (record_of(store)).context_tokens)
-        assert (record_of(store)).context_tokens == 9
+        record = record_of(store)
+        assert done.context_tokens in (None, record.context_tokens)
+        assert record.context_tokens == 9
+
+    def test_an_append_may_say_which_version_of_the_record_it_met(self, store: Store) -> None:
+        grow(store, "a", "b")
+        for id, parent in (("c", None), ("d", "a"), ("e", None)):
+            record = store.update_session(ADA, "s", SessionPatch())
+            done = store.append(ADA, "s", [say(id)], parent=parent)
+            assert done.stamp in (None, (record.version, record.created_us))
 
     def test_a_message_without_an_id_gets_one(self, store: Store) -> None:
         grow(store)

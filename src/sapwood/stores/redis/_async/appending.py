@@ -126,7 +126,7 @@ def _appended(
 ) -> Appended | None:
     if answer[0] != b"ok":
         return None
-    _, segment, first, now, known, deadline = answer
+    _, segment, first, now, known, deadline, version, created = answer
     context.marks[tree] = deadline.decode()
     batch = request.batch
     return Appended(
@@ -134,6 +134,7 @@ def _appended(
         written=len(batch),
         tip=batch[-1].id,
         context_tokens=int(known) if known else None,
+        stamp=(int(version), int(created)),
     )
 
 
@@ -182,6 +183,7 @@ async def append_planned(context: AsyncContext, request: Request) -> Appended:
         written=len(new),
         tip=written.tip,
         context_tokens=written.context_tokens,
+        stamp=written.stamp,
     )
 
 

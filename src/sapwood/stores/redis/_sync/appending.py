@@ -128,7 +128,7 @@ def _appended(
 ) -> Appended | None:
     if answer[0] != b"ok":
         return None
-    _, segment, first, now, known, deadline = answer
+    _, segment, first, now, known, deadline, version, created = answer
     context.marks[tree] = deadline.decode()
     batch = request.batch
     return Appended(
@@ -136,6 +136,7 @@ def _appended(
         written=len(batch),
         tip=batch[-1].id,
         context_tokens=int(known) if known else None,
+        stamp=(int(version), int(created)),
     )
 
 
@@ -184,6 +185,7 @@ def append_planned(context: Context, request: Request) -> Appended:
         written=len(new),
         tip=written.tip,
         context_tokens=written.context_tokens,
+        stamp=written.stamp,
     )
 
 

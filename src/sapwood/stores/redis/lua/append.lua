@@ -78,7 +78,7 @@ local function append(n, at, session, marked, owner, planned, how, parent, tip_h
   local tree = KEYS[n]
   B, segments = string.sub(tree, 1, -2), {}
   local key = B .. 's:' .. session
-  local f = call('HMGET', key, 'h', 'tip', 'ti', 'raw', 'c', 'inh', 'ov', 'x', 'm')
+  local f = call('HMGET', key, 'h', 'tip', 'ti', 'raw', 'c', 'inh', 'ov', 'x', 'm', 'ver', 'cr')
   if not f[1] or (f[8] ~= '' and tonumber(now) >= tonumber(f[8])) then return 'gone' end
   local row = {key = key, h = f[1], ids = B .. 'i:' .. f[1], inh = f[6]}
   local seg, depth, start, own = string.match(f[2], '^(%d+) (%d+) (%d+) (%d)')
@@ -153,6 +153,7 @@ local function append(n, at, session, marked, owner, planned, how, parent, tip_h
     call('ZADD', KEYS[tonumber(owner)], 'GT', deadline, string.match(tree, '{(.-)}'))
   end
   return 'ok\31' .. target .. '\31' .. first .. '\31' .. now .. '\31' .. context .. '\31' .. deadline
+    .. '\31' .. f[10] .. '\31' .. f[11]
 end
 
 local at = 2
