@@ -49,6 +49,7 @@ def from_redis(client: Callable[[], Any], prefix: str) -> TakeOut:
                 if entry.partition(b"\n")[0].endswith(b"\x1f" + id.encode()):
                     assert raw.lrem(key, 1, entry) == 1
                     return
+        raise AssertionError(f"message {id!r} is not in any list")
 
     return take_out
 
@@ -63,6 +64,7 @@ def from_records(
             if data and _appends(data, id):
                 delete(name)
                 return
+        raise AssertionError(f"no record appends message {id!r}")
 
     return take_out
 

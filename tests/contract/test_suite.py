@@ -5,11 +5,20 @@ from __future__ import annotations
 import runpy
 from collections import Counter
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 import tier
 
-from sapwood.testing import AsyncDurableStoreContract, DurableStoreContract, SharedContract
+from sapwood.errors import StoreCorruptError
+from sapwood.rules.ids import IdMaker
+from sapwood.stores.memory import MemoryStore
+from sapwood.testing import (
+    AsyncDurableStoreContract,
+    DurableStoreContract,
+    ManualClock,
+    SharedContract,
+)
 
 STORES = sorted(it.stem for it in Path(__file__).parent.glob("test_*.py"))
 
@@ -49,3 +58,27 @@ def test_each_machine_has_some_examples_and_more_of_them_when_asked(
 def test_the_parts_that_tiers_name_are_parts_of_the_suite() -> None:
     parts = {it.__name__ for it in (*DurableStoreContract.__mro__, *SharedContract.__mro__)}
     assert {*tier.BAD_INPUT, *tier.STORAGE} <= parts
+
+
+class Refusing(MemoryStore):
+    """A store that takes everything for damaged."""
+
+    def read(self, *args: object) -> NoReturn:
+        raise StoreCorruptError("all is lost")
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"), [(MemoryStore, "DID NOT RAISE"), (Refusing, "reading elsewhere")]
+)
+def test_a_store_that_loses_nothing_or_shows_nothing_does_not_pass_for_one_that_tells(
+    kind: type[MemoryStore], told: str
+) -> None:
+    clock = ManualClock()
+    suite = DurableStoreContract()
+    with (
+        kind(clock=clock, new_id=IdMaker(clock, bytes)) as store,
+        pytest.raises((AssertionError, pytest.fail.Exception), match=told),
+    ):
+        suite.test_rule_08_what_a_read_shows_beside_a_missing_one_is_right(
+            store, lambda owner, session, id: None
+        )

@@ -48,18 +48,47 @@ def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield from nodes(part)
 
 
-def test_a_search_asks_the_index_of_words_and_reads_no_table_through(
-    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    schema = store._runner.here()._schema
-    asked: list[tuple[str, Any]] = []
+@pytest.fixture
+def asked(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
+    """Note what a store asks for."""
+    found: list[tuple[str, Any]] = []
     rows = Tx.rows
 
     def noting(self: Tx, text: str, args: Any = ()) -> list[Any]:
-        asked.append((text, args))
+        found.append((text, args))
         return rows(self, text, args)
 
     monkeypatch.setattr(Tx, "rows", noting)
+    return found
+
+
+def rows_met(node: dict[str, Any]) -> float:
+    """Count the rows that a step of a plan went over, also those that it left out."""
+    met: float = node["Actual Rows"] + node.get("Rows Removed by Filter", 0)
+    return met * node["Actual Loops"]
+
+
+def test_the_gaps_of_the_end_of_a_path_are_found_without_going_over_its_beginning(
+    store: PostgresStore, asked: list[tuple[str, Any]]
+) -> None:
+    schema = store._runner.here()._schema
+    store.delete_messages(ADA, "s", ["m5", f"m{MANY - 3}"])
+    asked.clear()
+    gaps = store.list_gaps(ADA, "s", f"m{MANY - 1}", after=MANY - 10)
+    assert [gap.id for gap in gaps] == [f"m{MANY - 3}"]
+    [(text, args)] = [it for it in asked if "body IS NULL" in it[0]]
+    with psycopg.connect(postgres.shared_url() or "", autocommit=True) as raw:
+        raw.execute(f"VACUUM ANALYZE {schema}.message".encode())
+        explain = f"EXPLAIN (ANALYZE, FORMAT JSON) {text.replace('{s}', schema)}".encode()
+        [[[plan]]] = raw.execute(explain, args).fetchall()
+    scans = [it for it in nodes(plan["Plan"]) if it.get("Alias", "").startswith("m")]
+    assert 0 < sum(map(rows_met, scans)) <= 10
+
+
+def test_a_search_asks_the_index_of_words_and_reads_no_table_through(
+    store: PostgresStore, asked: list[tuple[str, Any]]
+) -> None:
+    schema = store._runner.here()._schema
     found = store.search(ADA, Search(text="word77", session="s")).hits
     assert [hit.entry.id for hit in found] == ["m77"]
     [(text, args)] = [it for it in asked if "@@" in it[0]]

@@ -174,6 +174,20 @@ def test_an_overlay_that_only_a_fork_has_may_end_at_what_its_source_deleted(carr
         assert shown_everywhere(target) == shown_everywhere(source)
 
 
+def test_a_gap_stays_open_until_the_fork_that_awaits_it_can_be_copied() -> None:
+    with memory() as source, memory() as target:
+        delete_what_forks_cover(source)
+        target.create_session(ADA, NewSession(id="h", created_us=1))
+        for _ in range(2):
+            assert statuses(source, target)["h"] == "conflict"
+        ends = target.find_messages(ADA, "s", ["r4", "r6", "x5"])
+        assert [it is not None for it in ends] == [True, True, False], "what none awaits is empty"
+        target.delete_session(ADA, "h")
+        copy_store(source, target)
+        assert shown_everywhere(target) == shown_everywhere(source)
+        assert set(statuses(source, target).values()) == {"equal"}
+
+
 @pytest.mark.parametrize("writes", range(0, 45))
 def test_after_a_kill_at_any_write_the_same_command_shows_all(carry: Carry, writes: int) -> None:
     with memory() as source, watched() as target:

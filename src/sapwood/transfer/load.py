@@ -231,11 +231,11 @@ class _Loader:
         overlays, self._overlays = self._overlays, []
         if not overlays:
             return
-        putter = Putter(self._store, self._owner, self._session, self.done.notes)
+        putter = Putter(self._store, self._owner, self._session, overlays, self.done.notes)
         if self._now.is_ours:
-            putter.put_all(overlays)
+            putter.put_all()
         else:
-            putter.put_where_they_fit(overlays)
+            putter.put_where_they_fit()
 
     def finish(self) -> None:
         """Write what is left."""

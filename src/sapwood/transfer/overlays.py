@@ -25,47 +25,54 @@ Range = tuple[Position, Position]
 class Putter:
     """Puts the overlays of one session in force."""
 
-    def __init__(self, store: Store, owner: str, session: str, notes: list[str]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        owner: str,
+        session: str,
+        lines: Sequence[OverlayLine],
+        notes: list[str],
+    ) -> None:
         self._store = store
         self._owner = owner
         self._session = session
+        self._lines = lines
+        self._named = {line.id for line in lines}
         self._notes = notes
         self._there = store.list_overlays(owner, session)
 
-    def put_where_they_fit(self, lines: Sequence[OverlayLine]) -> None:
+    def put_where_they_fit(self) -> None:
         """Put those that are missing into a session that others have worked on; note the rest."""
-        for line in lines:
+        for line in self._lines:
             try:
-                self._put(line, lines, later=())
+                self._put(line, later=())
             except ConflictError as error:
                 self._note(f"left out overlay {line.id!r}: {error}")
 
-    def put_all(self, lines: Sequence[OverlayLine]) -> None:
+    def put_all(self) -> None:
         """Put those that are missing into a session that has no others.
 
         Raises `ConflictError`, and takes away none that could not be put again.
         """
         before: dict[Range, Overlay] = {}
-        for number, line in enumerate(lines, 1):
-            stored = self._find(line, lines)
+        for number, line in enumerate(self._lines, 1):
+            stored = self._find(line)
             older = stored and before.get((stored.first, stored.last))
             if stored and older and self._there.index(stored) < self._there.index(older):
                 # Of two over the same range the newer one is shown.
                 self._take_away([stored])
-            put = self._put(line, lines, later=lines[number:])
+            put = self._put(line, later=self._lines[number:])
             before[put.first, put.last] = put
 
-    def _put(
-        self, line: OverlayLine, lines: Sequence[OverlayLine], later: Sequence[OverlayLine]
-    ) -> Overlay:
-        stored = self._find(line, lines)
+    def _put(self, line: OverlayLine, later: Sequence[OverlayLine]) -> Overlay:
+        stored = self._find(line)
         if stored is not None:
             return stored
         first, last = (self._end(line, id) for id in (line.first, line.last))
         try:
             added = self._add(line, first, last)
         except ConflictError:
-            hiding = [it for it in (self._find(other, lines) for other in later) if it is not None]
+            hiding = [it for it in (self._find(other) for other in later) if it is not None]
             if not hiding:
                 raise
             self._take_away(hiding)
@@ -73,14 +80,13 @@ class Putter:
         self._there.append(added)
         return added
 
-    def _find(self, line: OverlayLine, lines: Sequence[OverlayLine]) -> Overlay | None:
+    def _find(self, line: OverlayLine) -> Overlay | None:
         """Find an overlay by its id; one that got another is known by what it says."""
-        named = {it.id for it in lines}
         for overlay in self._there:
             if overlay.id == line.id:
                 return overlay
         for overlay in self._there:
-            if overlay.id not in named and self._says_the_same(overlay, line):
+            if overlay.id not in self._named and self._says_the_same(overlay, line):
                 return overlay
         return None
 

@@ -63,8 +63,9 @@ def _compare_order(
 ) -> None:
     """See that those over the same range came one after the other as in the source."""
     ids = {id: line.id for id, line in matched.renamed.items()}
-    for range, order in _by_range(wanted).items():
-        if [ids.get(id, id) for id in _by_range(there)[range]] != order:
+    here = _by_range(there)
+    for ends, order in _by_range(wanted).items():
+        if [ids.get(id, id) for id in here[ends]] != order:
             differences.add(Kind.CHANGED, f"overlay {order[-1]!r} is not the newest of its range")
 
 

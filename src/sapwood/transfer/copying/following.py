@@ -140,7 +140,7 @@ class Follower:
         renamed = matched.renamed if self._is_begun else {}
         for id in (*renamed, *(it.id for it in (*matched.extra, *matched.changed))):
             store.undo_overlay(owner, name, id)
-        Putter(store, owner, name, self.notes).put_all(self._source.overlays)
+        Putter(store, owner, name, self._source.overlays, self.notes).put_all()
 
     def _follow_tip(self) -> None:
         store, owner = self._sides.target, self._sides.owner

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ...errors import ConflictError, NotFoundError, SapwoodError, StoreCorruptError, UsageError
 from ...store import Store
@@ -86,16 +86,23 @@ class _Copy:
         awaited = awaited_by_forks(sides.source, owner, everything)
         names: set[str] = set()
         failed: set[str] = set()
-        unfinished: dict[str, set[str]] = {}
+        kept: dict[str, bool] = {}
         for name in in_order(sides.source, owner, everything):
             copy = SessionCopy(sides, name, names, failed, awaited)
-            if self._copy_session(sides, name, copy, failed) and copy.kept:
-                unfinished[name] = set(names)
+            kept[name] = self._copy_session(sides, name, copy, failed) and copy.kept > 0
             names.add(name)
-        for name, above in unfinished.items():
-            # By now the overlays of all forks are there, and gaps may become empty.
-            copy = SessionCopy(sides, name, above, failed)
-            self._copy_session(sides, name, copy, failed, is_told=False)
+        if any(kept.values()):
+            self._empty_gaps(sides, kept, failed)
+
+    def _empty_gaps(self, sides: Sides, kept: Mapping[str, bool], failed: set[str]) -> None:
+        """Empty the gaps that were kept for forks; those that failed still await theirs."""
+        awaited = awaited_by_forks(sides.source, sides.owner, failed)
+        above: set[str] = set()
+        for name, is_unfinished in kept.items():
+            if is_unfinished:
+                copy = SessionCopy(sides, name, above, failed, awaited)
+                self._copy_session(sides, name, copy, failed, is_told=False)
+            above.add(name)
 
     def _copy_documents(self, sides: Sides) -> None:
         try:

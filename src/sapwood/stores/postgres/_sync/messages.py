@@ -53,11 +53,14 @@ _FOLLOWERS = (
     " WHERE (%(pos)s & 16777215) + 1 BETWEEN v.first & 16777215 AND v.last & 16777215"
     " AND (%(pos)s = 0 OR {s}.is_on_path(%(tree)s, %(pos)s, %(fork)s))"
 )
+# OFFSET 0 has each span sought by itself: the few NULLs would be looked for in the whole table.
 _GAPS = (
     "SELECT m.pos, m.id, h.id FROM {s}.visible(%(tree)s, NULL, %(leaf)s) v"
-    " JOIN {s}.message m ON m.tree = %(tree)s AND m.pos BETWEEN v.first AND v.last"
+    " CROSS JOIN LATERAL (SELECT m.* FROM {s}.message m WHERE m.tree = %(tree)s AND m.pos BETWEEN"
+    " greatest(v.first, (v.first >> 24 << 24) + %(after)s + 1) AND v.last"
+    " AND m.body IS NULL OFFSET 0) m"
     " LEFT JOIN {s}.session h ON h.tree = m.tree AND h.home = m.home"
-    " WHERE m.body IS NULL AND (m.pos & 16777215) > %(after)s ORDER BY m.pos & 16777215"
+    " ORDER BY m.pos & 16777215"
 )
 _ENDS = (
     "SELECT (SELECT max(m.pos) FROM {s}.message m WHERE m.tree = g.tree"
