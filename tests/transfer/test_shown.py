@@ -18,8 +18,8 @@ from sapwood.testing.makers import ADA, cover, fork_of, say
 from sapwood.transfer import copy_store
 
 from .copies import statuses
+from .random_changes import act
 from .test_cut_off import KilledError, kill_after, revive, watched
-from .test_round_trip import act
 from .worlds import export, load, memory, shown_everywhere, sqlite
 
 KINDS = ["append", "branch", "branch", *["cover"] * 5, *["delete"] * 4, "undo", "fork", "fork"]
@@ -179,7 +179,12 @@ def test_a_gap_stays_open_until_the_fork_that_awaits_it_can_be_copied() -> None:
         delete_what_forks_cover(source)
         target.create_session(ADA, NewSession(id="h", created_us=1))
         for _ in range(2):
-            assert statuses(source, target)["h"] == "conflict"
+            found = statuses(source, target)
+            assert found["h"] == "conflict"
+            shown, wanted = shown_everywhere(target), shown_everywhere(source)
+            told = {name: it in {"copied", "equal"} for name, it in found.items() if name}
+            assert told == {name: shown[name] == wanted[name] for name in wanted}
+            assert sorted(told) == ["f", "g", "h", "s"]
         ends = target.find_messages(ADA, "s", ["r4", "r6", "x5"])
         assert [it is not None for it in ends] == [True, True, False], "what none awaits is empty"
         target.delete_session(ADA, "h")

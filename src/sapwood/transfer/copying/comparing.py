@@ -35,8 +35,8 @@ class Comparison:
         self._own = 0
         self._print = Fingerprint()
         self.differences = Differences()
-        self.kept = 0
-        """How many messages stand where the source has gaps, and may for now."""
+        self.kept: list[str] = []
+        """The messages that stand where the source has gaps, and may for now."""
 
     @property
     def fingerprint(self) -> str:
@@ -121,7 +121,7 @@ class Comparison:
             is_there = self._stored.is_deleted(line.id)
             return (None, "") if is_there else (Kind.MISSING, "has no place")
         if self._source.is_awaited(line) and is_for_a_gap(message):
-            self.kept += 1
+            self.kept.append(line.id)
             return None, ""
         kind = Kind.CHANGED if message.home == self._record.id else Kind.APART
         return kind, "was deleted from the source"

@@ -44,8 +44,8 @@ class SessionCopy:
         """How often the target differed though the source had stayed as it was written."""
         self.messages = 0
         self.written = 0
-        self.kept = 0
-        """How many messages stand in gaps until the overlays of forks are put there."""
+        self.kept: list[str] = []
+        """The messages that stand in gaps until the overlays of forks are put there."""
         self.notes: list[str] = []
 
     def run(self, ticks: Ticks) -> Status:

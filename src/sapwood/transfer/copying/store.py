@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from ...errors import ConflictError, NotFoundError, SapwoodError, StoreCorruptError, UsageError
 from ...store import Store
@@ -18,7 +18,8 @@ from .events import (
     SessionCopied,
     Status,
 )
-from .session import SessionCopy
+from .held import Held
+from .session import SessionCopy, Ticks
 from .sides import Sides
 
 PROBE = "copying:probe"
@@ -84,24 +85,35 @@ class _Copy:
         self._copy_documents(sides)
         everything = all_names(sides.source, owner)
         awaited = awaited_by_forks(sides.source, owner, everything)
+        order = list(in_order(sides.source, owner, everything))
         names: set[str] = set()
         failed: set[str] = set()
-        kept: dict[str, bool] = {}
-        for name in in_order(sides.source, owner, everything):
+        held = Held(sides)
+        for name in order:
             copy = SessionCopy(sides, name, names, failed, awaited)
-            kept[name] = self._copy_session(sides, name, copy, failed) and copy.kept > 0
+            status = self._copy_session(sides, name, copy, failed, self._tick)
+            if status is not None and not held.keep(name, status, copy):
+                self._count(owner, name, status, copy)
             names.add(name)
-        if any(kept.values()):
-            self._empty_gaps(sides, kept, failed)
+        if held.sessions:
+            self._empty_gaps(sides, order, held, failed)
 
-    def _empty_gaps(self, sides: Sides, kept: Mapping[str, bool], failed: set[str]) -> None:
-        """Empty the gaps that were kept for forks; those that failed still await theirs."""
+    def _empty_gaps(self, sides: Sides, order: Sequence[str], held: Held, failed: set[str]) -> None:
+        """Empty the gaps that were held open for forks; those that failed still await theirs.
+
+        What shows such a place is not as its source is, and is told as a failure.
+        """
         awaited = awaited_by_forks(sides.source, sides.owner, failed)
+        missing = sorted(failed)
         above: set[str] = set()
-        for name, is_unfinished in kept.items():
-            if is_unfinished:
-                copy = SessionCopy(sides, name, above, failed, awaited)
-                self._copy_session(sides, name, copy, failed, is_told=False)
+        for name in order:
+            if name in held.sessions:
+                last = SessionCopy(sides, name, above, failed, awaited)
+                if self._copy_session(sides, name, last, failed, _ignore) is not None:
+                    if places := held.shown_in(name):
+                        self._fail(sides.owner, name, _still_open(places, missing))
+                    else:
+                        self._count(sides.owner, name, *held.sessions[name])
             above.add(name)
 
     def _copy_documents(self, sides: Sides) -> None:
@@ -113,26 +125,17 @@ class _Copy:
         self._tell(sides.owner, None, status, messages=0, written=0, notes=[])
 
     def _copy_session(
-        self,
-        sides: Sides,
-        name: str,
-        copy: SessionCopy,
-        failed: set[str],
-        *,
-        is_told: bool = True,
-    ) -> bool:
-        """Copy a session, and tell whether that went well."""
+        self, sides: Sides, name: str, copy: SessionCopy, failed: set[str], ticks: Ticks
+    ) -> Status | None:
+        """Copy a session, and give what became of it; None when it failed."""
         try:
-            status = copy.run(self._tick if is_told else lambda gone_over, verified: None)
+            return copy.run(ticks)
         except (ConflictError, UsageError, StoreCorruptError) as error:
             if isinstance(error, UsageError):
                 copy.forget()
             failed.add(name)
             self._fail(sides.owner, name, error)
-            return False
-        if is_told:
-            self._count(sides.owner, name, status, copy)
-        return True
+            return None
 
     def _count(self, owner: str, name: str, status: Status, copy: SessionCopy) -> None:
         self._counts[status] += 1
@@ -200,6 +203,19 @@ class _Copy:
             if any(isinstance(error, kind) for _, error in self._failures):
                 return kind(text)
         return UsageError(text)
+
+
+def _ignore(gone_over: int, verified: int) -> None:
+    """Count nothing: it was counted before."""
+
+
+def _still_open(places: Sequence[str], failed: Sequence[str]) -> ConflictError:
+    told = ", ".join(map(repr, places[:MOST_TOLD]))
+    forks = ", ".join(map(repr, failed[:MOST_TOLD]))
+    return ConflictError(
+        f"it shows an empty message where the source has deleted {told}, and will until these"
+        f" sessions are copied, too: {forks}; mend them and copy again"
+    )
 
 
 def _within(count: int, total: int) -> int:
