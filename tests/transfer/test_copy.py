@@ -18,7 +18,8 @@ from sapwood.testing.makers import ADA, cover, fork_of, say
 from sapwood.transfer import CopyBegun, CopyDone, CopyEvent, CopyProgress, copy_store
 
 from .copies import all_of, furnished, statuses
-from .test_round_trip import OPS, act, grown, lasting
+from .random_changes import OPS, act
+from .test_round_trip import grown, lasting
 from .worlds import export, memory, names_in, new_ids, seen_of, sqlite
 
 STATUSES = {"copied", "updated", "equal"}

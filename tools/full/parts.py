@@ -13,24 +13,26 @@ class Part(NamedTuple):
     name: str
     paths: tuple[str, ...] = ()
     python: str = ""
+    reads: tuple[str, ...] = ()
+    """What it looks at besides the package and what all tests share."""
 
 
-def tests(name: str, *paths: str) -> Part:
-    return Part(name, tuple(f"tests/{it}" for it in paths))
+def in_tests(name: str, *paths: str, reads: tuple[str, ...] = ()) -> Part:
+    return Part(name, tuple(f"tests/{it}" for it in paths), reads=reads)
 
 
 PARTS = (
-    tests("rules", "rules", "model", "formats", "compaction", "context", "summarizers"),
-    tests("surface", "api", "cli", "docs", "tools", "servers", "transfer"),
-    tests("session", "session"),
-    tests("stores", "stores"),
-    tests("record-log", "recordlog"),
-    tests("embedded", *(f"contract/test_{it}.py" for it in ("memory", "sqlite", "suite"))),
-    tests("postgres", "contract/test_postgres.py"),
-    tests("sqlalchemy", "contract/test_sqlalchemy.py"),
-    tests("redis", "contract/test_redis.py", "contract/test_redis_cluster.py"),
-    tests("mongodb", "contract/test_mongodb.py"),
-    tests("opensearch", "contract/test_opensearch.py", "contract/test_attached.py"),
-    tests("faults", "faults"),
+    in_tests("rules", "rules", "model", "formats", "compaction", "context", "summarizers"),
+    in_tests("surface", "api", "cli", "docs", "tools", "servers", "transfer", reads=(".",)),
+    in_tests("session", "session"),
+    in_tests("stores", "stores", reads=("docs",)),
+    in_tests("record-log", "recordlog"),
+    in_tests("embedded", *(f"contract/test_{it}.py" for it in ("memory", "sqlite", "suite"))),
+    in_tests("postgres", "contract/test_postgres.py"),
+    in_tests("sqlalchemy", "contract/test_sqlalchemy.py"),
+    in_tests("redis", "contract/test_redis.py", "contract/test_redis_cluster.py"),
+    in_tests("mongodb", "contract/test_mongodb.py"),
+    in_tests("opensearch", "contract/test_opensearch.py", "contract/test_attached.py"),
+    in_tests("faults", "faults"),
     *(Part(f"python-{it}", python=it) for it in PYTHONS),
 )

@@ -1,16 +1,15 @@
 """Run the full tier: every test everywhere, with the high counts, in parts that can be resumed.
 
-    python tools/full/run.py                   all parts that have not passed on this commit
+    python tools/full/run.py                   all parts that have not passed on these files
     python tools/full/run.py --part redis      this one, whether it passed before or not
     python tools/full/run.py --list            what there is, and what has passed
 
-What has passed is kept in `.test-full.json`, until a file of the project changes.
+What has passed is kept in `.test-full.json`, until a file changes that it rests on.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import os
 import subprocess
@@ -20,6 +19,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from files import digests, fingerprint
 from parts import PARTS, SERVERS, Part
 from pythons import find_python
 
@@ -37,27 +37,18 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def tree() -> str:
-    """Return what tells this state of the project from others."""
-
-    def git(*words: str) -> bytes:
-        return subprocess.run(["git", *words], cwd=ROOT, check=True, capture_output=True).stdout
-
-    new = b"".join(
-        (ROOT / os.fsdecode(name)).read_bytes()
-        for name in git("ls-files", "-z", "--others", "--exclude-standard").split(b"\0")
-        if name
-    )
-    return hashlib.sha256(git("rev-parse", "HEAD") + git("diff", "HEAD") + new).hexdigest()
-
-
 def read() -> Passed:
-    """Return the parts that have passed on the project as it is."""
+    """Return the parts that have passed on the files that they rest on, as these are."""
     if not STATE.exists():
         return {}
-    state = json.loads(STATE.read_text())
-    passed: Passed = state["passed"] if state["tree"] == tree() else {}
-    return passed
+    stored: Passed = json.loads(STATE.read_text())
+    files = digests(ROOT)
+    parts = {it.name: it for it in PARTS}
+    return {
+        name: told
+        for name, told in stored.items()
+        if name in parts and told["files"] == fingerprint(parts[name], files)
+    }
 
 
 def command_of(part: Part) -> list[str] | None:
@@ -116,15 +107,15 @@ def main() -> int:
     failed = []
     for part in PARTS if not options.list else ():
         if part.name in options.part if options.part else part.name not in passed:
-            before = tree()
+            before = fingerprint(part, digests(ROOT))
             told = run(part)
             if told is None:
                 failed.append(part.name)
-            elif tree() != before:
+            elif fingerprint(part, digests(ROOT)) != before:
                 sys.exit(f"{part.name} passed, but files were changed meanwhile: run it again")
             else:
-                passed = {**read(), part.name: told}
-                STATE.write_text(json.dumps({"tree": before, "passed": passed}, indent=1))
+                passed = {**read(), part.name: {**told, "files": before}}
+                STATE.write_text(json.dumps(passed, indent=1))
     show(passed)
     if failed:
         print(f"failed: {', '.join(failed)}")

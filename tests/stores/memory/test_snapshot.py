@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from transfer.test_round_trip import OPS, act
+from transfer.random_changes import OPS, act
 from transfer.worlds import export, memory, names_in, new_ids, seen_of
 
 import sapwood
