@@ -1,9 +1,10 @@
-"""Running the real command as a process, with pipes or in a pseudo-terminal."""
+"""Running the real command: as a process, with pipes or in a pseudo-terminal, or in this one."""
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
+import io
 import json
 import os
 import pty
@@ -13,8 +14,13 @@ import sys
 import tempfile
 import termios
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from tier import FULL
+
+from sapwood.cli import main
 
 # Compiled once for all the processes, as an installed package is.
 COMPILED = tempfile.TemporaryDirectory(prefix="sapwood-compiled-")
@@ -46,6 +52,18 @@ class Command:
     def run(
         self, *args: str, input: bytes | None = None, **env: str
     ) -> subprocess.CompletedProcess[str]:
+        """Run a command to its end.
+
+        A process of its own takes as long to load its modules as most tests take for the rest, so
+        that is left to the full tier, and to what starts one by another method.
+        """
+        how = self.run_process if FULL else self._run_here
+        return how(*args, input=input, **env)
+
+    def run_process(
+        self, *args: str, input: bytes | None = None, **env: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command as a process of its own."""
         done = subprocess.run(
             [SAPWOOD, *args],
             cwd=self.folder,
@@ -54,9 +72,24 @@ class Command:
             capture_output=True,
             timeout=120,
         )
-        out, err = done.stdout.decode(), done.stderr.decode()
-        assert "Traceback" not in err, err
-        return subprocess.CompletedProcess(done.args, done.returncode, out, err)
+        return _told(args, done.returncode, done.stdout, done.stderr)
+
+    def _run_here(
+        self, *args: str, input: bytes | None = None, **env: str
+    ) -> subprocess.CompletedProcess[str]:
+        out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+        with (
+            _process_state(self.folder, {**self.env, **env}, args),
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+        ):
+            sys.stdin = io.TextIOWrapper(io.BytesIO(input or b""), "utf-8")
+            try:
+                main()
+            except SystemExit as end:
+                code = end.code
+        assert isinstance(code, int)
+        return _told(args, code, *(_bytes_of(stream) for stream in (out, err)))
 
     def __call__(self, *args: str, input: bytes | None = None) -> str:
         """Run a command that succeeds, and give what it printed."""
@@ -97,6 +130,38 @@ class Command:
         seen = _read_all(ours)
         os.close(ours)
         return process.wait(60), seen.decode().replace("\r\n", "\n")
+
+
+def _bytes_of(stream: io.TextIOWrapper) -> bytes:
+    assert isinstance(stream.buffer, io.BytesIO)
+    return stream.buffer.getvalue()
+
+
+def _told(
+    args: tuple[str, ...], code: int, out: bytes, err: bytes
+) -> subprocess.CompletedProcess[str]:
+    assert b"Traceback" not in err, err.decode()
+    return subprocess.CompletedProcess(args, code, out.decode(), err.decode())
+
+
+@contextlib.contextmanager
+def _process_state(folder: Path, env: dict[str, str], args: tuple[str, ...]) -> Iterator[None]:
+    """Make this process what a new one would be, for a while."""
+    before = dict(os.environ), sys.argv, sys.stdin
+    try:
+        _set_environment(env)
+        sys.argv = ["sapwood", *args]
+        with contextlib.chdir(folder):
+            yield
+    finally:
+        environment, sys.argv, sys.stdin = before
+        _set_environment(environment)
+
+
+def _set_environment(env: dict[str, str]) -> None:
+    os.environ.clear()
+    os.environ.update(env)
+    time.tzset()
 
 
 def _read_all(handle: int) -> bytes:

@@ -189,11 +189,13 @@ def test_a_bar_is_shown_while_work_is_long_and_is_gone_after_it(sap: Command, fo
 
 
 def test_a_terminal_that_cannot_say_the_lines_gets_plainer_ones(sap: Command) -> None:
-    out = sap.run("show", "support", PYTHONIOENCODING="ascii", PYTHONUTF8="0").stdout
+    out = sap.run_process("show", "support", PYTHONIOENCODING="ascii", PYTHONUTF8="0").stdout
     assert out.isascii()
     assert "|-*" in out
     assert "< tip" in out
     for args in ([], ["--history"]):
-        out = sap.run("show", "support", *args, PYTHONIOENCODING="ascii", PYTHONUTF8="0").stdout
+        out = sap.run_process(
+            "show", "support", *args, PYTHONIOENCODING="ascii", PYTHONUTF8="0"
+        ).stdout
         assert "messages - " in out
         assert not any(escape in out for escape in ("\\x", "\\u")), out

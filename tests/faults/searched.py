@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 from sapwood.model import NewMessage, Search, TextPart
 from sapwood.rules.codec import decode_body
@@ -42,6 +44,15 @@ _SUMMARIES = (
 )
 
 
+class Said(NamedTuple):
+    """What a search may find, folded as it compares."""
+
+    id: str
+    role: str
+    text: str
+    home: str
+
+
 def say_something(n: int, id: str | None = None, *, edited: bool = False) -> NewMessage:
     """Write a message that some of the queries find."""
     place = PLACES[n % len(PLACES)]
@@ -49,29 +60,31 @@ def say_something(n: int, id: str | None = None, *, edited: bool = False) -> New
     return NewMessage(id=id or f"m{n}", role="user", parts=[TextPart(text=text)])
 
 
-def scan(path: Path, text: str, session: str | None = None) -> list[str]:
-    """Look at every message and summary in the database."""
+def scan(said: Iterable[Said], text: str, session: str | None = None) -> list[str]:
+    """Look at every message and summary."""
     query = parse(text)
-    found = []
-    for id, role, said, home in _said(path):
-        if session in (None, home) and matches(query, said, Facts(role=role, created_us=0)):
-            found.append(id)
-    return sorted(found)
+    return sorted(
+        it.id
+        for it in said
+        if session in (None, it.home) and matches(query, it.text, Facts(role=it.role, created_us=0))
+    )
 
 
-def _said(path: Path) -> list[tuple[str, str, str, str]]:
+def all_said(path: Path) -> list[Said]:
+    """Read every message and summary out of the database."""
     with raw(path) as connection:
         rows = connection.execute(f"{_MESSAGES} UNION ALL {_SUMMARIES}").fetchall()
     return [
-        (id, role, fold(said if pos < 0 else searchable(decode_body(said, id).parts)), home)
+        Said(id, role, fold(said if pos < 0 else searchable(decode_body(said, id).parts)), home)
         for pos, id, role, said, home in rows
     ]
 
 
 def assert_right(store: SqliteStore, path: Path, session: str | None = None) -> None:
     """Compare searches with a scan of the file."""
+    said = all_said(path)
     for text in QUERIES:
-        expected = scan(path, text, session)
+        expected = scan(said, text, session)
         hits = store.search(ADA, Search(text=text, session=session, limit=MOST))
         found = sorted(hit.entry.id for hit in hits.hits)
         if len(expected) <= MOST:

@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,6 +30,8 @@ from .support import ADA, make_session, new_id, open_store, raw, value
 
 INDEXING = Path(__file__).with_name("indexing.py")
 PAGE = 4096
+KEPT = tempfile.TemporaryDirectory(prefix="sapwood-furnished-")
+FURNISHED = "furnished.db"
 
 
 @pytest.fixture
@@ -48,6 +51,15 @@ def index_of(path: Path) -> Path:
 
 def furnish(path: Path) -> None:
     """Make a database with an index that is up to date."""
+    for file in furnished().iterdir():
+        shutil.copy(file, path.with_name(file.name.replace(FURNISHED, path.name, 1)))
+
+
+@cache
+def furnished() -> Path:
+    """Make it once, in a folder of its own."""
+    folder = Path(KEPT.name)
+    path = folder / FURNISHED
     with open_store(path, durability="normal") as store:
         for session, start in (("s", 0), ("t", 500)):
             make_session(store, session)
@@ -57,6 +69,7 @@ def furnish(path: Path) -> None:
         store.add_overlay(ADA, "s", overlay)
         store.settle()
     assert_whole_index(path)
+    return folder
 
 
 def ids_in_order(store: SqliteStore, session: str) -> list[str]:

@@ -104,4 +104,4 @@ TestMachine = machine_for("record log, sync", partial(InADictionary, DictionaryS
 TestAsyncMachine = machine_for(
     "record log, async", partial(InADictionary, AsyncDictionaryStore)
 ).TestCase
-TestMachine.settings = TestAsyncMachine.settings = as_many(usual=20, full=120)
+TestMachine.settings = TestAsyncMachine.settings = as_many(usual=8, full=120)
