@@ -19,10 +19,12 @@ from sapwood.errors import (
 from sapwood.model import NewSession, Read, SessionPatch, SessionQuery
 from sapwood.stores.recordlog import bundles
 from sapwood.stores.recordlog.record import decode_record, encode_record, open_record
-from sapwood.stores.recordlog.stored import Key, Kind, Stored
+from sapwood.stores.recordlog.stored import Key, Kind, Stored, owner_log
 from sapwood.stores.recordlog.work import Append
 from sapwood.testing import ManualClock
 from sapwood.testing.makers import ADA, fork_of, say, shown
+
+FEED_LOG = owner_log(ADA, "feed")
 
 
 class Hooked(DictionaryLog):
@@ -290,6 +292,21 @@ def test_changes_of_many_sessions_are_read_with_a_few_looks(
     log.calls.clear()
     assert store.changes(ADA, after=page.cursor).changes == []
     assert log.calls == ["get"]
+
+
+@pytest.mark.parametrize("nth", [1, 3, 5])
+def test_rule_08_a_record_that_the_feed_lost_is_told(
+    store: DictionaryStore, log: Hooked, nth: int
+) -> None:
+    for n in range(5):
+        store.append(ADA, "s", [say(f"f{n}")])
+        store.changes(ADA)
+    records = sorted(it.n for it in log.documents.values() if it.log == FEED_LOG and it.n)
+    lost = next(key for key, it in log.documents.items() if (it.log, it.n) == (FEED_LOG, nth))
+    assert records == [*range(1, len(records) + 1)]
+    del log.documents[lost]
+    with pytest.raises(StoreCorruptError):
+        store.changes(ADA)
 
 
 def test_a_feed_is_read_on_from_within_a_record_of_it(store: DictionaryStore) -> None:

@@ -65,13 +65,8 @@ class DictionaryLog(Log):
 
     def following(self, tree: str, log: str, after: int) -> list[Stored]:
         self.calls.append("get")
-        found: list[Stored] = []
-        while len(found) < 5:
-            stored = self.documents.get(record_key(tree, log, after + len(found) + 1))
-            if stored is None:
-                break
-            found.append(stored)
-        return found
+        keys = (record_key(tree, log, after + n) for n in range(1, 6))
+        return [self.documents[key] for key in keys if key in self.documents]
 
     def spans(self, tree: str, ranges: Sequence[tuple[str, int, int]]) -> list[Stored]:
         return [

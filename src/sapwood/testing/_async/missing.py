@@ -10,7 +10,7 @@ import pytest
 from ...errors import StoreCorruptError
 from ...store import AsyncStore
 from ..makers import ADA, cover, fork_of, say
-from ..twin import TakeOut
+from ..twin import AsyncReopen, TakeOut
 from .base import AsyncContractBase, grow, shown_in
 
 READS: dict[str, dict[str, Any]] = {
@@ -65,6 +65,16 @@ class AsyncMissingContract(AsyncContractBase):
             assert await _refused(store) == []
         take_out(ADA, "s", "m4")
         assert await _refused(store) == list(READS)
+
+    @pytest.mark.parametrize("missing", ["m1", "m4", "m8", "m11"])
+    async def test_rule_08_a_store_that_is_opened_anew_tells_of_a_missing_message(
+        self, store: AsyncStore, take_out: TakeOut, reopen: AsyncReopen, missing: str
+    ) -> None:
+        await grow(store, *(f"m{n}" for n in range(1, 13)))
+        take_out(ADA, "s", missing)
+        store = await reopen()
+        with pytest.raises(StoreCorruptError):
+            await shown_in(store)
 
     async def test_rule_08_what_a_read_shows_beside_a_missing_one_is_right(
         self, store: AsyncStore, take_out: TakeOut

@@ -12,7 +12,7 @@ import pytest
 from ...errors import StoreCorruptError
 from ...store import Store
 from ..makers import ADA, cover, fork_of, say
-from ..twin import TakeOut
+from ..twin import Reopen, TakeOut
 from .base import ContractBase, grow, shown_in
 
 READS: dict[str, dict[str, Any]] = {
@@ -67,6 +67,16 @@ class MissingContract(ContractBase):
             assert _refused(store) == []
         take_out(ADA, "s", "m4")
         assert _refused(store) == list(READS)
+
+    @pytest.mark.parametrize("missing", ["m1", "m4", "m8", "m11"])
+    def test_rule_08_a_store_that_is_opened_anew_tells_of_a_missing_message(
+        self, store: Store, take_out: TakeOut, reopen: Reopen, missing: str
+    ) -> None:
+        grow(store, *(f"m{n}" for n in range(1, 13)))
+        take_out(ADA, "s", missing)
+        store = reopen()
+        with pytest.raises(StoreCorruptError):
+            shown_in(store)
 
     def test_rule_08_what_a_read_shows_beside_a_missing_one_is_right(
         self, store: Store, take_out: TakeOut

@@ -12,6 +12,7 @@ from ....errors import (
     MigrationNeededError,
     SchemaTooNewError,
     StoreBusyError,
+    StoreCorruptError,
     StoreError,
     StoreUnavailableError,
 )
@@ -146,12 +147,25 @@ class OpenSearchLog(Log):
         found: list[Stored] = []
         for window in WINDOWS:
             start = after + len(found) + 1
-            keys = [record_key(tree, log, n) for n in range(start, start + window)]
-            for stored in self.get(keys):
-                if stored is None:
-                    return found
-                found.append(stored)
+            # One more than is given: what stands behind a miss shows that it is no end.
+            keys = [record_key(tree, log, n) for n in range(start, start + window + 1)]
+            got = self.get(keys)
+            end = next((n for n, it in enumerate(got[:window]) if it is None), window)
+            found += filter(None, got[:end])
+            if end < window:
+                if any(got[end + 1 :]):
+                    self._refuse_missing(keys[end])
+                    # It was created while it was asked for, one after the other.
+                    found += self.following(tree, log, after + len(found))
+                return found
         return found
+
+    def _refuse_missing(self, key: Key) -> None:
+        if self.get([key]) == [None]:
+            raise StoreCorruptError(
+                f"record {key.id} is missing from the store, and a later one is there:"
+                " it can only come back from a backup"
+            )
 
     def spans(self, tree: str, ranges: Sequence[tuple[str, int, int]]) -> list[Stored]:
         """Give the records of several ranges."""

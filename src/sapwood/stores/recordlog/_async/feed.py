@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
+from ....errors import StoreCorruptError
 from ....model import Change, Changes
 from ..changes import Part, changes_of, merged
 from ..cursor import Cursor
@@ -52,7 +53,9 @@ class AsyncLogFeed:
             if page.cursor.n + 1 in noted:
                 await page.take(page.cursor.n + 1, noted[page.cursor.n + 1])
                 continue
-            for stored in await self._desk.log.following(state.tree, state.log, page.cursor.n):
+            records = await self._desk.log.following(state.tree, state.log, page.cursor.n)
+            _refuse_gap([it.n for it in records], page.cursor.n + 1, state.log)
+            for stored in records:
                 if not stored.data:
                     raise BehindError
                 work = decode_record(stored.data, stored.id).work
@@ -227,3 +230,9 @@ async def trim(desk: AsyncDesk, owner: str) -> None:
 
         await desk.change_log(state.tree, state.log, decide)
         await desk.log.blank(keys[: old - state.trimmed])
+
+
+def _refuse_gap(numbers: Sequence[int], first: int, log: str) -> None:
+    """Refuse to pass over a record that is known to have been there."""
+    if list(numbers) != list(range(first, first + max(1, len(numbers)))):
+        raise StoreCorruptError(f"a record after {first - 1} of log {log} is missing")

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
+from ....errors import StoreCorruptError
 from ....model import Change, Changes
 from ..changes import Part, changes_of, merged
 from ..cursor import Cursor
@@ -54,7 +55,9 @@ class LogFeed:
             if page.cursor.n + 1 in noted:
                 page.take(page.cursor.n + 1, noted[page.cursor.n + 1])
                 continue
-            for stored in self._desk.log.following(state.tree, state.log, page.cursor.n):
+            records = self._desk.log.following(state.tree, state.log, page.cursor.n)
+            _refuse_gap([it.n for it in records], page.cursor.n + 1, state.log)
+            for stored in records:
                 if not stored.data:
                     raise BehindError
                 work = decode_record(stored.data, stored.id).work
@@ -229,3 +232,9 @@ def trim(desk: Desk, owner: str) -> None:
 
         desk.change_log(state.tree, state.log, decide)
         desk.log.blank(keys[: old - state.trimmed])
+
+
+def _refuse_gap(numbers: Sequence[int], first: int, log: str) -> None:
+    """Refuse to pass over a record that is known to have been there."""
+    if list(numbers) != list(range(first, first + max(1, len(numbers)))):
+        raise StoreCorruptError(f"a record after {first - 1} of log {log} is missing")

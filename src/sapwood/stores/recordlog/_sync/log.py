@@ -57,11 +57,12 @@ class Log(ABC):
 
     @abstractmethod
     def following(self, tree: str, log: str, after: int) -> list[Stored]:
-        """Give the records of a log after a number, in order, without a gap, as many as are known.
+        """Give the records of a log after a number, in order, as many as are known.
 
         It may stop early, but not before the first `n` that is missing when it is asked by name:
         a driver whose searches lag gets `after + 1`, `after + 2` ... by name, to the first miss.
-        Records that `blank` emptied are given, too.
+        What is behind a miss shows that a record was lost: it is given, too, or the driver raises
+        `StoreCorruptError`. Records that `blank` emptied are given, too.
         """
 
     @abstractmethod
