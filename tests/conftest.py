@@ -45,6 +45,8 @@ LIMITS_S = {"faults": LONG_S, "docs": 300, "api": 300}
 """Folders whose tests start many programs, one after the other."""
 COUNTED = pytest.StashKey[Counter[str]]()
 SKIPPED: list[str] = []
+NOT_THERE: dict[str, str] = {}
+"""The fixtures of servers that were looked for, and are not there, with the reason."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -70,13 +72,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def _server(name: str) -> Any:
     """Make the fixture that gives the URL of a server for tests."""
 
-    @pytest.fixture(scope="session", name=f"{name}_url")
+    url_fixture = f"{name}_url"
+
+    @pytest.fixture(scope="session", name=url_fixture)
     def url(request: pytest.FixtureRequest) -> str:
         server = import_module(f"servers.{name}")
         given: str | None = server.shared_url()
         if given is None:
             required = request.config.getoption("--require-backends").split(",")
-            (pytest.fail if name in required else pytest.skip)(server.MISSING)
+            if name in required:
+                pytest.fail(server.MISSING)
+            NOT_THERE[url_fixture] = server.MISSING
+            pytest.skip(server.MISSING)
         assert given is not None
         RAN_AGAINST.add(server.version())
         return given
@@ -150,6 +157,13 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
         let_others()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what needs a server that is not there, before anything else is made for it."""
+    for name in NOT_THERE.keys() & set(getattr(item, "fixturenames", ())):
+        pytest.skip(NOT_THERE[name])
+
+
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     if report.skipped and not hasattr(report, "wasxfail"):
         SKIPPED.append(report.nodeid)
@@ -183,6 +197,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
+    _tell_skips(terminalreporter)
     if RAN_AGAINST:
         terminalreporter.section("servers")
         for server in sorted(RAN_AGAINST):
@@ -199,3 +214,13 @@ def pytest_terminal_summary(
         terminalreporter.section("--no-skips: the run fails", red=True)
         for nodeid in SKIPPED:
             terminalreporter.write_line(f"skipped: {nodeid}")
+
+
+def _tell_skips(reporter: pytest.TerminalReporter) -> None:
+    """Say why tests were skipped, a line for each reason: without servers there are thousands."""
+    reports = reporter.stats.get("skipped", ())
+    why = Counter(it.longrepr[2].removeprefix("Skipped: ") for it in reports)
+    if why:
+        reporter.section("what was skipped")
+    for reason, count in why.most_common():
+        reporter.write_line(f"{count:>8}  {reason}")

@@ -15,7 +15,7 @@ import sapwood
 from .command import Command
 from .talking import Talk, of_kind, spoken, talk, with_model
 
-KILLS = often(8, 24)
+KILLS = often(4, 24)
 WORDS = [f"word{n} " for n in range(60)]
 MOST_EVENTS = 75
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tier import often
 
 import sapwood
 
 from .command import Command
+
+NESTED = often(400, 1_200)
 
 
 def test_ls_lists_the_last_active_first(sap: Command) -> None:
@@ -243,17 +249,28 @@ def test_many_branches_do_not_fill_the_page(sap: Command, folder: Path) -> None:
     assert len(sap.json("show", "bushy", "--all")["messages"]) == 901
 
 
-def test_branches_nested_deeper_than_python_can_are_drawn(sap: Command, folder: Path) -> None:
+@pytest.fixture
+def few_calls_deep() -> Iterator[None]:
+    """Let functions call each other less deep than branches are nested; a process may 1,000."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(min(before, len(inspect.stack(0)) + NESTED - 100))
+    yield
+    sys.setrecursionlimit(before)
+
+
+def test_branches_nested_deeper_than_python_can_are_drawn(
+    sap: Command, folder: Path, few_calls_deep: None
+) -> None:
     with sapwood.open(f"sqlite:///{folder}/agent.db", durability="normal") as sessions:
         chat = sessions.session("deep")
         chat.append("user", "0", id="a0")
-        for n in range(1, 1200):
+        for n in range(1, NESTED):
             chat.append_all(
                 [sapwood.NewMessage(role="user", parts=[], id=id) for id in (f"a{n}", f"z{n}")],
                 parent=f"a{n - 1}",
             )
         chat.checkout("z1")
-    assert sap("show", "deep", "--all").count("●") == 2399
+    assert sap("show", "deep", "--all").count("●") == 2 * NESTED - 1
 
 
 def test_an_empty_session_says_so(sap: Command, folder: Path) -> None:
