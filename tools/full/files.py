@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
 
-from parts import Part
+from parts import APART, OPTIONAL, Part
 
-APART = ("docs", "bench", "examples", "tools", ".ci")
-"""Folders that only the parts which name them read."""
+RUN_BY = ("tools/full", "tools/servers")
+"""What every part is run by, and on."""
 
 
 def digests(root: Path) -> dict[PurePath, str]:
@@ -35,13 +35,17 @@ def fingerprint(part: Part, files: Mapping[PurePath, str]) -> str:
 def rests_on(part: Part, path: PurePath) -> bool:
     """Whether a change of a file may change what a part says.
 
-    Tests of other parts do not count, nor prose and tools, unless it reads them. All else does:
-    the package, and what tests share.
+    Tests of other parts do not count, nor prose, tools and optional pieces of the package, unless
+    it names them. All else does: the rest of the package, and what tests share.
     """
-    if part.python:
+    if part.python or _is_in(path, (*part.paths, *part.reads, *RUN_BY)):
         return True
-    if any(path.is_relative_to(it) for it in (*part.paths, *part.reads)):
-        return True
+    if _is_in(path, [f"src/sapwood/{it}" for it in OPTIONAL]):
+        return _is_in(path, [f"src/sapwood/{it}" for it in part.uses])
     if path.parts[0] in APART or path.suffix == ".md":
         return False
     return not (path.parts[0] == "tests" and path.name.startswith("test_"))
+
+
+def _is_in(path: PurePath, folders: Sequence[str]) -> bool:
+    return any(path.is_relative_to(it) for it in folders)

@@ -16,6 +16,7 @@ from sapwood.context import (
     BlockConfig,
     elide_unloaded,
 )
+from sapwood.errors import UsageError
 from sapwood.model import (
     ForkPoint,
     NewMessage,
@@ -404,6 +405,9 @@ async def test_the_end_of_a_session_is_read(talks: AsyncStore, tools: AsyncConte
     read = await tools.call("session_search", {"session": "kitchen", "limit": 2})
     assert read.startswith("[assistant, message 'k18'")
     assert read.endswith("tea number 19")
+    for fewest in (1, -7):
+        read = await tools.call("session_search", {"session": "kitchen", "limit": fewest})
+        assert ("tea number 18" in read, "tea number 19" in read) == (False, True)
     await talks.create_session("ada", NewSession(id="empty"))
     assert "is empty" in await tools.call("session_search", {"session": "empty"})
 
@@ -432,6 +436,13 @@ async def test_a_long_message_is_cut(talks: AsyncStore, tools: AsyncContextTools
     read = await tools.call("session_search", {"session": "kitchen", "limit": 1})
     assert len(read) < 1200
     assert "[4000 more characters]" in read
+
+
+async def test_a_history_of_what_can_be_no_session_is_refused(talks: AsyncStore) -> None:
+    for wrong in ("", "a\nb", "x" * 300):
+        with pytest.raises(UsageError) as told:
+            AsyncSearchableHistory(talks, "ada", wrong)
+        assert told.value.path == "session"
 
 
 async def test_history_is_searched_in_the_other_sessions(

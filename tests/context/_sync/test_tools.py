@@ -18,6 +18,7 @@ from sapwood.context import (
     StoreEntries,
     elide_unloaded,
 )
+from sapwood.errors import UsageError
 from sapwood.model import (
     ForkPoint,
     NewMessage,
@@ -386,6 +387,9 @@ def test_the_end_of_a_session_is_read(talks: Store, tools: ContextTools) -> None
     read = tools.call("session_search", {"session": "kitchen", "limit": 2})
     assert read.startswith("[assistant, message 'k18'")
     assert read.endswith("tea number 19")
+    for fewest in (1, -7):
+        read = tools.call("session_search", {"session": "kitchen", "limit": fewest})
+        assert ("tea number 18" in read, "tea number 19" in read) == (False, True)
     talks.create_session("ada", NewSession(id="empty"))
     assert "is empty" in tools.call("session_search", {"session": "empty"})
 
@@ -414,6 +418,13 @@ def test_a_long_message_is_cut(talks: Store, tools: ContextTools) -> None:
     read = tools.call("session_search", {"session": "kitchen", "limit": 1})
     assert len(read) < 1200
     assert "[4000 more characters]" in read
+
+
+def test_a_history_of_what_can_be_no_session_is_refused(talks: Store) -> None:
+    for wrong in ("", "a\nb", "x" * 300):
+        with pytest.raises(UsageError) as told:
+            SearchableHistory(talks, "ada", wrong)
+        assert told.value.path == "session"
 
 
 def test_history_is_searched_in_the_other_sessions(
