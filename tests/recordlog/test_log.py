@@ -18,13 +18,15 @@ from sapwood.errors import (
 )
 from sapwood.model import NewSession, Read, SessionPatch, SessionQuery
 from sapwood.stores.recordlog import bundles
+from sapwood.stores.recordlog._sync.documents import DOCUMENTS
+from sapwood.stores.recordlog._sync.feed import FEED
 from sapwood.stores.recordlog.record import decode_record, encode_record, open_record
-from sapwood.stores.recordlog.stored import Key, Kind, Stored, owner_log
+from sapwood.stores.recordlog.stored import Key, Kind, Stored, key_of, owner_log
 from sapwood.stores.recordlog.work import Append
 from sapwood.testing import ManualClock
 from sapwood.testing.makers import ADA, fork_of, say, shown
 
-FEED_LOG = owner_log(ADA, "feed")
+FEED_LOG, DOCUMENTS_LOG = owner_log(ADA, FEED), owner_log(ADA, DOCUMENTS)
 
 
 class Hooked(DictionaryLog):
@@ -292,6 +294,34 @@ def test_changes_of_many_sessions_are_read_with_a_few_looks(
     log.calls.clear()
     assert store.changes(ADA, after=page.cursor).changes == []
     assert log.calls == ["get"]
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_rule_08_a_record_that_a_session_lost_is_told_by_the_feed(
+    store: DictionaryStore, log: Hooked, n: int
+) -> None:
+    for name in ("f1", "f2", "f3", "f4"):
+        store.append(ADA, "s", [say(name)])
+    owners = {FEED_LOG, DOCUMENTS_LOG}
+    records = [it for it in log.documents.values() if it.kind is Kind.RECORD]
+    [lost] = [key_of(it) for it in records if it.log not in owners and it.n == n]
+    del log.documents[lost]
+    with pytest.raises(StoreCorruptError):
+        store.changes(ADA)
+
+
+def test_rule_08_an_owners_log_that_lost_its_beginning_is_not_begun_anew(
+    store: DictionaryStore, log: Hooked
+) -> None:
+    for key in ("a", "b", "c"):
+        store.put_document(ADA, key, b"1")
+    [lost] = [key for key, it in log.documents.items() if (it.log, it.n) == (DOCUMENTS_LOG, 1)]
+    del log.documents[lost]
+    store = DictionaryStore(ManualClock(), log)
+    with pytest.raises(StoreCorruptError):
+        store.list_documents(ADA)
+    with pytest.raises(StoreCorruptError):
+        store.put_document(ADA, "d", b"1")
 
 
 @pytest.mark.parametrize("nth", [1, 3, 5])

@@ -124,7 +124,8 @@ class OpenSearchLog(Log):
         for start in range(0, len(keys), AT_ONCE):
             some = keys[start : start + AT_ONCE]
             asked = {"docs": [named(key, self._of(key.kind)) for key in some]}
-            answer = self._wire.send("POST", "/_mget", asked)
+            # A replica may lag behind what was seen on the primary: a record would be missed.
+            answer = self._wire.send("POST", "/_mget", asked, preference="_primary")
             for it in answer["docs"]:
                 if is_gone(it):
                     raise refusal(404, "index_not_found_exception")

@@ -27,6 +27,8 @@ T = TypeVar("T")
 
 TRIES = 200
 SENDINGS = 2
+FIRST = 6
+"""How many first records are looked for: a later one shows that a log is there, and lost some."""
 MOST_ENTRIES = 64
 """How many entries of one name are got at once, at most."""
 
@@ -77,10 +79,14 @@ class AsyncDesk:
             page = await self.log.newest_page(tree, log)
             if page is None:
                 # A session's log begins with a page, and that of an owner after it.
-                begun = await self.log.get([record_key(tree, log, n) for n in (0, 1)])
-                if begun[0] is None and (begun[1] is None or begun[1].data):
+                keys = [record_key(tree, log, n) for n in range(FIRST)]
+                page, second, *others = await self.log.get(keys)
+                if page is None and second is None and any(others):
+                    if is_last:
+                        raise StoreCorruptError(f"the first record of log {log} is missing")
+                    continue
+                if page is None and (second is None or second.data):
                     return None
-                page = begun[0]
             if page is not None and page.data:
                 try:
                     return self._kept(await self._follow(state_at(page)))

@@ -174,6 +174,7 @@ class _Page:
             keys = [record_key(*parts[index][1:3], record) for index, record in some]
             found = self._desk.log.get(keys)
             for (index, record), stored in zip(some, found, strict=True):
+                _refuse_lost(stored, record, parts[index])
                 work = (
                     decode_record(stored.data, stored.id).work if stored and stored.data else None
                 )
@@ -232,6 +233,13 @@ def trim(desk: Desk, owner: str) -> None:
 
         desk.change_log(state.tree, state.log, decide)
         desk.log.blank(keys[: old - state.trimmed])
+
+
+def _refuse_lost(stored: Stored | None, record: int, part: Part) -> None:
+    """Refuse to pass over a record of a session; where a log was ended, none need have been."""
+    _, _, log, _, last = part
+    if stored is None and record < last:
+        raise StoreCorruptError(f"record {record} of log {log} is missing")
 
 
 def _refuse_gap(numbers: Sequence[int], first: int, log: str) -> None:
