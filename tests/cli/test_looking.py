@@ -7,6 +7,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -249,18 +250,18 @@ def test_many_branches_do_not_fill_the_page(sap: Command, folder: Path) -> None:
     assert len(sap.json("show", "bushy", "--all")["messages"]) == 901
 
 
-@pytest.fixture
+@contextmanager
 def few_calls_deep() -> Iterator[None]:
     """Let functions call each other less deep than branches are nested; a process may 1,000."""
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(min(before, len(inspect.stack(0)) + NESTED - 100))
-    yield
-    sys.setrecursionlimit(before)
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
 
 
-def test_branches_nested_deeper_than_python_can_are_drawn(
-    sap: Command, folder: Path, few_calls_deep: None
-) -> None:
+def test_branches_nested_deeper_than_python_can_are_drawn(sap: Command, folder: Path) -> None:
     with sapwood.open(f"sqlite:///{folder}/agent.db", durability="normal") as sessions:
         chat = sessions.session("deep")
         chat.append("user", "0", id="a0")
@@ -270,7 +271,9 @@ def test_branches_nested_deeper_than_python_can_are_drawn(
                 parent=f"a{n - 1}",
             )
         chat.checkout("z1")
-    assert sap("show", "deep", "--all").count("●") == 2 * NESTED - 1
+    with few_calls_deep():
+        drawn = sap("show", "deep", "--all")
+    assert drawn.count("●") == 2 * NESTED - 1
 
 
 def test_an_empty_session_says_so(sap: Command, folder: Path) -> None:

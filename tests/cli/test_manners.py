@@ -24,6 +24,11 @@ from sapwood.cli.run import run
 from .command import Command
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
+NAMES = {
+    **dict.fromkeys(("show", "search", "compact", "context", "fork", "backup"), ("x",)),
+    **{"rename": ("x", "y"), "rm": ("x", "--yes"), "import": ("x.jsonl",), "copy": ("x", "y")},
+}
+"""What commands cannot be called without."""
 
 
 def all_errors() -> list[type[errors.SapwoodError]]:
@@ -50,6 +55,21 @@ def test_every_command_has_help_with_an_example(name: str) -> None:
     assert example[1].startswith((f"sapwood {name}", "sapwood --store"))
     for option in ("--store", "--owner", "--json", "--help"):
         assert option in done.output
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_process_ends_as_the_command_does_in_the_process_of_a_test(
+    name: str, sap: Command
+) -> None:
+    """Most tests run it so; that each goes well as a process is shown by docs/cli.md."""
+    store = ("--store", "sqlite:///no/such/folder/agent.db")
+    for args in ((name, "--nonsense"), (name, *store, *NAMES.get(name, ()))):
+        apart, here = sap.run_process(*args), sap.run(*args)
+        assert (apart.returncode, apart.stdout, apart.stderr) == (
+            (here.returncode, here.stdout, here.stderr)
+        )
+        assert apart.returncode != 0
+        assert apart.stderr.startswith("sapwood: ")
 
 
 def options_of(name: str) -> list[str]:

@@ -180,17 +180,57 @@ def test_a_gap_stays_open_until_the_fork_that_awaits_it_can_be_copied() -> None:
         target.create_session(ADA, NewSession(id="h", created_us=1))
         for _ in range(2):
             found = statuses(source, target)
-            assert found["h"] == "conflict"
             shown, wanted = shown_everywhere(target), shown_everywhere(source)
-            told = {name: it in {"copied", "equal"} for name, it in found.items() if name}
-            assert told == {name: shown[name] == wanted[name] for name in wanted}
-            assert sorted(told) == ["f", "g", "h", "s"]
+            equal = {name for name in wanted if shown[name] == wanted[name]}
+            assert {name for name in wanted if found[name] != "conflict"} == equal == set()
         ends = target.find_messages(ADA, "s", ["r4", "r6", "x5"])
         assert [it is not None for it in ends] == [True, True, False], "what none awaits is empty"
         target.delete_session(ADA, "h")
-        copy_store(source, target)
+        told = {"s": "updated", "f": "equal", "g": "equal", "h": "copied"}
+        assert statuses(source, target) == {None: "equal", **told}
         assert shown_everywhere(target) == shown_everywhere(source)
         assert set(statuses(source, target).values()) == {"equal"}
+
+
+@pytest.mark.parametrize("writes", [3, 10, *range(12, 29, 2), 44])
+def test_places_are_not_held_open_for_ever_by_a_session_that_the_source_deleted(
+    writes: int,
+) -> None:
+    with memory() as source, watched() as target:
+        delete_what_forks_cover(source)
+        kill_after(target, writes)
+        with contextlib.suppress(KilledError):
+            copy_store(source, target)
+        revive(target)
+        source.delete_session(ADA, "s")
+        source.settle()
+        assert set(statuses(source, target).values()) <= {"copied", "updated", "equal"}
+        shown, wanted = shown_everywhere(target), shown_everywhere(source)
+        assert {name: shown[name] for name in wanted} == wanted
+
+
+def test_a_session_waits_for_the_one_that_it_came_out_of() -> None:
+    with memory() as source, memory() as target:
+        source.create_session(ADA, NewSession(id="q"))
+        source.append(ADA, "q", [say("q1")])
+        source.create_session(ADA, fork_of("q", id="p"))
+        source.append(ADA, "p", [say("p1")])
+        source.create_session(ADA, fork_of("p", id="c", detach=True))
+        target.create_session(ADA, NewSession(id="q", created_us=1))
+        assert set(statuses(source, target).values()) == {"equal", "conflict"}
+        target.delete_session(ADA, "q")
+        assert set(statuses(source, target).values()) == {"equal", "copied"}
+        assert shown_everywhere(target) == shown_everywhere(source)
+
+
+def test_a_session_that_was_cleared_is_not_told_as_equal() -> None:
+    with memory() as source, memory() as target:
+        source.create_session(ADA, NewSession(id="s"))
+        source.append(ADA, "s", [say("m1"), say("m2")])
+        source.delete_messages(ADA, "s", ["m1", "m2"])
+        copy_store(source, target)
+        source.clear_session(ADA, "s")
+        assert statuses(source, target)["s"] == "conflict"
 
 
 @pytest.mark.parametrize("writes", range(0, 45))

@@ -123,6 +123,8 @@ class Comparison:
         if self._source.is_awaited(line) and is_for_a_gap(message):
             self.kept.append(line.id)
             return None, ""
+        if is_for_a_gap(message):
+            return Kind.MISSING, "was deleted from the source"
         kind = Kind.CHANGED if message.home == self._record.id else Kind.APART
         return kind, "was deleted from the source"
 
@@ -166,7 +168,14 @@ class Comparison:
         if fork is not None and self._origin_there(leaves) != fork:
             what = f"it is no fork of {fork.session!r} at {fork.message!r}"
             self.differences.add(Kind.APART, what)
-        if not is_fresh or self.differences.count():
+        if self.differences.count():
+            return
+        known = {leaf.id for leaf in self._source.leaves}
+        for leaf in leaves:
+            if leaf.message is None and leaf.id not in known:
+                what = f"it ends at {leaf.id!r}, too, which is no end in the source"
+                self.differences.add(Kind.APART, what)
+        if not is_fresh:
             return
         ends = [_own_ends(side, record.id) for side in (self._source.leaves, leaves)]
         both = set(ends[0]) & set(ends[1])

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from ...errors import ConflictError
 from ...model import Edge
 from ..lines import SessionLine
 from .sides import Sides
 
 
 def edge_for(sides: Sides, line: SessionLine, notes: list[str]) -> Edge | None:
-    """Give the link that a session can be created with; one that is lost is told."""
+    """Return the link that a session can be created with; one that is lost is told.
+
+    Raises `ConflictError` when its parent could be there and is not: it is set only once.
+    """
     edge = line.parent
     if edge is None or sides.target.find_session(sides.owner, edge.session) is not None:
         return edge
+    if not is_edge_lost(sides, line):
+        raise ConflictError(f"it came out of {edge.session!r}, which was not copied")
     notes.append(f"session {line.id!r}: came out of {edge.session!r}, which is not there")
     return None
 

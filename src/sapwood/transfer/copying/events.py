@@ -46,7 +46,7 @@ class SessionCopied(_Event, frozen=True, kw_only=True, tag="session"):
 
 
 class CopyFailed(_Event, frozen=True, kw_only=True, tag="failed"):
-    """A session, or with None the documents of the owner, was not copied."""
+    """A session, or with None the documents of the owner, was not copied, or not to the end."""
 
     owner: str
     session: str | None

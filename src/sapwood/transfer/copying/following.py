@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from ...errors import NotFoundError
-from ...model import ROOT, Message, NewMessage, SessionPatch, SessionRecord
+from ...model import ROOT, Edge, Message, NewMessage, SessionPatch, SessionRecord
 from ..covering import Ends
 from ..export import tip_of
 from ..lines import GapLine, MessageLine, PlaceLine, SessionLine
@@ -16,7 +16,6 @@ from ..stored import Found, Stored
 from .comparing import Tick
 from .covers import match_overlays
 from .differences import is_same
-from .edges import edge_for
 from .sides import Sides
 from .source import SessionSource
 from .usage import add_missing_usage
@@ -32,15 +31,14 @@ class Follower:
         self._source = source
         self._name = source.line.id
         self._stored = Stored(sides.target, sides.owner, self._name)
-        self._doomed: list[str] = []
-        """What stands on the target where the source has gaps."""
+        self._doomed: dict[str, list[str]] = {}
+        """What stands on the target where the source has gaps, by the session that wrote it."""
         self.written = 0
         self.notes: list[str] = []
 
-    def create(self) -> SessionRecord:
-        """Create the session, as a fork if it is one."""
+    def create(self, edge: Edge | None) -> SessionRecord:
+        """Create the session, as a fork if it is one, with its link to where it came from."""
         line = self._source.line
-        edge = edge_for(self._sides, line, self.notes)
         return self._sides.target.create_session(self._sides.owner, new_session(line, edge))
 
     def run(self, record: SessionRecord, tick: Tick) -> None:
@@ -109,7 +107,8 @@ class Follower:
         if message is None and self._stored.is_deleted(line.id):
             return True
         if not self._source.is_awaited(line):
-            self._doomed.append(line.id)
+            home = message.home if message is not None else None
+            self._doomed.setdefault(home or self._name, []).append(line.id)
         elif message is not None and not is_for_a_gap(message):
             self._update(new_place(line))
         return message is not None
@@ -126,9 +125,12 @@ class Follower:
             self.written += count_messages(run, done.written)
 
     def _delete_doomed(self) -> None:
-        for start in range(0, len(self._doomed), CHUNK):
-            ids = self._doomed[start : start + CHUNK]
-            self._sides.target.delete_messages(self._sides.owner, self._name, ids)
+        store, owner = self._sides.target, self._sides.owner
+        for home, doomed in self._doomed.items():
+            # What a copy held open may be another's, which the source does not have any more.
+            name = self._name if store.find_session(owner, home) is None else home
+            for start in range(0, len(doomed), CHUNK):
+                store.delete_messages(owner, name, doomed[start : start + CHUNK])
 
     def _follow_overlays(self) -> None:
         store, owner, name = self._sides.target, self._sides.owner, self._name

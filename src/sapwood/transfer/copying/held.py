@@ -16,13 +16,13 @@ class Held:
 
     def __init__(self, sides: Sides) -> None:
         self._sides = sides
-        self._places: list[str] = []
+        self._places: dict[str, None] = {}
         self.sessions: dict[str, tuple[Status, SessionCopy]] = {}
         """What became of each, which is told when its places are gone."""
 
     def keep(self, name: str, status: Status, copy: SessionCopy) -> bool:
         """Note a session that was copied, if it shows a place; tell whether it does."""
-        self._places += copy.kept
+        self._places |= dict.fromkeys(copy.kept)
         if not self.shown_in(name):
             return False
         self.sessions[name] = status, copy
@@ -35,6 +35,6 @@ class Held:
             return []
         # One that is gone shows nothing.
         with contextlib.suppress(NotFoundError):
-            found = sides.target.find_messages(sides.owner, name, self._places)
+            found = sides.target.find_messages(sides.owner, name, list(self._places))
             return [it.id for it in found if it is not None and is_for_a_gap(it)]
         return []

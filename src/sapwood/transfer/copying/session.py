@@ -11,6 +11,7 @@ from ..lines import SessionLine
 from ..marking import Mark, drop_mark, find_mark, put_mark
 from .comparing import Comparison
 from .differences import Differences, Kind
+from .edges import edge_for
 from .events import Status
 from .following import Follower
 from .marks import find_fingerprint, put_fingerprint
@@ -126,13 +127,15 @@ class SessionCopy:
 
     def _write(self, record: SessionRecord | None, ticks: Ticks) -> str:
         sides, source = self._sides, self._read()
+        notes: list[str] = []
+        edge = edge_for(sides, source.line, notes) if record is None else None
         if self._mark is None:
             self._mark = _mark_of(source.line, record)
             put_mark(sides.target, sides.owner, self._mark)
         follower = Follower(sides, source, is_begun=self._mark.is_new)
         try:
             if record is None:
-                record, self._is_new = follower.create(), True
+                record, self._is_new = follower.create(edge), True
         except AlreadyExistsError:
             self._leave_to_others(source.line)
             return ""
@@ -140,7 +143,7 @@ class SessionCopy:
             follower.run(record, lambda count: ticks(count, 0))
         finally:
             self.written += follower.written
-            self.notes += [it for it in follower.notes if it not in self.notes]
+            self.notes += [it for it in (*notes, *follower.notes) if it not in self.notes]
         return source.digest
 
     def _leave_to_others(self, line: SessionLine) -> None:
@@ -160,6 +163,11 @@ class SessionCopy:
             put_fingerprint(sides.target, sides.owner, self._name, fingerprint)
         if self._mark is not None:
             drop_mark(sides.target, sides.owner, self._name)
+
+    def add(self, later: SessionCopy) -> None:
+        """Count what a later pass over the same session did as this one's."""
+        self.written += later.written
+        self.notes += [it for it in later.notes if it not in self.notes]
 
     def forget(self) -> None:
         """Delete a session that this copy created and cannot finish."""

@@ -38,9 +38,10 @@ def copy_store(
 
     Idempotent and resumable: what is on the target and equal is skipped, and a copy that was
     killed goes on when it is run again. After each session both sides are read and compared. A
-    session that cannot be copied keeps the others from nothing; it is told at the end, by
-    `ConflictError` when others wrote something else on the target (nothing of that session is
-    written), and by `StoreCorruptError` when the target does not have what was written to it.
+    session that cannot be copied keeps no others from it but its forks, and those that hold a
+    place open for its summaries. It is told at the end, by `ConflictError` when others wrote
+    something else on the target (nothing of that session is written) or a place is held open, and
+    by `StoreCorruptError` when the target does not have what was written to it.
     Raises `UsageError` when both are the same store, and `NotFoundError` for an owner that has
     nothing. What `on_event` raises ends the copy between two writes.
     """
@@ -104,16 +105,21 @@ class _Copy:
         What shows such a place is not as its source is, and is told as a failure.
         """
         awaited = awaited_by_forks(sides.source, sides.owner, failed)
-        missing = sorted(failed)
         above: set[str] = set()
         for name in order:
             if name in held.sessions:
                 last = SessionCopy(sides, name, above, failed, awaited)
-                if self._copy_session(sides, name, last, failed, _ignore) is not None:
-                    if places := held.shown_in(name):
-                        self._fail(sides.owner, name, _still_open(places, missing))
-                    else:
-                        self._count(sides.owner, name, *held.sessions[name])
+                status = self._copy_session(sides, name, last, failed, _ignore)
+                first, copy = held.sessions[name]
+                copy.add(last)
+                if status is None:
+                    self._written += copy.written
+                elif places := held.shown_in(name):
+                    self._written += copy.written
+                    self._fail(sides.owner, name, _still_open(places))
+                else:
+                    told = status if first == "equal" else first
+                    self._count(sides.owner, name, told, copy)
             above.add(name)
 
     def _copy_documents(self, sides: Sides) -> None:
@@ -209,12 +215,11 @@ def _ignore(gone_over: int, verified: int) -> None:
     """Count nothing: it was counted before."""
 
 
-def _still_open(places: Sequence[str], failed: Sequence[str]) -> ConflictError:
+def _still_open(places: Sequence[str]) -> ConflictError:
     told = ", ".join(map(repr, places[:MOST_TOLD]))
-    forks = ", ".join(map(repr, failed[:MOST_TOLD]))
     return ConflictError(
-        f"it shows an empty message where the source has deleted {told}, and will until these"
-        f" sessions are copied, too: {forks}; mend them and copy again"
+        f"it shows an empty message where the source has deleted {told}: a summary of a fork that"
+        " was not copied ends there; mend what is told of that fork, and copy again"
     )
 
 
