@@ -27,7 +27,8 @@ from sapwood.testing import (
 from .places import on_a_server
 from .taking_out import from_records
 
-pytestmark = pytest.mark.usefixtures("mongodb_url")
+# FerretDB takes 10 ms for a look-up, and a test of many forks makes thousands.
+pytestmark = [pytest.mark.usefixtures("mongodb_url"), pytest.mark.timeout(180)]
 
 
 def open_store(kind: Callable[..., Store | AsyncStore], clock: ManualClock) -> Store | AsyncStore:

@@ -25,12 +25,11 @@ AT_ONCE = 200
 async def sweep(desk: AsyncDesk, state: State) -> State:
     """Empty what is retired in a log, and in those that only it stood on."""
     await _sweep_log(desk, state)
-    for log, _ in state.homes:
-        home = await desk.load(state.tree, log)
-        if home is not None:
-            [home] = await desk.catch_up([home])
-            if home.marks:
-                await _sweep_log(desk, home)
+    loaded = [await desk.load(state.tree, log) for log, _ in state.homes]
+    above = [it for it in loaded if it is not None]
+    for home in await desk.catch_up(above) if above else ():
+        if home.marks:
+            await _sweep_log(desk, home)
     return await _note_swept(desk, state) if state.is_unswept else state
 
 

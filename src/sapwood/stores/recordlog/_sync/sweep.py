@@ -27,12 +27,11 @@ AT_ONCE = 200
 def sweep(desk: Desk, state: State) -> State:
     """Empty what is retired in a log, and in those that only it stood on."""
     _sweep_log(desk, state)
-    for log, _ in state.homes:
-        home = desk.load(state.tree, log)
-        if home is not None:
-            [home] = desk.catch_up([home])
-            if home.marks:
-                _sweep_log(desk, home)
+    loaded = [desk.load(state.tree, log) for log, _ in state.homes]
+    above = [it for it in loaded if it is not None]
+    for home in desk.catch_up(above) if above else ():
+        if home.marks:
+            _sweep_log(desk, home)
     return _note_swept(desk, state) if state.is_unswept else state
 
 
