@@ -26,7 +26,7 @@ PACKAGES = (
         ("context",),
         ("tests/context", "tests/session/*/test_context.py", "tests/session/*/test_prepare.py"),
     ),
-    Package("session", ("session",), ("tests/session", "tests/context")),
+    Package("session", ("session",), ("tests/session", "tests/context", "tests/compaction")),
     Package(
         "sqlite",
         ("stores/sqlite", "stores/embedded"),
