@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+from history_rows import ESTIMATE_BAR
 from listener_rows import appender_to
 from measure import take_turns
 from messages import TEXT_BYTES, text
@@ -53,7 +54,9 @@ def _context_estimate(world: World, length: int) -> Row:
             before_each=appender_to(chat),
         )
     path.unlink()
-    return slower(f"context with blocks, after an append at {length:,} messages", turns, 2)
+    return slower(
+        f"context with blocks, after an append at {length:,} messages", turns, ESTIMATE_BAR
+    )
 
 
 def _cover_in_parts(store: SqliteStore, ids: list[str]) -> None:
