@@ -9,15 +9,15 @@ from recordlog._async.dictionary import AsyncDictionaryLog
 from recordlog._sync.dictionary import DictionaryLog
 from sapwood.rules.ids import IdMaker
 from sapwood.store import Capability
-from sapwood.stores.embedded._async.store import AsyncEmbeddedStore
-from sapwood.stores.embedded._sync.store import EmbeddedStore
+from sapwood.stores.base._async.store import AsyncBaseStore
+from sapwood.stores.base._sync.store import BaseStore
 from sapwood.stores.recordlog._async.runner import AsyncLogRunner
 from sapwood.stores.recordlog._sync.runner import LogRunner
 
 LAG = 7
 
 
-class DictionaryStore(EmbeddedStore):
+class DictionaryStore(BaseStore):
     capabilities = frozenset({Capability.DURABLE, Capability.SHARED})
 
     def __init__(self, clock: Callable[[], int], log: DictionaryLog | None = None) -> None:
@@ -27,7 +27,7 @@ class DictionaryStore(EmbeddedStore):
         super().__init__(runner, new_id=new_id)
 
 
-class AsyncDictionaryStore(AsyncEmbeddedStore):
+class AsyncDictionaryStore(AsyncBaseStore):
     capabilities = frozenset({Capability.DURABLE, Capability.SHARED})
 
     def __init__(self, clock: Callable[[], int], log: AsyncDictionaryLog | None = None) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from sapwood.model import NewMessage, TextPart
 from sapwood.rules.codec import MAX_MESSAGE_BYTES, pack
-from sapwood.stores.embedded.appends import Appends, Request, _Waiting
+from sapwood.stores.base.appends import Appends, Request, _Waiting
 
 
 class Guard:

@@ -10,7 +10,7 @@ import weakref
 import pytest
 
 from sapwood.errors import ClosedError, UsageError
-from sapwood.stores.embedded.loops import AsyncPerLoop
+from sapwood.stores.base.loops import AsyncPerLoop
 
 
 class Thing:

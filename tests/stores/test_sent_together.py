@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sapwood.stores.embedded import appends as of_servers
+from sapwood.stores.base import appends as of_servers
 from sapwood.stores.recordlog import gather as of_records
 from sapwood.stores.sqlalchemy import appends as of_databases
 

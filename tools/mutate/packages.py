@@ -29,7 +29,7 @@ PACKAGES = (
     Package("session", ("session",), ("tests/session", "tests/context", "tests/compaction")),
     Package(
         "sqlite",
-        ("stores/sqlite", "stores/embedded"),
+        ("stores/sqlite", "stores/base"),
         ("tests/contract/test_sqlite.py", "tests/stores/test_sqlite*.py", "tests/faults/test_*.py"),
     ),
     Package(

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from ...errors import ClosedError
-from ..embedded._async.runner import AsyncRunner
-from ..embedded._sync.runner import Runner
-from ..embedded.unit import Unit
+from ..base._async.runner import AsyncRunner
+from ..base._sync.runner import Runner
+from ..base.unit import Unit
 from .admin import SCHEMA_VERSION
 from .snapshot import MemorySnapshot, check_snapshot, empty_after
 from .state import State

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...rules.codec import MAX_MESSAGE_BYTES
-from ..embedded._async.store import AsyncEmbeddedStore
-from ..embedded._sync.store import EmbeddedStore
+from ..base._async.store import AsyncBaseStore
+from ..base._sync.store import BaseStore
 from .runner import AsyncMemoryRunner, MemoryRunner
 from .snapshot import MemorySnapshot
 
 
-class MemoryStore(EmbeddedStore):
+class MemoryStore(BaseStore):
     """Keeps everything in this process, until it is closed. `clock` gives microseconds."""
 
     capabilities = frozenset()
@@ -47,7 +47,7 @@ class MemoryStore(EmbeddedStore):
         self._runner.desk.clear()
 
 
-class AsyncMemoryStore(AsyncEmbeddedStore):
+class AsyncMemoryStore(AsyncBaseStore):
     """Keeps everything in this process, until it is closed. `clock` gives microseconds."""
 
     capabilities = frozenset()

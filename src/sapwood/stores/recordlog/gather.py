@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from ..embedded.sending import AsyncSending
+from ..base.sending import AsyncSending
 from .stored import Stored
 
 MOST_AT_ONCE = 64

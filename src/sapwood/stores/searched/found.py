@@ -7,7 +7,7 @@ from ...rules.match import Facts, matches
 from ...rules.query import Query, terms
 from ...rules.relevance import is_ranked, scores
 from ...rules.text import fold
-from ..embedded.found import Said, counted, counted_terms, hit_of
+from ..base.found import Said, counted, counted_terms, hit_of
 
 COMPARED = 500
 """How many matches are compared with each other, the newest that the index finds."""

@@ -12,7 +12,7 @@ from sqlalchemy import bindparam, func, insert, select, update
 
 from ...model import Appended
 from ...rules.codec import Packed
-from ..embedded.appends import Request
+from ..base.appends import Request
 from .direct import Block, has_blocks, number
 from .fresh import message_row, said_at, written
 from .locks import shared_owner

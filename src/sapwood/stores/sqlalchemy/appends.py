@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ...model import Appended
-from ..embedded import appends
-from ..embedded.appends import Request, size_of
-from ..embedded.sending import MOST_BYTES
+from ..base import appends
+from ..base.appends import Request, size_of
+from ..base.sending import MOST_BYTES
 
 if TYPE_CHECKING:
     import asyncio

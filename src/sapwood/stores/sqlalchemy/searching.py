@@ -17,7 +17,7 @@ from ...errors import StoreCorruptError
 from ...model import EntryRef, Hits, Search
 from ...rules.query import Query
 from ...rules.storedtext import stored_text
-from ..embedded.found import SUMMARY_ROLE, Said
+from ..base.found import SUMMARY_ROLE, Said
 from .found import Found
 from .lookup import find_owner, get_session, homes_of, is_seen
 from .position import public

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import bindparam, case, select, update
 
 from ...model import Appended
-from ..embedded.appends import Request
+from ..base.appends import Request
 from .fresh import message_row, said_at, written
 from .lookup import key_of
 from .position import MAX_DEPTH

@@ -9,8 +9,8 @@ from sqlalchemy import exc, literal_column, select
 from sqlalchemy.engine import Connection
 
 from ...model import Appended
-from ..embedded.appends import Request
-from ..embedded.unit import Unit
+from ..base.appends import Request
+from ..base.unit import Unit
 from .alone import append_one
 from .clock import ServerClock
 from .drivers import refuse_mode

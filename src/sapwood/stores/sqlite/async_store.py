@@ -8,7 +8,7 @@ from pathlib import Path
 from ...model import UsageTotal
 from ...rules import check
 from ...rules.codec import MAX_MESSAGE_BYTES
-from ..embedded._async.store import AsyncEmbeddedStore
+from ..base._async.store import AsyncBaseStore
 from .connection import Durability
 from .database import PATIENCE_S, Database
 from .loop import AsyncSqliteRunner
@@ -16,7 +16,7 @@ from .store import SqliteStore
 from .usage import totals_of_owner
 
 
-class AsyncSqliteStore(AsyncEmbeddedStore):
+class AsyncSqliteStore(AsyncBaseStore):
     """Sessions in a SQLite file, for an event loop."""
 
     capabilities = SqliteStore.capabilities

@@ -23,8 +23,8 @@ from ...errors import (
     UsageError,
 )
 from ...store._sync.contract import Progress
-from ..embedded._sync.runner import Runner
-from ..embedded.unit import Unit
+from ..base._sync.runner import Runner
+from ..base.unit import Unit
 from .backup import copy_database
 from .connection import (
     PAGE_BYTES,

@@ -10,7 +10,7 @@ from ...rules.fold import fold, is_latin
 from ...rules.match import is_said, matches, occurs
 from ...rules.query import Query, Term, terms
 from ...rules.relevance import is_ranked, scores
-from ..embedded.found import Said, counted, counted_terms, hit_of
+from ..base.found import Said, counted, counted_terms, hit_of
 from .index.asking import Candidate
 from .said import Scope, Sieve
 

@@ -17,8 +17,8 @@ from typing import Any, TypeVar
 
 from ...errors import ClosedError
 from ...store._sync.contract import Progress
-from ..embedded._async.runner import AsyncRunner
-from ..embedded.unit import Unit
+from ..base._async.runner import AsyncRunner
+from ..base.unit import Unit
 from .database import Database
 from .writer import Outcome
 

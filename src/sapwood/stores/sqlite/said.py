@@ -16,7 +16,7 @@ from ...rules.match import Facts
 from ...rules.query import Query
 from ...rules.text import fold
 from ...rules.tree import is_on_path
-from ..embedded.found import SUMMARY_ROLE, Said
+from ..base.found import SUMMARY_ROLE, Said
 from .connection import Connection
 from .descent import BELOW, homes_above
 from .lookup import SessionRow, is_seen

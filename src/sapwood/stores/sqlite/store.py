@@ -9,13 +9,13 @@ from ...model import UsageTotal
 from ...rules import check
 from ...rules.codec import MAX_MESSAGE_BYTES
 from ...store import Capability
-from ..embedded._sync.store import EmbeddedStore
+from ..base._sync.store import BaseStore
 from .connection import Durability
 from .database import PATIENCE_S, Database
 from .usage import totals_of_owner
 
 
-class SqliteStore(EmbeddedStore):
+class SqliteStore(BaseStore):
     """Sessions in a SQLite file, for threads."""
 
     capabilities = frozenset({Capability.DURABLE, Capability.SHARED, Capability.BACKUP})

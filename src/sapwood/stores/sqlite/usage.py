@@ -6,7 +6,7 @@ from typing import Any
 
 from ...errors import ConflictError
 from ...model import Usage, UsageTotal
-from ..embedded.unit import Unit
+from ..base.unit import Unit
 from .connection import Connection
 from .lookup import get_session
 from .usage_totals import add_call

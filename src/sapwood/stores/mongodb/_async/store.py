@@ -13,8 +13,8 @@ from pymongo.errors import ConfigurationError, PyMongoError
 from ....errors import UsageError
 from ....rules.codec import MAX_MESSAGE_BYTES
 from ....store import Capability
-from ...embedded._async.per_loop import AsyncPerLoopRunner
-from ...embedded._async.store import AsyncEmbeddedStore
+from ...base._async.per_loop import AsyncPerLoopRunner
+from ...base._async.store import AsyncBaseStore
 from ...recordlog._async.runner import AsyncLogRunner
 from ...url import take_parameters
 from .driver import AsyncMongoLog
@@ -27,7 +27,7 @@ MOST_CONNECTIONS = 16
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,60}", re.ASCII)
 
 
-class AsyncMongoStore(AsyncEmbeddedStore):
+class AsyncMongoStore(AsyncBaseStore):
     """Sessions in collections of a MongoDB database.
 
     Takes a connection string or a client, which stays its giver's to close. It connects with the

@@ -15,8 +15,8 @@ from pymongo.errors import ConfigurationError, PyMongoError
 from ....errors import UsageError
 from ....rules.codec import MAX_MESSAGE_BYTES
 from ....store import Capability
-from ...embedded._sync.per_loop import PerLoopRunner
-from ...embedded._sync.store import EmbeddedStore
+from ...base._sync.per_loop import PerLoopRunner
+from ...base._sync.store import BaseStore
 from ...recordlog._sync.runner import LogRunner
 from ...url import take_parameters
 from .driver import MongoLog
@@ -29,7 +29,7 @@ MOST_CONNECTIONS = 16
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,60}", re.ASCII)
 
 
-class MongoStore(EmbeddedStore):
+class MongoStore(BaseStore):
     """Sessions in collections of a MongoDB database.
 
     Takes a connection string or a client, which stays its giver's to close. It connects with the

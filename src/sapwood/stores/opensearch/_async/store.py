@@ -10,8 +10,8 @@ from opensearchpy import AsyncOpenSearch
 from ....errors import UsageError
 from ....rules.codec import MAX_MESSAGE_BYTES
 from ....store import Capability
-from ...embedded._async.per_loop import AsyncPerLoopRunner
-from ...embedded._async.store import AsyncEmbeddedStore
+from ...base._async.per_loop import AsyncPerLoopRunner
+from ...base._async.store import AsyncBaseStore
 from ...recordlog._async.runner import AsyncLogRunner
 from ...searched._async.store import AsyncSearchedStore
 from ..address import MOST_CONNECTIONS, PREFIX, TIMEOUT_S, check_prefix, flag, read_address, whole
@@ -23,7 +23,7 @@ from .wire import AsyncWire
 PARAMETERS = {"prefix", "refresh", "shards", "replicas"}
 
 
-class _AsyncRecords(AsyncEmbeddedStore):
+class _AsyncRecords(AsyncBaseStore):
     """The sessions themselves."""
 
     capabilities = frozenset({Capability.DURABLE, Capability.SHARED})

@@ -10,7 +10,7 @@ from opensearchpy import AsyncOpenSearch
 from opensearchpy.exceptions import OpenSearchException, SerializationError
 
 from ....errors import ClosedError
-from ...embedded.loops import AsyncPerLoop
+from ...base.loops import AsyncPerLoop
 from ...recordlog.turns import AsyncTurns
 from ..address import MOST_CONNECTIONS, RETRIES, TIMEOUT_S
 from ..failure import WHERE, refusal, translate, unreadable

@@ -12,8 +12,8 @@ from opensearchpy import OpenSearch
 from ....errors import UsageError
 from ....rules.codec import MAX_MESSAGE_BYTES
 from ....store import Capability
-from ...embedded._sync.per_loop import PerLoopRunner
-from ...embedded._sync.store import EmbeddedStore
+from ...base._sync.per_loop import PerLoopRunner
+from ...base._sync.store import BaseStore
 from ...recordlog._sync.runner import LogRunner
 from ...searched._sync.store import SearchedStore
 from ..address import MOST_CONNECTIONS, PREFIX, TIMEOUT_S, check_prefix, flag, read_address, whole
@@ -25,7 +25,7 @@ from .wire import Wire
 PARAMETERS = {"prefix", "refresh", "shards", "replicas"}
 
 
-class _AsyncRecords(EmbeddedStore):
+class _AsyncRecords(BaseStore):
     """The sessions themselves."""
 
     capabilities = frozenset({Capability.DURABLE, Capability.SHARED})

@@ -12,7 +12,7 @@ from opensearchpy import OpenSearch
 from opensearchpy.exceptions import OpenSearchException, SerializationError
 
 from ....errors import ClosedError
-from ...embedded.loops import PerLoop
+from ...base.loops import PerLoop
 from ...recordlog.turns import Turns
 from ..address import MOST_CONNECTIONS, RETRIES, TIMEOUT_S
 from ..failure import WHERE, refusal, translate, unreadable

@@ -8,7 +8,7 @@ from ....errors import StoreError
 from ....model import ROOT, Appended, Root
 from ....rules.append import Known, plan_append
 from ....rules.codec import Packed, decode_body, digest
-from ...embedded.appends import Request
+from ...base.appends import Request
 from ..fresh import COLUMN_TYPES, columns, written
 from ..position import MAX_DEPTH
 from ..rows import Seen, SessionRow

@@ -15,9 +15,9 @@ from ....calling import AsyncAnswer
 from ....errors import ClosedError, StoreError, UsageError
 from ....model import Appended, History, Read, Root, SessionRecord
 from ....rules.codec import Packed
-from ...embedded._async.runner import AsyncRunner
-from ...embedded.appends import AsyncAppends, Request
-from ...embedded.unit import Unit
+from ...base._async.runner import AsyncRunner
+from ...base.appends import AsyncAppends, Request
+from ...base.unit import Unit
 from ..failure import RETRIED, UNPREPARED, is_lost, translate
 from ..waiting import NoAnswerError
 from .appending import append_each, append_new

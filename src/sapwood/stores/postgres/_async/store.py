@@ -13,9 +13,9 @@ from ....model import Appended, Changes, History, NewMessage, Read, Root, Sessio
 from ....rules import check
 from ....rules.codec import MAX_MESSAGE_BYTES, Packed, pack_all
 from ....store import Capability
+from ...base._async.per_loop import AsyncPerLoopRunner
+from ...base._async.store import AsyncBaseStore
 from ...doubt import in_doubt
-from ...embedded._async.per_loop import AsyncPerLoopRunner
-from ...embedded._async.store import AsyncEmbeddedStore
 from ...url import take_parameters
 from ..migration import SCHEMA, check_partitions, check_schema
 from .runner import MOST_CONNECTIONS, AsyncPostgresRunner, check_conninfo
@@ -29,7 +29,7 @@ FEED_TRIES = 100
 FEED_PAUSE_S = 0.005
 
 
-class AsyncPostgresStore(AsyncEmbeddedStore):
+class AsyncPostgresStore(AsyncBaseStore):
     """Sessions in a schema of a PostgreSQL database.
 
     Takes a connection string or a pool, which stays its giver's to open and close. It connects

@@ -17,9 +17,9 @@ from ....calling import Answer
 from ....errors import ClosedError, StoreError, UsageError
 from ....model import Appended, History, Read, Root, SessionRecord
 from ....rules.codec import Packed
-from ...embedded._sync.runner import Runner
-from ...embedded.appends import Appends, Request
-from ...embedded.unit import Unit
+from ...base._sync.runner import Runner
+from ...base.appends import Appends, Request
+from ...base.unit import Unit
 from ..failure import RETRIED, UNPREPARED, is_lost, translate
 from ..waiting import NoAnswerError
 from .appending import append_each, append_new

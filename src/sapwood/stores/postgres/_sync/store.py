@@ -15,9 +15,9 @@ from ....model import Appended, Changes, History, NewMessage, Read, Root, Sessio
 from ....rules import check
 from ....rules.codec import MAX_MESSAGE_BYTES, Packed, pack_all
 from ....store import Capability
+from ...base._sync.per_loop import PerLoopRunner
+from ...base._sync.store import BaseStore
 from ...doubt import in_doubt
-from ...embedded._sync.per_loop import PerLoopRunner
-from ...embedded._sync.store import EmbeddedStore
 from ...url import take_parameters
 from ..migration import SCHEMA, check_partitions, check_schema
 from .runner import MOST_CONNECTIONS, PostgresRunner, check_conninfo
@@ -31,7 +31,7 @@ FEED_TRIES = 100
 FEED_PAUSE_S = 0.005
 
 
-class PostgresStore(EmbeddedStore):
+class PostgresStore(BaseStore):
     """Sessions in a schema of a PostgreSQL database.
 
     Takes a connection string or a pool, which stays its giver's to open and close. It connects

@@ -7,8 +7,8 @@ from typing import Any, TypeVar, cast
 
 from ....calling import AsyncAnswer
 from ....errors import ClosedError
-from ...embedded._async.runner import AsyncRunner
-from ...embedded.unit import Unit
+from ...base._async.runner import AsyncRunner
+from ...base.unit import Unit
 from .desk import AsyncDesk
 from .log import AsyncLog
 from .settling import settle

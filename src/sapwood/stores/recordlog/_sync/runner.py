@@ -9,8 +9,8 @@ from typing import Any, TypeVar, cast
 
 from ....calling import Answer
 from ....errors import ClosedError
-from ...embedded._sync.runner import Runner
-from ...embedded.unit import Unit
+from ...base._sync.runner import Runner
+from ...base.unit import Unit
 from .desk import Desk
 from .log import Log
 from .settling import settle

@@ -15,7 +15,7 @@ from ....rules.relevance import is_ranked, scores
 from ....rules.storedtext import stored_text
 from ....rules.text import fold
 from ....rules.tree import Place, Span
-from ...embedded.found import SUMMARY_ROLE, Said, counted, counted_terms, hit_of
+from ...base.found import SUMMARY_ROLE, Said, counted, counted_terms, hit_of
 from ..place import log_of, public
 from ..rows import Row
 from ..state import State

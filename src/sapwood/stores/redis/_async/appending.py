@@ -8,7 +8,7 @@ from typing import Any
 from ....model import ROOT, Appended, Message, Root
 from ....rules.append import AppendPlan, Known, plan_append
 from ....rules.codec import Packed, decode_body, digest
-from ...embedded.appends import Request
+from ...base.appends import Request
 from ..rows import SEP, message_of, no_message, split_entry
 from .context import AsyncContext
 from .link import Asked

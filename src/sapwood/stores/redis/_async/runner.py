@@ -8,9 +8,9 @@ from typing import Any, TypeVar, cast
 from ....errors import StoreBusyError, StoreCorruptError
 from ....model import Appended, Root
 from ....rules.codec import Packed
-from ...embedded._async.runner import AsyncRunner
-from ...embedded.appends import AsyncAppends, Request
-from ...embedded.unit import Unit
+from ...base._async.runner import AsyncRunner
+from ...base.appends import AsyncAppends, Request
+from ...base.unit import Unit
 from ...recordlog.turns import AsyncTurns
 from ..driver import AsyncDriver
 from ..keys import Keys

@@ -11,7 +11,7 @@ from ....rules.query import Query, terms
 from ....rules.relevance import is_ranked, scores
 from ....rules.storedtext import stored_text
 from ....rules.text import fold
-from ...embedded.found import SUMMARY_ROLE, Said, counted, counted_terms, hit_of
+from ...base.found import SUMMARY_ROLE, Said, counted, counted_terms, hit_of
 from ..rows import Row, overlay_of, split_entry
 from .context import AsyncContext
 from .listing import trees_of

@@ -10,9 +10,9 @@ from ....model import Appended, NewMessage, Root
 from ....rules import check
 from ....rules.codec import MAX_MESSAGE_BYTES, pack_all
 from ....store import Capability
+from ...base._async.per_loop import AsyncPerLoopRunner
+from ...base._async.store import AsyncBaseStore
 from ...doubt import in_doubt
-from ...embedded._async.per_loop import AsyncPerLoopRunner
-from ...embedded._async.store import AsyncEmbeddedStore
 from ...url import take_parameters
 from ..driver import AsyncDriver, AsyncSlots
 from ..keys import PREFIX, Keys, check_prefix
@@ -25,7 +25,7 @@ PATIENCE_S = 30.0
 ANSWER_WITHIN_S = 30.0
 
 
-class AsyncRedisStore(AsyncEmbeddedStore):
+class AsyncRedisStore(AsyncBaseStore):
     """Sessions in Redis, on one server or a cluster.
 
     Takes a URL (`redis`, `rediss`, `redis+cluster` or `rediss+cluster`) or a client, which stays

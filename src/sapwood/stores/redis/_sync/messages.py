@@ -9,7 +9,7 @@ from typing import Any
 
 from ....model import Appended, Deleted, Gap, History, Leaf, Message, Position, Read, Root
 from ....rules.codec import Packed
-from ...embedded.appends import Request
+from ...base.appends import Request
 from ..history import history_of, window
 from ..rows import message_of, name_of, no_message, split_entry
 from .appending import append_planned

@@ -10,9 +10,9 @@ from typing import Any, TypeVar, cast
 from ....errors import StoreBusyError, StoreCorruptError
 from ....model import Appended, Root
 from ....rules.codec import Packed
-from ...embedded._sync.runner import Runner
-from ...embedded.appends import Appends, Request
-from ...embedded.unit import Unit
+from ...base._sync.runner import Runner
+from ...base.appends import Appends, Request
+from ...base.unit import Unit
 from ...recordlog.turns import Turns
 from ..driver import Driver
 from ..keys import Keys

@@ -12,9 +12,9 @@ from ....model import Appended, NewMessage, Root
 from ....rules import check
 from ....rules.codec import MAX_MESSAGE_BYTES, pack_all
 from ....store import Capability
+from ...base._sync.per_loop import PerLoopRunner
+from ...base._sync.store import BaseStore
 from ...doubt import in_doubt
-from ...embedded._sync.per_loop import PerLoopRunner
-from ...embedded._sync.store import EmbeddedStore
 from ...url import take_parameters
 from ..driver import Driver, Slots
 from ..keys import PREFIX, Keys, check_prefix
@@ -27,7 +27,7 @@ PATIENCE_S = 30.0
 ANSWER_WITHIN_S = 30.0
 
 
-class RedisStore(EmbeddedStore):
+class RedisStore(BaseStore):
     """Sessions in Redis, on one server or a cluster.
 
     Takes a URL (`redis`, `rediss`, `redis+cluster` or `rediss+cluster`) or a client, which stays

@@ -11,7 +11,7 @@ from ....rules.match import is_said
 from ....rules.query import Query, parse
 from ....rules.text import fold, searchable
 from ....store._async.contract import AsyncStore
-from ...embedded.found import SUMMARY_ROLE, Said
+from ...base.found import SUMMARY_ROLE, Said
 from ..entry import Candidate, IndexGoneError, Question, Scope
 from ..found import Found
 from .feeding import AsyncFeeder

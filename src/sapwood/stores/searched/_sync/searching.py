@@ -13,7 +13,7 @@ from ....rules.match import is_said
 from ....rules.query import Query, parse
 from ....rules.text import fold, searchable
 from ....store._sync.contract import Store
-from ...embedded.found import SUMMARY_ROLE, Said
+from ...base.found import SUMMARY_ROLE, Said
 from ..entry import Candidate, IndexGoneError, Question, Scope
 from ..found import Found
 from .feeding import Feeder

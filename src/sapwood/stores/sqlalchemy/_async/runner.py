@@ -10,9 +10,9 @@ from sqlalchemy.engine import Connection
 
 from ....errors import ClosedError, SapwoodError, StoreBusyError, StoreError, UsageError
 from ....model import Appended, Changes, History, Read, SessionRecord
-from ...embedded._async.runner import AsyncRunner
-from ...embedded.appends import Request
-from ...embedded.unit import Unit
+from ...base._async.runner import AsyncRunner
+from ...base.appends import Request
+from ...base.unit import Unit
 from ..appends import AsyncAppends
 from ..bridge import AsyncBridge, AsyncEngine
 from ..extra import Extra

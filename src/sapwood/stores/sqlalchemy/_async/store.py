@@ -12,10 +12,10 @@ from ....model import Appended, Changes, History, NewMessage, Read, Root, Sessio
 from ....rules import check
 from ....rules.codec import pack_all
 from ....store import Capability
+from ...base._async.per_loop import AsyncPerLoopRunner
+from ...base._async.store import AsyncBaseStore
+from ...base.appends import Request
 from ...doubt import in_doubt
-from ...embedded._async.per_loop import AsyncPerLoopRunner
-from ...embedded._async.store import AsyncEmbeddedStore
-from ...embedded.appends import Request
 from ...url import take_parameters
 from ..bridge import AsyncBridge, AsyncEngine
 from ..engines import (
@@ -39,7 +39,7 @@ MOST_CONNECTIONS = 16
 PREFIX = "sapwood_"
 
 
-class AsyncSqlAlchemyStore(AsyncEmbeddedStore):
+class AsyncSqlAlchemyStore(AsyncBaseStore):
     """Sessions in tables of a database that SQLAlchemy speaks to.
 
     The engine stays its giver's to dispose of; a function that makes one is called for each event

@@ -12,9 +12,9 @@ from sqlalchemy.engine import Connection
 
 from ....errors import ClosedError, SapwoodError, StoreBusyError, StoreError, UsageError
 from ....model import Appended, Changes, History, Read, SessionRecord
-from ...embedded._sync.runner import Runner
-from ...embedded.appends import Request
-from ...embedded.unit import Unit
+from ...base._sync.runner import Runner
+from ...base.appends import Request
+from ...base.unit import Unit
 from ..appends import Appends
 from ..bridge import Bridge, Engine
 from ..extra import Extra

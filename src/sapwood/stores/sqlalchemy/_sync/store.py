@@ -14,10 +14,10 @@ from ....model import Appended, Changes, History, NewMessage, Read, Root, Sessio
 from ....rules import check
 from ....rules.codec import pack_all
 from ....store import Capability
+from ...base._sync.per_loop import PerLoopRunner
+from ...base._sync.store import BaseStore
+from ...base.appends import Request
 from ...doubt import in_doubt
-from ...embedded._sync.per_loop import PerLoopRunner
-from ...embedded._sync.store import EmbeddedStore
-from ...embedded.appends import Request
 from ...url import take_parameters
 from ..bridge import Bridge, Engine
 from ..engines import (
@@ -41,7 +41,7 @@ MOST_CONNECTIONS = 16
 PREFIX = "sapwood_"
 
 
-class SqlAlchemyStore(EmbeddedStore):
+class SqlAlchemyStore(BaseStore):
     """Sessions in tables of a database that SQLAlchemy speaks to.
 
     The engine stays its giver's to dispose of; a function that makes one is called for each event

@@ -1,4 +1,4 @@
-"""The facade of the embedded stores: checks arguments, and makes each call a unit of work."""
+"""The facade of every store: checks arguments, and makes each call a unit of work."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ from ....store._async.contract import AsyncStore, AsyncStoreAdmin, Progress
 from .runner import AsyncRunner
 
 
-class AsyncEmbeddedStore(AsyncStore):
-    """A store whose units of work are carried out inside this process."""
+class AsyncBaseStore(AsyncStore):
+    """A store that does its work in units, by a runner."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class AsyncEmbeddedStore(AsyncStore):
     @property
     def admin(self) -> AsyncStoreAdmin:
         """The calls about the store as a whole."""
-        return AsyncEmbeddedAdmin(self._runner)
+        return AsyncBaseAdmin(self._runner)
 
     async def create_session(self, owner: str, session: NewSession) -> SessionRecord:
         check.owner(owner)
@@ -278,8 +278,8 @@ class AsyncEmbeddedStore(AsyncStore):
         await self._runner.aclose()
 
 
-class AsyncEmbeddedAdmin(AsyncStoreAdmin):
-    """The calls about an embedded store as a whole."""
+class AsyncBaseAdmin(AsyncStoreAdmin):
+    """The calls about a store as a whole."""
 
     def __init__(self, runner: AsyncRunner) -> None:
         self._runner = runner

@@ -1,4 +1,4 @@
-"""How an embedded store carries out units of work."""
+"""How a store carries out units of work."""
 
 from __future__ import annotations
 
