@@ -227,13 +227,13 @@ class Talk:
         """Check that nothing is lost, nothing is parted, and a model can be called."""
         chat, tree = self.chat, self.tree
         ids = sorted(self.sees)
-        found = chat._store.find_messages(chat.owner, chat.id, ids)
+        found = chat._stored.store.find_messages(chat.owner, chat.id, ids)
         assert [None if it is None else it.parts for it in found] == [tree.parts[id] for id in ids]
         raw = chat.history(overlays=False).entries
         assert [it.id for it in raw if isinstance(it, Message)] == tree.live(self.tip)
         history = chat.history()
         if not tree.is_settled:
-            chat._store.settle()
+            chat._stored.store.settle()
             tree.is_settled = True
         assert chat.record().context_tokens == history.context_tokens
         self.check_pairs(raw, history.entries)

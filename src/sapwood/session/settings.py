@@ -1,12 +1,12 @@
 """How a session behaves: its blocks, when it is compacted and how, and who is told.
 
-The same settings are given as keywords, or one after the other by the builder's methods.
+The settings are given as keywords, or one after the other by the methods in `builder`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 import msgspec
 
@@ -120,67 +120,3 @@ def refuse_uncallable(value: object, path: str) -> None:
     """Refuse what is no function; None means that there is none."""
     if value is not None:
         check.function(value, path)
-
-
-class Configurable:
-    """The builder's methods: each changes one setting and gives back the object itself.
-
-    They come before the first use, in any order.
-    """
-
-    _settings: SessionSettings
-
-    def _set(self, **changes: Any) -> Self:
-        self._settings = checked(msgspec.structs.replace(self._settings, **changes), self._settings)
-        return self
-
-    def with_context(
-        self,
-        label: str,
-        *,
-        description: str | None = None,
-        max_tokens: int | None = None,
-        provider: Any = None,
-        default: str | None = None,
-        readonly: bool = False,
-        scope: Literal["session", "agent", "owner"] = "session",
-        agent: str | None = None,
-    ) -> Self:
-        """Add a context block; without a provider its text is kept in the store."""
-        from ..context import BlockConfig
-
-        config = BlockConfig(
-            label,
-            description=description,
-            max_tokens=max_tokens,
-            provider=provider,
-            default=default,
-            readonly=readonly,
-            scope=scope,
-            agent=agent,
-        )
-        return self._set(context=(*self._settings.context, config))
-
-    def with_cached_prompt(self, cached: bool = True) -> Self:
-        """Keep the frozen prompt in the store, which is the default; False renders every turn."""
-        return self._set(cached_prompt=cached)
-
-    def with_searchable_history(self, label: str = "history") -> Self:
-        """Let the model search all that the owner's sessions hold."""
-        return self._set(searchable_history=label)
-
-    def on_compaction(self, function: CompactWith) -> Self:
-        """Set what makes the summaries; see `sapwood.compaction.create_compact_function`."""
-        return self._set(compact=function)
-
-    def compact_after(self, tokens: int) -> Self:
-        """Compact by itself when the context holds more than so many tokens."""
-        return self._set(compact_after=tokens)
-
-    def on_compaction_error(self, handler: ErrorHandler) -> Self:
-        """Set who is told when a compaction that started by itself failed."""
-        return self._set(on_compaction_error=handler)
-
-    def on_event(self, listener: Listener) -> Self:
-        """Add a listener, which is told of every change."""
-        return self._set(listeners=(*self._settings.listeners, listener))

@@ -116,7 +116,7 @@ async def test_update_reads_nothing_when_all_is_given(
         raise AssertionError("it was read")
 
     answer = await chat.append("assistant", "Take ")
-    monkeypatch.setattr(chat._store, "find_messages", fail)
+    monkeypatch.setattr(chat._stored.store, "find_messages", fail)
     for message in (answer, answer.id):
         updated = await chat.update(message, "Take tram 28", role="assistant", metadata={})
         assert updated.text == "Take tram 28"

@@ -8,6 +8,8 @@ from sapwood import AsyncSession, AsyncSessionManager
 from sapwood.compaction import CompactFunction, create_compact_function
 from sapwood.errors import StoreCorruptError, UsageError
 from sapwood.model import AppendEvent, CompactionNote, Event, NewSession, StatusEvent, Usage
+from sapwood.session._async.breaker import AsyncBreaker
+from sapwood.session._async.compactor_document import AsyncCompactorDocument
 from sapwood.session.compactor_state import CompactorState
 
 LONG = "a long story about the harbour " * 20
@@ -31,6 +33,10 @@ def answering(answer: str, asked: list[str]) -> CompactFunction:
     )
 
 
+def remembered_by(chat: AsyncSession) -> AsyncCompactorDocument:
+    return AsyncCompactorDocument(chat._stored)
+
+
 async def test_a_summary_of_no_use_holds_the_next_one_back(sessions: AsyncSessionManager) -> None:
     asked: list[str] = []
     sessions.on_compaction(answering("", asked)).compact_after(500)
@@ -45,9 +51,9 @@ async def test_a_good_one_is_remembered_and_forgives(sessions: AsyncSessionManag
     chat = (await sessions.session("chat")).on_compaction(answering("", asked))
     await chat.append_all([("user", LONG)] * 8)
     await chat.compact()
-    assert (await chat._state()).breaker.failures == 1
+    assert (await remembered_by(chat).load()).breaker.failures == 1
     await chat.on_compaction(answering("short", asked)).compact()
-    breaker = (await chat._state()).breaker
+    breaker = (await remembered_by(chat).load()).breaker
     assert (breaker.runs, breaker.failures, breaker.held_until_tokens) == (1, 0, 0)
     assert breaker.freed > 500
 
@@ -66,8 +72,8 @@ async def test_changes_of_two_processes_are_both_kept(sessions: AsyncSessionMana
         return await before(*args, **fields)  # type: ignore[arg-type]
 
     sessions.store.put_document = put_late  # type: ignore[method-assign, assignment]
-    await chat._note_failure(100)
-    state = await chat._state()
+    await AsyncBreaker(remembered_by(chat)).note_failure(100)
+    state = await remembered_by(chat).load()
     assert (len(state.undone), state.breaker.failures) == (1, 1)
 
 
@@ -83,10 +89,10 @@ async def test_of_what_was_taken_back_only_the_last_is_kept(chat: AsyncSession) 
     )
     await chat.append_all([("user", LONG)] * 8)
     full = CompactorState(undone=[note] * 100)
-    await chat._change_state(lambda state: full)
+    await remembered_by(chat).change(lambda state: full)
     await chat.on_compaction(answering("short", [])).compact()
     await chat.undo_compaction()
-    undone = (await chat._state()).undone
+    undone = (await remembered_by(chat).load()).undone
     assert (len(undone), undone[0].overlay) == (100, "o")
     assert undone[-1].overlay != "o"
 

@@ -83,7 +83,7 @@ async def test_a_stored_update_or_delete_does_not_raise_when_it_cannot_be_measur
 
 def just_opened(chat: AsyncSession) -> AsyncSession:
     """Give the same session as one that was just opened: nothing is known of its size."""
-    return AsyncSession(chat._store, chat.owner, chat.id, settings=chat._settings)
+    return AsyncSession(chat._stored.store, chat.owner, chat.id, settings=chat._setup.settings)
 
 
 @pytest.mark.parametrize("call", NOTES)

@@ -118,7 +118,7 @@ def test_update_reads_nothing_when_all_is_given(
         raise AssertionError("it was read")
 
     answer = chat.append("assistant", "Take ")
-    monkeypatch.setattr(chat._store, "find_messages", fail)
+    monkeypatch.setattr(chat._stored.store, "find_messages", fail)
     for message in (answer, answer.id):
         updated = chat.update(message, "Take tram 28", role="assistant", metadata={})
         assert updated.text == "Take tram 28"

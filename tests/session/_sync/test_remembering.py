@@ -10,6 +10,8 @@ from sapwood import Session, SessionManager
 from sapwood.compaction import CompactFunction, create_compact_function
 from sapwood.errors import StoreCorruptError, UsageError
 from sapwood.model import AppendEvent, CompactionNote, Event, NewSession, StatusEvent, Usage
+from sapwood.session._sync.breaker import Breaker
+from sapwood.session._sync.compactor_document import CompactorDocument
 from sapwood.session.compactor_state import CompactorState
 
 LONG = "a long story about the harbour " * 20
@@ -33,6 +35,10 @@ def answering(answer: str, asked: list[str]) -> CompactFunction:
     )
 
 
+def remembered_by(chat: Session) -> CompactorDocument:
+    return CompactorDocument(chat._stored)
+
+
 def test_a_summary_of_no_use_holds_the_next_one_back(sessions: SessionManager) -> None:
     asked: list[str] = []
     sessions.on_compaction(answering("", asked)).compact_after(500)
@@ -47,9 +53,9 @@ def test_a_good_one_is_remembered_and_forgives(sessions: SessionManager) -> None
     chat = (sessions.session("chat")).on_compaction(answering("", asked))
     chat.append_all([("user", LONG)] * 8)
     chat.compact()
-    assert (chat._state()).breaker.failures == 1
+    assert (remembered_by(chat).load()).breaker.failures == 1
     chat.on_compaction(answering("short", asked)).compact()
-    breaker = (chat._state()).breaker
+    breaker = (remembered_by(chat).load()).breaker
     assert (breaker.runs, breaker.failures, breaker.held_until_tokens) == (1, 0, 0)
     assert breaker.freed > 500
 
@@ -68,8 +74,8 @@ def test_changes_of_two_processes_are_both_kept(sessions: SessionManager) -> Non
         return before(*args, **fields)  # type: ignore[arg-type]
 
     sessions.store.put_document = put_late  # type: ignore[method-assign, assignment]
-    chat._note_failure(100)
-    state = chat._state()
+    Breaker(remembered_by(chat)).note_failure(100)
+    state = remembered_by(chat).load()
     assert (len(state.undone), state.breaker.failures) == (1, 1)
 
 
@@ -85,10 +91,10 @@ def test_of_what_was_taken_back_only_the_last_is_kept(chat: Session) -> None:
     )
     chat.append_all([("user", LONG)] * 8)
     full = CompactorState(undone=[note] * 100)
-    chat._change_state(lambda state: full)
+    remembered_by(chat).change(lambda state: full)
     chat.on_compaction(answering("short", [])).compact()
     chat.undo_compaction()
-    undone = (chat._state()).undone
+    undone = (remembered_by(chat).load()).undone
     assert (len(undone), undone[0].overlay) == (100, "o")
     assert undone[-1].overlay != "o"
 

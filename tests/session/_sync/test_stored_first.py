@@ -85,7 +85,7 @@ def test_a_stored_update_or_delete_does_not_raise_when_it_cannot_be_measured(
 
 def just_opened(chat: Session) -> Session:
     """Give the same session as one that was just opened: nothing is known of its size."""
-    return Session(chat._store, chat.owner, chat.id, settings=chat._settings)
+    return Session(chat._stored.store, chat.owner, chat.id, settings=chat._setup.settings)
 
 
 @pytest.mark.parametrize("call", NOTES)

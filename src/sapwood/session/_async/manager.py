@@ -20,6 +20,7 @@ from ...rules import check
 from ...rules.ids import check_name
 from ...rules.tokens import TokenCounter
 from ...store._async.contract import AsyncStore
+from ..builder import Configurable, Setup
 from ..fields import (
     NewSessionFields,
     SessionFields,
@@ -28,7 +29,7 @@ from ..fields import (
     refuse_unknown,
 )
 from ..naming import Place
-from ..settings import Configurable, SettingFields, refuse_uncallable, settings_of
+from ..settings import SettingFields, settings_of
 from .session import AsyncSession
 
 TRIES = 10
@@ -53,9 +54,8 @@ class AsyncSessionManager(Configurable):
         self._store = store
         self._owner = owner
         self._new_id = new_id
-        refuse_uncallable(token_counter, "token_counter")
-        self._counter = token_counter
-        self._settings = settings_of(settings, ("owner", "new_id", "token_counter"))
+        known = settings_of(settings, ("owner", "new_id", "token_counter"))
+        self._setup = Setup(known, token_counter, new_id)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self._owner!r}>"
@@ -195,6 +195,6 @@ class AsyncSessionManager(Configurable):
             self._owner,
             id,
             new_id=self._new_id,
-            token_counter=self._counter,
-            settings=self._settings,
+            token_counter=self._setup.counter,
+            settings=self._setup.settings,
         )

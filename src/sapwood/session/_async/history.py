@@ -8,18 +8,23 @@ from typing import Any
 import msgspec
 
 from ...errors import UsageError
-from ...model import Entry, History, Hits, Message, Read, Root, RowStatistic, Search, Summary
+from ...model import Entry, History, Message, Read, Root, RowStatistic, Summary
 from ...rules import check
 from ...rules.codec import Body, encode_body
 from ..naming import Place, check_place, id_of
 from ..window import fewest, past, without_parted
-from .base import AsyncSessionBase
+from .stored_session import AsyncStoredSession
 
 
-class AsyncReading(AsyncSessionBase):
-    """The part of a session that reads."""
+class AsyncHistoryReader:
+    """Reads the paths of one session."""
 
-    async def history(
+    __slots__ = ("_stored",)
+
+    def __init__(self, stored: AsyncStoredSession) -> None:
+        self._stored = stored
+
+    async def read(
         self,
         leaf: Place | None = None,
         *,
@@ -32,29 +37,10 @@ class AsyncReading(AsyncSessionBase):
         offset: int = 0,
         whole_pairs: bool = True,
     ) -> History:
-        """Read the path to the tip, or to `leaf`, with its overlays applied.
-
-        `limit` and `max_bytes` keep the end of it, or what comes right after `after`; at least
-        `min_messages` entries are given whatever their size. `more` says that something was
-        cut off.
-
-        A tool call and its results that the cut would part are left out, so there may be fewer
-        entries than the limit. Where fewer than `min_messages` would be left, there are more than
-        the limit instead: whole pairs, and never an empty page while there is more. With
-        `whole_pairs=False` it is the exact number, whatever that parts, and `offset` leaves out so
-        many entries before that, at the same end.
-        `UsageError` when `before` or `after` is a message of another branch.
-        """
+        """Read a path as `Session.history` says."""
         check.whole(limit, "limit", 1)
         check.count(min_messages, "min_messages", 0)
-        check.count(offset, "offset", 0)
-        check.instance(whole_pairs, bool, "whole_pairs")
-        if offset and whole_pairs:
-            raise UsageError(
-                "offset counts entries, whatever that parts: give whole_pairs=False with it, "
-                "or page by before or after",
-                path="offset",
-            )
+        _check_offset(offset, whole_pairs)
         cuts = limit is not None or max_bytes is not None or offset > 0
         query = Read(
             leaf=id_of(leaf),
@@ -75,7 +61,7 @@ class AsyncReading(AsyncSessionBase):
 
     async def _window(self, query: Read, least: int, whole_pairs: bool) -> History:
         """Read a window, and a wider one where this one leaves too few entries."""
-        history = await self._read(query)
+        history = await self._stored.read(query)
         kept = without_parted(history, query) if whole_pairs else history
         if not history.more or len(kept.entries) >= least:
             return kept
@@ -88,56 +74,45 @@ class AsyncReading(AsyncSessionBase):
         return without_parted(history, query)
 
     async def _read(self, query: Read, **changes: Any) -> History:
-        query = msgspec.structs.replace(query, **changes) if changes else query
-        return await self._store.read(self._owner, self._id, query)
+        return await self._stored.read(msgspec.structs.replace(query, **changes))
 
     async def _depth_on_path(
         self, place: Place | None, leaf: Place | None, what: str
     ) -> int | None:
-        """Give the depth of a place on the path to a leaf: that of another branch says nothing."""
+        """Return the depth of a place on the path to a leaf: another branch's says nothing."""
         if place is None:
             return None
         check_place(place, what)
         if isinstance(place, Root):
             return 0
-        message = place if isinstance(place, Message) else await self.get(place)
-        if not await self._is_on_path(message.id, message.depth, leaf):
+        stored = self._stored
+        message = place if isinstance(place, Message) else await stored.get_message(place)
+        if not await stored.is_on_path(message.id, message.depth, leaf):
             # The record that was handed in may be one from before a clear.
-            message = await self.get(message.id)
-            if not await self._is_on_path(message.id, message.depth, leaf):
+            message = await stored.get_message(message.id)
+            if not await stored.is_on_path(message.id, message.depth, leaf):
                 raise UsageError(
                     f"{what} is message {message.id!r} of another branch: give a leaf below it",
                     path=what,
                 )
         return message.depth
 
-    async def _is_on_path(self, id: str, depth: int, leaf: Place | None = None) -> bool:
-        here = Read(leaf=id_of(leaf), overlays=False, after=depth - 1, before=depth + 1)
-        shown = await self._store.read(self._owner, self._id, here)
-        return [message.id for message in shown.messages] == [id]
-
-    async def iter_history(
-        self, leaf: Place | None = None, *, overlays: bool = True, page: int = 200
+    async def iterate(
+        self, leaf: Place | None, *, overlays: bool, page: int = 200
     ) -> AsyncIterator[Entry]:
-        """Stream the path from its beginning, a page at a time.
-
-        The leaf is fixed by the first page; each page is a snapshot of its own.
-        """
+        """Stream the path from its beginning, a page at a time."""
         check.count(page, "page", 1)
         place, depth, more = id_of(leaf), 0, True
         while more:
             query = Read(leaf=place, overlays=overlays, limit=page, after=depth)
-            history = await self._store.read(self._owner, self._id, query)
+            history = await self._stored.read(query)
             for entry in history.entries:
                 depth = entry.depth
                 yield entry
             place, more = history.leaf, history.more
 
-    async def row_statistics(self, leaf: Place | None = None) -> list[RowStatistic]:
-        """List the size of each message on a path, without overlays.
-
-        The messages are read a page at a time, so that only their sizes are held.
-        """
+    async def row_statistics(self, leaf: Place | None) -> list[RowStatistic]:
+        """List the size of each message on a path, without overlays."""
         return [
             RowStatistic(
                 id=entry.id,
@@ -145,11 +120,17 @@ class AsyncReading(AsyncSessionBase):
                 bytes=len(encode_body(Body(entry.parts, entry.metadata))),
                 tokens=entry.tokens,
             )
-            async for entry in self.iter_history(leaf, overlays=False)
+            async for entry in self.iterate(leaf, overlays=False)
             if not isinstance(entry, Summary)
         ]
 
-    async def search(self, query: str, *, limit: int = 20) -> Hits:
-        """Find messages and summaries that the session sees, the best first."""
-        search = Search(text=query, session=self._id, limit=limit)
-        return await self._store.search(self._owner, search)
+
+def _check_offset(offset: int, whole_pairs: bool) -> None:
+    check.count(offset, "offset", 0)
+    check.instance(whole_pairs, bool, "whole_pairs")
+    if offset and whole_pairs:
+        raise UsageError(
+            "offset counts entries, whatever that parts: give whole_pairs=False with it, "
+            "or page by before or after",
+            path="offset",
+        )
