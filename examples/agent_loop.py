@@ -14,16 +14,16 @@ from standin import MODEL, connect
 import sapwood
 from sapwood import Session, ToolCallPart, ToolResultPart
 from sapwood.compaction import create_compact_function
-from sapwood.formats import from_openai_chat, turn_to_openai_chat
-from sapwood.model import ToolDefinition, Turn, Usage
+from sapwood.formats import from_openai_chat, input_to_openai_chat
+from sapwood.model import ModelInput, ToolDefinition, Usage
 
 SCHEMA = {"type": "object", "properties": {"expression": {"type": "string"}}}
 MULTIPLY = ToolDefinition(name="multiply", description="Multiply, as in '6 * 7'.", schema=SCHEMA)
 
 
 def answer(chat: Session, client: Any, question: str) -> str:
-    def call(turn: Turn) -> Any:
-        return client.chat.completions.create(model=MODEL, **turn_to_openai_chat(turn))
+    def call(given: ModelInput) -> Any:
+        return client.chat.completions.create(model=MODEL, **input_to_openai_chat(given))
 
     chat.append("user", question)
     while True:

@@ -1,4 +1,4 @@
-"""The main job, on a file: from an append to a model's turn, and open again elsewhere.
+"""The main job, on a file: from an append to a model's input, and open again elsewhere.
 
     python examples/demo.py
 
@@ -89,11 +89,11 @@ def prepare(sessions: SessionManager) -> None:
     sessions.with_context("traveller", description="What you know of them", max_tokens=100)
     trip = sessions.get("lisbon")
     trip.append_context_block("traveller", "Two small children, and no car.")
-    turn = trip.prepare(budget=1_000)
-    for line in turn.prompt.splitlines():
+    given = trip.prepare(budget=1_000)
+    for line in given.prompt.splitlines():
         print(f"    {line}")
-    tools = ", ".join(tool.name for tool in turn.tools)
-    print(f"  with {len(turn.messages)} messages and the tool {tools}: {turn.tokens} tokens")
+    tools = ", ".join(tool.name for tool in given.tools)
+    print(f"  with {len(given.messages)} messages and the tool {tools}: {given.tokens} tokens")
 
 
 def compact(sessions: SessionManager) -> None:

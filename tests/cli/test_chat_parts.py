@@ -15,7 +15,7 @@ from sapwood.cli.chat.events import Call, Done, ModelError, Piece, Pieces, Text,
 from sapwood.cli.chat.offline import OfflineModel
 from sapwood.cli.chat.pump import pumped
 from sapwood.errors import StoreBusyError, StoreCorruptError
-from sapwood.model import ROOT, TextPart, ToolCallPart, ToolDefinition, Turn, TurnMessage
+from sapwood.model import ROOT, ModelInput, ModelMessage, TextPart, ToolCallPart, ToolDefinition
 
 
 class Clock:
@@ -204,14 +204,14 @@ def test_a_reader_that_leaves_ends_the_model() -> None:
 SEARCH = ToolDefinition(name="session_search", description="Search.", schema={})
 
 
-def asked(*texts: str, tools: bool = True) -> Turn:
+def asked(*texts: str, tools: bool = True) -> ModelInput:
     messages = [
-        TurnMessage(role="user", parts=[TextPart(text=text)], id=f"m{n}")
+        ModelMessage(role="user", parts=[TextPart(text=text)], id=f"m{n}")
         for n, text in enumerate(texts)
     ]
     # What stands at the end and is not stored was said by nobody.
-    news = TurnMessage(role="user", parts=[TextPart(text="A block has changed.")])
-    return Turn(
+    news = ModelMessage(role="user", parts=[TextPart(text="A block has changed.")])
+    return ModelInput(
         prompt="",
         messages=[*messages, news] if messages else [],
         tools=[SEARCH] if tools else [],

@@ -13,7 +13,7 @@ import pytest
 from tier import often
 
 from sapwood import Session, SessionManager, Summary
-from sapwood.compaction import create_compact_function, is_valid_turn
+from sapwood.compaction import create_compact_function, is_valid_input
 from sapwood.model import Entry, Overlay
 from sapwood.rules.ids import IdMaker
 from sapwood.session._sync import compactor
@@ -70,7 +70,7 @@ def look_after_a_kill(path: Path, life: int, group: str, said: list[str]) -> boo
         chat.append_all([("user", LONG)] * 4)
         assert chat.compact().status == "done"
         assert_covered_once(chat)
-        assert is_valid_turn(chat.prepare().messages)
+        assert is_valid_input(chat.prepare().messages)
     return lease is not None
 
 

@@ -26,7 +26,7 @@ from sapwood import (
     ToolCallPart,
     ToolResultPart,
 )
-from sapwood.compaction import create_compact_function, is_valid_turn
+from sapwood.compaction import create_compact_function, is_valid_input
 from sapwood.errors import (
     CompactionError,
     MessageConflictError,
@@ -329,8 +329,8 @@ def test_a_clients_copy_of_a_message_is_no_second_one(chat: Session) -> None:
     assert [message.id for message in chat.history().messages] == ["a1"]
     # Under another id it is stored, but a model is given each call with one result.
     chat.append("assistant", answered, id="a2")
-    turn = chat.prepare()
-    assert is_valid_turn(turn.messages)
+    given = chat.prepare()
+    assert is_valid_input(given.messages)
 
 
 def test_blocks_do_not_drive_out_what_the_system_says(sessions: SessionManager) -> None:
@@ -338,9 +338,9 @@ def test_blocks_do_not_drive_out_what_the_system_says(sessions: SessionManager) 
     sessions.with_context("memory", default="likes tea")
     chat = sessions.session("chat")
     chat.append("system", "Be brief.")
-    turn = chat.prepare()
-    assert "likes tea" in turn.prompt
-    assert [(m.role, m.text) for m in turn.messages] == [("system", "Be brief.")]
+    given = chat.prepare()
+    assert "likes tea" in given.prompt
+    assert [(m.role, m.text) for m in given.messages] == [("system", "Be brief.")]
 
 
 def test_what_one_object_wrote_another_sees_at_once(sessions: SessionManager) -> None:
@@ -400,7 +400,7 @@ def test_another_answer_is_made_without_the_old_one(chat: Session) -> None:
     assert [message.text for message in chat.prepare(leaf=new).messages] == ["Which way?", "Right."]
     # The call without a result is mended on its own branch, and there alone.
     assert len(chat.prepare(leaf=old).messages) == 4
-    assert is_valid_turn(chat.prepare(leaf=old).messages)
+    assert is_valid_input(chat.prepare(leaf=old).messages)
 
 
 # Latent defects.

@@ -84,7 +84,7 @@ class Configurable:
         return self._set(context=(*self._setup.settings.context, config))
 
     def with_cached_prompt(self, cached: bool = True) -> Self:
-        """Keep the frozen prompt in the store, which is the default; False renders every turn."""
+        """Keep the frozen prompt in the store, which is the default; False renders it each time."""
         return self._set(cached_prompt=cached)
 
     def with_searchable_history(self, label: str = "history") -> Self:

@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
-from ..model import History, TextPart, Turn, TurnMessage
+from ..model import History, ModelInput, ModelMessage, TextPart
 from ..rules.tokens import TokenCounter
 from .costs import Costs, pinned_in
 from .shown import ShownContext
 
 
-def turn_of(
+def input_of(
     history: History, limit: int | None, shown: ShownContext, counter: TokenCounter | None
-) -> Turn:
-    """Make a turn of a history, with what is shown of the blocks."""
-    from ..compaction import repair_turn, turn_messages
+) -> ModelInput:
+    """Make it of a history, with what is shown of the blocks."""
+    from ..compaction import model_messages, repair_messages
 
-    turned = turn_messages(history.entries)
-    messages = repair_turn(shown.elided(turned))
-    return _within(limit, history, shown, messages, Costs(history.entries, turned, counter))
+    shown_messages = model_messages(history.entries)
+    messages = repair_messages(shown.elided(shown_messages))
+    return _within(limit, history, shown, messages, Costs(history.entries, shown_messages, counter))
 
 
 def _within(
     budget: int | None,
     history: History,
     shown: ShownContext,
-    messages: list[TurnMessage],
+    messages: list[ModelMessage],
     costs: Costs,
-) -> Turn:
-    """Make a turn that fits its budget, with what the blocks have to say at its end."""
+) -> ModelInput:
+    """Make it fit its budget, with what the blocks have to say at its end."""
     left_out: list[str] = []
     shortened: list[str] = []
-    said = [TurnMessage(role="user", parts=[TextPart(text=shown.updates)])] if shown.updates else []
+    said = (
+        [ModelMessage(role="user", parts=[TextPart(text=shown.updates)])] if shown.updates else []
+    )
     if budget is not None:
         from ..compaction import fit_messages
 
@@ -38,7 +40,7 @@ def _within(
         fitted = fit_messages(messages, room, costs.of, keep=pinned)
         messages, left_out, shortened = fitted.messages, fitted.left_out, fitted.shortened
     messages = [*messages, *said]
-    return Turn(
+    return ModelInput(
         prompt=shown.prompt,
         messages=messages,
         tools=shown.tools,

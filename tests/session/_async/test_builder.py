@@ -224,9 +224,9 @@ async def test_the_owners_history_can_be_searched_by_the_model(
     sessions.with_searchable_history("past")
     chat = await sessions.session("new")
     await chat.append("user", "Where is the lighthouse?")
-    turn = await chat.prepare()
-    assert "PAST" in turn.prompt
-    names = {tool.name for tool in turn.tools}
+    given = await chat.prepare()
+    assert "PAST" in given.prompt
+    names = {tool.name for tool in given.tools}
     assert {"search_context", "session_search"} <= names
     for query, found in [("boat", "harbour"), ("lighthouse", "Where is")]:
         answer = await chat.call_tool("search_context", {"label": "past", "query": query})
@@ -235,7 +235,7 @@ async def test_the_owners_history_can_be_searched_by_the_model(
     # More sessions change neither the prompt nor the tools.
     await sessions.session("newer")
     again = await (await sessions.get("new")).prepare()
-    assert (again.prompt, again.tools) == (turn.prompt, turn.tools)
+    assert (again.prompt, again.tools) == (given.prompt, given.tools)
 
 
 @pytest.mark.parametrize("label", ["first", "SECOND", "Past"])

@@ -177,8 +177,8 @@ async def test_pins_are_the_last_to_be_left_out(chat: AsyncSession) -> None:
     messages = await chat.append_all([("user", f"{n} {LONG}") for n in range(6)])
     await chat.pin(messages[1])
     await chat.add_overlay(messages[0], messages[2], "the beginning")
-    turn = await chat.prepare(budget=350)
-    shown = [message.id for message in turn.messages if message.id is not None]
+    given = await chat.prepare(budget=350)
+    shown = [message.id for message in given.messages if message.id is not None]
     assert shown == [messages[1].id, messages[5].id]
 
 

@@ -112,9 +112,9 @@ async def test_a_prompt_that_a_clear_could_not_renew_is_renewed_before_it_is_sho
     with pytest.raises(StoreUnavailableError):
         await chat.prepare()
     outage.end()
-    turn = await chat.prepare()
-    assert "drinks water" in turn.prompt
-    assert "drinks coffee" not in turn.prompt
+    given = await chat.prepare()
+    assert "drinks water" in given.prompt
+    assert "drinks coffee" not in given.prompt
     assert (await chat.cache_report()).changes[0].reason == "clear"
 
 

@@ -222,9 +222,9 @@ def test_the_owners_history_can_be_searched_by_the_model(
     sessions.with_searchable_history("past")
     chat = sessions.session("new")
     chat.append("user", "Where is the lighthouse?")
-    turn = chat.prepare()
-    assert "PAST" in turn.prompt
-    names = {tool.name for tool in turn.tools}
+    given = chat.prepare()
+    assert "PAST" in given.prompt
+    names = {tool.name for tool in given.tools}
     assert {"search_context", "session_search"} <= names
     for query, found in [("boat", "harbour"), ("lighthouse", "Where is")]:
         answer = chat.call_tool("search_context", {"label": "past", "query": query})
@@ -233,7 +233,7 @@ def test_the_owners_history_can_be_searched_by_the_model(
     # More sessions change neither the prompt nor the tools.
     sessions.session("newer")
     again = (sessions.get("new")).prepare()
-    assert (again.prompt, again.tools) == (turn.prompt, turn.tools)
+    assert (again.prompt, again.tools) == (given.prompt, given.tools)
 
 
 @pytest.mark.parametrize("label", ["first", "SECOND", "Past"])

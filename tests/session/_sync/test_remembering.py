@@ -179,8 +179,8 @@ def test_pins_are_the_last_to_be_left_out(chat: Session) -> None:
     messages = chat.append_all([("user", f"{n} {LONG}") for n in range(6)])
     chat.pin(messages[1])
     chat.add_overlay(messages[0], messages[2], "the beginning")
-    turn = chat.prepare(budget=350)
-    shown = [message.id for message in turn.messages if message.id is not None]
+    given = chat.prepare(budget=350)
+    shown = [message.id for message in given.messages if message.id is not None]
     assert shown == [messages[1].id, messages[5].id]
 
 

@@ -112,9 +112,9 @@ def test_a_prompt_that_a_clear_could_not_renew_is_renewed_before_it_is_shown(
     with pytest.raises(StoreUnavailableError):
         chat.prepare()
     outage.end()
-    turn = chat.prepare()
-    assert "drinks water" in turn.prompt
-    assert "drinks coffee" not in turn.prompt
+    given = chat.prepare()
+    assert "drinks water" in given.prompt
+    assert "drinks coffee" not in given.prompt
     assert (chat.cache_report()).changes[0].reason == "clear"
 
 

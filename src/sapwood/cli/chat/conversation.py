@@ -13,12 +13,12 @@ from ...model import (
     Hits,
     Leaf,
     Message,
+    ModelInput,
     Overlay,
     Part,
     SessionRecord,
     Summary,
     ToolResultPart,
-    Turn,
     Usage,
     UsageTotal,
 )
@@ -89,7 +89,7 @@ class Conversation:
         """Store what tools answered, after the calls."""
         return self._session.append("tool", list(results), parent=to)
 
-    def turn(self, leaf: str) -> Turn:
+    def turn(self, leaf: str) -> ModelInput:
         """Give what the model is to be shown to answer a message; compact it first if it is full.
 
         A branch that the conversation does not go on from is only read.

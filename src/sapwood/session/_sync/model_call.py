@@ -9,7 +9,7 @@ from typing import Any
 
 from ...calling import Call
 from ...errors import CompactionError, ContextOverflowError
-from ...model import ToolDefinition, Turn
+from ...model import ModelInput, ToolDefinition
 from ...rules import check
 from ..streaming import Streams
 from .compactor import Compactor
@@ -27,33 +27,33 @@ class ModelCall:
 
     def run(
         self,
-        call: Callable[[Turn], Any],
+        call: Callable[[ModelInput], Any],
         budget: int | None,
         tools: Sequence[ToolDefinition],
         is_overflow: Callable[[BaseException], bool] | None,
     ) -> Any:
-        """Prepare a turn and call a model with it, as `Session.call_model` says."""
+        """Prepare the input and call a model with it, as `Session.call_model` says."""
         from ...compaction import is_context_overflow
 
         check.function(call, "call")
         if is_overflow is None:
             is_overflow = is_context_overflow
         check.function(is_overflow, "is_overflow")
-        turn = self._inputs.prepare(None, budget, tools)
+        given = self._inputs.prepare(None, budget, tools)
         try:
-            return _begun(call, turn)
+            return _begun(call, given)
         except Exception as error:
             if not is_overflow(error):
                 raise
             self._make_room(error)
-        turn = self._inputs.prepare(None, budget, tools)
+        given = self._inputs.prepare(None, budget, tools)
         try:
-            return _begun(call, turn)
+            return _begun(call, given)
         except Exception as error:
             if not is_overflow(error):
                 raise
             raise ContextOverflowError(
-                f"the model cannot take {turn.tokens} tokens, even after a compaction: "
+                f"the model cannot take {given.tokens} tokens, even after a compaction: "
                 "give a smaller budget, or protect fewer messages from compaction"
             ) from error
 
@@ -71,5 +71,5 @@ class ModelCall:
             ) from error
 
 
-def _begun(call: Callable[[Turn], Any], turn: Turn) -> Any:
-    return Streams.begin(Call.within(None, call, turn))
+def _begun(call: Callable[[ModelInput], Any], given: ModelInput) -> Any:
+    return Streams.begin(Call.within(None, call, given))

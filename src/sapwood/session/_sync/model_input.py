@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...model import ToolDefinition, Turn
+from ...model import ModelInput, ToolDefinition
 from ...rules import check
 from ...rules.tokens import MAX_TOKENS
 from ..builder import Setup
-from ..model_input import turn_of
+from ..model_input import input_of
 from ..naming import Place
 from ..shown import ShownContext
 from ..tail import MORE, first_bytes, is_long_enough
@@ -44,7 +44,7 @@ class ModelInputMaker:
 
     def prepare(
         self, leaf: Place | None, budget: int | None, tools: Sequence[ToolDefinition]
-    ) -> Turn:
+    ) -> ModelInput:
         """Make what the next call of a model is given, as `Session.prepare` says."""
         check.whole(budget, "budget", 1, MAX_TOKENS)
         record = self._stored.record()
@@ -53,21 +53,21 @@ class ModelInputMaker:
         shown = (self._blocks.shown()).with_tools(tools)
         limit = record.budget if budget is None else budget
         is_over = limit is not None and (leaf is not None or record.context_tokens > limit)
-        # Summaries stay in a turn wherever they stand.
+        # Summaries are shown wherever they stand.
         if limit is not None and is_over and not self._overlays.in_force():
-            return self._turn_of_the_end(limit, leaf, shown)
-        return turn_of(self._history.read(leaf), limit, shown, self._setup.counter)
+            return self._input_of_the_end(limit, leaf, shown)
+        return input_of(self._history.read(leaf), limit, shown, self._setup.counter)
 
-    def _turn_of_the_end(self, limit: int, leaf: Place | None, shown: ShownContext) -> Turn:
-        """Make a turn from as much of the end of a history as fills its budget."""
-        from ...compaction import turn_messages
+    def _input_of_the_end(self, limit: int, leaf: Place | None, shown: ShownContext) -> ModelInput:
+        """Make it from as much of the end of a history as fills its budget."""
+        from ...compaction import model_messages
         from ...compaction.fit import is_asked
 
         size = first_bytes(limit)
         while True:
             tail = self._history.read(leaf, max_bytes=size)
-            if not tail.more or any(map(is_asked, turn_messages(tail.entries))):
-                turn = turn_of(tail, limit, shown, self._setup.counter)
-                if is_long_enough(tail, turn):
-                    return turn
+            if not tail.more or any(map(is_asked, model_messages(tail.entries))):
+                made = input_of(tail, limit, shown, self._setup.counter)
+                if is_long_enough(tail, made):
+                    return made
             size *= MORE

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-from ...model import ToolDefinition, Turn, Usage, UsageTotal
+from ...model import ModelInput, ToolDefinition, Usage, UsageTotal
 from ..naming import Place
 from .lazy_model_context import LazyModelContext
 from .stored_session import StoredSession
@@ -25,14 +25,14 @@ class ModelMethods:
         leaf: Place | None = None,
         budget: int | None = None,
         tools: Sequence[ToolDefinition] = (),
-    ) -> Turn:
+    ) -> ModelInput:
         """Give prompt, messages and tools for the next call of a model.
 
         When the context is full it is compacted first, as after an append. What is still over the
-        `budget`, which is the session's own unless given, is shortened or left out of the turn, and
-        the turn says what; nothing stored is changed. Whatever the tree looks like, the messages
-        are valid for a model: no result without its call, no call without a result. Your own
-        `tools` are counted, and given along with those of the blocks.
+        `budget`, which is the session's own unless given, is shortened or left out, and the fields
+        of these names say what; nothing stored is changed. Whatever the tree looks like, the
+        messages are valid for a model: no result without its call, no call without a result. Your
+        own `tools` are counted, and given along with those of the blocks.
         No word of the user's last message is cut: `ContextOverflowError` when even that does not
         fit.
         """
@@ -40,13 +40,13 @@ class ModelMethods:
 
     def call_model(
         self,
-        call: Callable[[Turn], Any],
+        call: Callable[[ModelInput], Any],
         *,
         budget: int | None = None,
         tools: Sequence[ToolDefinition] = (),
         is_overflow: Callable[[BaseException], bool] | None = None,
     ) -> Any:
-        """Prepare a turn and call a model with it; give what the call gives.
+        """Prepare the input and call a model with it; give what the call gives.
 
         When the model says that the input is too long, the session is compacted and the model is
         called once more; when that does not help either, it is `ContextOverflowError`.

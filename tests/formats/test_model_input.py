@@ -1,4 +1,4 @@
-"""A turn goes to a vendor's client as it is."""
+"""The input for a model goes to a vendor's client as it is."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from openai.types.responses import FunctionToolParam, ResponseInputItemParam
 
 from sapwood import ROOT, FilePart, ReasoningPart, TextPart, ToolCallPart, ToolResultPart, formats
 from sapwood.errors import UsageError
-from sapwood.model import Part, ToolDefinition, Turn, TurnMessage
+from sapwood.model import ModelInput, ModelMessage, Part, ToolDefinition
 
 from . import rules
 from .typed import misfit
@@ -22,9 +22,11 @@ TOOL = ToolDefinition(
 IMAGE = FilePart(media_type="image/png", data=b"\0\1\2")
 
 
-def turn(*messages: tuple[str, list[Part]], prompt: str = "Be kind.", tools: int = 1) -> Turn:
-    listed = [TurnMessage(role=role, parts=parts) for role, parts in messages]
-    return Turn(
+def model_input(
+    *messages: tuple[str, list[Part]], prompt: str = "Be kind.", tools: int = 1
+) -> ModelInput:
+    listed = [ModelMessage(role=role, parts=parts) for role, parts in messages]
+    return ModelInput(
         prompt=prompt, messages=listed, tools=[TOOL] * tools, tokens=1, budget=None, leaf=ROOT
     )
 
@@ -33,7 +35,7 @@ def text(text: str) -> list[Part]:
     return [TextPart(text=text)]
 
 
-WHOLE = turn(
+WHOLE = model_input(
     ("system", text("Earlier: they met.")),
     ("user", [TextPart(text="Look:"), IMAGE]),
     ("assistant", [ReasoningPart(text="hm"), ToolCallPart(call_id="1", name="search", input={})]),
@@ -44,8 +46,8 @@ WHOLE = turn(
 )
 
 
-def test_a_turn_for_openai_chat() -> None:
-    written = formats.turn_to_openai_chat(WHOLE)
+def test_the_input_for_openai_chat() -> None:
+    written = formats.input_to_openai_chat(WHOLE)
     assert written.keys() == {"messages", "tools"}
     assert misfit(written["messages"], list[ChatCompletionMessageParam]) is None
     assert misfit(written["tools"], list[ChatCompletionFunctionToolParam]) is None
@@ -65,8 +67,8 @@ def test_a_turn_for_openai_chat() -> None:
     assert written["messages"][4]["content"] == 'Error: {"found":1}'
 
 
-def test_a_turn_for_openai_responses() -> None:
-    written = formats.turn_to_openai_responses(WHOLE)
+def test_the_input_for_openai_responses() -> None:
+    written = formats.input_to_openai_responses(WHOLE)
     assert written.keys() == {"instructions", "input", "tools"}
     assert written["instructions"] == "Be kind."
     [output] = [it["output"] for it in written["input"] if "output" in it]
@@ -75,8 +77,8 @@ def test_a_turn_for_openai_responses() -> None:
     assert misfit(written["tools"], list[FunctionToolParam]) is None
 
 
-def test_a_turn_for_anthropic() -> None:
-    written = formats.turn_to_anthropic(WHOLE)
+def test_the_input_for_anthropic() -> None:
+    written = formats.input_to_anthropic(WHOLE)
     assert written.keys() == {"system", "messages", "tools"}
     assert written["system"] == "Be kind.\n\nEarlier: they met."
     assert misfit(written["messages"], list[MessageParam]) is None
@@ -96,11 +98,11 @@ def test_a_turn_for_anthropic() -> None:
 
 @pytest.mark.parametrize(
     "write",
-    [formats.turn_to_openai_chat, formats.turn_to_openai_responses, formats.turn_to_anthropic],
+    [formats.input_to_openai_chat, formats.input_to_openai_responses, formats.input_to_anthropic],
 )
 def test_nothing_empty_is_sent(write: Any) -> None:
     empty: list[tuple[str, list[Part]]] = [("user", text("hi")), ("assistant", []), ("user", [])]
-    written = write(turn(*empty, prompt="", tools=0))
+    written = write(model_input(*empty, prompt="", tools=0))
     assert len(written) == 1
     [messages] = written.values()
     assert len(messages) == 1
@@ -108,7 +110,7 @@ def test_nothing_empty_is_sent(write: Any) -> None:
 
 @pytest.mark.parametrize(
     "write",
-    [formats.turn_to_openai_chat, formats.turn_to_openai_responses, formats.turn_to_anthropic],
+    [formats.input_to_openai_chat, formats.input_to_openai_responses, formats.input_to_anthropic],
 )
 def test_reasoning_can_be_left_out(write: Any) -> None:
     assert "hm" in str(write(WHOLE))
@@ -116,17 +118,19 @@ def test_reasoning_can_be_left_out(write: Any) -> None:
 
 
 def test_an_assistant_who_speaks_first_gets_a_user_before_it() -> None:
-    written = formats.turn_to_anthropic(turn(("assistant", text("Hello!")), ("user", text("hi"))))
+    written = formats.input_to_anthropic(
+        model_input(("assistant", text("Hello!")), ("user", text("hi")))
+    )
     assert [message["role"] for message in written["messages"]] == ["user", "assistant", "user"]
     assert written["messages"][0]["content"][0]["text"].startswith("[the conversation begins")
 
 
 def test_the_text_that_anthropic_goes_on_from_ends_without_white_space() -> None:
     said = text("So: \n")
-    written = formats.turn_to_anthropic(turn(("user", text("? ")), ("assistant", said)))
+    written = formats.input_to_anthropic(model_input(("user", text("? ")), ("assistant", said)))
     assert [it["content"][-1]["text"] for it in written["messages"]] == ["? ", "So:"]
-    more = turn(("user", text("?")), ("assistant", said), ("user", text("Well?")))
-    assert formats.turn_to_anthropic(more)["messages"][1]["content"][0]["text"] == "So: \n"
+    more = model_input(("user", text("?")), ("assistant", said), ("user", text("Well?")))
+    assert formats.input_to_anthropic(more)["messages"][1]["content"][0]["text"] == "So: \n"
     kept = formats.from_anthropic({"role": "assistant", "content": "So: \n"})
     assert formats.to_anthropic(kept) == [{"role": "assistant", "content": "So: \n"}]
 
@@ -135,8 +139,10 @@ def test_a_call_of_a_leading_system_message_stands_before_its_result() -> None:
     call = ToolCallPart(call_id="1", name="search", input={})
     result = ToolResultPart(call_id="1", output="found")
     for results in ([("system", [result])], [("user", [result, *text("hi")])]):
-        given = turn(("system", text("Be brief.")), ("system", [*text("Look:"), call]), *results)
-        written = formats.turn_to_anthropic(given)
+        given = model_input(
+            ("system", text("Be brief.")), ("system", [*text("Look:"), call]), *results
+        )
+        written = formats.input_to_anthropic(given)
         rules.check_anthropic(written["messages"])
         assert written["system"] == "Be kind.\n\nBe brief."
         assert "found" in str(written["messages"])
@@ -144,8 +150,8 @@ def test_a_call_of_a_leading_system_message_stands_before_its_result() -> None:
 
 @pytest.mark.parametrize("vendor", ["openai_chat", "openai_responses", "anthropic"])
 def test_an_unknown_wish_for_reasoning_is_refused(vendor: str) -> None:
-    turn = Turn(prompt="", messages=[], tools=[], tokens=0, budget=None, leaf=ROOT)
-    for write, given in ((f"turn_to_{vendor}", turn), (f"to_{vendor}", [])):
+    empty = ModelInput(prompt="", messages=[], tools=[], tokens=0, budget=None, leaf=ROOT)
+    for write, given in ((f"input_to_{vendor}", empty), (f"to_{vendor}", [])):
         with pytest.raises(UsageError, match="reasoning"):
             getattr(formats, write)(given, reasoning="zap")
 
@@ -160,11 +166,13 @@ def test_only_role_and_content_go_to_anthropic() -> None:
 def test_names_that_a_vendor_refuses_are_the_same_in_tools_and_calls() -> None:
     tool = ToolDefinition(name="web.search", description="", schema={"type": "object"})
     call = ToolCallPart(call_id="1", name="web.search", input={})
-    given = turn(("assistant", [call]), ("tool", [ToolResultPart(call_id="1", output="")]))
-    given = Turn(prompt="", messages=given.messages, tools=[tool], tokens=1, budget=None, leaf=ROOT)
-    chat = formats.turn_to_openai_chat(given)
+    given = model_input(("assistant", [call]), ("tool", [ToolResultPart(call_id="1", output="")]))
+    given = ModelInput(
+        prompt="", messages=given.messages, tools=[tool], tokens=1, budget=None, leaf=ROOT
+    )
+    chat = formats.input_to_openai_chat(given)
     called = chat["messages"][0]["tool_calls"][0]["function"]["name"]
     assert called == chat["tools"][0]["function"]["name"]
     assert called.startswith("web_search_")
-    claude = formats.turn_to_anthropic(given)
+    claude = formats.input_to_anthropic(given)
     assert claude["messages"][1]["content"][0]["name"] == claude["tools"][0]["name"] == called

@@ -1,4 +1,4 @@
-"""What a model is given for its next turn."""
+"""What a model is called with."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ToolDefinition(msgspec.Struct, frozen=True, kw_only=True):
     schema: dict[str, Any]
 
 
-class TurnMessage(msgspec.Struct, frozen=True, kw_only=True):
+class ModelMessage(msgspec.Struct, frozen=True, kw_only=True):
     """A message as a model is shown it. `id` is None for what is not stored as a message."""
 
     role: str
@@ -32,7 +32,7 @@ class TurnMessage(msgspec.Struct, frozen=True, kw_only=True):
         return "\n".join(part.text for part in self.parts if isinstance(part, TextPart))
 
 
-class Turn(msgspec.Struct, frozen=True, kw_only=True):
+class ModelInput(msgspec.Struct, frozen=True, kw_only=True):
     """All that the model is called with, within its budget.
 
     `tokens` counts the prompt, the messages and the tools. `left_out` and `shortened` are the ids
@@ -43,7 +43,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     prompt: str
-    messages: list[TurnMessage]
+    messages: list[ModelMessage]
     tools: list[ToolDefinition]
     tokens: int
     budget: int | None
