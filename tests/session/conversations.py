@@ -138,7 +138,7 @@ class Talk:
             self.note(message, above[-1] if above else None)
         else:
             try:
-                self.tip = self.chat.regenerate().id
+                self.tip = self.chat.retry_from().id
             except UsageError:
                 return
 

@@ -394,7 +394,7 @@ def test_another_answer_is_made_without_the_old_one(chat: Session) -> None:
     chat.append("assistant", ToolCallPart(call_id="c", name="look", input={}))
     old = chat.append("assistant", "Left.")
     chat.append("user", "Thanks.")
-    assert chat.regenerate(old) == asked
+    assert chat.retry_from(old) == asked
     assert [message.text for message in chat.prepare().messages] == ["Which way?"]
     new = chat.append("assistant", "Right.")
     assert [message.text for message in chat.prepare(leaf=new).messages] == ["Which way?", "Right."]

@@ -83,13 +83,13 @@ async def test_undo_of_an_empty_session_is_refused(chat: AsyncSession) -> None:
 
 async def test_regenerate_goes_back_to_the_question_of_that_branch(chat: AsyncSession) -> None:
     said = await talk(chat, 2)
-    assert (await chat.regenerate()).id == said[2].id
+    assert (await chat.retry_from()).id == said[2].id
     other = await chat.append("assistant", "another answer")
     assert [message.id for message in await chat.children(said[2])] == [said[3].id, other.id]
     shown = [message.id for message in (await chat.history()).messages]
     assert shown == [said[0].id, said[1].id, said[2].id, other.id]
     # An answer on another branch than the tip's is asked for by name.
-    assert (await chat.regenerate(said[1])).id == said[0].id
+    assert (await chat.retry_from(said[1])).id == said[0].id
     assert (await chat.history()).messages == said[:1]
 
 
@@ -101,21 +101,21 @@ async def test_regenerate_finds_the_question_however_far_above_it_is(
     asked = await chat.append("user", "go")
     steps = await chat.append_all([("assistant", f"step {n}") for n in range(answers)])
     await chat.append("user", "and then?")
-    assert (await chat.regenerate(steps[-1])).id == asked.id
-    assert (await chat.regenerate(asked)).id == said[2].id
+    assert (await chat.retry_from(steps[-1])).id == asked.id
+    assert (await chat.retry_from(asked)).id == said[2].id
     await chat.checkout(steps[-1])
-    assert (await chat.regenerate()).id == asked.id
+    assert (await chat.retry_from()).id == asked.id
 
 
 async def test_regenerate_of_a_question_goes_to_the_one_before(chat: AsyncSession) -> None:
     said = await talk(chat, 2)
-    assert (await chat.regenerate(said[2])).id == said[0].id
+    assert (await chat.retry_from(said[2])).id == said[0].id
 
 
 async def test_regenerate_without_a_question_is_refused(chat: AsyncSession) -> None:
     await chat.append("assistant", "hello")
     with pytest.raises(UsageError, match="no user message"):
-        await chat.regenerate()
+        await chat.retry_from()
 
 
 async def test_an_edit_is_a_branch_beside_the_old_message(chat: AsyncSession) -> None:

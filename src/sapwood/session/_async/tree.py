@@ -51,7 +51,7 @@ class AsyncTree:
         """List the ends of all branches."""
         return await self._stored.store.list_leaves(self._stored.owner, self._stored.id)
 
-    async def regenerate(self, answer: MessageRef | None) -> Message:
+    async def retry_from(self, answer: MessageRef | None) -> Message:
         """Move the tip to the message that an answer answers, and return that message."""
         asked = await self._question_before(None if answer is None else id_of(answer))
         await self.checkout(asked)

@@ -41,13 +41,13 @@ class AsyncTreeMethods:
         """List the ends of all branches."""
         return await self._tree.branches()
 
-    async def regenerate(self, answer: MessageRef | None = None) -> Message:
+    async def retry_from(self, answer: MessageRef | None = None) -> Message:
         """Go back to the message that an answer answers, so that the next append is another one.
 
         Without a message it is the last answer on the path to the tip. The old answer stays, on a
         branch of its own. Give back the message that is to be answered.
         """
-        return await self._tree.regenerate(answer)
+        return await self._tree.retry_from(answer)
 
     async def edit(
         self, message: MessageRef, content: Content, *, id: str | None = None

@@ -53,7 +53,7 @@ class Tree:
         """List the ends of all branches."""
         return self._stored.store.list_leaves(self._stored.owner, self._stored.id)
 
-    def regenerate(self, answer: MessageRef | None) -> Message:
+    def retry_from(self, answer: MessageRef | None) -> Message:
         """Move the tip to the message that an answer answers, and return that message."""
         asked = self._question_before(None if answer is None else id_of(answer))
         self.checkout(asked)

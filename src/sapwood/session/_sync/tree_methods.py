@@ -43,13 +43,13 @@ class TreeMethods:
         """List the ends of all branches."""
         return self._tree.branches()
 
-    def regenerate(self, answer: MessageRef | None = None) -> Message:
+    def retry_from(self, answer: MessageRef | None = None) -> Message:
         """Go back to the message that an answer answers, so that the next append is another one.
 
         Without a message it is the last answer on the path to the tip. The old answer stays, on a
         branch of its own. Give back the message that is to be answered.
         """
-        return self._tree.regenerate(answer)
+        return self._tree.retry_from(answer)
 
     def edit(self, message: MessageRef, content: Content, *, id: str | None = None) -> Message:
         """Say a message anew, on a branch beside the old one; the tip moves to the new one."""
