@@ -109,4 +109,4 @@ def compactions(world: World) -> Iterator[Row]:
 
 def _compactable(store: SqliteStore) -> Session:
     digest = create_compact_function(strategy="digest", tail_token_budget=2_000)
-    return _manager(store).on_compaction(digest).session(SESSION)
+    return _manager(store).compact_with(digest).session(SESSION)

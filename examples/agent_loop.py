@@ -52,7 +52,7 @@ def run(chat: Session, call: ToolCallPart) -> ToolResultPart:
 
 if __name__ == "__main__":
     with sapwood.open("sqlite:///agent.db").with_context("memory", max_tokens=500) as sessions:
-        sessions.on_compaction(create_compact_function(strategy="digest"))
+        sessions.compact_with(create_compact_function(strategy="digest"))
         chat = sessions.session("agent", budget=100_000)
         print(answer(chat, connect(), " ".join(sys.argv[1:]) or "What is 17 * 23?"))
         print(*(f"[{it.calls} calls, {it.input_tokens:,} tokens in]" for it in chat.usage()))

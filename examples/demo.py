@@ -102,7 +102,7 @@ def compact(sessions: SessionManager) -> None:
     for day in range(1, 16):
         diary.append("user", f"Day {day}: up the hills, and {day} cakes. Where to next?")
         diary.append("assistant", f"On day {day + 1}, take the ferry, and then tram {day + 10}.")
-    diary.on_compaction(create_compact_function(strategy="digest", tail_token_budget=50))
+    diary.compact_with(create_compact_function(strategy="digest", tail_token_budget=50))
     done = diary.compact()
     print(f"  {done.tokens_before} tokens become {done.tokens_after}:")
     for entry in diary.history().entries:

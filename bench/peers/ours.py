@@ -107,7 +107,7 @@ class Ours(_Either):
         """Make the session, with a function that compacts it, and a threshold out of reach."""
         await self.create(session)
         function = create_compact_function(_summarize, tail_token_budget=0, min_tail_messages=KEPT)
-        self._chats[session].on_compaction(function).compact_after(NEVER)
+        self._chats[session].compact_with(function).compact_after(NEVER)
 
     async def compact(self, session: str) -> None:
         """Compact it."""

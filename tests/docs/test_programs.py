@@ -115,7 +115,7 @@ def test_the_loop_recovers_from_an_overflow(
 ) -> None:
     model = standin.StandIn(window=3_000)
     with sapwood.open("memory://").with_context("memory") as sessions:
-        sessions.on_compaction(create_compact_function(strategy="digest", tail_token_budget=500))
+        sessions.compact_with(create_compact_function(strategy="digest", tail_token_budget=500))
         chat = sessions.session("agent")
         with endpoint(model) as url:
             client = connected(url) if through_http else model

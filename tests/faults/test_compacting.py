@@ -64,7 +64,7 @@ def look_after_a_kill(path: Path, life: int, group: str, said: list[str]) -> boo
         lease = sessions.store.find_document(ADA, "compaction", session=group)
         assert sessions.store.admin.check() == []
     # Once its lease has expired, another may compact.
-    settings = {"compact": summarizer(random.Random(life))}
+    settings = {"compact_with": summarizer(random.Random(life))}
     with open_sessions(path, life + 1, **settings) as sessions:
         chat = sessions.session(group)
         chat.append_all([("user", LONG)] * 4)
@@ -150,7 +150,7 @@ def cross(one: Overlay, other: Overlay) -> bool:
 @pytest.mark.fault
 def test_who_thinks_longer_than_the_lease_loses_to_another_process(tmp_path: Path) -> None:
     path = tmp_path / "slow.db"
-    with open_sessions(path, compact=summarizer(random.Random(1))) as sessions:
+    with open_sessions(path, compact_with=summarizer(random.Random(1))) as sessions:
         chat = sessions.session("chat")
         chat.append_all([("user", LONG)] * 12)
         slow = start("slow", path, 0)
@@ -199,8 +199,8 @@ def test_who_thinks_longer_than_the_lease_loses_it_by_the_stores_clock(
     with store, SessionManager(store, owner=ADA, new_id=lambda: "x") as sessions:
         chat, other = sessions.session("chat"), sessions.session("chat")
         chat.append_all([("user", LONG)] * 12)
-        other.on_compaction(summarizer(random.Random(1)))
-        chat.on_compaction(
+        other.compact_with(summarizer(random.Random(1)))
+        chat.compact_with(
             create_compact_function(
                 think, protect_head=1, tail_token_budget=100, timeout_s=timeout_s
             )

@@ -47,7 +47,7 @@ def live_fully(sessions: SessionManager, id: str) -> None:
     chat = sessions.session(id, title=MARK, tags=[MARK], data={"k": MARK}, budget=20_000)
     chat.with_context("memory", default=f"about {MARK}").with_context("skills", provider=Skills())
     chat.with_context("notes", provider=notes).with_searchable_history()
-    chat.on_compaction(
+    chat.compact_with(
         create_compact_function(
             lambda prompt: SummaryAnswer(text=f"It was about {MARK}.", usage=usage),
             protect_head=1,

@@ -108,7 +108,7 @@ def test_what_others_append_does_not_hide_the_latest_leaf(chat: Session) -> None
 
 def test_whether_it_is_full_is_asked_of_what_is_shown(chat: Session) -> None:
     """#1166: needsCompaction counted the rows under the overlays, too."""
-    chat.on_compaction(tight(lambda prompt: "short")).append_all([("user", LONG)] * 12)
+    chat.compact_with(tight(lambda prompt: "short")).append_all([("user", LONG)] * 12)
     chat.compact_after(700)
     assert chat.needs_compaction()
     chat.compact()
@@ -119,7 +119,7 @@ def test_a_compaction_changes_no_count_of_messages(chat: Session) -> None:
     """#1166, #1628: synthetic entries counted as removed; progress seemed to go backwards."""
     chat.append_all([("user", LONG)] * 8)
     before = (chat.record().messages, chat.path_length(), chat.latest_leaf())
-    chat.on_compaction(tight(lambda prompt: "short")).compact()
+    chat.compact_with(tight(lambda prompt: "short")).compact()
     assert (chat.record().messages, chat.path_length(), chat.latest_leaf()) == before
 
 
@@ -138,7 +138,7 @@ def test_the_clients_ids_stay_from_end_to_end(chat: Session) -> None:
 def test_times_are_stored_and_do_not_move(chat: Session) -> None:
     """#1210: createdAt was always empty; a summary's was the time of reading."""
     chat.append_all([("user", LONG)] * 8)
-    chat.on_compaction(tight(lambda prompt: "short")).compact()
+    chat.compact_with(tight(lambda prompt: "short")).compact()
     first, again = chat.history().entries, chat.history().entries
     assert first == again
     times = [e.overlay.created_us if isinstance(e, Summary) else e.created_us for e in first]
@@ -159,7 +159,7 @@ def test_a_compaction_says_what_it_covers(chat: Session) -> None:
     """#1210, L6: compact() returned another beginning than it stored, or replaced it."""
     messages = chat.append_all([("user", LONG)] * 8)
     chat.add_overlay(messages[3], messages[4], "by hand " * 10)
-    outcome = chat.on_compaction(tight(lambda prompt: "short")).compact()
+    outcome = chat.compact_with(tight(lambda prompt: "short")).compact()
     assert outcome.overlay is not None
     assert (outcome.overlay.first.depth, outcome.overlay.last.depth) == (2, 6)
     assert chat.overlays()[-1] == outcome.overlay
@@ -173,7 +173,7 @@ def test_a_failure_is_told_once_on_each_way(sessions: SessionManager) -> None:
     def fail(prompt: str) -> str:
         raise OSError("no model")
 
-    sessions.on_event(heard.append).on_compaction(tight(fail)).on_compaction_error(errors.append)
+    sessions.on_event(heard.append).compact_with(tight(fail)).on_compaction_error(errors.append)
     chat = sessions.session("chat")
     chat.append_all([("user", LONG)] * 8)
     with pytest.raises(CompactionError):
@@ -208,7 +208,7 @@ def test_words_need_not_stand_side_by_side(sessions: SessionManager, chat: Sessi
 
 def test_appends_at_once_compact_one_at_a_time(sessions: SessionManager) -> None:
     """#1242, L6: two appends at once ran two compactions and stored two overlays."""
-    sessions.on_compaction(tight(lambda prompt: "short")).compact_after(400)
+    sessions.compact_with(tight(lambda prompt: "short")).compact_after(400)
     sessions.session("chat")
 
     def write(number: int) -> None:
@@ -293,7 +293,7 @@ def test_a_counter_of_ones_own_decides_both_when_and_what(url: str) -> None:
     with sapwood.open(
         url,
         token_counter=lambda role, parts: 500 if role != "summary" else 5,
-        compact=create_compact_function(summarize, tail_token_budget=2_000),
+        compact_with=create_compact_function(summarize, tail_token_budget=2_000),
         compact_after=6_000,
     ) as sessions:
         chat = sessions.session("chat")
@@ -370,7 +370,7 @@ def test_a_listener_is_told_of_what_is_stored(tmp_path: Path) -> None:
 def test_a_summary_that_a_client_sends_back_is_no_message(chat: Session) -> None:
     """#1984, L14: a client echoed the synthetic message, which became a row and a parent."""
     messages = chat.append_all([("user", LONG)] * 8)
-    chat.on_compaction(tight(lambda prompt: "short")).compact()
+    chat.compact_with(tight(lambda prompt: "short")).compact()
     summary = next(entry for entry in chat.history().entries if isinstance(entry, Summary))
     before = chat.history().entries
     for wrong in (

@@ -136,7 +136,7 @@ def test_whatever_the_tree_looks_like_the_input_is_valid(
     with sapwood.open("memory://") as sessions:
         if summary is not None:
             function = create_compact_function(lambda prompt: summary, tail_token_budget=50)
-            sessions.on_compaction(function).compact_after(500)
+            sessions.compact_with(function).compact_after(500)
         sessions.with_context("memory", max_tokens=500).with_context("skills", provider=Skills())
         hand = Hand(sessions.session("chat"))
         for act in acts:

@@ -91,9 +91,9 @@ class Configurable:
         """Let the model search all that the owner's sessions hold."""
         return self._set(searchable_history=label)
 
-    def on_compaction(self, function: CompactWith) -> Self:
+    def compact_with(self, function: CompactWith) -> Self:
         """Set what makes the summaries; see `sapwood.compaction.create_compact_function`."""
-        return self._set(compact=function)
+        return self._set(compact_with=function)
 
     def compact_after(self, tokens: int) -> Self:
         """Compact by itself when the context holds more than so many tokens."""

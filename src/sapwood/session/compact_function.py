@@ -18,8 +18,8 @@ def function_of(settings: SessionSettings) -> CompactWith:
     """Return what makes the summaries; without a model it is a digest."""
     from ..compaction import TAIL_TOKEN_BUDGET, create_compact_function
 
-    if settings.compact is not None:
-        return settings.compact
+    if settings.compact_with is not None:
+        return settings.compact_with
     # What stays at both ends has to leave room under a small threshold.
     threshold = settings.compact_after
     part = TAIL_TOKEN_BUDGET if threshold is None else min(TAIL_TOKEN_BUDGET, threshold // 3)

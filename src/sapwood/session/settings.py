@@ -30,7 +30,7 @@ class SessionSettings(msgspec.Struct, frozen=True, kw_only=True):
     context: tuple[BlockConfig, ...] = ()
     cached_prompt: bool = True
     searchable_history: str | None = None
-    compact: CompactWith | None = None
+    compact_with: CompactWith | None = None
     compact_after: int | None = None
     on_compaction_error: ErrorHandler | None = None
     listeners: tuple[Listener, ...] = ()
@@ -40,7 +40,7 @@ class SessionSettings(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def compacts_by_itself(self) -> bool:
         """Tell whether a full context is compacted without being asked."""
-        return self.compact is not None or self.compact_after is not None
+        return self.compact_with is not None or self.compact_after is not None
 
 
 DEFAULTS = SessionSettings()
@@ -52,7 +52,7 @@ class SettingFields(TypedDict, total=False):
     context: tuple[BlockConfig, ...] | list[BlockConfig]
     cached_prompt: bool
     searchable_history: str | None
-    compact: CompactWith | None
+    compact_with: CompactWith | None
     compact_after: int | None
     on_compaction_error: ErrorHandler | None
     listeners: tuple[Listener, ...] | list[Listener]
@@ -87,8 +87,8 @@ def checked(settings: SessionSettings, before: SessionSettings | None = None) ->
     check.instance(settings.cached_prompt, bool, "cached_prompt")
     check.whole(settings.compact_after, "compact_after", 0)
     # What `create_compact_function` gives has a plan instead.
-    if not hasattr(settings.compact, "plan"):
-        refuse_uncallable(settings.compact, "compact")
+    if not hasattr(settings.compact_with, "plan"):
+        refuse_uncallable(settings.compact_with, "compact_with")
     refuse_uncallable(settings.on_compaction_error, "on_compaction_error")
     for index, listener in enumerate(settings.listeners):
         refuse_uncallable(listener, f"listeners[{index}]")

@@ -123,7 +123,7 @@ async def test_open_takes_the_settings_as_keywords(tmp_path: Path) -> None:
     [
         ({"compact_after": -1}, "compact_after"),
         ({"compact_after": 1.5}, "compact_after"),
-        ({"compact": 3}, "compact"),
+        ({"compact_with": 3}, "compact_with"),
         ({"on_compaction_error": "x"}, "on_compaction_error"),
         ({"listeners": ["x"]}, r"listeners\[0\]"),
         ({"context": ["memory"]}, r"context\[0\]"),

@@ -103,7 +103,7 @@ async def test_an_append_compacts_by_what_another_reported(
 ) -> None:
     one, other = pair
     digest = create_compact_function(strategy="digest", tail_token_budget=500)
-    one.on_compaction(digest).compact_after(50_000)
+    one.compact_with(digest).compact_after(50_000)
     *_, last = await one.append_all([("user", LONG * 5)] * 20)
     await other.add_usage(Usage(id="c1", message=last.id, input_tokens=85_886))
     await one.append("user", "and then?")

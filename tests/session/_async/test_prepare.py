@@ -196,7 +196,7 @@ async def test_a_full_context_is_compacted_before_the_model_is_called(
     chat = await sessions.session("chat")
     await chat.append_all([("user", LONG)] * 20)
     function = create_compact_function(lambda prompt: "short", tail_token_budget=200)
-    chat.on_compaction(function).compact_after(1_000)
+    chat.compact_with(function).compact_after(1_000)
     given = await chat.prepare()
     assert given.tokens < 1_000
     assert len(await chat.compactions()) == 1
@@ -224,7 +224,7 @@ def short(**more: Any) -> Any:
 async def test_an_overflow_is_compacted_and_tried_once_more(chat: AsyncSession) -> None:
     await chat.append_all([("user", LONG)] * 20)
     model = Fussy(1_000)
-    assert await chat.on_compaction(short()).call_model(model) == "an answer"
+    assert await chat.compact_with(short()).call_model(model) == "an answer"
     assert [given.tokens > 1_000 for given in model.given] == [True, False]
     assert [note.reason for note in await chat.compactions()] == ["overflow"]
 
@@ -233,7 +233,7 @@ async def test_an_overflow_that_stays_is_a_clear_error(chat: AsyncSession) -> No
     await chat.append_all([("user", LONG)] * 20)
     model = Fussy(10)
     with pytest.raises(ContextOverflowError, match="even after a compaction") as caught:
-        await chat.on_compaction(short()).call_model(model)
+        await chat.compact_with(short()).call_model(model)
     assert isinstance(caught.value.__cause__, RuntimeError)
     assert len(model.given) == 2
     with pytest.raises(ContextOverflowError, match="cannot be compacted"):

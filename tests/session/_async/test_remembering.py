@@ -39,7 +39,7 @@ def remembered_by(chat: AsyncSession) -> AsyncCompactorDocument:
 
 async def test_a_summary_of_no_use_holds_the_next_one_back(sessions: AsyncSessionManager) -> None:
     asked: list[str] = []
-    sessions.on_compaction(answering("", asked)).compact_after(500)
+    sessions.compact_with(answering("", asked)).compact_after(500)
     chat = await sessions.session("chat")
     for _ in range(30):
         await chat.append("user", LONG)
@@ -48,11 +48,11 @@ async def test_a_summary_of_no_use_holds_the_next_one_back(sessions: AsyncSessio
 
 async def test_a_good_one_is_remembered_and_forgives(sessions: AsyncSessionManager) -> None:
     asked: list[str] = []
-    chat = (await sessions.session("chat")).on_compaction(answering("", asked))
+    chat = (await sessions.session("chat")).compact_with(answering("", asked))
     await chat.append_all([("user", LONG)] * 8)
     await chat.compact()
     assert (await remembered_by(chat).load()).breaker.failures == 1
-    await chat.on_compaction(answering("short", asked)).compact()
+    await chat.compact_with(answering("short", asked)).compact()
     breaker = (await remembered_by(chat).load()).breaker
     assert (breaker.runs, breaker.failures, breaker.held_until_tokens) == (1, 0, 0)
     assert breaker.freed > 500
@@ -62,7 +62,7 @@ async def test_changes_of_two_processes_are_both_kept(sessions: AsyncSessionMana
     chat, other = await sessions.session("chat"), await sessions.session("chat")
     await chat.append_all([("user", LONG)] * 8)
     asked: list[str] = []
-    await chat.on_compaction(answering("short", asked)).compact()
+    await chat.compact_with(answering("short", asked)).compact()
     before = sessions.store.put_document
 
     async def put_late(*args: object, **fields: object) -> object:
@@ -90,7 +90,7 @@ async def test_of_what_was_taken_back_only_the_last_is_kept(chat: AsyncSession) 
     await chat.append_all([("user", LONG)] * 8)
     full = CompactorState(undone=[note] * 100)
     await remembered_by(chat).change(lambda state: full)
-    await chat.on_compaction(answering("short", [])).compact()
+    await chat.compact_with(answering("short", [])).compact()
     await chat.undo_compaction()
     undone = (await remembered_by(chat).load()).undone
     assert (len(undone), undone[0].overlay) == (100, "o")
@@ -106,7 +106,7 @@ async def test_rule_08_a_state_that_cannot_be_read_is_not_overwritten(
     with pytest.raises(StoreCorruptError, match="compactor"):
         await chat.compactions()
     with pytest.raises(StoreCorruptError):
-        await chat.on_compaction(answering("", [])).compact()
+        await chat.compact_with(answering("", [])).compact()
     document = await store.find_document("ada", "compactor", session="chat")
     assert document is not None
     assert document.value == b"{broken"
@@ -168,7 +168,7 @@ async def test_a_retry_is_told_and_changes_nothing(
 async def test_another_leaf_is_prepared_and_not_compacted(chat: AsyncSession) -> None:
     asked: list[str] = []
     messages = await chat.append_all([("user", LONG)] * 10)
-    chat.on_compaction(answering("short", asked)).compact_after(100)
+    chat.compact_with(answering("short", asked)).compact_after(100)
     await chat.prepare(leaf=messages[-2])
     assert (asked, await chat.overlays()) == ([], [])
 
@@ -196,7 +196,7 @@ async def test_an_old_undo_is_forgotten_by_a_new_one(chat: AsyncSession) -> None
 
 async def test_a_fork_has_the_settings_of_its_source(sessions: AsyncSessionManager) -> None:
     asked: list[str] = []
-    sessions.with_context("memory", default="likes tea").on_compaction(answering("short", asked))
+    sessions.with_context("memory", default="likes tea").compact_with(answering("short", asked))
     chat = await sessions.session("chat")
     await chat.append_all([("user", LONG)] * 8)
     fork = await chat.fork("fork")

@@ -128,7 +128,7 @@ async def test_a_compaction_in_force_does_not_raise(
 
     await chat.append_all([("user", "a long story " * 50)] * 6)
     await chat.freeze_system_prompt()
-    chat.on_compaction(create_compact_function(summarize, protect_head=0, tail_token_budget=0))
+    chat.compact_with(create_compact_function(summarize, protect_head=0, tail_token_budget=0))
     made: list[Overlay | None] = []
     with suppress(StoreUnavailableError):
         made.append((await chat.compact()).overlay)
@@ -140,7 +140,7 @@ async def test_a_compaction_that_is_taken_back_does_not_raise(
     chat: AsyncSession, outage: Outage
 ) -> None:
     await chat.append_all([("user", "a long story " * 50)] * 6)
-    chat.on_compaction(
+    chat.compact_with(
         create_compact_function(lambda prompt: "short", protect_head=0, tail_token_budget=0)
     )
     await chat.compact()

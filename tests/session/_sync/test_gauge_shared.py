@@ -105,7 +105,7 @@ def test_an_append_compacts_by_what_another_reported(
 ) -> None:
     one, other = pair
     digest = create_compact_function(strategy="digest", tail_token_budget=500)
-    one.on_compaction(digest).compact_after(50_000)
+    one.compact_with(digest).compact_after(50_000)
     *_, last = one.append_all([("user", LONG * 5)] * 20)
     other.add_usage(Usage(id="c1", message=last.id, input_tokens=85_886))
     one.append("user", "and then?")

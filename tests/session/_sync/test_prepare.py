@@ -196,7 +196,7 @@ def test_a_full_context_is_compacted_before_the_model_is_called(
     chat = sessions.session("chat")
     chat.append_all([("user", LONG)] * 20)
     function = create_compact_function(lambda prompt: "short", tail_token_budget=200)
-    chat.on_compaction(function).compact_after(1_000)
+    chat.compact_with(function).compact_after(1_000)
     given = chat.prepare()
     assert given.tokens < 1_000
     assert len(chat.compactions()) == 1
@@ -224,7 +224,7 @@ def short(**more: Any) -> Any:
 def test_an_overflow_is_compacted_and_tried_once_more(chat: Session) -> None:
     chat.append_all([("user", LONG)] * 20)
     model = Fussy(1_000)
-    assert chat.on_compaction(short()).call_model(model) == "an answer"
+    assert chat.compact_with(short()).call_model(model) == "an answer"
     assert [given.tokens > 1_000 for given in model.given] == [True, False]
     assert [note.reason for note in chat.compactions()] == ["overflow"]
 
@@ -233,7 +233,7 @@ def test_an_overflow_that_stays_is_a_clear_error(chat: Session) -> None:
     chat.append_all([("user", LONG)] * 20)
     model = Fussy(10)
     with pytest.raises(ContextOverflowError, match="even after a compaction") as caught:
-        chat.on_compaction(short()).call_model(model)
+        chat.compact_with(short()).call_model(model)
     assert isinstance(caught.value.__cause__, RuntimeError)
     assert len(model.given) == 2
     with pytest.raises(ContextOverflowError, match="cannot be compacted"):

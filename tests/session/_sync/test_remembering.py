@@ -41,7 +41,7 @@ def remembered_by(chat: Session) -> CompactorDocument:
 
 def test_a_summary_of_no_use_holds_the_next_one_back(sessions: SessionManager) -> None:
     asked: list[str] = []
-    sessions.on_compaction(answering("", asked)).compact_after(500)
+    sessions.compact_with(answering("", asked)).compact_after(500)
     chat = sessions.session("chat")
     for _ in range(30):
         chat.append("user", LONG)
@@ -50,11 +50,11 @@ def test_a_summary_of_no_use_holds_the_next_one_back(sessions: SessionManager) -
 
 def test_a_good_one_is_remembered_and_forgives(sessions: SessionManager) -> None:
     asked: list[str] = []
-    chat = (sessions.session("chat")).on_compaction(answering("", asked))
+    chat = (sessions.session("chat")).compact_with(answering("", asked))
     chat.append_all([("user", LONG)] * 8)
     chat.compact()
     assert (remembered_by(chat).load()).breaker.failures == 1
-    chat.on_compaction(answering("short", asked)).compact()
+    chat.compact_with(answering("short", asked)).compact()
     breaker = (remembered_by(chat).load()).breaker
     assert (breaker.runs, breaker.failures, breaker.held_until_tokens) == (1, 0, 0)
     assert breaker.freed > 500
@@ -64,7 +64,7 @@ def test_changes_of_two_processes_are_both_kept(sessions: SessionManager) -> Non
     chat, other = sessions.session("chat"), sessions.session("chat")
     chat.append_all([("user", LONG)] * 8)
     asked: list[str] = []
-    chat.on_compaction(answering("short", asked)).compact()
+    chat.compact_with(answering("short", asked)).compact()
     before = sessions.store.put_document
 
     def put_late(*args: object, **fields: object) -> object:
@@ -92,7 +92,7 @@ def test_of_what_was_taken_back_only_the_last_is_kept(chat: Session) -> None:
     chat.append_all([("user", LONG)] * 8)
     full = CompactorState(undone=[note] * 100)
     remembered_by(chat).change(lambda state: full)
-    chat.on_compaction(answering("short", [])).compact()
+    chat.compact_with(answering("short", [])).compact()
     chat.undo_compaction()
     undone = (remembered_by(chat).load()).undone
     assert (len(undone), undone[0].overlay) == (100, "o")
@@ -108,7 +108,7 @@ def test_rule_08_a_state_that_cannot_be_read_is_not_overwritten(
     with pytest.raises(StoreCorruptError, match="compactor"):
         chat.compactions()
     with pytest.raises(StoreCorruptError):
-        chat.on_compaction(answering("", [])).compact()
+        chat.compact_with(answering("", [])).compact()
     document = store.find_document("ada", "compactor", session="chat")
     assert document is not None
     assert document.value == b"{broken"
@@ -170,7 +170,7 @@ def test_a_retry_is_told_and_changes_nothing(
 def test_another_leaf_is_prepared_and_not_compacted(chat: Session) -> None:
     asked: list[str] = []
     messages = chat.append_all([("user", LONG)] * 10)
-    chat.on_compaction(answering("short", asked)).compact_after(100)
+    chat.compact_with(answering("short", asked)).compact_after(100)
     chat.prepare(leaf=messages[-2])
     assert (asked, chat.overlays()) == ([], [])
 
@@ -198,7 +198,7 @@ def test_an_old_undo_is_forgotten_by_a_new_one(chat: Session) -> None:
 
 def test_a_fork_has_the_settings_of_its_source(sessions: SessionManager) -> None:
     asked: list[str] = []
-    sessions.with_context("memory", default="likes tea").on_compaction(answering("short", asked))
+    sessions.with_context("memory", default="likes tea").compact_with(answering("short", asked))
     chat = sessions.session("chat")
     chat.append_all([("user", LONG)] * 8)
     fork = chat.fork("fork")

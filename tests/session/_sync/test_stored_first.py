@@ -126,7 +126,7 @@ def test_a_compaction_in_force_does_not_raise(chat: Session, outage: Outage, cal
 
     chat.append_all([("user", "a long story " * 50)] * 6)
     chat.freeze_system_prompt()
-    chat.on_compaction(create_compact_function(summarize, protect_head=0, tail_token_budget=0))
+    chat.compact_with(create_compact_function(summarize, protect_head=0, tail_token_budget=0))
     made: list[Overlay | None] = []
     with suppress(StoreUnavailableError):
         made.append((chat.compact()).overlay)
@@ -136,7 +136,7 @@ def test_a_compaction_in_force_does_not_raise(chat: Session, outage: Outage, cal
 
 def test_a_compaction_that_is_taken_back_does_not_raise(chat: Session, outage: Outage) -> None:
     chat.append_all([("user", "a long story " * 50)] * 6)
-    chat.on_compaction(
+    chat.compact_with(
         create_compact_function(lambda prompt: "short", protect_head=0, tail_token_budget=0)
     )
     chat.compact()

@@ -34,7 +34,7 @@ def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
 @pytest.fixture
 def chat(chat: Session) -> Session:
     chat.append_all([("user", "Report: calm sea. " * 40)] * 20)
-    return chat.on_compaction(create_compact_function(lambda prompt: "calm", tail_token_budget=200))
+    return chat.compact_with(create_compact_function(lambda prompt: "calm", tail_token_budget=200))
 
 
 class Model:
