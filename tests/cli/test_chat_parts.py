@@ -134,7 +134,7 @@ def test_an_answer_follows_its_question_although_others_wrote_meanwhile(growing:
 def test_a_session_of_another_program_keeps_its_record_and_its_prompt() -> None:
     with sapwood.open("memory://") as sessions:
         theirs = sessions.session("theirs").with_context("soul", default="Be brief.")
-        frozen = theirs.freeze_system_prompt()
+        frozen = theirs.system_prompt()
         before = sessions.store.find_document(sessions.owner, "prompt", session="theirs")
         conversation, is_new = open_conversation(sessions, "theirs")
         conversation.turn(conversation.ask("hello").id)
@@ -142,7 +142,7 @@ def test_a_session_of_another_program_keeps_its_record_and_its_prompt() -> None:
         after = sessions.store.find_document(sessions.owner, "prompt", session="theirs")
         assert before is not None
         assert after == before
-        assert theirs.freeze_system_prompt() == frozen
+        assert theirs.system_prompt() == frozen
     assert (is_new, record.title, record.tags, record.version) == (False, None, [], 1)
 
 

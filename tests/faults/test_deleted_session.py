@@ -121,8 +121,8 @@ def test_a_session_created_again_under_the_name_knows_nothing(
     assert chat.history().entries == []
     assert (chat.compactions(), chat.overlays(), chat.pins(), chat.usage()) == ([], [], [], [])
     assert chat.loaded_context() == []
-    assert "nothing yet" in chat.freeze_system_prompt()
-    assert MARK not in chat.freeze_system_prompt()
+    assert "nothing yet" in chat.system_prompt()
+    assert MARK not in chat.system_prompt()
     assert chat.get_context_block("memory").content == "nothing yet"
     assert chat.record().title is None
 

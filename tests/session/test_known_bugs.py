@@ -258,7 +258,7 @@ def test_a_block_that_can_be_written_or_loaded_is_shown_though_empty(
 ) -> None:
     """#1297: the model did not know of empty skill blocks."""
     sessions.with_context("memory").with_context("skills", provider=Skills(""))
-    prompt = sessions.session("chat").freeze_system_prompt()
+    prompt = sessions.session("chat").system_prompt()
     assert "MEMORY" in prompt
     assert "SKILLS" in prompt
 

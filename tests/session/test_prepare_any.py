@@ -158,7 +158,7 @@ def check_prepared(chat: Session, leaf: str | None, budget: int | None) -> None:
         return
     check_messages(input.messages)
     assert budget is None or input.tokens <= budget
-    assert (input.budget, input.prompt) == (budget, chat.freeze_system_prompt())
+    assert (input.budget, input.prompt) == (budget, chat.system_prompt())
     check_told(chat, leaf, input)
     check_skill(chat, input)
 

@@ -69,8 +69,8 @@ async def test_the_order_of_the_builder_does_not_matter(store: AsyncStore) -> No
     )
     for chat in (one, other):
         await chat.append("user", "hello")
-    assert await one.freeze_system_prompt() == await other.freeze_system_prompt()
-    assert "You are helpful." in await one.freeze_system_prompt()
+    assert await one.system_prompt() == await other.system_prompt()
+    assert "You are helpful." in await one.system_prompt()
 
 
 async def test_keywords_do_the_same_as_the_builder(store: AsyncStore) -> None:
@@ -84,7 +84,7 @@ async def test_keywords_do_the_same_as_the_builder(store: AsyncStore) -> None:
     )
     for chat in (given, built):
         await chat.append("user", "hello")
-    assert await given.freeze_system_prompt() == await built.freeze_system_prompt()
+    assert await given.system_prompt() == await built.system_prompt()
     assert await given.context_tokens() == await built.context_tokens()
 
 
@@ -102,7 +102,7 @@ async def test_what_a_manager_sets_holds_for_its_sessions(sessions: AsyncSession
     sessions.with_context("memory", default="nothing yet").on_event(events.append)
     for id in ("one", "two"):
         chat = await sessions.session(id)
-        assert "nothing yet" in await chat.freeze_system_prompt()
+        assert "nothing yet" in await chat.system_prompt()
         await chat.append("user", "hello")
     assert {event.session for event in events} == {"one", "two"}
     assert {event.owner for event in events} == {"ada"}
@@ -184,7 +184,7 @@ async def test_blocks_are_set_before_the_session_is_used(store: AsyncStore) -> N
     with pytest.raises(UsageError, match="already"):
         chat.for_session("other")
     await chat.add_context(BlockConfig("late", default="better late than never"))
-    assert "better late" in await chat.freeze_system_prompt()
+    assert "better late" in await chat.system_prompt()
     chat.compact_after(100)
 
 

@@ -102,11 +102,11 @@ async def test_rule_12_the_prompt_is_rendered_anew_by_a_compaction(
     sessions.with_context("memory").compact_with(tight(Model()))
     chat = await sessions.session("chat")
     await fill(chat, 8)
-    frozen = await chat.freeze_system_prompt()
+    frozen = await chat.system_prompt()
     await chat.replace_context_block("memory", "likes tea")
-    assert await chat.freeze_system_prompt() == frozen
+    assert await chat.system_prompt() == frozen
     await chat.compact()
-    assert "likes tea" in await chat.freeze_system_prompt()
+    assert "likes tea" in await chat.system_prompt()
 
 
 async def test_rule_11_the_prompt_is_the_same_after_any_number_of_compactions(
@@ -115,8 +115,8 @@ async def test_rule_11_the_prompt_is_the_same_after_any_number_of_compactions(
     sessions.with_context("memory", default="likes tea").compact_with(tight(Model()))
     chat = await sessions.session("chat")
     await fill(chat, 8)
-    frozen = await chat.freeze_system_prompt()
+    frozen = await chat.system_prompt()
     for _ in range(5):
         await fill(chat, 4)
         assert (await chat.compact()).status == "done"
-        assert await (await sessions.get("chat")).freeze_system_prompt() == frozen
+        assert await (await sessions.get("chat")).system_prompt() == frozen

@@ -108,7 +108,7 @@ async def test_the_context_is_counted_anew_when_the_prompt_changed(
     sessions.with_context("memory")
     chat = await sessions.session("chat")
     answer = await chat.append("assistant", "answer")
-    await chat.freeze_system_prompt()
+    await chat.system_prompt()
     before = await chat.context_tokens()
     await chat.add_usage(Usage(id="c1", message=answer.id, input_tokens=90_000))
     assert await chat.context_tokens() == 90_000

@@ -80,7 +80,7 @@ async def test_after_another_changed_the_prompt(pair: tuple[AsyncSession, AsyncS
     await one.replace_context_block("memory", "likes tea " * 100)
     unfrozen = await same(pair)
     assert unfrozen > empty + 200
-    await one.freeze_system_prompt()
+    await one.system_prompt()
     assert await same(pair) == unfrozen
     await one.replace_context_block("memory", "likes tea " * 300)
     assert await same(pair) == unfrozen
@@ -115,7 +115,7 @@ async def test_an_append_compacts_by_the_prompt_of_another(
 ) -> None:
     one, other = pair
     one.compact_after(4_000)
-    await one.freeze_system_prompt()
+    await one.system_prompt()
     await one.append_all([("user", LONG * 2)] * 20)
     assert await one.overlays() == []
     await other.replace_context_block("memory", "likes tea " * 1_000)

@@ -81,7 +81,7 @@ async def test_a_deleted_session_leaves_nothing_behind(sessions: AsyncSessionMan
     chat = await sessions.session("chat")
     await chat.append("user", "a rare zephyr", id="m1")
     await chat.replace_context_block("memory", "Likes tea.")
-    await chat.freeze_system_prompt()
+    await chat.system_prompt()
     await chat.pin("m1")
     await chat.add_overlay("m1", "m1", "one rare zephyr")
     await chat.add_usage(Usage(id="u1", model="large", message="m1", input_tokens=5))

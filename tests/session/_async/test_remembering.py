@@ -131,7 +131,7 @@ async def test_a_clear_unloads_and_renders_anew(sessions: AsyncSessionManager) -
     await chat.replace_context_block("memory", "likes tea")
     await chat.clear()
     assert await chat.loaded_context() == []
-    assert "likes tea" in await chat.freeze_system_prompt()
+    assert "likes tea" in await chat.system_prompt()
     assert (await chat.cache_report()).changes[0].reason == "clear"
 
 
@@ -141,7 +141,7 @@ async def test_another_prompt_is_measured_anew(sessions: AsyncSessionManager) ->
     await chat.append("user", "hello")
     empty = await chat.context_tokens()
     await chat.replace_context_block("memory", "likes tea " * 100)
-    await chat.freeze_system_prompt()
+    await chat.system_prompt()
     frozen = await chat.context_tokens()
     await chat.replace_context_block("memory", "likes tea " * 300)
     await chat.refresh_system_prompt()

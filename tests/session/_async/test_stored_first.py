@@ -91,7 +91,7 @@ async def test_a_clear_that_is_stored_does_not_raise(
     chat: AsyncSession, outage: Outage, call: str
 ) -> None:
     await chat.append("user", "hello")
-    await chat.freeze_system_prompt()
+    await chat.system_prompt()
     outage.begin(call)
     record = await chat.clear()
     outage.end()
@@ -105,7 +105,7 @@ async def test_a_prompt_that_a_clear_could_not_renew_is_renewed_before_it_is_sho
 ) -> None:
     await chat.append("user", "hello")
     await chat.replace_context_block("memory", "drinks coffee")
-    await chat.freeze_system_prompt()
+    await chat.system_prompt()
     await chat.replace_context_block("memory", "drinks water")
     outage.begin(call)
     await chat.clear()
@@ -127,7 +127,7 @@ async def test_a_compaction_in_force_does_not_raise(
         return "short"
 
     await chat.append_all([("user", "a long story " * 50)] * 6)
-    await chat.freeze_system_prompt()
+    await chat.system_prompt()
     chat.compact_with(create_compact_function(summarize, protect_head=0, tail_token_budget=0))
     made: list[Overlay | None] = []
     with suppress(StoreUnavailableError):

@@ -71,8 +71,8 @@ def test_the_order_of_the_builder_does_not_matter(store: Store) -> None:
     )
     for chat in (one, other):
         chat.append("user", "hello")
-    assert one.freeze_system_prompt() == other.freeze_system_prompt()
-    assert "You are helpful." in one.freeze_system_prompt()
+    assert one.system_prompt() == other.system_prompt()
+    assert "You are helpful." in one.system_prompt()
 
 
 def test_keywords_do_the_same_as_the_builder(store: Store) -> None:
@@ -86,7 +86,7 @@ def test_keywords_do_the_same_as_the_builder(store: Store) -> None:
     )
     for chat in (given, built):
         chat.append("user", "hello")
-    assert given.freeze_system_prompt() == built.freeze_system_prompt()
+    assert given.system_prompt() == built.system_prompt()
     assert given.context_tokens() == built.context_tokens()
 
 
@@ -104,7 +104,7 @@ def test_what_a_manager_sets_holds_for_its_sessions(sessions: SessionManager) ->
     sessions.with_context("memory", default="nothing yet").on_event(events.append)
     for id in ("one", "two"):
         chat = sessions.session(id)
-        assert "nothing yet" in chat.freeze_system_prompt()
+        assert "nothing yet" in chat.system_prompt()
         chat.append("user", "hello")
     assert {event.session for event in events} == {"one", "two"}
     assert {event.owner for event in events} == {"ada"}
@@ -184,7 +184,7 @@ def test_blocks_are_set_before_the_session_is_used(store: Store) -> None:
     with pytest.raises(UsageError, match="already"):
         chat.for_session("other")
     chat.add_context(BlockConfig("late", default="better late than never"))
-    assert "better late" in chat.freeze_system_prompt()
+    assert "better late" in chat.system_prompt()
     chat.compact_after(100)
 
 

@@ -102,11 +102,11 @@ def test_rule_12_the_prompt_is_rendered_anew_by_a_compaction(
     sessions.with_context("memory").compact_with(tight(Model()))
     chat = sessions.session("chat")
     fill(chat, 8)
-    frozen = chat.freeze_system_prompt()
+    frozen = chat.system_prompt()
     chat.replace_context_block("memory", "likes tea")
-    assert chat.freeze_system_prompt() == frozen
+    assert chat.system_prompt() == frozen
     chat.compact()
-    assert "likes tea" in chat.freeze_system_prompt()
+    assert "likes tea" in chat.system_prompt()
 
 
 def test_rule_11_the_prompt_is_the_same_after_any_number_of_compactions(
@@ -115,8 +115,8 @@ def test_rule_11_the_prompt_is_the_same_after_any_number_of_compactions(
     sessions.with_context("memory", default="likes tea").compact_with(tight(Model()))
     chat = sessions.session("chat")
     fill(chat, 8)
-    frozen = chat.freeze_system_prompt()
+    frozen = chat.system_prompt()
     for _ in range(5):
         fill(chat, 4)
         assert (chat.compact()).status == "done"
-        assert (sessions.get("chat")).freeze_system_prompt() == frozen
+        assert (sessions.get("chat")).system_prompt() == frozen

@@ -110,7 +110,7 @@ def test_the_context_is_counted_anew_when_the_prompt_changed(
     sessions.with_context("memory")
     chat = sessions.session("chat")
     answer = chat.append("assistant", "answer")
-    chat.freeze_system_prompt()
+    chat.system_prompt()
     before = chat.context_tokens()
     chat.add_usage(Usage(id="c1", message=answer.id, input_tokens=90_000))
     assert chat.context_tokens() == 90_000

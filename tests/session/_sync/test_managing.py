@@ -83,7 +83,7 @@ def test_a_deleted_session_leaves_nothing_behind(sessions: SessionManager) -> No
     chat = sessions.session("chat")
     chat.append("user", "a rare zephyr", id="m1")
     chat.replace_context_block("memory", "Likes tea.")
-    chat.freeze_system_prompt()
+    chat.system_prompt()
     chat.pin("m1")
     chat.add_overlay("m1", "m1", "one rare zephyr")
     chat.add_usage(Usage(id="u1", model="large", message="m1", input_tokens=5))

@@ -133,7 +133,7 @@ def test_a_clear_unloads_and_renders_anew(sessions: SessionManager) -> None:
     chat.replace_context_block("memory", "likes tea")
     chat.clear()
     assert chat.loaded_context() == []
-    assert "likes tea" in chat.freeze_system_prompt()
+    assert "likes tea" in chat.system_prompt()
     assert (chat.cache_report()).changes[0].reason == "clear"
 
 
@@ -143,7 +143,7 @@ def test_another_prompt_is_measured_anew(sessions: SessionManager) -> None:
     chat.append("user", "hello")
     empty = chat.context_tokens()
     chat.replace_context_block("memory", "likes tea " * 100)
-    chat.freeze_system_prompt()
+    chat.system_prompt()
     frozen = chat.context_tokens()
     chat.replace_context_block("memory", "likes tea " * 300)
     chat.refresh_system_prompt()

@@ -91,7 +91,7 @@ def just_opened(chat: Session) -> Session:
 @pytest.mark.parametrize("call", NOTES)
 def test_a_clear_that_is_stored_does_not_raise(chat: Session, outage: Outage, call: str) -> None:
     chat.append("user", "hello")
-    chat.freeze_system_prompt()
+    chat.system_prompt()
     outage.begin(call)
     record = chat.clear()
     outage.end()
@@ -105,7 +105,7 @@ def test_a_prompt_that_a_clear_could_not_renew_is_renewed_before_it_is_shown(
 ) -> None:
     chat.append("user", "hello")
     chat.replace_context_block("memory", "drinks coffee")
-    chat.freeze_system_prompt()
+    chat.system_prompt()
     chat.replace_context_block("memory", "drinks water")
     outage.begin(call)
     chat.clear()
@@ -125,7 +125,7 @@ def test_a_compaction_in_force_does_not_raise(chat: Session, outage: Outage, cal
         return "short"
 
     chat.append_all([("user", "a long story " * 50)] * 6)
-    chat.freeze_system_prompt()
+    chat.system_prompt()
     chat.compact_with(create_compact_function(summarize, protect_head=0, tail_token_budget=0))
     made: list[Overlay | None] = []
     with suppress(StoreUnavailableError):

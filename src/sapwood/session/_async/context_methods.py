@@ -87,7 +87,7 @@ class AsyncContextMethods:
         """Search a searchable block, as the model would."""
         return await self._blocks.search(label, query)
 
-    async def freeze_system_prompt(self) -> str:
+    async def system_prompt(self) -> str:
         """Give the system prompt: the stored one, rendered anew only if the blocks' set-up changed.
 
         Byte for byte the same after a restart.

@@ -89,7 +89,7 @@ class ContextMethods:
         """Search a searchable block, as the model would."""
         return self._blocks.search(label, query)
 
-    def freeze_system_prompt(self) -> str:
+    def system_prompt(self) -> str:
         """Give the system prompt: the stored one, rendered anew only if the blocks' set-up changed.
 
         Byte for byte the same after a restart.
