@@ -98,11 +98,11 @@ def test_a_path_is_never_measured_in_another_session(
             chat.history(leaf)
 
 
-def test_what_others_append_does_not_hide_the_latest_leaf(chat: Session) -> None:
+def test_what_others_append_does_not_hide_the_tip(chat: Session) -> None:
     """#1166: the look for childless messages found children of other sessions."""
     last = chat.append("user", "hello")
     chat.fork("fork").append("user", "further")
-    assert chat.latest_leaf() == last
+    assert chat.tip() == last.id
     assert [leaf.message for leaf in chat.branches()] == [last]
 
 
@@ -118,9 +118,9 @@ def test_whether_it_is_full_is_asked_of_what_is_shown(chat: Session) -> None:
 def test_a_compaction_changes_no_count_of_messages(chat: Session) -> None:
     """#1166, #1628: synthetic entries counted as removed; progress seemed to go backwards."""
     chat.append_all([("user", LONG)] * 8)
-    before = (chat.record().messages, chat.path_length(), chat.latest_leaf())
+    before = (chat.record().messages, chat.path_length(), chat.tip())
     chat.compact_with(tight(lambda prompt: "short")).compact()
-    assert (chat.record().messages, chat.path_length(), chat.latest_leaf()) == before
+    assert (chat.record().messages, chat.path_length(), chat.tip()) == before
 
 
 def test_the_clients_ids_stay_from_end_to_end(chat: Session) -> None:

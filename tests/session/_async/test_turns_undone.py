@@ -143,11 +143,11 @@ async def test_upsert_appends_and_then_updates(chat: AsyncSession) -> None:
         await chat.upsert("assistant", "erased stays erased", id="a")
 
 
-async def test_latest_leaf_and_path_length(chat: AsyncSession) -> None:
-    assert await chat.latest_leaf() is None
+async def test_tip_and_path_length(chat: AsyncSession) -> None:
+    assert await chat.tip() is ROOT
     assert await chat.path_length() == 0
     said = await talk(chat, 2)
-    assert await chat.latest_leaf() == said[-1]
+    assert await chat.tip() == said[-1].id
     assert await chat.path_length() == 4
     assert await chat.path_length(said[1]) == 2
     assert await chat.path_length(ROOT) == 0

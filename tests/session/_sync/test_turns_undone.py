@@ -141,11 +141,11 @@ def test_upsert_appends_and_then_updates(chat: Session) -> None:
         chat.upsert("assistant", "erased stays erased", id="a")
 
 
-def test_latest_leaf_and_path_length(chat: Session) -> None:
-    assert chat.latest_leaf() is None
+def test_tip_and_path_length(chat: Session) -> None:
+    assert chat.tip() is ROOT
     assert chat.path_length() == 0
     said = talk(chat, 2)
-    assert chat.latest_leaf() == said[-1]
+    assert chat.tip() == said[-1].id
     assert chat.path_length() == 4
     assert chat.path_length(said[1]) == 2
     assert chat.path_length(ROOT) == 0

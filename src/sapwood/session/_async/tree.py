@@ -24,11 +24,6 @@ class AsyncTree:
         self._setup = setup
         self._messages = messages
 
-    async def latest_leaf(self) -> Message | None:
-        """Return the message at the tip; None when there is none, or it was deleted."""
-        tip = (await self._stored.record()).tip
-        return await self._stored.find_message(tip) if isinstance(tip, str) else None
-
     async def path_length(self, leaf: Place | None) -> int:
         """Count the places on the path to the tip, or to `leaf`."""
         if leaf is None:

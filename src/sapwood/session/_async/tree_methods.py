@@ -21,10 +21,6 @@ class AsyncTreeMethods:
         """Give the id of the message that the next append follows, or `ROOT`."""
         return (await self._stored.record()).tip
 
-    async def latest_leaf(self) -> Message | None:
-        """Give the message at the tip; None when there is none, or it was deleted."""
-        return await self._tree.latest_leaf()
-
     async def path_length(self, leaf: Place | None = None) -> int:
         """Count the places on the path to the tip, or to `leaf`; deleted messages keep theirs."""
         return await self._tree.path_length(leaf)

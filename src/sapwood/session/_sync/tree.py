@@ -26,11 +26,6 @@ class Tree:
         self._setup = setup
         self._messages = messages
 
-    def latest_leaf(self) -> Message | None:
-        """Return the message at the tip; None when there is none, or it was deleted."""
-        tip = (self._stored.record()).tip
-        return self._stored.find_message(tip) if isinstance(tip, str) else None
-
     def path_length(self, leaf: Place | None) -> int:
         """Count the places on the path to the tip, or to `leaf`."""
         if leaf is None:

@@ -23,10 +23,6 @@ class TreeMethods:
         """Give the id of the message that the next append follows, or `ROOT`."""
         return (self._stored.record()).tip
 
-    def latest_leaf(self) -> Message | None:
-        """Give the message at the tip; None when there is none, or it was deleted."""
-        return self._tree.latest_leaf()
-
     def path_length(self, leaf: Place | None = None) -> int:
         """Count the places on the path to the tip, or to `leaf`; deleted messages keep theirs."""
         return self._tree.path_length(leaf)
