@@ -134,17 +134,6 @@ class AsyncSessionManager(Configurable):
         session = await self.get(id)
         return await session.fork(new_id, message, title=title, detach=detach)
 
-    async def compact_and_split(
-        self,
-        id: str,
-        *,
-        new_id: str | None = None,
-        summary: str | None = None,
-        focus: str | None = None,
-    ) -> AsyncSession:
-        """End a session, and go on in a new one that begins with a summary of it."""
-        return await (await self.get(id)).split(new_id, summary=summary, focus=focus)
-
     async def search(self, query: str, *, session: str | None = None, limit: int = 20) -> Hits:
         """Find messages and summaries in all sessions, or in what one sees, the best first."""
         return await self._store.search(

@@ -193,7 +193,7 @@ class AsyncSession(
             settings=setup.settings,
         )
 
-    async def split(
+    async def compact_and_split(
         self, id: str | None = None, *, summary: str | None = None, focus: str | None = None
     ) -> Self:
         """Go on in a new session that begins with a summary of this one; this one is ended.

@@ -134,17 +134,6 @@ class SessionManager(Configurable):
         session = self.get(id)
         return session.fork(new_id, message, title=title, detach=detach)
 
-    def compact_and_split(
-        self,
-        id: str,
-        *,
-        new_id: str | None = None,
-        summary: str | None = None,
-        focus: str | None = None,
-    ) -> Session:
-        """End a session, and go on in a new one that begins with a summary of it."""
-        return (self.get(id)).split(new_id, summary=summary, focus=focus)
-
     def search(self, query: str, *, session: str | None = None, limit: int = 20) -> Hits:
         """Find messages and summaries in all sessions, or in what one sees, the best first."""
         return self._store.search(self._owner, Search(text=query, session=session, limit=limit))

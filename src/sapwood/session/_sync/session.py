@@ -195,7 +195,7 @@ class Session(
             settings=setup.settings,
         )
 
-    def split(
+    def compact_and_split(
         self, id: str | None = None, *, summary: str | None = None, focus: str | None = None
     ) -> Self:
         """Go on in a new session that begins with a summary of this one; this one is ended.
