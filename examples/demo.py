@@ -139,7 +139,7 @@ def reopen() -> None:
 
 def show_tree(*sessions: Session) -> None:
     leaves = [(session, leaf.id) for session in sessions for leaf in session.branches()]
-    paths = [session.history(id, overlays=False).messages for session, id in leaves]
+    paths = [session.history(id, overlays=False).messages_only for session, id in leaves]
     covered = covered_messages(sessions[0])
     notes = {str(session.tip()): f"◀ tip of {session.id}" for session in sessions}
     notes |= {message.id: "┃ covered" for message in covered[:1]}
@@ -152,7 +152,7 @@ def covered_messages(session: Session) -> list[Message]:
     shown = [entry.overlay for entry in session.history().entries if isinstance(entry, Summary)]
     return [
         message
-        for message in session.history(overlays=False).messages
+        for message in session.history(overlays=False).messages_only
         if any(overlay.first.depth <= message.depth <= overlay.last.depth for overlay in shown)
     ]
 

@@ -37,7 +37,7 @@ async def is_whole(chat: AsyncSession) -> bool:
     name = chat.id.replace("-", " ")
     asked = [f"I am {name}, and this is my question {turn}." for turn in range(TURNS)]
     expected = [text for said in asked for text in (said, f"You said: {said}")]
-    return [message.text for message in (await chat.history()).messages] == expected
+    return [message.text for message in (await chat.history()).messages_only] == expected
 
 
 async def main() -> None:

@@ -37,7 +37,7 @@ class Chat:
         self._lock = threading.Lock()
 
     def messages(self) -> list[Any]:
-        return to_ai_sdk(self._session.history(overlays=False).messages)
+        return to_ai_sdk(self._session.history(overlays=False).messages_only)
 
     def say(self, id: str, text: str) -> Iterator[str]:
         """Store what the user said, under the browser's id, and give the answer in pieces.

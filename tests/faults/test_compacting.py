@@ -57,7 +57,7 @@ def look_after_a_kill(path: Path, life: int, group: str, said: list[str]) -> boo
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     with open_sessions(path, life) as sessions:
         chat = sessions.session(group)
-        stored = [message.id for message in chat.history(overlays=False).messages]
+        stored = [message.id for message in chat.history(overlays=False).messages_only]
         # What was not acknowledged any more may be there, too.
         assert [id for id in stored if id in set(said)] == said
         assert_covered_once(chat)
@@ -76,7 +76,7 @@ def look_after_a_kill(path: Path, life: int, group: str, said: list[str]) -> boo
 
 def assert_covered_once(chat: Session) -> None:
     """Check that every message is shown, or under one summary that is shown, in order."""
-    depths = [message.depth for message in chat.history(overlays=False).messages]
+    depths = [message.depth for message in chat.history(overlays=False).messages_only]
     entries = chat.history().entries
     assert [depth for entry in entries for depth in stands_for(entry)] == depths
 
@@ -131,7 +131,7 @@ def test_processes_that_compact_at_once_do_it_one_at_a_time(
 
 def check_race(sessions: SessionManager, done: int) -> None:
     chat = sessions.session("chat")
-    ids = [message.id for message in chat.history(overlays=False).messages]
+    ids = [message.id for message in chat.history(overlays=False).messages_only]
     assert ids[12:] == [f"0.{n}" for n in range(APPENDED)]
     overlays = chat.overlays()
     assert len(overlays) == done > 1

@@ -144,7 +144,7 @@ class Life:
 def under(chat: Session, summary: Summary) -> list[Message]:
     """Give the messages that a summary covers."""
     first, last = summary.overlay.first.depth, summary.overlay.last.depth
-    return [it for it in chat.history(overlays=False).messages if first <= it.depth <= last]
+    return [it for it in chat.history(overlays=False).messages_only if first <= it.depth <= last]
 
 
 @pytest.fixture(params=["memory", "sqlite"])

@@ -127,7 +127,7 @@ def test_the_clients_ids_stay_from_end_to_end(chat: Session) -> None:
     """#1166: the ids of user messages differed between client and server."""
     chat.append("user", "hello", id="client-1")
     chat.append_all([NewMessage(id="client-2", role="assistant", parts=[])])
-    assert [message.id for message in chat.history().messages] == ["client-1", "client-2"]
+    assert [message.id for message in chat.history().messages_only] == ["client-1", "client-2"]
     assert chat.prepare().messages[0].id == "client-1"
     assert chat.search("hello").hits[0].entry.id == "client-1"
 
@@ -326,7 +326,7 @@ def test_a_clients_copy_of_a_message_is_no_second_one(chat: Session) -> None:
     with pytest.raises(MessageConflictError):
         chat.append("assistant", answered, id="a1")
     chat.upsert("assistant", answered, id="a1")
-    assert [message.id for message in chat.history().messages] == ["a1"]
+    assert [message.id for message in chat.history().messages_only] == ["a1"]
     # Under another id it is stored, but a model is given each call with one result.
     chat.append("assistant", answered, id="a2")
     given = chat.prepare()

@@ -21,4 +21,4 @@ def is_long_enough(tail: History, made: ModelInput) -> bool:
     What is left out goes from the oldest on: when the first message that was read is among it,
     all that comes before it would be, too.
     """
-    return not tail.more or tail.messages[0].id in made.left_out
+    return not tail.more or tail.messages_only[0].id in made.left_out

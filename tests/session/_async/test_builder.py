@@ -25,7 +25,7 @@ async def test_a_builder_creates_its_session_on_the_first_write(store: AsyncStor
     with pytest.raises(NotFoundError):
         await chat.context_tokens()
     await chat.append("user", "hello")
-    assert [message.text for message in (await chat.history()).messages] == ["hello"]
+    assert [message.text for message in (await chat.history()).messages_only] == ["hello"]
 
 
 @pytest.mark.parametrize("write", ["block", "usage", "record"])

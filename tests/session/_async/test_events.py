@@ -101,7 +101,7 @@ async def test_a_listener_that_fails_harms_nothing(
     sessions.on_event(fail).on_event(heard.events.append)
     chat = await sessions.session("chat")
     await chat.append("user", "hello")
-    assert [message.text for message in (await chat.history()).messages] == ["hello"]
+    assert [message.text for message in (await chat.history()).messages_only] == ["hello"]
     assert heard.kinds() == [AppendEvent, StatusEvent]
     assert "out of order" in caplog.text
 

@@ -191,7 +191,7 @@ async def test_an_old_undo_is_forgotten_by_a_new_one(chat: AsyncSession) -> None
     await chat.redo()
     with pytest.raises(UsageError, match="nothing to redo"):
         await chat.redo()
-    assert [m.text for m in (await chat.history()).messages] == ["q1", "a1", "q3", "a3"]
+    assert [m.text for m in (await chat.history()).messages_only] == ["q1", "a1", "q3", "a3"]
 
 
 async def test_a_fork_has_the_settings_of_its_source(sessions: AsyncSessionManager) -> None:
@@ -220,7 +220,7 @@ async def test_two_that_create_the_same_session_at_once_share_it(
     monkeypatch.setattr(store, "create_session", create_late)
     chat = AsyncSession.create(store, owner="ada").for_session("shared")
     await chat.append("user", "hello")
-    assert [m.text for m in (await chat.history()).messages] == ["hello"]
+    assert [m.text for m in (await chat.history()).messages_only] == ["hello"]
 
 
 async def test_an_overlay_taken_back_ends_what_was_reported(chat: AsyncSession) -> None:

@@ -62,7 +62,7 @@ async def test_a_stored_append_does_not_raise_when_it_cannot_be_measured(
     outage.begin(call)
     message = await chat.append("user", "hello")
     outage.end()
-    assert (await chat.history()).messages == [message]
+    assert (await chat.history()).messages_only == [message]
     if threshold is None or call == "find_document":
         assert "chat" in caplog.text
         assert "hello" not in caplog.text
@@ -96,7 +96,7 @@ async def test_a_clear_that_is_stored_does_not_raise(
     record = await chat.clear()
     outage.end()
     assert record.tip is ROOT
-    assert (await chat.history()).messages == []
+    assert (await chat.history()).messages_only == []
 
 
 @pytest.mark.parametrize("call", ["find_document", "put_document"])
@@ -184,4 +184,4 @@ async def test_an_interrupt_after_a_write_passes(chat: AsyncSession, outage: Out
     with pytest.raises(KeyboardInterrupt):
         await chat.append("user", "hello")
     outage.end()
-    assert len((await chat.history()).messages) == 1
+    assert len((await chat.history()).messages_only) == 1

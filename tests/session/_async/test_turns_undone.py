@@ -86,11 +86,11 @@ async def test_regenerate_goes_back_to_the_question_of_that_branch(chat: AsyncSe
     assert (await chat.retry_from()).id == said[2].id
     other = await chat.append("assistant", "another answer")
     assert [message.id for message in await chat.children(said[2])] == [said[3].id, other.id]
-    shown = [message.id for message in (await chat.history()).messages]
+    shown = [message.id for message in (await chat.history()).messages_only]
     assert shown == [said[0].id, said[1].id, said[2].id, other.id]
     # An answer on another branch than the tip's is asked for by name.
     assert (await chat.retry_from(said[1])).id == said[0].id
-    assert (await chat.history()).messages == said[:1]
+    assert (await chat.history()).messages_only == said[:1]
 
 
 @pytest.mark.parametrize("answers", [49, 50, 51, 99, 100, 101, 120])
@@ -135,7 +135,7 @@ async def test_upsert_appends_and_then_updates(chat: AsyncSession) -> None:
     message = await chat.upsert("assistant", "It is", id="a")
     again = await chat.upsert("assistant", "It is sunny", id="a")
     assert (again.id, again.version, again.text) == ("a", message.version + 1, "It is sunny")
-    assert len((await chat.history()).messages) == 1
+    assert len((await chat.history()).messages_only) == 1
     with pytest.raises(UsageError, match="id"):
         await chat.upsert("assistant", "no id")
     await chat.delete("a")
@@ -160,4 +160,4 @@ async def test_a_fork_does_not_redo_what_it_does_not_see(chat: AsyncSession) -> 
     with pytest.raises(UsageError, match="nothing to redo"):
         await fork.redo()
     await chat.redo()
-    assert [m.text for m in (await chat.history()).messages] == ["q1", "a1", "q2"]
+    assert [m.text for m in (await chat.history()).messages_only] == ["q1", "a1", "q2"]

@@ -27,7 +27,7 @@ def test_a_builder_creates_its_session_on_the_first_write(store: Store) -> None:
     with pytest.raises(NotFoundError):
         chat.context_tokens()
     chat.append("user", "hello")
-    assert [message.text for message in (chat.history()).messages] == ["hello"]
+    assert [message.text for message in (chat.history()).messages_only] == ["hello"]
 
 
 @pytest.mark.parametrize("write", ["block", "usage", "record"])

@@ -93,7 +93,7 @@ def test_rule_11_every_summary_in_the_range_is_in_the_prompt(chat: Session) -> N
     chat.compact_with(tight(model)).compact()
     assert "first note " * 29 in model.prompts[0]
     assert "second note " * 29 in model.prompts[0]
-    assert [entry.id for entry in (chat.history()).messages] == [
+    assert [entry.id for entry in (chat.history()).messages_only] == [
         messages[0].id,
         messages[10].id,
         messages[11].id,

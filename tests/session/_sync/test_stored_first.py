@@ -64,7 +64,7 @@ def test_a_stored_append_does_not_raise_when_it_cannot_be_measured(
     outage.begin(call)
     message = chat.append("user", "hello")
     outage.end()
-    assert (chat.history()).messages == [message]
+    assert (chat.history()).messages_only == [message]
     if threshold is None or call == "find_document":
         assert "chat" in caplog.text
         assert "hello" not in caplog.text
@@ -96,7 +96,7 @@ def test_a_clear_that_is_stored_does_not_raise(chat: Session, outage: Outage, ca
     record = chat.clear()
     outage.end()
     assert record.tip is ROOT
-    assert (chat.history()).messages == []
+    assert (chat.history()).messages_only == []
 
 
 @pytest.mark.parametrize("call", ["find_document", "put_document"])
@@ -180,4 +180,4 @@ def test_an_interrupt_after_a_write_passes(chat: Session, outage: Outage) -> Non
     with pytest.raises(KeyboardInterrupt):
         chat.append("user", "hello")
     outage.end()
-    assert len((chat.history()).messages) == 1
+    assert len((chat.history()).messages_only) == 1

@@ -86,11 +86,11 @@ def test_regenerate_goes_back_to_the_question_of_that_branch(chat: Session) -> N
     assert (chat.retry_from()).id == said[2].id
     other = chat.append("assistant", "another answer")
     assert [message.id for message in chat.children(said[2])] == [said[3].id, other.id]
-    shown = [message.id for message in (chat.history()).messages]
+    shown = [message.id for message in (chat.history()).messages_only]
     assert shown == [said[0].id, said[1].id, said[2].id, other.id]
     # An answer on another branch than the tip's is asked for by name.
     assert (chat.retry_from(said[1])).id == said[0].id
-    assert (chat.history()).messages == said[:1]
+    assert (chat.history()).messages_only == said[:1]
 
 
 @pytest.mark.parametrize("answers", [49, 50, 51, 99, 100, 101, 120])
@@ -133,7 +133,7 @@ def test_upsert_appends_and_then_updates(chat: Session) -> None:
     message = chat.upsert("assistant", "It is", id="a")
     again = chat.upsert("assistant", "It is sunny", id="a")
     assert (again.id, again.version, again.text) == ("a", message.version + 1, "It is sunny")
-    assert len((chat.history()).messages) == 1
+    assert len((chat.history()).messages_only) == 1
     with pytest.raises(UsageError, match="id"):
         chat.upsert("assistant", "no id")
     chat.delete("a")
@@ -158,4 +158,4 @@ def test_a_fork_does_not_redo_what_it_does_not_see(chat: Session) -> None:
     with pytest.raises(UsageError, match="nothing to redo"):
         fork.redo()
     chat.redo()
-    assert [m.text for m in (chat.history()).messages] == ["q1", "a1", "q2"]
+    assert [m.text for m in (chat.history()).messages_only] == ["q1", "a1", "q2"]

@@ -113,11 +113,11 @@ class Conversation:
 
     def last_messages(self, count: int) -> list[Message]:
         """Give the end of the conversation."""
-        return self._session.history(limit=count, overlays=False).messages
+        return self._session.history(limit=count, overlays=False).messages_only
 
     def last_question(self) -> str:
         """Give the id of the last thing that the user said."""
-        for message in reversed(self._session.history(overlays=False).messages):
+        for message in reversed(self._session.history(overlays=False).messages_only):
             if message.role == "user":
                 return message.id
         raise UsageError("nothing was asked yet")
@@ -131,7 +131,7 @@ class Conversation:
         session = self._again()
         history = session.history()
         return ContextReport(
-            messages=len(history.messages),
+            messages=len(history.messages_only),
             summaries=sum(isinstance(entry, Summary) for entry in history.entries),
             tokens=session.context_tokens(),
             budget=self.record().budget,

@@ -64,7 +64,7 @@ class AsyncStoredSession:
     async def is_on_path(self, id: str, depth: int, leaf: Place | None = None) -> bool:
         """Whether the message at this depth of the path to the tip, or to `leaf`, is this one."""
         here = Read(leaf=id_of(leaf), overlays=False, after=depth - 1, before=depth + 1)
-        return [message.id for message in (await self.read(here)).messages] == [id]
+        return [message.id for message in (await self.read(here)).messages_only] == [id]
 
     async def find_document(self, key: str) -> Document | None:
         """Return a document of the session."""

@@ -57,7 +57,7 @@ class AsyncTree:
         while True:
             query = Read(leaf=leaf, overlays=False, limit=PAGE, before=before, backwards=True)
             history = await self._stored.read(query)
-            for message in reversed(history.messages):
+            for message in reversed(history.messages_only):
                 if message.id != leaf and is_said_by_user(message):
                     return message
             if not history.more:
@@ -68,7 +68,7 @@ class AsyncTree:
         """Append a message anew, on a branch beside the old one."""
         old = await self._stored.get_message(id_of(message))
         query = Read(leaf=old.id, overlays=False, limit=1, before=old.depth, backwards=True)
-        above = (await self._stored.read(query)).messages
+        above = (await self._stored.read(query)).messages_only
         new = new_message(old.role, content, self._setup.counter, id=id)
         appended = await self._messages.append([new], above[-1] if above else ROOT, None)
         return appended.messages[0]

@@ -92,7 +92,7 @@ class Pins:
         while True:
             above, below = max(0, message.depth - 1 - radius), message.depth + 1 + radius
             window = Read(leaf=leaf, overlays=False, after=above, before=below)
-            pair = pair_of((self._stored.read(window)).messages, message.id)
+            pair = pair_of((self._stored.read(window)).messages_only, message.id)
             if pair.whole or (above == 0 and below > deepest):
                 return pair.ids
             radius *= 4

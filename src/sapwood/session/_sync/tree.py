@@ -59,7 +59,7 @@ class Tree:
         while True:
             query = Read(leaf=leaf, overlays=False, limit=PAGE, before=before, backwards=True)
             history = self._stored.read(query)
-            for message in reversed(history.messages):
+            for message in reversed(history.messages_only):
                 if message.id != leaf and is_said_by_user(message):
                     return message
             if not history.more:
@@ -70,7 +70,7 @@ class Tree:
         """Append a message anew, on a branch beside the old one."""
         old = self._stored.get_message(id_of(message))
         query = Read(leaf=old.id, overlays=False, limit=1, before=old.depth, backwards=True)
-        above = (self._stored.read(query)).messages
+        above = (self._stored.read(query)).messages_only
         new = new_message(old.role, content, self._setup.counter, id=id)
         appended = self._messages.append([new], above[-1] if above else ROOT, None)
         return appended.messages[0]

@@ -72,9 +72,9 @@ class Undo:
         while True:
             history = self._stored.read(Read(overlays=False, limit=limit, backwards=True))
             # The first turn of a window that was cut off may have begun above it.
-            if not history.more or len(turn_starts(history.messages)) > turns:
-                index = place_before_last_turns(history.messages, turns)
-                return ROOT if index is None else history.messages[index]
+            if not history.more or len(turn_starts(history.messages_only)) > turns:
+                index = place_before_last_turns(history.messages_only, turns)
+                return ROOT if index is None else history.messages_only[index]
             limit *= 4
 
     def _load(self) -> _Undone:
