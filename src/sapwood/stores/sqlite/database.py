@@ -24,7 +24,6 @@ from ...errors import (
 )
 from ...store._sync.contract import Progress
 from ..base._sync.runner import Runner
-from ..base.unit import Unit
 from .backup import copy_database
 from .connection import (
     PAGE_BYTES,
@@ -129,16 +128,16 @@ class Database(Runner):
             raise
         return SqliteUnit(tx, self._index_path, on_lag)
 
-    def read(self, work: Callable[[Unit], T]) -> T:
+    def read(self, work: Callable[[SqliteUnit], T]) -> T:
         self.refuse_if_closed()
         return self._readers.read(work)
 
-    def glance(self, work: Callable[[Unit], T]) -> T:
+    def glance(self, work: Callable[[SqliteUnit], T]) -> T:
         if self._refusal is not None:
             raise ClosedError(self._refusal)
         return self._readers.glance(work)
 
-    def write(self, work: Callable[[Unit], T]) -> T:
+    def write(self, work: Callable[[SqliteUnit], T]) -> T:
         if self._refusal is not None or self._is_read_only:
             self._refuse_writing()
         result = self._writer.write(work)

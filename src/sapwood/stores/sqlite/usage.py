@@ -6,7 +6,6 @@ from typing import Any
 
 from ...errors import ConflictError
 from ...model import Usage, UsageTotal
-from ..base.unit import Unit
 from .connection import Connection
 from .lookup import get_session
 from .usage_totals import add_call
@@ -76,12 +75,6 @@ class SqliteUsage:
             (owner,),
         )
         return [_total(it) for it in rows]
-
-
-def totals_of_owner(unit: Unit, owner: str) -> list[UsageTotal]:
-    """Give the sums of all of an owner's sessions in a unit of work."""
-    assert isinstance(unit.usage, SqliteUsage)
-    return unit.usage.totals_of_owner(owner)
 
 
 def _total(row: tuple[Any, ...]) -> UsageTotal:

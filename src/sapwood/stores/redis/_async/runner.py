@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, cast
+from typing import TypeVar
 
+from ....calling import AsyncAnswer
 from ....errors import StoreBusyError, StoreCorruptError
 from ....model import Appended, Root
 from ....rules.codec import Packed
 from ...base._async.runner import AsyncRunner
 from ...base.appends import AsyncAppends, Request
-from ...base.unit import Unit
 from ...recordlog.turns import AsyncTurns
 from ..driver import AsyncDriver
 from ..keys import Keys
@@ -54,11 +54,11 @@ class AsyncRedisRunner(AsyncRunner):
         self._turns = AsyncTurns()
         self._is_ready = False
 
-    async def read(self, work: Callable[[Unit], T]) -> T:
+    async def read(self, work: Callable[[AsyncRedisUnit], AsyncAnswer[T]]) -> T:
         """Run work that only reads."""
         return await self.write(work)
 
-    async def write(self, work: Callable[[Unit], T]) -> T:
+    async def write(self, work: Callable[[AsyncRedisUnit], AsyncAnswer[T]]) -> T:
         """Run work until nothing changes between its look and its writes."""
         if not self._is_ready:
             await self._make_ready()
@@ -71,12 +71,11 @@ class AsyncRedisRunner(AsyncRunner):
                 await self._link.pause(min(0.0005 * tried, LONGEST_PAUSE_S))
         raise StoreBusyError("others changed the session again and again meanwhile: try again")
 
-    async def _try(self, work: Callable[[Unit], T], turn: str) -> T:
+    async def _try(self, work: Callable[[AsyncRedisUnit], AsyncAnswer[T]], turn: str) -> T:
         if turn:
             async with self._turns.of(turn):
                 return await self._try(work, "")
-        # The subjects' methods are coroutines here, which the shared facade does not know.
-        return cast("T", await cast("Any", work(cast("Unit", self._unit))))
+        return await work(self._unit)
 
     async def append(
         self,
@@ -135,12 +134,14 @@ class AsyncRedisRunner(AsyncRunner):
         """Delete what has expired; others may write to the same trees meanwhile."""
         all = 0
         while True:
-            some: int = await self.write(
-                lambda _: cast("Any", delete_expired(self._context, owner))
-            )
+            some = await self.write(lambda _: delete_expired(self._context, owner))
             all += some
             if some < DUE_AT_ONCE:
                 return all
+
+    async def repair(self) -> None:
+        """Rebuild what is derived."""
+        await self.write(lambda unit: unit.admin.repair())
 
     async def migrate(self) -> int:
         """Bring what is stored up to date; give its version."""

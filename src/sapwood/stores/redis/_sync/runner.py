@@ -5,14 +5,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, cast
+from typing import TypeVar
 
+from ....calling import Answer
 from ....errors import StoreBusyError, StoreCorruptError
 from ....model import Appended, Root
 from ....rules.codec import Packed
 from ...base._sync.runner import Runner
 from ...base.appends import Appends, Request
-from ...base.unit import Unit
 from ...recordlog.turns import Turns
 from ..driver import Driver
 from ..keys import Keys
@@ -56,11 +56,11 @@ class RedisRunner(Runner):
         self._turns = Turns()
         self._is_ready = False
 
-    def read(self, work: Callable[[Unit], T]) -> T:
+    def read(self, work: Callable[[RedisUnit], Answer[T]]) -> T:
         """Run work that only reads."""
         return self.write(work)
 
-    def write(self, work: Callable[[Unit], T]) -> T:
+    def write(self, work: Callable[[RedisUnit], Answer[T]]) -> T:
         """Run work until nothing changes between its look and its writes."""
         if not self._is_ready:
             self._make_ready()
@@ -73,12 +73,11 @@ class RedisRunner(Runner):
                 self._link.pause(min(0.0005 * tried, LONGEST_PAUSE_S))
         raise StoreBusyError("others changed the session again and again meanwhile: try again")
 
-    def _try(self, work: Callable[[Unit], T], turn: str) -> T:
+    def _try(self, work: Callable[[RedisUnit], Answer[T]], turn: str) -> T:
         if turn:
             with self._turns.of(turn):
                 return self._try(work, "")
-        # The subjects' methods are coroutines here, which the shared facade does not know.
-        return cast("T", cast("Any", work(cast("Unit", self._unit))))
+        return work(self._unit)
 
     def append(
         self,
@@ -137,10 +136,14 @@ class RedisRunner(Runner):
         """Delete what has expired; others may write to the same trees meanwhile."""
         all = 0
         while True:
-            some: int = self.write(lambda _: cast("Any", delete_expired(self._context, owner)))
+            some = self.write(lambda _: delete_expired(self._context, owner))
             all += some
             if some < DUE_AT_ONCE:
                 return all
+
+    def repair(self) -> None:
+        """Rebuild what is derived."""
+        self.write(lambda unit: unit.admin.repair())
 
     def migrate(self) -> int:
         """Bring what is stored up to date; give its version."""
