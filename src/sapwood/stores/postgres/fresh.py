@@ -7,7 +7,7 @@ from typing import Any
 
 from ...model import Message
 from ...rules.codec import Packed
-from .position import DEPTH_BITS, MAX_DEPTH
+from ..relational.position import DEPTH_BITS, MAX_DEPTH
 from .words import body_words
 
 

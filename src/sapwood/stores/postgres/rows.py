@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
-from ...errors import NotFoundError, StoreCorruptError
+from ...errors import StoreCorruptError
 from ...model import ROOT, Edge, EdgeKind, Message, Overlay, Root, SessionRecord
 from ...rules.codec import decode_body, decode_json
-from .position import DEPTH_BITS, MAX_DEPTH, public
+from ..relational.position import DEPTH_BITS, MAX_DEPTH, public
+from ..relational.rows import HomeNames
 
 MESSAGE_COLUMNS = "m.pos, m.home, m.id, m.role, m.tokens, m.version, m.created_at, m.body"
 OVERLAY_COLUMNS = (
@@ -16,7 +17,7 @@ OVERLAY_COLUMNS = (
 )
 SESSION_COLUMNS = (
     "s.number, s.owner, s.id, s.home, s.tree, s.tip, s.fork, s.context, s.messages, s.overlays,"
-    " s.version, s.active_at"
+    " s.version, s.created_at, s.active_at, s.active_s"
 )
 RECORD_COLUMNS = (
     "s.id, s.tip, t.id, s.fork, s.context, s.messages, s.version, s.created_at, s.active_at,"
@@ -30,62 +31,13 @@ RECORD_TABLES = (
 )
 CONTEXT_IN_RECORD = 4
 
-Names = dict[int, str | None]
-"""The sessions behind home numbers, as far as they are known."""
-
-
-class SessionRow(NamedTuple):
-    """The part of a session that every unit of work reads."""
-
-    number: int
-    owner: int
-    id: str
-    home: int
-    tree: int
-    tip: int
-    fork: int
-    context: int | None
-    messages: int
-    overlays: int
-    version: int
-    active_at: int
-
-
-class Seen(NamedTuple):
-    """A message as far as it matters where it stands."""
-
-    pos: int
-    home: int
-    is_live: bool
-
-
-def no_session(session: str) -> NotFoundError:
-    """Say that a session is not there."""
-    return NotFoundError(
-        f"there is no session {session!r}: create it first", kind="session", id=session
-    )
-
-
-def no_message(session: str, id: str) -> NotFoundError:
-    """Say that a session does not see a message."""
-    return NotFoundError(
-        f"session {session!r} has no message {id!r} on its branches", kind="message", id=id
-    )
-
-
-def no_overlay(session: str, id: str) -> NotFoundError:
-    """Say that an overlay is not in force."""
-    return NotFoundError(
-        f"no overlay {id!r} is in force for session {session!r}", kind="overlay", id=id
-    )
-
 
 def id_or_root(id: str | None) -> str | Root:
     """Give the id of the message at a position; None stands for the root."""
     return ROOT if id is None else id
 
 
-def message_of(row: tuple[Any, ...], names: Names) -> Message:
+def message_of(row: tuple[Any, ...], names: HomeNames) -> Message:
     """Make a message of its row."""
     pos, home, id, role, tokens, version, created_at, data = row
     body = decode_body(data, id)

@@ -12,10 +12,17 @@ from ...model import Appended, Root
 from ...rules.append import Known, plan_append
 from ...rules.codec import Packed, decode_body, digest
 from ...rules.tree import extend_lineage
+from ..relational.position import (
+    DEPTH_BITS,
+    MAX_DEPTH,
+    pack_lineage,
+    pack_place,
+    place_of,
+    unpack_place,
+)
+from ..relational.rows import SeenMessage, SessionRow, Touches
 from .fresh import message_row, said_at, written
-from .lookup import Touches, find_all_seen, get_pos, get_session, id_at, in_parts, messages_at
-from .position import DEPTH_BITS, MAX_DEPTH, pack_lineage, pack_place, place_of, unpack_place
-from .rows import Seen, SessionRow
+from .lookup import find_all_seen, get_pos, get_session, id_at, in_parts, messages_at
 from .sums import context_at, is_edited
 from .tables import Tables
 from .tx import Tx
@@ -66,7 +73,7 @@ def append_planned(
 
 
 def _known(
-    tx: Tx, row: SessionRow, seen: dict[str, Seen], asked: str | Root | None
+    tx: Tx, row: SessionRow, seen: dict[str, SeenMessage], asked: str | Root | None
 ) -> dict[str, Known]:
     """Give the digests of known messages, and where it is asked for, their parents."""
     known: dict[str, Known] = {}

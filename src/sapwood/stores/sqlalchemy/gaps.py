@@ -8,8 +8,8 @@ from sqlalchemy import bindparam, select
 
 from ...model import Gap
 from ...rules.tree import spans_after
+from ..relational.position import bounds, public, unpack_place
 from .lookup import get_pos, get_session
-from .position import bounds, public, unpack_place
 from .tables import Tables
 from .tx import Tx
 

@@ -11,10 +11,12 @@ from ...errors import ConflictError
 from ...model import Appended, Deleted, Gap, History, Leaf, Message, Read, Root
 from ...rules.codec import Packed, decode_body, digest
 from ...rules.tree import is_on_path, place_at
+from ..base.refusals import no_message
+from ..relational.position import DEPTH_BITS, MAX_DEPTH, place_of, public, unpack_place
+from ..relational.rows import SeenMessage, SessionRow, Touches
 from . import appending, gaps, reading
 from .feed import KIND_DELETE, KIND_UPDATE, record_changes
 from .lookup import (
-    Touches,
     find_all_seen,
     find_seen,
     get_pos,
@@ -23,8 +25,7 @@ from .lookup import (
     messages_at,
     rows_at,
 )
-from .position import DEPTH_BITS, MAX_DEPTH, place_of, public, unpack_place
-from .rows import Seen, SessionRow, message_of, no_message
+from .rows import message_of
 from .sums import TOKENS_IN_MESSAGE, leave_to_sum, renew_context
 from .tables import Tables
 from .tx import Tx
@@ -89,7 +90,7 @@ class SqlMessages:
         """Erase messages."""
         row = get_session(self._tx, owner, session, Touches.CHANGES)
         seen = find_all_seen(self._tx, row, ids)
-        doomed: dict[str, Seen] = {}
+        doomed: dict[str, SeenMessage] = {}
         for id in ids:
             if id not in seen:
                 raise no_message(session, id)
@@ -102,7 +103,7 @@ class SqlMessages:
         self._erase(row, list(doomed.values()))
         return Deleted(ids=list(doomed), quoting_overlays=quoting)
 
-    def _refuse_if_inherited(self, row: SessionRow, id: str, seen: Seen) -> None:
+    def _refuse_if_inherited(self, row: SessionRow, id: str, seen: SeenMessage) -> None:
         if seen.home == row.home:
             return
         home = self._tx.home_name(seen.home)
@@ -111,7 +112,7 @@ class SqlMessages:
                 f"message {id!r} belongs to session {home!r}: delete it through that one"
             )
 
-    def _erase(self, row: SessionRow, doomed: list[Seen]) -> None:
+    def _erase(self, row: SessionRow, doomed: list[SeenMessage]) -> None:
         """Empty positions, and keep the figures right."""
         positions = [it.pos for it in doomed]
         held = rows_at(self._tx, row.tree, positions)

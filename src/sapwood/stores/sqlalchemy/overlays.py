@@ -12,10 +12,12 @@ from ...model import EntryRef, Fence, NewOverlay, Overlay
 from ...rules.codec import encode_json
 from ...rules.overlay import Cover
 from ...rules.tree import Place, Span, spans_up
+from ..base.refusals import no_message, no_overlay
+from ..relational.position import MAX_DEPTH, bounds, pack_place, place_of
+from ..relational.rows import SessionRow
 from .appending import put_session
 from .lookup import find_seen, get_pos, get_session, in_parts
-from .position import MAX_DEPTH, bounds, pack_place, place_of
-from .rows import SessionRow, no_message, no_overlay, overlay_columns, overlay_of
+from .rows import overlay_columns, overlay_of
 from .sums import deltas_between, path_tokens, renew_context
 from .tables import Tables
 from .tx import Row, Tx

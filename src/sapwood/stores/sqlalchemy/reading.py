@@ -11,9 +11,9 @@ from ...model import Entry, History, Message, Read, Summary
 from ...rules.missing import gone_over, refuse_missing
 from ...rules.overlay import Cover, clip
 from ...rules.tree import Place, Span, spans_up
+from ..relational.position import MAX_DEPTH, bounds, unpack_place
 from .direct import number
 from .lookup import get_pos, get_session, id_at, rows_at
-from .position import MAX_DEPTH, bounds, unpack_place
 from .rows import message_columns, message_of, overlay_of
 from .sums import sum_of
 from .tables import Tables

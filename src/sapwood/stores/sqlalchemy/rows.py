@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import select
 
-from ...errors import NotFoundError, StoreCorruptError
+from ...errors import StoreCorruptError
 from ...model import ROOT, Edge, EdgeKind, Message, Overlay, SessionRecord
 from ...rules.codec import decode_body, decode_json
-from .position import DEPTH_BITS, MAX_DEPTH, public
+from ..relational.position import DEPTH_BITS, MAX_DEPTH, public
+from ..relational.rows import SessionRow
 from .tables import Tables
 from .tx import Row, Tx
 
@@ -17,38 +18,9 @@ TOKENS_IN_OVERLAY = 4
 CONTEXT_IN_RECORD = 4
 
 
-class SessionRow(NamedTuple):
-    """The part of a session that every unit of work reads."""
-
-    number: int
-    owner: int
-    id: str
-    home: int
-    tree: int
-    tip: int
-    ends: int
-    running: int
-    fork: int
-    context: int | None
-    messages: int
-    overlays: int
-    version: int
-    created_at: int
-    active_at: int
-    active_s: int
-
-
-class Seen(NamedTuple):
-    """A message as far as it matters where it stands."""
-
-    pos: int
-    home: int
-    is_live: bool
-
-
 def session_columns(t: Tables) -> list[Any]:
     """Give the columns of a `SessionRow`."""
-    return [t.session.c[key] for key in SessionRow._fields]
+    return [t.session.c[key] for key in SessionRow._fields if key != "edited"]
 
 
 def message_columns(m: Any) -> list[Any]:
@@ -156,25 +128,4 @@ def record_of(row: Row, context: int) -> SessionRecord:
         version=version,
         created_us=created_at,
         active_us=active_at,
-    )
-
-
-def no_session(session: str) -> NotFoundError:
-    """Say that a session is not there."""
-    return NotFoundError(
-        f"there is no session {session!r}: create it first", kind="session", id=session
-    )
-
-
-def no_message(session: str, id: str) -> NotFoundError:
-    """Say that a session does not see a message."""
-    return NotFoundError(
-        f"session {session!r} has no message {id!r} on its branches", kind="message", id=id
-    )
-
-
-def no_overlay(session: str, id: str) -> NotFoundError:
-    """Say that an overlay is not in force."""
-    return NotFoundError(
-        f"no overlay {id!r} is in force for session {session!r}", kind="overlay", id=id
     )

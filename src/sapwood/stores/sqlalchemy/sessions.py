@@ -19,11 +19,12 @@ from ...model import (
     Statistics,
 )
 from ...rules.codec import encode_json
+from ..relational.rows import SessionRow, Touches
 from . import listing
 from .appending import put_session
 from .forking import fork_session
-from .lookup import Touches, find_owner, find_session, get_pos, get_session, key_of, own_number
-from .rows import CONTEXT_IN_RECORD, SessionRow, pack_tags, record_of, records
+from .lookup import find_owner, find_session, get_pos, get_session, key_of, own_number
+from .rows import CONTEXT_IN_RECORD, pack_tags, record_of, records
 from .sums import context_at
 from .sweep import retire
 from .tables import Tables
@@ -64,8 +65,6 @@ class SqlSessions:
             home=home,
             tree=home,
             tip=0,
-            ends=0,
-            running=0,
             fork=0,
             context=0,
             messages=0,
@@ -76,7 +75,7 @@ class SqlSessions:
             active_s=now // 1_000_000,
         )
         values = row._asdict() | {"key": key_of(name, new.id)}
-        del values["number"]
+        del values["number"], values["edited"]
         self._tx.know_home(home, new.id)
         return row._replace(number=self._tx.add("session", **values))
 

@@ -6,7 +6,7 @@ is that, less what lies under overlays, plus the summaries and the pins shown wi
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -16,9 +16,11 @@ from sqlalchemy.types import BigInteger
 from ...errors import StoreCorruptError
 from ...rules.overlay import Cover
 from ...rules.tree import Span
+from ..relational._sync.sums import SumStatements
+from ..relational.position import bounds, pack_place
+from ..relational.rows import SessionRow
 from .lookup import in_parts, lock_row, lock_tree, rows_at
-from .position import bounds, pack_place
-from .rows import TOKENS_IN_OVERLAY, SessionRow
+from .rows import TOKENS_IN_OVERLAY
 from .tables import Tables
 from .tx import Tx
 from .view import View
@@ -165,3 +167,21 @@ def _unknown_in(t: Tables) -> Any:
     s = t.session.c
     wanted = s.tree == bindparam("tree"), s.context.is_(None)
     return select(s.number).where(*wanted).order_by(s.number)
+
+
+class SqlSumStatements(SumStatements):
+    """Statements about what a session shows."""
+
+    def __init__(self, tx: Tx) -> None:
+        self._tx = tx
+
+    def visible(self, session: SessionRow, leaf: int) -> Iterator[Span | Cover]:
+        return View(self._tx, session).visible(leaf)
+
+    def context_at(self, session: SessionRow, leaf: int) -> int:
+        found = context_at(self._tx, session, leaf)
+        assert found is not None
+        return found
+
+    def renew_context(self, session: SessionRow) -> int:
+        return renew_context(self._tx, session)

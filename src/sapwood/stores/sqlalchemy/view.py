@@ -11,9 +11,10 @@ from sqlalchemy import bindparam, or_, select
 from ...errors import StoreCorruptError
 from ...rules.overlay import Cover, resolve_up
 from ...rules.tree import Place, Span, is_on_path, spans_up
+from ..relational.position import bounds, pack_place, place_of, unpack_place
+from ..relational.rows import SessionRow
 from .lookup import find_all_seen
-from .position import bounds, pack_place, place_of, unpack_place
-from .rows import SessionRow, overlay_columns
+from .rows import overlay_columns
 from .tables import Tables
 from .tx import Row, Tx
 

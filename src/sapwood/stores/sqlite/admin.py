@@ -12,12 +12,13 @@ from ...errors import StoreCorruptError
 from ...model import EdgeKind, Health, Problem
 from ...rules.codec import decode_body
 from ...rules.tree import extend_lineage
+from ..relational.position import public, unpack_lineage, unpack_place
+from ..relational.rows import SessionRow
 from .connection import Connection
 from .documents import DOCUMENT_COLUMNS, document_of
 from .index.checking import index_problems
-from .lookup import SESSION_COLUMNS, SessionRow, id_at, missing_message
+from .lookup import SESSION_COLUMNS, id_at, missing_message
 from .overlays import get_overlay
-from .position import public, unpack_lineage, unpack_place
 from .repair import FORCE_FAULTS, WRONG_SUMS, repair
 from .rows import MESSAGE_COLUMNS, refuse_if_changed
 from .sums import context_at, overlays_with_wrong_sums

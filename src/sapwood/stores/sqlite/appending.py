@@ -10,11 +10,12 @@ from ...model import Appended, Message, Root
 from ...rules.append import Known, plan_append
 from ...rules.codec import Packed
 from ...rules.tree import extend_lineage
+from ..relational.position import DEPTH_BITS, MAX_DEPTH, pack_lineage, pack_place, unpack_place
+from ..relational.rows import SeenMessage, SessionRow
 from .checksum import checksum
 from .connection import Connection
 from .feed import KIND_APPEND, record_change
-from .lookup import Seen, SessionRow, find_all_seen, get_pos, get_session, id_at, missing_message
-from .position import DEPTH_BITS, MAX_DEPTH, pack_lineage, pack_place, unpack_place
+from .lookup import find_all_seen, get_pos, get_session, id_at, missing_message
 from .rows import MESSAGE_COLUMNS, first_digest, message_of
 from .standing import put_standing
 from .sums import context_at
@@ -106,12 +107,12 @@ def _append_planned(
     return _write(tx, row, batch[plan.known :], _end_at(tx, pos), stored)
 
 
-def _known(tx: Connection, seen: Seen, asked: str | Root | None) -> Known:
+def _known(tx: Connection, seen: SeenMessage, asked: str | Root | None) -> Known:
     digest = first_digest(tx, seen.pos) if seen.is_live else None
     return Known(digest, _parent_id(tx, seen, asked))
 
 
-def _parent_id(tx: Connection, seen: Seen, asked: str | Root | None) -> str | Root:
+def _parent_id(tx: Connection, seen: SeenMessage, asked: str | Root | None) -> str | Root:
     """Give a stored message's parent; it is only looked at when a parent was asked for."""
     return "" if asked is None else id_at(tx, parent_pos(tx, seen.pos))
 
@@ -125,7 +126,7 @@ def parent_pos(tx: Connection, pos: int) -> int:
     return pos - 1 if place.depth > first else pack_place(lineage[0] if lineage else None)
 
 
-def _stored(tx: Connection, row: SessionRow, seen: Seen) -> Message:
+def _stored(tx: Connection, row: SessionRow, seen: SeenMessage) -> Message:
     found = tx.row(f"SELECT {MESSAGE_COLUMNS} FROM message m WHERE pos = ?", (seen.pos,))
     return message_of(tx, found, {row.home: row.id})
 

@@ -12,9 +12,9 @@ import apsw
 
 from ...errors import StoreCorruptError, StoreError
 from ...rules.tree import Place
+from ..relational.position import unpack_lineage
 from .checksum import add_checksum_function
 from .inheritance import connect
-from .position import unpack_lineage
 
 Durability = Literal["full", "normal"]
 Args = Sequence[Any]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ...model import Gap
 from ...rules.tree import spans_after
+from ..relational.position import bounds, public, unpack_place
 from .connection import Connection
 from .lookup import get_pos, get_session
-from .position import bounds, public, unpack_place
 
 _GAPS = (
     "SELECT m.pos, m.id, s.id FROM message m LEFT JOIN session s ON s.home = m.home"

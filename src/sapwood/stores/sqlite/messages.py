@@ -8,21 +8,14 @@ from ...errors import ConflictError, StoreCorruptError
 from ...model import Appended, Deleted, Gap, History, Leaf, Message, Read, Root
 from ...rules.codec import Packed
 from ...rules.tree import is_on_path, place_at
+from ..base.refusals import no_message
+from ..relational.position import MAX_DEPTH, public, unpack_place, whole_segment
+from ..relational.rows import SeenMessage, SessionRow
 from . import appending, gaps, reading
 from .connection import Connection
 from .erasure import note_erasure
 from .feed import KIND_DELETE, KIND_UPDATE, record_change
-from .lookup import (
-    Seen,
-    SessionRow,
-    find_seen,
-    get_pos,
-    get_session,
-    is_seen,
-    missing_message,
-    no_message,
-)
-from .position import MAX_DEPTH, public, unpack_place, whole_segment
+from .lookup import find_seen, get_pos, get_session, is_seen, missing_message
 from .rows import MESSAGE_COLUMNS, Names, first_digest, message_of
 from .standing import leave_to_sum
 from .sums import renew_context
@@ -96,7 +89,7 @@ class SqliteMessages:
     def delete(self, owner: str, session: str, ids: Sequence[str]) -> Deleted:
         """Erase messages."""
         row = get_session(self._tx, owner, session)
-        doomed: dict[str, Seen] = {}
+        doomed: dict[str, SeenMessage] = {}
         for id in ids:
             seen = find_seen(self._tx, row, id)
             if seen is None:
@@ -111,7 +104,7 @@ class SqliteMessages:
             note_erasure(self._tx)
         return Deleted(ids=list(doomed), quoting_overlays=quoting)
 
-    def _refuse_if_inherited(self, row: SessionRow, id: str, seen: Seen) -> None:
+    def _refuse_if_inherited(self, row: SessionRow, id: str, seen: SeenMessage) -> None:
         if seen.home == row.home:
             return
         home = self._tx.value("SELECT id FROM session WHERE home = ?", (seen.home,))
@@ -120,7 +113,7 @@ class SqliteMessages:
                 f"message {id!r} belongs to session {home!r}: delete it through that one"
             )
 
-    def _erase(self, seen: Seen) -> int:
+    def _erase(self, seen: SeenMessage) -> int:
         """Empty a position; give the tokens that it held."""
         tokens = self._tokens(seen.pos)
         self._tx.run(
@@ -135,7 +128,7 @@ class SqliteMessages:
         )
         return tokens
 
-    def _quoting(self, row: SessionRow, doomed: list[Seen]) -> list[str]:
+    def _quoting(self, row: SessionRow, doomed: list[SeenMessage]) -> list[str]:
         if not doomed:
             return []
         overlays = self._tx.rows(

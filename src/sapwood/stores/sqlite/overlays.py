@@ -16,10 +16,12 @@ from ...model import EntryRef, Fence, NewOverlay, Overlay
 from ...rules.codec import encode_json
 from ...rules.overlay import Cover
 from ...rules.tree import Place, Span, spans_up
+from ..base.refusals import no_message
+from ..relational.position import MAX_DEPTH, bounds, pack_place, unpack_place
+from ..relational.rows import SessionRow
 from .connection import Connection
 from .feed import KIND_COVER, KIND_UNCOVER, record_change, record_removal
-from .lookup import SessionRow, find_seen, get_pos, get_session, no_message
-from .position import MAX_DEPTH, bounds, pack_place, unpack_place
+from .lookup import find_seen, get_pos, get_session
 from .rows import OVERLAY_COLUMNS, overlay_as_found, overlay_of
 from .sums import deltas_between, forget_shown_below, path_tokens, renew_context
 from .view import View

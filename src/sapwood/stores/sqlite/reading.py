@@ -10,10 +10,10 @@ from ...model import Entry, History, Message, Read, Summary
 from ...rules.missing import refuse_missing
 from ...rules.overlay import Cover, clip
 from ...rules.tree import Span, spans_up
+from ..relational.position import MAX_DEPTH, bounds, unpack_place
 from .connection import Connection
 from .feed import latest_seq
 from .lookup import get_pos, get_session, id_at
-from .position import MAX_DEPTH, bounds, unpack_place
 from .rows import MESSAGE_COLUMNS, Names, message_of, overlay_of, refuse_if_changed
 from .sums import sum_of
 from .view import View

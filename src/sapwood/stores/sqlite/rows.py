@@ -9,9 +9,9 @@ from ...errors import StoreCorruptError
 from ...model import ROOT, Edge, EdgeKind, Message, Overlay, SessionRecord
 from ...rules.codec import Body, decode_body, decode_json, digest
 from ...rules.storedtext import stored_text
+from ..relational.position import DEPTH_BITS, MAX_DEPTH, public
 from .checksum import checksum
 from .connection import Connection
-from .position import DEPTH_BITS, MAX_DEPTH, public
 
 logger = logging.getLogger(__name__)
 

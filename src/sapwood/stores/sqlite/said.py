@@ -17,10 +17,11 @@ from ...rules.query import Query
 from ...rules.text import fold
 from ...rules.tree import is_on_path
 from ..base.found import SUMMARY_ROLE, Said
+from ..relational.position import public, unpack_place, whole_segment
+from ..relational.rows import SessionRow
 from .connection import Connection
 from .descent import BELOW, homes_above
-from .lookup import SessionRow, is_seen
-from .position import public, unpack_place, whole_segment
+from .lookup import is_seen
 from .rows import MESSAGE_COLUMNS, OVERLAY_COLUMNS, sound_overlay, text_in
 
 _COLUMNS = f"{MESSAGE_COLUMNS}, s.number, s.id, s.owner"

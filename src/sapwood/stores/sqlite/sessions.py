@@ -18,13 +18,14 @@ from ...model import (
     Statistics,
 )
 from ...rules.codec import encode_json
+from ..relational.position import DEPTH_BITS, MAX_DEPTH
+from ..relational.rows import SessionRow
 from . import listing
 from .connection import Connection
 from .erasure import note_erasure_apart
 from .forking import fork_session
-from .lookup import SESSION_COLUMNS, SessionRow, find_session, get_pos, get_session
+from .lookup import SESSION_COLUMNS, find_session, get_pos, get_session
 from .owners import find_owner, own_number
-from .position import DEPTH_BITS, MAX_DEPTH
 from .rows import CONTEXT_IN_RECORD, RECORD_COLUMNS, RECORD_TABLES, record_of
 from .standing import put_standing
 from .sums import context_at, keep_context_at

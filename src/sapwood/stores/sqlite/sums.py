@@ -12,9 +12,10 @@ from itertools import islice
 from ...errors import StoreCorruptError
 from ...rules.overlay import Cover
 from ...rules.tree import Span, place_before
+from ..relational._sync.sums import SumStatements
+from ..relational.position import MAX_DEPTH, bounds, pack_place, unpack_place
+from ..relational.rows import SessionRow
 from .connection import Connection
-from .lookup import SessionRow
-from .position import MAX_DEPTH, bounds, pack_place, unpack_place
 from .rows import TOKENS_IN_OVERLAY
 from .view import View
 
@@ -147,3 +148,21 @@ def renew_context(tx: Connection, session: SessionRow) -> int:
     lead = context - path_tokens(tx, session.tip)
     tx.run("UPDATE session SET lead = ? WHERE number = ?", (lead, session.number))
     return context
+
+
+class SqliteSumStatements(SumStatements):
+    """Statements about what a session shows."""
+
+    def __init__(self, tx: Connection) -> None:
+        self._tx = tx
+
+    def visible(self, session: SessionRow, leaf: int) -> Iterator[Span | Cover]:
+        return View(self._tx, session).visible(leaf)
+
+    def context_at(self, session: SessionRow, leaf: int) -> int:
+        found = context_at(self._tx, session, leaf)
+        assert found is not None
+        return found
+
+    def renew_context(self, session: SessionRow) -> int:
+        return renew_context(self._tx, session)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ..relational._sync.documents import RelationalDocuments
+from ..relational._sync.usage import RelationalUsage
 from .admin import SqliteAdmin
 from .connection import Connection
-from .documents import SqliteDocuments
+from .dialect import SqliteDialect
 from .feed import SqliteFeed
 from .index.reader import IndexReader
 from .messages import SqliteMessages
 from .overlays import SqliteOverlays
 from .searching import SqliteSearch
 from .sessions import SqliteSessions
-from .usage import SqliteUsage
 
 
 class SqliteUnit:
@@ -22,12 +23,13 @@ class SqliteUnit:
     def __init__(
         self, tx: Connection, index_path: str, on_lag: Callable[[], None] | None = None
     ) -> None:
+        dialect = SqliteDialect(tx)
         self.tx = tx
         self.sessions = SqliteSessions(tx)
         self.messages = SqliteMessages(tx)
         self.overlays = SqliteOverlays(tx)
-        self.documents = SqliteDocuments(tx)
-        self.usage = SqliteUsage(tx)
+        self.documents = RelationalDocuments(dialect)
+        self.usage = RelationalUsage(dialect)
         self.feed = SqliteFeed(tx)
         self.search = SqliteSearch(tx, IndexReader(index_path, tx.clock), on_lag)
         self.admin = SqliteAdmin(tx)

@@ -10,10 +10,11 @@ from typing import Any
 from ...errors import StoreCorruptError
 from ...rules.overlay import Cover, resolve_up
 from ...rules.tree import Place, Span, is_on_path, spans_up
+from ..relational.position import bounds, pack_place, unpack_place
+from ..relational.rows import SessionRow
 from .checksum import checksum
 from .connection import Connection
-from .lookup import SessionRow, find_seen
-from .position import bounds, pack_place, unpack_place
+from .lookup import find_seen
 from .rows import OVERLAY_COLUMNS
 
 PINS_KEY = "pins"

@@ -9,9 +9,9 @@ from ....model import ROOT, Appended, Root
 from ....rules.append import Known, plan_append
 from ....rules.codec import Packed, decode_body, digest
 from ...base.appends import Request
+from ...relational.position import MAX_DEPTH
+from ...relational.rows import SeenMessage, SessionRow
 from ..fresh import COLUMN_TYPES, columns, written
-from ..position import MAX_DEPTH
-from ..rows import Seen, SessionRow
 from ..words import body_words
 from .lookup import find_all_seen, get_pos, get_session, id_at, messages_of, rows_at
 from .tx import AsyncTx
@@ -120,7 +120,7 @@ async def append_planned(
 
 
 async def _known(
-    tx: AsyncTx, row: SessionRow, seen: dict[str, Seen], asked: str | Root | None
+    tx: AsyncTx, row: SessionRow, seen: dict[str, SeenMessage], asked: str | Root | None
 ) -> dict[str, Known]:
     """Give the digests of known messages, and where it is asked for, their parents."""
     rows = await tx.rows(

@@ -8,8 +8,9 @@ from typing import Any
 from ....errors import ConflictError
 from ....model import Appended, Deleted, Gap, History, Leaf, Message, Read, Root
 from ....rules.codec import Packed, decode_body, digest
-from ..position import public
-from ..rows import Seen, SessionRow, no_message
+from ...base.refusals import no_message
+from ...relational.position import public
+from ...relational.rows import SeenMessage, SessionRow
 from ..words import body_words, home_word, owner_word
 from . import appending, reading
 from .lookup import (
@@ -133,7 +134,7 @@ class AsyncPostgresMessages:
         """Erase messages."""
         row = await get_session(self._tx, owner, session)
         seen = await find_all_seen(self._tx, row, ids)
-        doomed: dict[str, Seen] = {}
+        doomed: dict[str, SeenMessage] = {}
         for id in ids:
             if id not in seen:
                 raise no_message(session, id)
@@ -147,7 +148,7 @@ class AsyncPostgresMessages:
         await self._erase(row, positions)
         return Deleted(ids=list(doomed), quoting_overlays=[id for (id,) in quoting])
 
-    async def _refuse_inherited(self, row: SessionRow, doomed: dict[str, Seen]) -> None:
+    async def _refuse_inherited(self, row: SessionRow, doomed: dict[str, SeenMessage]) -> None:
         names: dict[int, str | None] = {}
         await learn_names(self._tx, row.tree, names, (it.home for it in doomed.values()))
         for id, it in doomed.items():

@@ -17,15 +17,9 @@ from ....model import (
     Statistics,
 )
 from ....rules.codec import encode_json
-from ..rows import (
-    CONTEXT_IN_RECORD,
-    RECORD_COLUMNS,
-    RECORD_TABLES,
-    SESSION_COLUMNS,
-    SessionRow,
-    no_session,
-    record_of,
-)
+from ...base.refusals import no_session
+from ...relational.rows import SessionRow
+from ..rows import CONTEXT_IN_RECORD, RECORD_COLUMNS, RECORD_TABLES, SESSION_COLUMNS, record_of
 from . import listing
 from .forking import fork_session
 from .lookup import (

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+
 from ....errors import StoreCorruptError
 from ....rules.overlay import Cover
 from ....rules.tree import Span
-from ..pins import pinned_ids
-from ..position import place_of, span_of
-from ..rows import SessionRow
+from ...relational._async.sums import AsyncSumStatements
+from ...relational.pins import PINS_KEY, pinned_ids
+from ...relational.position import place_of, span_of
+from ...relational.rows import SessionRow
+from ..rows import SESSION_COLUMNS
 from .lookup import find_all_seen
 from .tx import AsyncTx
-
-PINS_KEY = "pins"
 
 _PINS = (
     "SELECT value FROM {s}.document WHERE tree = %s AND session = %s AND key = %s"
@@ -81,9 +83,25 @@ async def renew_one(tx: AsyncTx) -> bool:
         return False
     await tx.run("SELECT {s}.lock_tree(%s)", (tree,))
     for row in await tx.rows(
-        "SELECT s.number, s.owner, s.id, s.home, s.tree, s.tip, s.fork, s.context, s.messages,"
-        " s.overlays, s.version, s.active_at FROM {s}.session s WHERE s.tree = %s AND s.is_to_sum",
+        f"SELECT {SESSION_COLUMNS} FROM {{s}}.session s WHERE s.tree = %s AND s.is_to_sum",
         (tree,),
     ):
         await renew_context(tx, SessionRow._make(row))
     return True
+
+
+class AsyncPostgresSumStatements(AsyncSumStatements):
+    """Statements about what a session shows, which the server works out."""
+
+    def __init__(self, tx: AsyncTx) -> None:
+        self._tx = tx
+
+    async def visible(self, session: SessionRow, leaf: int) -> AsyncIterator[Span | Cover]:
+        for item in await visible(self._tx, session, leaf):
+            yield item
+
+    async def context_at(self, session: SessionRow, leaf: int) -> int:
+        return await context_at(self._tx, session, leaf)
+
+    async def renew_context(self, session: SessionRow) -> int:
+        return await renew_context(self._tx, session)

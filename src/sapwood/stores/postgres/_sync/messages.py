@@ -10,8 +10,9 @@ from typing import Any
 from ....errors import ConflictError
 from ....model import Appended, Deleted, Gap, History, Leaf, Message, Read, Root
 from ....rules.codec import Packed, decode_body, digest
-from ..position import public
-from ..rows import Seen, SessionRow, no_message
+from ...base.refusals import no_message
+from ...relational.position import public
+from ...relational.rows import SeenMessage, SessionRow
 from ..words import body_words, home_word, owner_word
 from . import appending, reading
 from .lookup import (
@@ -135,7 +136,7 @@ class PostgresMessages:
         """Erase messages."""
         row = get_session(self._tx, owner, session)
         seen = find_all_seen(self._tx, row, ids)
-        doomed: dict[str, Seen] = {}
+        doomed: dict[str, SeenMessage] = {}
         for id in ids:
             if id not in seen:
                 raise no_message(session, id)
@@ -149,7 +150,7 @@ class PostgresMessages:
         self._erase(row, positions)
         return Deleted(ids=list(doomed), quoting_overlays=[id for (id,) in quoting])
 
-    def _refuse_inherited(self, row: SessionRow, doomed: dict[str, Seen]) -> None:
+    def _refuse_inherited(self, row: SessionRow, doomed: dict[str, SeenMessage]) -> None:
         names: dict[int, str | None] = {}
         learn_names(self._tx, row.tree, names, (it.home for it in doomed.values()))
         for id, it in doomed.items():

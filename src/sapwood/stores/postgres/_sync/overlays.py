@@ -16,8 +16,10 @@ from ....model import EntryRef, Fence, NewOverlay, Overlay
 from ....rules.codec import encode_json
 from ....rules.overlay import Cover
 from ....rules.tree import Place, Span
-from ..position import bounds, pack, place_of
-from ..rows import OVERLAY_COLUMNS, SessionRow, no_message, no_overlay, overlay_of
+from ...base.refusals import no_message, no_overlay
+from ...relational.position import bounds, pack_place, place_of
+from ...relational.rows import SessionRow
+from ..rows import OVERLAY_COLUMNS, overlay_of
 from ..words import owner_word, text_words
 from .lookup import find_seen, get_pos, get_session
 from .sums import renew_context, visible
@@ -68,13 +70,13 @@ class PostgresOverlays:
         if self._tx.value("SELECT 1 FROM {s}.overlay WHERE tree = %s AND id = %s", (row.tree, id)):
             raise AlreadyExistsError(f"there is an overlay {id!r} in this tree already")
         figures = (tokens, covered, row.id, self._tx.now())
-        place = (pack(begin.first), pack(end.last))
+        place = (pack_place(begin.first), pack_place(end.last))
         said = (new.summary.encode(), text_words(new.summary), [owner_word(row.owner)])
         metadata = encode_json(new.metadata, "metadata")
         made = self._tx.row(_INSERT, (row.tree, id, *place, *figures, metadata, *said))
         self._tx.run(
             "INSERT INTO {s}.in_force VALUES (%s, %s, %s, %s, %s)",
-            (row.tree, row.number, pack(end.last), -begin.first.depth, made[0]),
+            (row.tree, row.number, pack_place(end.last), -begin.first.depth, made[0]),
         )
         self._renew(row, +1)
         return overlay_of(made)
@@ -175,7 +177,7 @@ class PostgresOverlays:
             raise UsageError(f"{snapshot!r} is not a snapshot of this store", path="snapshot")
         args = {
             "tree": row.tree,
-            "last": pack(last),
+            "last": pack_place(last),
             "depth": first.depth,
             "snapshot": int(snapshot),
         }

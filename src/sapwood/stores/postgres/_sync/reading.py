@@ -11,9 +11,10 @@ from ....model import ROOT, Entry, History, Message, Read, Summary
 from ....rules.missing import gone_over, refuse_missing
 from ....rules.overlay import Cover, clip
 from ....rules.tree import Span
+from ...relational.position import MAX_DEPTH, bounds, pack_place, place_of, span_of
+from ...relational.rows import HomeNames, SessionRow
 from ..path import Path
-from ..position import MAX_DEPTH, bounds, pack, place_of, span_of
-from ..rows import OVERLAY_COLUMNS, Names, SessionRow, overlay_of
+from ..rows import OVERLAY_COLUMNS, overlay_of
 from .lookup import get_pos, get_session, id_at, messages_of, rows_at
 from .sums import context_at, find_pins, visible
 from .tx import Tx
@@ -144,7 +145,7 @@ class _Window:
         self._tx = tx
         self._session = session
         self._query = query
-        self._names: Names = {session.home: session.id}
+        self._names: HomeNames = {session.home: session.id}
         self._overlays: dict[int, Any] = {}
         self._pins: list[int] = []
         self.entries: list[Entry] = []
@@ -255,7 +256,7 @@ class _Window:
         if not self._pins:
             return [], 0
         tree = self._session.tree
-        args = (tree, self._pins, pack(cover.first), pack(cover.last))
+        args = (tree, self._pins, pack_place(cover.first), pack_place(cover.last))
         under = self._tx.value(_PINS_UNDER, args)
         rows = rows_at(self._tx, tree, under)
         messages = messages_of(self._tx, tree, [rows[pos] for pos in under], self._names)

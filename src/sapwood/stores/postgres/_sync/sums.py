@@ -4,16 +4,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ....errors import StoreCorruptError
 from ....rules.overlay import Cover
 from ....rules.tree import Span
-from ..pins import pinned_ids
-from ..position import place_of, span_of
-from ..rows import SessionRow
+from ...relational._sync.sums import SumStatements
+from ...relational.pins import PINS_KEY, pinned_ids
+from ...relational.position import place_of, span_of
+from ...relational.rows import SessionRow
+from ..rows import SESSION_COLUMNS
 from .lookup import find_all_seen
 from .tx import Tx
-
-PINS_KEY = "pins"
 
 _PINS = (
     "SELECT value FROM {s}.document WHERE tree = %s AND session = %s AND key = %s"
@@ -83,9 +85,25 @@ def renew_one(tx: Tx) -> bool:
         return False
     tx.run("SELECT {s}.lock_tree(%s)", (tree,))
     for row in tx.rows(
-        "SELECT s.number, s.owner, s.id, s.home, s.tree, s.tip, s.fork, s.context, s.messages,"
-        " s.overlays, s.version, s.active_at FROM {s}.session s WHERE s.tree = %s AND s.is_to_sum",
+        f"SELECT {SESSION_COLUMNS} FROM {{s}}.session s WHERE s.tree = %s AND s.is_to_sum",
         (tree,),
     ):
         renew_context(tx, SessionRow._make(row))
     return True
+
+
+class PostgresSumStatements(SumStatements):
+    """Statements about what a session shows, which the server works out."""
+
+    def __init__(self, tx: Tx) -> None:
+        self._tx = tx
+
+    def visible(self, session: SessionRow, leaf: int) -> Iterator[Span | Cover]:
+        for item in visible(self._tx, session, leaf):
+            yield item
+
+    def context_at(self, session: SessionRow, leaf: int) -> int:
+        return context_at(self._tx, session, leaf)
+
+    def renew_context(self, session: SessionRow) -> int:
+        return renew_context(self._tx, session)

@@ -1,0 +1,20 @@
+"""The statements of the PostgreSQL store, by subject."""
+
+from __future__ import annotations
+
+from .documents import AsyncPostgresDocumentStatements
+from .lookup import AsyncPostgresLookupStatements
+from .sums import AsyncPostgresSumStatements
+from .tx import AsyncTx
+from .usage import AsyncPostgresUsageStatements
+
+
+class AsyncPostgresDialect:
+    """All statements, on one connection."""
+
+    def __init__(self, tx: AsyncTx) -> None:
+        self.now = tx.now
+        self.lookup = AsyncPostgresLookupStatements(tx)
+        self.sums = AsyncPostgresSumStatements(tx)
+        self.documents = AsyncPostgresDocumentStatements(tx)
+        self.usage = AsyncPostgresUsageStatements(tx)

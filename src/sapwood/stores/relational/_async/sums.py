@@ -1,0 +1,27 @@
+"""How full the context is, and what a session shows."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import AsyncIterator
+from typing import Protocol
+
+from ....rules.overlay import Cover
+from ....rules.tree import Span
+from ..rows import SessionRow
+
+
+class AsyncSumStatements(Protocol):
+    """Statements about what a session shows at a leaf, and about its tokens."""
+
+    @abstractmethod
+    def visible(self, session: SessionRow, leaf: int) -> AsyncIterator[Span | Cover]:
+        """Iterate over what is shown at a leaf, upwards, no further than is asked for."""
+
+    @abstractmethod
+    async def context_at(self, session: SessionRow, leaf: int) -> int:
+        """Return the tokens shown at a leaf."""
+
+    @abstractmethod
+    async def renew_context(self, session: SessionRow) -> int:
+        """Work out a session's context at its tip, keep it, and return it."""

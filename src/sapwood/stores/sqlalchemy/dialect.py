@@ -1,0 +1,20 @@
+"""The statements of the SQLAlchemy store, by subject."""
+
+from __future__ import annotations
+
+from .documents import SqlDocumentStatements
+from .lookup import SqlLookupStatements
+from .sums import SqlSumStatements
+from .tx import Tx
+from .usage import SqlUsageStatements
+
+
+class SqlDialect:
+    """All statements, on one connection."""
+
+    def __init__(self, tx: Tx) -> None:
+        self.now = tx.now
+        self.lookup = SqlLookupStatements(tx)
+        self.sums = SqlSumStatements(tx)
+        self.documents = SqlDocumentStatements(tx)
+        self.usage = SqlUsageStatements(tx)

@@ -1,0 +1,20 @@
+"""The statements of the SQLite store, by subject."""
+
+from __future__ import annotations
+
+from .connection import Connection
+from .documents import SqliteDocumentStatements
+from .lookup import SqliteLookupStatements
+from .sums import SqliteSumStatements
+from .usage import SqliteUsageStatements
+
+
+class SqliteDialect:
+    """All statements, on one connection."""
+
+    def __init__(self, tx: Connection) -> None:
+        self.now = tx.clock
+        self.lookup = SqliteLookupStatements(tx)
+        self.sums = SqliteSumStatements(tx)
+        self.documents = SqliteDocumentStatements(tx)
+        self.usage = SqliteUsageStatements(tx)
