@@ -14,7 +14,7 @@ from ...rules.storedtext import stored_text
 from ...rules.text import fold
 from ..base.found import SUMMARY_ROLE, Said, counted, counted_terms, hit_of
 from ..relational.position import public
-from .rows import summary_text
+from ..relational.rows import summary_text
 
 COMPARED = 500
 """How many matches are compared with each other, the newest that the index finds."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...errors import StoreCorruptError
-from ...model import ROOT, Edge, EdgeKind, Message, Overlay, Root, SessionRecord
+from ...model import ROOT, Edge, EdgeKind, Message, Root, SessionRecord
 from ...rules.codec import decode_body, decode_json
 from ..relational.position import DEPTH_BITS, MAX_DEPTH, public
 from ..relational.rows import HomeNames
@@ -53,30 +53,6 @@ def message_of(row: tuple[Any, ...], names: HomeNames) -> Message:
         version=version,
         created_us=created_at,
     )
-
-
-def overlay_of(row: tuple[Any, ...]) -> Overlay:
-    """Make an overlay of its row."""
-    _, id, first, last, tokens, covered, created_by, created_at, metadata, summary = row
-    return Overlay(
-        id=id,
-        first=public(first),
-        last=public(last),
-        summary=summary_text(summary, id),
-        tokens=tokens,
-        covered_tokens=covered,
-        metadata={} if metadata == b"{}" else decode_json(metadata, f"overlay {id!r}"),
-        created_by=created_by,
-        created_us=created_at,
-    )
-
-
-def summary_text(summary: bytes, id: str) -> str:
-    """Decode a summary."""
-    try:
-        return summary.decode()
-    except UnicodeDecodeError as error:
-        raise StoreCorruptError(f"overlay {id!r} cannot be decoded: {error}") from error
 
 
 def record_of(row: tuple[Any, ...], context: int) -> SessionRecord:

@@ -6,7 +6,7 @@ import enum
 from typing import Any, NamedTuple
 
 from ...errors import StoreCorruptError
-from ...model import ROOT, Document, Edge, EdgeKind, Message, SessionRecord
+from ...model import ROOT, Document, Edge, EdgeKind, Message, Overlay, SessionRecord
 from ...rules.codec import decode_body, decode_json
 from .position import DEPTH_BITS, MAX_DEPTH, public
 
@@ -47,6 +47,20 @@ class SeenMessage(NamedTuple):
     pos: int
     home: int
     is_live: bool
+
+
+class NewOverlayRow(NamedTuple):
+    """An overlay that is to be stored."""
+
+    id: str
+    first: int
+    last: int
+    tokens: int
+    covered_tokens: int
+    created_by: str
+    created_at: int
+    metadata: bytes
+    summary: str
 
 
 class DocumentScope(NamedTuple):
@@ -93,6 +107,30 @@ def message_of(row: Row, home: str | None) -> Message:
         version=version,
         created_us=created_at,
     )
+
+
+def overlay_of(row: Row) -> Overlay:
+    """Return the overlay of a row."""
+    _, id, first, last, tokens, covered, created_by, created_at, metadata, summary = row
+    return Overlay(
+        id=id,
+        first=public(first),
+        last=public(last),
+        summary=summary_text(summary, id),
+        tokens=tokens,
+        covered_tokens=covered,
+        metadata={} if metadata == b"{}" else decode_json(metadata, f"overlay {id!r}"),
+        created_by=created_by,
+        created_us=created_at,
+    )
+
+
+def summary_text(summary: bytes, id: str) -> str:
+    """Return the text of a summary that was read as bytes."""
+    try:
+        return summary.decode()
+    except UnicodeDecodeError as error:
+        raise StoreCorruptError(f"overlay {id!r} cannot be decoded: {error}") from error
 
 
 def document_of(row: Row) -> Document:

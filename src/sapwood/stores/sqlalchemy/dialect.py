@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .documents import SqlDocumentStatements
 from .lookup import SqlLookupStatements
+from .overlays import SqlOverlayStatements
 from .sums import SqlSumStatements
 from .tx import Tx
 from .usage import SqlUsageStatements
@@ -16,5 +17,6 @@ class SqlDialect:
         self.now = tx.now
         self.lookup = SqlLookupStatements(tx)
         self.sums = SqlSumStatements(tx)
+        self.overlays = SqlOverlayStatements(tx)
         self.documents = SqlDocumentStatements(tx)
         self.usage = SqlUsageStatements(tx)

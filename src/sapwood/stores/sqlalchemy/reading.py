@@ -12,9 +12,10 @@ from ...rules.missing import gone_over, refuse_missing
 from ...rules.overlay import Cover, clip
 from ...rules.tree import Place, Span, spans_up
 from ..relational.position import MAX_DEPTH, bounds, unpack_place
+from ..relational.rows import overlay_of
 from .direct import number
 from .lookup import get_pos, get_session, id_at, rows_at
-from .rows import message_columns, message_of, overlay_of
+from .rows import message_columns, message_of
 from .sums import sum_of
 from .tables import Tables
 from .tx import Row, Tx

@@ -7,14 +7,13 @@ from typing import Any
 from sqlalchemy import select
 
 from ...errors import StoreCorruptError
-from ...model import ROOT, Edge, EdgeKind, Message, Overlay, SessionRecord
+from ...model import ROOT, Edge, EdgeKind, Message, SessionRecord
 from ...rules.codec import decode_body, decode_json
 from ..relational.position import DEPTH_BITS, MAX_DEPTH, public
 from ..relational.rows import SessionRow
 from .tables import Tables
 from .tx import Row, Tx
 
-TOKENS_IN_OVERLAY = 4
 CONTEXT_IN_RECORD = 4
 
 
@@ -70,30 +69,6 @@ def message_of(tx: Tx, row: Row) -> Message:
         version=version,
         created_us=created_at,
     )
-
-
-def overlay_of(row: Row) -> Overlay:
-    """Make an overlay of its row."""
-    _, id, first, last, tokens, covered, created_by, created_at, metadata, summary = row
-    return Overlay(
-        id=id,
-        first=public(first),
-        last=public(last),
-        summary=summary_text(summary, id),
-        tokens=tokens,
-        covered_tokens=covered,
-        metadata={} if metadata == b"{}" else decode_json(metadata, f"overlay {id!r}"),
-        created_by=created_by,
-        created_us=created_at,
-    )
-
-
-def summary_text(summary: bytes, id: str) -> str:
-    """Decode a summary."""
-    try:
-        return summary.decode()
-    except UnicodeDecodeError as error:
-        raise StoreCorruptError(f"overlay {id!r} cannot be decoded: {error}") from error
 
 
 def pack_tags(tags: list[str]) -> bytes:

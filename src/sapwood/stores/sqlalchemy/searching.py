@@ -19,10 +19,10 @@ from ...rules.query import Query
 from ...rules.storedtext import stored_text
 from ..base.found import SUMMARY_ROLE, Said
 from ..relational.position import public
-from ..relational.rows import SessionRow
+from ..relational.rows import SessionRow, summary_text
 from .found import Found
 from .lookup import find_owner, get_session, homes_of, is_seen
-from .rows import summary_text, unpack_tags
+from .rows import unpack_tags
 from .sieve import Sieve, keys_of, older
 from .tables import Tables
 from .tellers import Tellers

@@ -18,9 +18,8 @@ from ...rules.overlay import Cover
 from ...rules.tree import Span
 from ..relational._sync.sums import SumStatements
 from ..relational.position import bounds, pack_place
-from ..relational.rows import SessionRow
+from ..relational.rows import OVERLAY_TOKENS, SessionRow
 from .lookup import in_parts, lock_row, lock_tree, rows_at
-from .rows import TOKENS_IN_OVERLAY
 from .tables import Tables
 from .tx import Tx
 from .view import View
@@ -48,7 +47,7 @@ def sum_of(view: View, items: Iterable[Span | Cover]) -> int:
                 total += path_tokens(tx, tree, open_end)
                 total -= path_tokens(tx, tree, pack_place(item.last))
             open_end = 0
-            total += view.overlay(item)[TOKENS_IN_OVERLAY] + _pinned_tokens(view, item)
+            total += view.overlay(item)[OVERLAY_TOKENS] + _pinned_tokens(view, item)
             continue
         first, last = bounds(item)
         open_end = open_end or last

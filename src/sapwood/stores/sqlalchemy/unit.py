@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ..relational._sync.documents import RelationalDocuments
+from ..relational._sync.overlays import RelationalOverlays
 from ..relational._sync.usage import RelationalUsage
 from .admin import SqlAdmin
 from .dialect import SqlDialect
 from .feed import SqlFeed
 from .messages import SqlMessages
-from .overlays import SqlOverlays
 from .searching import SqlSearch
 from .sessions import SqlSessions
 from .tx import Tx
@@ -22,7 +22,7 @@ class SqlUnit:
         self.tx = tx
         self.sessions = SqlSessions(tx)
         self.messages = SqlMessages(tx)
-        self.overlays = SqlOverlays(tx)
+        self.overlays = RelationalOverlays(dialect)
         self.documents = RelationalDocuments(dialect)
         self.usage = RelationalUsage(dialect)
         self.feed = SqlFeed(tx)

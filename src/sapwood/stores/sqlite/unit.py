@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..relational._sync.documents import RelationalDocuments
+from ..relational._sync.overlays import RelationalOverlays
 from ..relational._sync.usage import RelationalUsage
 from .admin import SqliteAdmin
 from .connection import Connection
@@ -12,7 +13,6 @@ from .dialect import SqliteDialect
 from .feed import SqliteFeed
 from .index.reader import IndexReader
 from .messages import SqliteMessages
-from .overlays import SqliteOverlays
 from .searching import SqliteSearch
 from .sessions import SqliteSessions
 
@@ -27,7 +27,7 @@ class SqliteUnit:
         self.tx = tx
         self.sessions = SqliteSessions(tx)
         self.messages = SqliteMessages(tx)
-        self.overlays = SqliteOverlays(tx)
+        self.overlays = RelationalOverlays(dialect)
         self.documents = RelationalDocuments(dialect)
         self.usage = RelationalUsage(dialect)
         self.feed = SqliteFeed(tx)

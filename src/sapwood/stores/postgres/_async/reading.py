@@ -10,9 +10,9 @@ from ....rules.missing import gone_over, refuse_missing
 from ....rules.overlay import Cover, clip
 from ....rules.tree import Span
 from ...relational.position import MAX_DEPTH, bounds, pack_place, place_of, span_of
-from ...relational.rows import HomeNames, SessionRow
+from ...relational.rows import HomeNames, SessionRow, overlay_of
 from ..path import Path
-from ..rows import OVERLAY_COLUMNS, overlay_of
+from ..rows import OVERLAY_COLUMNS
 from .lookup import get_pos, get_session, id_at, messages_of, rows_at
 from .sums import context_at, find_pins, visible
 from .tx import AsyncTx

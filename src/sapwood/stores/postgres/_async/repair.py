@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from ....rules.tree import extend_lineage
 from ...relational.position import DEPTH_BITS, MAX_DEPTH, pack_place, place_of
-from ...relational.rows import SessionRow
-from ..rows import SESSION_COLUMNS, summary_text
+from ...relational.rows import SessionRow, summary_text
+from ..rows import SESSION_COLUMNS
 from ..words import body_words, home_word, owner_word, text_words
 from .sums import context_at
 from .tx import AsyncTx

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
 from ....errors import StoreCorruptError
 from ....rules.overlay import Cover
 from ....rules.tree import Span
@@ -96,9 +94,8 @@ class AsyncPostgresSumStatements(AsyncSumStatements):
     def __init__(self, tx: AsyncTx) -> None:
         self._tx = tx
 
-    async def visible(self, session: SessionRow, leaf: int) -> AsyncIterator[Span | Cover]:
-        for item in await visible(self._tx, session, leaf):
-            yield item
+    async def visible(self, session: SessionRow, leaf: int) -> list[Span | Cover]:
+        return await visible(self._tx, session, leaf)
 
     async def context_at(self, session: SessionRow, leaf: int) -> int:
         return await context_at(self._tx, session, leaf)

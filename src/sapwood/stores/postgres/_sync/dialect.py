@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from .documents import PostgresDocumentStatements
 from .lookup import PostgresLookupStatements
+from .overlays import PostgresOverlayStatements
 from .sums import PostgresSumStatements
 from .tx import Tx
 from .usage import PostgresUsageStatements
@@ -18,5 +19,6 @@ class PostgresDialect:
         self.now = tx.now
         self.lookup = PostgresLookupStatements(tx)
         self.sums = PostgresSumStatements(tx)
+        self.overlays = PostgresOverlayStatements(tx)
         self.documents = PostgresDocumentStatements(tx)
         self.usage = PostgresUsageStatements(tx)

@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from ....errors import StoreCorruptError
 from ....rules.overlay import Cover
 from ....rules.tree import Span
@@ -98,9 +96,8 @@ class PostgresSumStatements(SumStatements):
     def __init__(self, tx: Tx) -> None:
         self._tx = tx
 
-    def visible(self, session: SessionRow, leaf: int) -> Iterator[Span | Cover]:
-        for item in visible(self._tx, session, leaf):
-            yield item
+    def visible(self, session: SessionRow, leaf: int) -> list[Span | Cover]:
+        return visible(self._tx, session, leaf)
 
     def context_at(self, session: SessionRow, leaf: int) -> int:
         return context_at(self._tx, session, leaf)

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from .documents import AsyncDocumentStatements
 from .lookup import AsyncLookupStatements
+from .overlays import AsyncOverlayStatements
 from .sums import AsyncSumStatements
 from .usage import AsyncUsageStatements
 
@@ -23,6 +24,8 @@ class AsyncDialect(Protocol):
     def lookup(self) -> AsyncLookupStatements: ...
     @property
     def sums(self) -> AsyncSumStatements: ...
+    @property
+    def overlays(self) -> AsyncOverlayStatements: ...
     @property
     def documents(self) -> AsyncDocumentStatements: ...
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import AsyncIterator
+from collections.abc import Iterable
 from typing import Protocol
 
 from ....rules.overlay import Cover
@@ -15,8 +15,8 @@ class AsyncSumStatements(Protocol):
     """Statements about what a session shows at a leaf, and about its tokens."""
 
     @abstractmethod
-    def visible(self, session: SessionRow, leaf: int) -> AsyncIterator[Span | Cover]:
-        """Iterate over what is shown at a leaf, upwards, no further than is asked for."""
+    async def visible(self, session: SessionRow, leaf: int) -> Iterable[Span | Cover]:
+        """Return what is shown at a leaf, upwards; it may be looked up while it is gone through."""
 
     @abstractmethod
     async def context_at(self, session: SessionRow, leaf: int) -> int:

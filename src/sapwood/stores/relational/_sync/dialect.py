@@ -8,6 +8,7 @@ from typing import Protocol
 
 from .documents import DocumentStatements
 from .lookup import LookupStatements
+from .overlays import OverlayStatements
 from .sums import SumStatements
 from .usage import UsageStatements
 
@@ -25,6 +26,8 @@ class Dialect(Protocol):
     def lookup(self) -> LookupStatements: ...
     @property
     def sums(self) -> SumStatements: ...
+    @property
+    def overlays(self) -> OverlayStatements: ...
     @property
     def documents(self) -> DocumentStatements: ...
     @property

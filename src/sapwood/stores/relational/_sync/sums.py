@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import Protocol
 
 from ....rules.overlay import Cover
@@ -17,8 +17,8 @@ class SumStatements(Protocol):
     """Statements about what a session shows at a leaf, and about its tokens."""
 
     @abstractmethod
-    def visible(self, session: SessionRow, leaf: int) -> Iterator[Span | Cover]:
-        """Iterate over what is shown at a leaf, upwards, no further than is asked for."""
+    def visible(self, session: SessionRow, leaf: int) -> Iterable[Span | Cover]:
+        """Return what is shown at a leaf, upwards; it may be looked up while it is gone through."""
 
     @abstractmethod
     def context_at(self, session: SessionRow, leaf: int) -> int:
