@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ...errors import StoreCorruptError
 from ...model import ROOT, Document, Edge, EdgeKind, Message, Overlay, SessionRecord
-from ...rules.codec import decode_body, decode_json
+from ...rules.codec import Packed, decode_body, decode_json, digest
 from .position import DEPTH_BITS, MAX_DEPTH, public
 
 Row = tuple[Any, ...]
@@ -107,6 +108,41 @@ def message_of(row: Row, home: str | None) -> Message:
         version=version,
         created_us=created_at,
     )
+
+
+def written(batch: Sequence[Packed], session: str, first: int, now: int) -> list[Message]:
+    """Return new messages as they were written from a position on."""
+    segment, depth = str(first >> DEPTH_BITS), first & MAX_DEPTH
+    return [
+        Message(
+            id=it.id,
+            role=it.role,
+            parts=it.parts,
+            metadata=it.metadata,
+            segment=segment,
+            depth=depth + index,
+            home=session,
+            tokens=it.tokens,
+            version=1,
+            created_us=said_at(it, now),
+        )
+        for index, it in enumerate(batch)
+    ]
+
+
+def said_at(it: Packed, now: int) -> int:
+    """Return the time of a new message."""
+    return now if it.created_us is None else it.created_us
+
+
+def first_digest(role: str, kept: bytes | None, body: bytes | None, id: str) -> bytes | None:
+    """Return a message's digest as it was first appended; None of a deleted one.
+
+    It is kept from the first change on.
+    """
+    if kept is not None or body is None:
+        return kept
+    return digest(role, decode_body(body, id))
 
 
 def overlay_of(row: Row) -> Overlay:

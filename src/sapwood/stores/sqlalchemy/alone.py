@@ -14,8 +14,9 @@ from ...model import Appended
 from ...rules.codec import Packed
 from ..base.appends import Request
 from ..relational.position import MAX_DEPTH
+from ..relational.rows import said_at, written
 from .direct import Block, has_blocks, number
-from .fresh import message_row, said_at, written
+from .fresh import message_row
 from .locks import shared_owner
 from .lookup import key_of
 from .tables import Tables

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .documents import SqlDocumentStatements
 from .lookup import SqlLookupStatements
+from .messages import SqlMessageStatements
 from .overlays import SqlOverlayStatements
 from .sums import SqlSumStatements
 from .tx import Tx
@@ -17,6 +18,7 @@ class SqlDialect:
         self.now = tx.now
         self.lookup = SqlLookupStatements(tx)
         self.sums = SqlSumStatements(tx)
+        self.messages = SqlMessageStatements(tx)
         self.overlays = SqlOverlayStatements(tx)
         self.documents = SqlDocumentStatements(tx)
         self.usage = SqlUsageStatements(tx)

@@ -19,6 +19,7 @@ from ...model import (
     Statistics,
 )
 from ...rules.codec import encode_json
+from ..relational.pins import PINS_KEY
 from ..relational.rows import SessionRow, Touches
 from . import listing
 from .appending import put_session
@@ -29,7 +30,6 @@ from .sums import context_at
 from .sweep import retire
 from .tables import Tables
 from .tx import Tx
-from .view import PINS_KEY
 
 
 class SqlSessions:

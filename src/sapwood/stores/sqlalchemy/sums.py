@@ -18,13 +18,12 @@ from ...rules.overlay import Cover
 from ...rules.tree import Span
 from ..relational._sync.sums import SumStatements
 from ..relational.position import bounds, pack_place
-from ..relational.rows import OVERLAY_TOKENS, SessionRow
+from ..relational.rows import OVERLAY_TOKENS, TOKENS, SessionRow
+from ..relational.walk import pins_under
 from .lookup import in_parts, lock_row, lock_tree, rows_at
 from .tables import Tables
 from .tx import Tx
 from .view import View
-
-TOKENS_IN_MESSAGE = 4
 
 
 def context_at(tx: Tx, session: SessionRow, leaf: int, most_steps: int | None = None) -> int | None:
@@ -47,7 +46,7 @@ def sum_of(view: View, items: Iterable[Span | Cover]) -> int:
                 total += path_tokens(tx, tree, open_end)
                 total -= path_tokens(tx, tree, pack_place(item.last))
             open_end = 0
-            total += view.overlay(item)[OVERLAY_TOKENS] + _pinned_tokens(view, item)
+            total += item.row[OVERLAY_TOKENS] + _pinned_tokens(view, item)
             continue
         first, last = bounds(item)
         open_end = open_end or last
@@ -83,7 +82,7 @@ def _pinned_tokens(view: View, cover: Cover) -> int:
         # Reading says what is wrong; a sum must not stop a write.
         return 0
     rows = rows_at(view.tx, view.session.tree, pinned)
-    return sum(rows[pos][TOKENS_IN_MESSAGE] for pos in pinned)
+    return sum(rows[pos][TOKENS] for pos in pinned)
 
 
 def leave_to_sum(tx: Tx, session: SessionRow, pos: int, is_followed: bool) -> None:
@@ -176,6 +175,9 @@ class SqlSumStatements(SumStatements):
 
     def visible(self, session: SessionRow, leaf: int) -> Iterator[Span | Cover]:
         return View(self._tx, session).visible(leaf)
+
+    def pins_under(self, session: SessionRow, pins: list[int], cover: Cover) -> list[int]:
+        return pins_under(pins, cover, self._tx.lineage)
 
     def context_at(self, session: SessionRow, leaf: int) -> int:
         found = context_at(self._tx, session, leaf)

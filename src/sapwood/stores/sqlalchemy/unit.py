@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ..relational._sync.documents import RelationalDocuments
+from ..relational._sync.messages import RelationalMessages
 from ..relational._sync.overlays import RelationalOverlays
 from ..relational._sync.usage import RelationalUsage
 from .admin import SqlAdmin
 from .dialect import SqlDialect
 from .feed import SqlFeed
-from .messages import SqlMessages
 from .searching import SqlSearch
 from .sessions import SqlSessions
 from .tx import Tx
@@ -21,7 +21,7 @@ class SqlUnit:
         dialect = SqlDialect(tx)
         self.tx = tx
         self.sessions = SqlSessions(tx)
-        self.messages = SqlMessages(tx)
+        self.messages = RelationalMessages(dialect)
         self.overlays = RelationalOverlays(dialect)
         self.documents = RelationalDocuments(dialect)
         self.usage = RelationalUsage(dialect)

@@ -13,7 +13,7 @@ from ...model import EdgeKind, Health, Problem
 from ...rules.codec import decode_body
 from ...rules.tree import extend_lineage
 from ..relational.position import public, unpack_lineage, unpack_place
-from ..relational.rows import SessionRow
+from ..relational.rows import BODY, ID, SessionRow
 from .connection import Connection
 from .documents import DOCUMENT_COLUMNS, document_of
 from .index.checking import index_problems
@@ -100,8 +100,8 @@ class SqliteAdmin:
         row = self._tx.row(f"SELECT {MESSAGE_COLUMNS} FROM message m WHERE pos = ?", (pos,))
         if row is None:
             raise missing_message(pos)
-        if row[-1] is not None:
-            decode_body(row[-1], row[3])
+        if row[BODY] is not None:
+            decode_body(row[BODY], row[ID])
         refuse_if_changed(row)
 
     def _name(self, pos: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from .connection import Connection
 from .documents import SqliteDocumentStatements
 from .lookup import SqliteLookupStatements
+from .messages import SqliteMessageStatements
 from .overlays import SqliteOverlayStatements
 from .sums import SqliteSumStatements
 from .usage import SqliteUsageStatements
@@ -17,6 +18,7 @@ class SqliteDialect:
         self.now = tx.clock
         self.lookup = SqliteLookupStatements(tx)
         self.sums = SqliteSumStatements(tx)
+        self.messages = SqliteMessageStatements(tx)
         self.overlays = SqliteOverlayStatements(tx)
         self.documents = SqliteDocumentStatements(tx)
         self.usage = SqliteUsageStatements(tx)

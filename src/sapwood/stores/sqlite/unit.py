@@ -2,19 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+from ...model import Appended, Root
+from ...rules.codec import Packed
 from ..relational._sync.documents import RelationalDocuments
+from ..relational._sync.messages import RelationalMessages
 from ..relational._sync.overlays import RelationalOverlays
 from ..relational._sync.usage import RelationalUsage
 from .admin import SqliteAdmin
+from .appending import extend
 from .connection import Connection
 from .dialect import SqliteDialect
 from .feed import SqliteFeed
 from .index.reader import IndexReader
-from .messages import SqliteMessages
 from .searching import SqliteSearch
 from .sessions import SqliteSessions
+
+
+class _SqliteMessages(RelationalMessages):
+    """Work on messages; what nearly every append is goes by a path of its own."""
+
+    def __init__(self, dialect: SqliteDialect, tx: Connection) -> None:
+        super().__init__(dialect)
+        self._tx = tx
+
+    def append(
+        self,
+        owner: str,
+        session: str,
+        batch: Sequence[Packed],
+        parent: str | Root | None,
+        expected_tip: str | Root | None,
+    ) -> Appended:
+        if len(batch) == 1 and parent is None and expected_tip is None:
+            appended = extend(self._tx, owner, session, batch[0])
+            if appended is not None:
+                return appended
+        return super().append(owner, session, batch, parent, expected_tip)
 
 
 class SqliteUnit:
@@ -26,7 +51,7 @@ class SqliteUnit:
         dialect = SqliteDialect(tx)
         self.tx = tx
         self.sessions = SqliteSessions(tx)
-        self.messages = SqliteMessages(tx)
+        self.messages = _SqliteMessages(dialect, tx)
         self.overlays = RelationalOverlays(dialect)
         self.documents = RelationalDocuments(dialect)
         self.usage = RelationalUsage(dialect)

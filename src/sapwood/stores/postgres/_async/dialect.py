@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .documents import AsyncPostgresDocumentStatements
 from .lookup import AsyncPostgresLookupStatements
+from .messages import AsyncPostgresMessageStatements
 from .overlays import AsyncPostgresOverlayStatements
 from .sums import AsyncPostgresSumStatements
 from .tx import AsyncTx
@@ -17,6 +18,7 @@ class AsyncPostgresDialect:
         self.now = tx.now
         self.lookup = AsyncPostgresLookupStatements(tx)
         self.sums = AsyncPostgresSumStatements(tx)
+        self.messages = AsyncPostgresMessageStatements(tx)
         self.overlays = AsyncPostgresOverlayStatements(tx)
         self.documents = AsyncPostgresDocumentStatements(tx)
         self.usage = AsyncPostgresUsageStatements(tx)

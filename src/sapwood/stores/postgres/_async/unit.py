@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ...relational._async.documents import AsyncRelationalDocuments
+from ...relational._async.messages import AsyncRelationalMessages
 from ...relational._async.overlays import AsyncRelationalOverlays
 from ...relational._async.usage import AsyncRelationalUsage
 from .admin import AsyncPostgresAdmin
 from .dialect import AsyncPostgresDialect
 from .feed import AsyncPostgresFeed
-from .messages import AsyncPostgresMessages
 from .searching import AsyncPostgresSearch
 from .sessions import AsyncPostgresSessions
 from .tx import AsyncTx
@@ -21,7 +21,7 @@ class AsyncPostgresUnit:
         dialect = AsyncPostgresDialect(tx)
         self.tx = tx
         self.sessions = AsyncPostgresSessions(tx)
-        self.messages = AsyncPostgresMessages(tx)
+        self.messages = AsyncRelationalMessages(dialect)
         self.overlays = AsyncRelationalOverlays(dialect)
         self.documents = AsyncRelationalDocuments(dialect)
         self.usage = AsyncRelationalUsage(dialect)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from .documents import PostgresDocumentStatements
 from .lookup import PostgresLookupStatements
+from .messages import PostgresMessageStatements
 from .overlays import PostgresOverlayStatements
 from .sums import PostgresSumStatements
 from .tx import Tx
@@ -19,6 +20,7 @@ class PostgresDialect:
         self.now = tx.now
         self.lookup = PostgresLookupStatements(tx)
         self.sums = PostgresSumStatements(tx)
+        self.messages = PostgresMessageStatements(tx)
         self.overlays = PostgresOverlayStatements(tx)
         self.documents = PostgresDocumentStatements(tx)
         self.usage = PostgresUsageStatements(tx)

@@ -5,12 +5,12 @@
 from __future__ import annotations
 
 from ...relational._sync.documents import RelationalDocuments
+from ...relational._sync.messages import RelationalMessages
 from ...relational._sync.overlays import RelationalOverlays
 from ...relational._sync.usage import RelationalUsage
 from .admin import PostgresAdmin
 from .dialect import PostgresDialect
 from .feed import PostgresFeed
-from .messages import PostgresMessages
 from .searching import PostgresSearch
 from .sessions import PostgresSessions
 from .tx import Tx
@@ -23,7 +23,7 @@ class PostgresUnit:
         dialect = PostgresDialect(tx)
         self.tx = tx
         self.sessions = PostgresSessions(tx)
-        self.messages = PostgresMessages(tx)
+        self.messages = RelationalMessages(dialect)
         self.overlays = RelationalOverlays(dialect)
         self.documents = RelationalDocuments(dialect)
         self.usage = RelationalUsage(dialect)

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from .documents import AsyncDocumentStatements
 from .lookup import AsyncLookupStatements
+from .messages import AsyncMessageStatements
 from .overlays import AsyncOverlayStatements
 from .sums import AsyncSumStatements
 from .usage import AsyncUsageStatements
@@ -24,6 +25,8 @@ class AsyncDialect(Protocol):
     def lookup(self) -> AsyncLookupStatements: ...
     @property
     def sums(self) -> AsyncSumStatements: ...
+    @property
+    def messages(self) -> AsyncMessageStatements: ...
     @property
     def overlays(self) -> AsyncOverlayStatements: ...
     @property

@@ -16,7 +16,14 @@ class AsyncSumStatements(Protocol):
 
     @abstractmethod
     async def visible(self, session: SessionRow, leaf: int) -> Iterable[Span | Cover]:
-        """Return what is shown at a leaf, upwards; it may be looked up while it is gone through."""
+        """Return what is shown at a leaf, upwards; it may be looked up while it is gone through.
+
+        A cover brings the row of its overlay along.
+        """
+
+    @abstractmethod
+    async def pins_under(self, session: SessionRow, pins: list[int], cover: Cover) -> list[int]:
+        """Return those of the pinned positions that an overlay covers, by depth."""
 
     @abstractmethod
     async def context_at(self, session: SessionRow, leaf: int) -> int:

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from .documents import DocumentStatements
 from .lookup import LookupStatements
+from .messages import MessageStatements
 from .overlays import OverlayStatements
 from .sums import SumStatements
 from .usage import UsageStatements
@@ -26,6 +27,8 @@ class Dialect(Protocol):
     def lookup(self) -> LookupStatements: ...
     @property
     def sums(self) -> SumStatements: ...
+    @property
+    def messages(self) -> MessageStatements: ...
     @property
     def overlays(self) -> OverlayStatements: ...
     @property

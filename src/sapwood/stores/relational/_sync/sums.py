@@ -18,7 +18,14 @@ class SumStatements(Protocol):
 
     @abstractmethod
     def visible(self, session: SessionRow, leaf: int) -> Iterable[Span | Cover]:
-        """Return what is shown at a leaf, upwards; it may be looked up while it is gone through."""
+        """Return what is shown at a leaf, upwards; it may be looked up while it is gone through.
+
+        A cover brings the row of its overlay along.
+        """
+
+    @abstractmethod
+    def pins_under(self, session: SessionRow, pins: list[int], cover: Cover) -> list[int]:
+        """Return those of the pinned positions that an overlay covers, by depth."""
 
     @abstractmethod
     def context_at(self, session: SessionRow, leaf: int) -> int:
