@@ -15,9 +15,10 @@ OVERLAY_COLUMNS = (
     "o.number, o.id, o.first, o.last, o.tokens, o.covered_tokens, o.created_by, o.created_at,"
     " o.metadata, o.summary"
 )
+# The last three of a `SessionRow` are not kept here: nothing is known of them.
 SESSION_COLUMNS = (
     "s.number, s.owner, s.id, s.home, s.tree, s.tip, s.fork, s.context, s.messages, s.overlays,"
-    " s.version, s.created_at, s.active_at, s.active_s"
+    " s.version, s.created_at, s.active_at, s.active_s, 0, 0, 1"
 )
 RECORD_COLUMNS = (
     "s.id, s.tip, t.id, s.fork, s.context, s.messages, s.version, s.created_at, s.active_at,"

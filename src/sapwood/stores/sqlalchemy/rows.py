@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import literal_column, select
 
 from ...errors import StoreCorruptError
 from ...model import ROOT, Edge, EdgeKind, Message, SessionRecord
@@ -18,8 +18,9 @@ CONTEXT_IN_RECORD = 4
 
 
 def session_columns(t: Tables) -> list[Any]:
-    """Give the columns of a `SessionRow`."""
-    return [t.session.c[key] for key in SessionRow._fields if key != "edited"]
+    """Return the columns of a `SessionRow`; whether its tree was edited is not kept here."""
+    kept = [t.session.c[key] for key in SessionRow._fields if key != "edited"]
+    return [*kept, literal_column("1")]
 
 
 def message_columns(m: Any) -> list[Any]:
