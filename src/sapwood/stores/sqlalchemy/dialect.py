@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from .documents import SqlDocumentStatements
+from .listing import SqlListingStatements
 from .lookup import SqlLookupStatements
 from .overlays import SqlOverlayStatements
+from .sessions import SqlSessionStatements
 from .sums import SqlSumStatements
 from .tx import Tx
 from .usage import SqlUsageStatements
@@ -18,5 +20,7 @@ class SqlDialect:
         self.lookup = SqlLookupStatements(tx)
         self.sums = SqlSumStatements(tx)
         self.overlays = SqlOverlayStatements(tx)
+        self.sessions = SqlSessionStatements(tx)
+        self.listing = SqlListingStatements(tx)
         self.documents = SqlDocumentStatements(tx)
         self.usage = SqlUsageStatements(tx)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from .connection import Connection
 from .documents import SqliteDocumentStatements
+from .listing import SqliteListingStatements
 from .lookup import SqliteLookupStatements
 from .overlays import SqliteOverlayStatements
+from .sessions import SqliteSessionStatements
 from .sums import SqliteSumStatements
 from .usage import SqliteUsageStatements
 
@@ -18,5 +20,7 @@ class SqliteDialect:
         self.lookup = SqliteLookupStatements(tx)
         self.sums = SqliteSumStatements(tx)
         self.overlays = SqliteOverlayStatements(tx)
+        self.sessions = SqliteSessionStatements(tx)
+        self.listing = SqliteListingStatements(tx)
         self.documents = SqliteDocumentStatements(tx)
         self.usage = SqliteUsageStatements(tx)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from ..relational._sync.documents import RelationalDocuments
 from ..relational._sync.overlays import RelationalOverlays
+from ..relational._sync.sessions import RelationalSessions
 from ..relational._sync.usage import RelationalUsage
 from .admin import SqliteAdmin
 from .connection import Connection
@@ -14,7 +15,6 @@ from .feed import SqliteFeed
 from .index.reader import IndexReader
 from .messages import SqliteMessages
 from .searching import SqliteSearch
-from .sessions import SqliteSessions
 
 
 class SqliteUnit:
@@ -25,7 +25,7 @@ class SqliteUnit:
     ) -> None:
         dialect = SqliteDialect(tx)
         self.tx = tx
-        self.sessions = SqliteSessions(tx)
+        self.sessions = RelationalSessions(dialect)
         self.messages = SqliteMessages(tx)
         self.overlays = RelationalOverlays(dialect)
         self.documents = RelationalDocuments(dialect)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from .documents import AsyncPostgresDocumentStatements
+from .listing import AsyncPostgresListingStatements
 from .lookup import AsyncPostgresLookupStatements
 from .overlays import AsyncPostgresOverlayStatements
+from .sessions import AsyncPostgresSessionStatements
 from .sums import AsyncPostgresSumStatements
 from .tx import AsyncTx
 from .usage import AsyncPostgresUsageStatements
@@ -18,5 +20,7 @@ class AsyncPostgresDialect:
         self.lookup = AsyncPostgresLookupStatements(tx)
         self.sums = AsyncPostgresSumStatements(tx)
         self.overlays = AsyncPostgresOverlayStatements(tx)
+        self.sessions = AsyncPostgresSessionStatements(tx)
+        self.listing = AsyncPostgresListingStatements(tx)
         self.documents = AsyncPostgresDocumentStatements(tx)
         self.usage = AsyncPostgresUsageStatements(tx)

@@ -5,8 +5,10 @@
 from __future__ import annotations
 
 from .documents import PostgresDocumentStatements
+from .listing import PostgresListingStatements
 from .lookup import PostgresLookupStatements
 from .overlays import PostgresOverlayStatements
+from .sessions import PostgresSessionStatements
 from .sums import PostgresSumStatements
 from .tx import Tx
 from .usage import PostgresUsageStatements
@@ -20,5 +22,7 @@ class PostgresDialect:
         self.lookup = PostgresLookupStatements(tx)
         self.sums = PostgresSumStatements(tx)
         self.overlays = PostgresOverlayStatements(tx)
+        self.sessions = PostgresSessionStatements(tx)
+        self.listing = PostgresListingStatements(tx)
         self.documents = PostgresDocumentStatements(tx)
         self.usage = PostgresUsageStatements(tx)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Protocol
 
 from .documents import AsyncDocumentStatements
+from .listing import AsyncListingStatements
 from .lookup import AsyncLookupStatements
 from .overlays import AsyncOverlayStatements
+from .sessions import AsyncSessionStatements
 from .sums import AsyncSumStatements
 from .usage import AsyncUsageStatements
 
@@ -26,6 +28,10 @@ class AsyncDialect(Protocol):
     def sums(self) -> AsyncSumStatements: ...
     @property
     def overlays(self) -> AsyncOverlayStatements: ...
+    @property
+    def sessions(self) -> AsyncSessionStatements: ...
+    @property
+    def listing(self) -> AsyncListingStatements: ...
     @property
     def documents(self) -> AsyncDocumentStatements: ...
     @property

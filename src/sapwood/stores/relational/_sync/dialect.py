@@ -7,8 +7,10 @@ from __future__ import annotations
 from typing import Protocol
 
 from .documents import DocumentStatements
+from .listing import ListingStatements
 from .lookup import LookupStatements
 from .overlays import OverlayStatements
+from .sessions import SessionStatements
 from .sums import SumStatements
 from .usage import UsageStatements
 
@@ -28,6 +30,10 @@ class Dialect(Protocol):
     def sums(self) -> SumStatements: ...
     @property
     def overlays(self) -> OverlayStatements: ...
+    @property
+    def sessions(self) -> SessionStatements: ...
+    @property
+    def listing(self) -> ListingStatements: ...
     @property
     def documents(self) -> DocumentStatements: ...
     @property
