@@ -42,6 +42,25 @@ class SessionRow(NamedTuple):
     """0 when it is known that nothing in the tree was changed after it was appended."""
 
 
+def new_row(owner: int, id: str, home: int, now: int) -> SessionRow:
+    """Return the row of a new, empty session in a tree of its own, which has no number yet."""
+    return SessionRow(
+        0, owner, id, home, home, 0, 0, 0, 0, 0, 1, now, now, now // 1_000_000, edited=0
+    )
+
+
+class Profile(NamedTuple):
+    """What is said of a session, as its table holds it: stores pack titles and tags."""
+
+    title: Any
+    state: str
+    tags: Any
+    budget: int | None
+    parent_kind: str | None
+    parent: str | None
+    data: bytes
+
+
 class SeenMessage(NamedTuple):
     """A message as far as it matters where it stands."""
 
@@ -83,8 +102,9 @@ class Touches(enum.Enum):
 
 # A message: pos, home, id, role, tokens, version, created_at, body; maybe more.
 POS, HOME, ID, ROLE, TOKENS, VERSION, CREATED_AT, BODY = range(8)
-# A session's record: its context may have to be worked out.
-CONTEXT_IN_RECORD = 4
+# A session's record: id, tip, tip_id, fork, context, messages, version, created_at, active_at, then
+# the columns of its `Profile`. A context of None is to be worked out.
+CONTEXT_IN_RECORD, TITLE_IN_RECORD, TAGS_IN_RECORD = 4, 9, 11
 # An overlay: number, id, first, last, tokens, covered_tokens, created_by, created_at, metadata,
 # summary; maybe more.
 OVERLAY_NUMBER, OVERLAY_ID, OVERLAY_FIRST, OVERLAY_LAST, OVERLAY_TOKENS = range(5)
@@ -179,8 +199,25 @@ def document_of(row: Row) -> Document:
 
 def record_of(row: Row, context: int, title: str | None, tags: list[str]) -> SessionRecord:
     """Return the record of a row whose context, title and tags are given as they are shown."""
-    id, tip, tip_id, fork, _, messages, version, created_at, active_at = row[:9]
-    _, state, _, budget, parent_kind, parent, data = row[9:]
+    # Taken apart at once, without slices: every look at how full a context is comes through here.
+    (
+        id,
+        tip,
+        tip_id,
+        fork,
+        _,
+        messages,
+        version,
+        created_at,
+        active_at,
+        _,
+        state,
+        _,
+        budget,
+        parent_kind,
+        parent,
+        data,
+    ) = row
     if tip and tip_id is None:
         raise StoreCorruptError(f"the tip of session {id!r} is missing")
     return SessionRecord(

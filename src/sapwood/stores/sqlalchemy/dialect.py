@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from .documents import SqlDocumentStatements
+from .listing import SqlListingStatements
 from .lookup import SqlLookupStatements
 from .messages import SqlMessageStatements
 from .overlays import SqlOverlayStatements
+from .sessions import SqlSessionStatements
 from .sums import SqlSumStatements
 from .tx import Tx
 from .usage import SqlUsageStatements
@@ -20,5 +22,7 @@ class SqlDialect:
         self.sums = SqlSumStatements(tx)
         self.messages = SqlMessageStatements(tx)
         self.overlays = SqlOverlayStatements(tx)
+        self.sessions = SqlSessionStatements(tx)
+        self.listing = SqlListingStatements(tx)
         self.documents = SqlDocumentStatements(tx)
         self.usage = SqlUsageStatements(tx)

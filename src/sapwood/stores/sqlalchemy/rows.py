@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import literal_column, select
 
-from ...errors import StoreCorruptError
-from ...model import ROOT, Edge, EdgeKind, Message, SessionRecord
-from ...rules.codec import decode_body, decode_json
-from ..relational.position import DEPTH_BITS, MAX_DEPTH, public
+from ...model import Message
+from ...rules.codec import decode_body
+from ..relational.position import DEPTH_BITS, MAX_DEPTH
 from ..relational.rows import SessionRow
 from .tables import Tables
 from .tx import Row, Tx
 
-CONTEXT_IN_RECORD = 4
-
 
 def session_columns(t: Tables) -> list[Any]:
-    """Give the columns of a `SessionRow`."""
-    return [t.session.c[key] for key in SessionRow._fields if key != "edited"]
+    """Return the columns of a `SessionRow`; whether its tree was edited is not kept here."""
+    kept = [t.session.c[key] for key in SessionRow._fields if key != "edited"]
+    return [*kept, literal_column("1")]
 
 
 def message_columns(m: Any) -> list[Any]:
@@ -79,28 +77,3 @@ def pack_tags(tags: list[str]) -> bytes:
 def unpack_tags(data: bytes) -> list[str]:
     """Unpack tags."""
     return data.decode().strip("\n").split("\n\n") if data else []
-
-
-def record_of(row: Row, context: int) -> SessionRecord:
-    """Make a session's record of its row; `context` is what the row has, or was worked out."""
-    id, tip, tip_id, fork, _, messages, version, created_at, active_at, *profile = row
-    title, state, tags, budget, parent_kind, parent, data = profile
-    if tip and tip_id is None:
-        raise StoreCorruptError(f"the tip of session {id!r} is missing")
-    return SessionRecord(
-        id=id,
-        tip=tip_id or ROOT,
-        tip_position=public(tip) if tip else None,
-        title=None if title is None else title.decode(),
-        state=state,
-        tags=unpack_tags(tags),
-        data={} if data == b"{}" else decode_json(data, f"session {id!r}"),
-        budget=budget,
-        parent=Edge(kind=EdgeKind(parent_kind), session=parent) if parent else None,
-        forked_at=public(fork) if fork else None,
-        messages=messages,
-        context_tokens=context,
-        version=version,
-        created_us=created_at,
-        active_us=active_at,
-    )

@@ -5,12 +5,12 @@ from __future__ import annotations
 from ..relational._sync.documents import RelationalDocuments
 from ..relational._sync.messages import RelationalMessages
 from ..relational._sync.overlays import RelationalOverlays
+from ..relational._sync.sessions import RelationalSessions
 from ..relational._sync.usage import RelationalUsage
 from .admin import SqlAdmin
 from .dialect import SqlDialect
 from .feed import SqlFeed
 from .searching import SqlSearch
-from .sessions import SqlSessions
 from .tx import Tx
 
 
@@ -20,7 +20,7 @@ class SqlUnit:
     def __init__(self, tx: Tx) -> None:
         dialect = SqlDialect(tx)
         self.tx = tx
-        self.sessions = SqlSessions(tx)
+        self.sessions = RelationalSessions(dialect)
         self.messages = RelationalMessages(dialect)
         self.overlays = RelationalOverlays(dialect)
         self.documents = RelationalDocuments(dialect)

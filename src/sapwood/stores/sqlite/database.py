@@ -142,7 +142,7 @@ class Database(Runner):
             self._refuse_writing()
         result = self._writer.write(work)
         self._indexer.wake()
-        if self._writer.unit.sessions.left_to_sweep:
+        if self._writer.unit.tx.left_to_sweep:
             self.sweep_soon()
         return result
 
@@ -151,7 +151,7 @@ class Database(Runner):
         self._refuse_writing()
         outcomes = self._writer.write_group(works)
         self._indexer.wake()
-        if self._writer.unit.sessions.left_to_sweep:
+        if self._writer.unit.tx.left_to_sweep:
             self.sweep_soon()
         return outcomes
 
@@ -182,7 +182,7 @@ class Database(Runner):
     def sweep_soon(self) -> None:
         """Let a thread remove, bit by bit, what deletions left."""
         with self._sweeper_guard:
-            self._writer.unit.sessions.left_to_sweep = False
+            self._writer.unit.tx.left_to_sweep = False
             self._is_sweeping_wanted = True
             if self._sweeper is not None:
                 return

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from .connection import Connection
 from .documents import SqliteDocumentStatements
+from .listing import SqliteListingStatements
 from .lookup import SqliteLookupStatements
 from .messages import SqliteMessageStatements
 from .overlays import SqliteOverlayStatements
+from .sessions import SqliteSessionStatements
 from .sums import SqliteSumStatements
 from .usage import SqliteUsageStatements
 
@@ -20,5 +22,7 @@ class SqliteDialect:
         self.sums = SqliteSumStatements(tx)
         self.messages = SqliteMessageStatements(tx)
         self.overlays = SqliteOverlayStatements(tx)
+        self.sessions = SqliteSessionStatements(tx)
+        self.listing = SqliteListingStatements(tx)
         self.documents = SqliteDocumentStatements(tx)
         self.usage = SqliteUsageStatements(tx)

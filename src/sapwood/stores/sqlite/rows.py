@@ -6,7 +6,7 @@ import logging
 from typing import Any
 
 from ...errors import StoreCorruptError
-from ...model import ROOT, Edge, EdgeKind, Message, Overlay, SessionRecord
+from ...model import Message, Overlay
 from ...rules.codec import Body, decode_body, decode_json, digest
 from ...rules.storedtext import stored_text
 from ..relational.position import DEPTH_BITS, MAX_DEPTH, public
@@ -143,55 +143,3 @@ RECORD_COLUMNS = (
     " p.title, p.state, p.tags, p.budget, p.parent_kind, p.parent, p.data"
 )
 RECORD_TABLES = "standing s JOIN profile p ON p.session = s.number"
-CONTEXT_IN_RECORD = 4
-
-
-def record_of(row: tuple[Any, ...], context: int) -> SessionRecord:
-    """Make a session's record of its row; `context` is what the row has, or was worked out."""
-    # Taken apart at once, without slices: every look at how full a context is comes through here.
-    (
-        id,
-        tip,
-        tip_id,
-        fork,
-        _,
-        messages,
-        version,
-        created_at,
-        active_at,
-        title,
-        state,
-        tags,
-        budget,
-        parent_kind,
-        parent,
-        data,
-    ) = row
-    if tip and tip_id is None:
-        raise StoreCorruptError(f"the tip of session {id!r} is missing")
-    return SessionRecord(
-        id=id,
-        tip=tip_id or ROOT,
-        tip_position=public(tip) if tip else None,
-        title=title,
-        state=state,
-        tags=[] if tags == "[]" else decode_json(tags, f"session {id!r}"),
-        data={} if data == b"{}" else decode_json(data, f"session {id!r}"),
-        budget=budget,
-        parent=_edge(id, parent_kind, parent) if parent else None,
-        forked_at=public(fork) if fork else None,
-        messages=messages,
-        context_tokens=context,
-        version=version,
-        created_us=created_at,
-        active_us=active_at,
-    )
-
-
-def _edge(id: str, kind: str, parent: str) -> Edge:
-    try:
-        return Edge(kind=EdgeKind(kind), session=parent)
-    except ValueError as error:
-        raise StoreCorruptError(
-            f"the link of session {id!r} to its parent is of no known kind: {kind!r}"
-        ) from error

@@ -167,5 +167,8 @@ class SqliteSumStatements(SumStatements):
         assert found is not None
         return found
 
+    def keep_context_at(self, session: SessionRow, leaf: int) -> int:
+        return keep_context_at(self._tx, session, leaf)
+
     def renew_context(self, session: SessionRow) -> int:
         return renew_context(self._tx, session)

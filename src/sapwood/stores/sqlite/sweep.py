@@ -29,6 +29,7 @@ def retire(tx: Connection, row: SessionRow) -> None:
     leave(tx, row.home)
     record_change(tx, row, KIND_RETIRE, 0, 0, tx.clock(), row.id)
     note_erasure(tx)
+    tx.left_to_sweep = True
 
 
 def sweep_chunk(tx: Connection) -> bool:

@@ -9,6 +9,7 @@ from ...rules.codec import Packed
 from ..relational._sync.documents import RelationalDocuments
 from ..relational._sync.messages import RelationalMessages
 from ..relational._sync.overlays import RelationalOverlays
+from ..relational._sync.sessions import RelationalSessions
 from ..relational._sync.usage import RelationalUsage
 from .admin import SqliteAdmin
 from .appending import extend
@@ -17,7 +18,6 @@ from .dialect import SqliteDialect
 from .feed import SqliteFeed
 from .index.reader import IndexReader
 from .searching import SqliteSearch
-from .sessions import SqliteSessions
 
 
 class _SqliteMessages(RelationalMessages):
@@ -50,7 +50,7 @@ class SqliteUnit:
     ) -> None:
         dialect = SqliteDialect(tx)
         self.tx = tx
-        self.sessions = SqliteSessions(tx)
+        self.sessions = RelationalSessions(dialect)
         self.messages = _SqliteMessages(dialect, tx)
         self.overlays = RelationalOverlays(dialect)
         self.documents = RelationalDocuments(dialect)

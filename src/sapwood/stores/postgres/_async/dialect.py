@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from .documents import AsyncPostgresDocumentStatements
+from .listing import AsyncPostgresListingStatements
 from .lookup import AsyncPostgresLookupStatements
 from .messages import AsyncPostgresMessageStatements
 from .overlays import AsyncPostgresOverlayStatements
+from .sessions import AsyncPostgresSessionStatements
 from .sums import AsyncPostgresSumStatements
 from .tx import AsyncTx
 from .usage import AsyncPostgresUsageStatements
@@ -20,5 +22,7 @@ class AsyncPostgresDialect:
         self.sums = AsyncPostgresSumStatements(tx)
         self.messages = AsyncPostgresMessageStatements(tx)
         self.overlays = AsyncPostgresOverlayStatements(tx)
+        self.sessions = AsyncPostgresSessionStatements(tx)
+        self.listing = AsyncPostgresListingStatements(tx)
         self.documents = AsyncPostgresDocumentStatements(tx)
         self.usage = AsyncPostgresUsageStatements(tx)

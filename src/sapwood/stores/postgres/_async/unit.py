@@ -5,12 +5,12 @@ from __future__ import annotations
 from ...relational._async.documents import AsyncRelationalDocuments
 from ...relational._async.messages import AsyncRelationalMessages
 from ...relational._async.overlays import AsyncRelationalOverlays
+from ...relational._async.sessions import AsyncRelationalSessions
 from ...relational._async.usage import AsyncRelationalUsage
 from .admin import AsyncPostgresAdmin
 from .dialect import AsyncPostgresDialect
 from .feed import AsyncPostgresFeed
 from .searching import AsyncPostgresSearch
-from .sessions import AsyncPostgresSessions
 from .tx import AsyncTx
 
 
@@ -20,7 +20,7 @@ class AsyncPostgresUnit:
     def __init__(self, tx: AsyncTx) -> None:
         dialect = AsyncPostgresDialect(tx)
         self.tx = tx
-        self.sessions = AsyncPostgresSessions(tx)
+        self.sessions = AsyncRelationalSessions(dialect)
         self.messages = AsyncRelationalMessages(dialect)
         self.overlays = AsyncRelationalOverlays(dialect)
         self.documents = AsyncRelationalDocuments(dialect)

@@ -5,9 +5,11 @@
 from __future__ import annotations
 
 from .documents import PostgresDocumentStatements
+from .listing import PostgresListingStatements
 from .lookup import PostgresLookupStatements
 from .messages import PostgresMessageStatements
 from .overlays import PostgresOverlayStatements
+from .sessions import PostgresSessionStatements
 from .sums import PostgresSumStatements
 from .tx import Tx
 from .usage import PostgresUsageStatements
@@ -22,5 +24,7 @@ class PostgresDialect:
         self.sums = PostgresSumStatements(tx)
         self.messages = PostgresMessageStatements(tx)
         self.overlays = PostgresOverlayStatements(tx)
+        self.sessions = PostgresSessionStatements(tx)
+        self.listing = PostgresListingStatements(tx)
         self.documents = PostgresDocumentStatements(tx)
         self.usage = PostgresUsageStatements(tx)

@@ -7,12 +7,12 @@ from __future__ import annotations
 from ...relational._sync.documents import RelationalDocuments
 from ...relational._sync.messages import RelationalMessages
 from ...relational._sync.overlays import RelationalOverlays
+from ...relational._sync.sessions import RelationalSessions
 from ...relational._sync.usage import RelationalUsage
 from .admin import PostgresAdmin
 from .dialect import PostgresDialect
 from .feed import PostgresFeed
 from .searching import PostgresSearch
-from .sessions import PostgresSessions
 from .tx import Tx
 
 
@@ -22,7 +22,7 @@ class PostgresUnit:
     def __init__(self, tx: Tx) -> None:
         dialect = PostgresDialect(tx)
         self.tx = tx
-        self.sessions = PostgresSessions(tx)
+        self.sessions = RelationalSessions(dialect)
         self.messages = RelationalMessages(dialect)
         self.overlays = RelationalOverlays(dialect)
         self.documents = RelationalDocuments(dialect)

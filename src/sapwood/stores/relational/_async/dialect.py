@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Protocol
 
 from .documents import AsyncDocumentStatements
+from .listing import AsyncListingStatements
 from .lookup import AsyncLookupStatements
 from .messages import AsyncMessageStatements
 from .overlays import AsyncOverlayStatements
+from .sessions import AsyncSessionStatements
 from .sums import AsyncSumStatements
 from .usage import AsyncUsageStatements
 
@@ -29,6 +31,10 @@ class AsyncDialect(Protocol):
     def messages(self) -> AsyncMessageStatements: ...
     @property
     def overlays(self) -> AsyncOverlayStatements: ...
+    @property
+    def sessions(self) -> AsyncSessionStatements: ...
+    @property
+    def listing(self) -> AsyncListingStatements: ...
     @property
     def documents(self) -> AsyncDocumentStatements: ...
     @property

@@ -29,6 +29,10 @@ class AsyncSumStatements(Protocol):
     async def context_at(self, session: SessionRow, leaf: int) -> int:
         """Return the tokens shown at a leaf."""
 
+    async def keep_context_at(self, session: SessionRow, leaf: int) -> int:
+        """Return the tokens shown at a leaf, in a unit that writes: sums on the way may be kept."""
+        return await self.context_at(session, leaf)
+
     @abstractmethod
     async def renew_context(self, session: SessionRow) -> int:
         """Work out a session's context at its tip, keep it, and return it."""

@@ -7,9 +7,11 @@ from __future__ import annotations
 from typing import Protocol
 
 from .documents import DocumentStatements
+from .listing import ListingStatements
 from .lookup import LookupStatements
 from .messages import MessageStatements
 from .overlays import OverlayStatements
+from .sessions import SessionStatements
 from .sums import SumStatements
 from .usage import UsageStatements
 
@@ -31,6 +33,10 @@ class Dialect(Protocol):
     def messages(self) -> MessageStatements: ...
     @property
     def overlays(self) -> OverlayStatements: ...
+    @property
+    def sessions(self) -> SessionStatements: ...
+    @property
+    def listing(self) -> ListingStatements: ...
     @property
     def documents(self) -> DocumentStatements: ...
     @property

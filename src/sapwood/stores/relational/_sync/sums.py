@@ -31,6 +31,10 @@ class SumStatements(Protocol):
     def context_at(self, session: SessionRow, leaf: int) -> int:
         """Return the tokens shown at a leaf."""
 
+    def keep_context_at(self, session: SessionRow, leaf: int) -> int:
+        """Return the tokens shown at a leaf, in a unit that writes: sums on the way may be kept."""
+        return self.context_at(session, leaf)
+
     @abstractmethod
     def renew_context(self, session: SessionRow) -> int:
         """Work out a session's context at its tip, keep it, and return it."""
