@@ -12,16 +12,16 @@ from ....rules.codec import Packed
 from ...base._async.runner import AsyncRunner
 from ...base.appends import AsyncAppends, Request
 from ...recordlog.turns import AsyncTurns
-from ..driver import AsyncDriver
-from ..keys import Keys
-from .appending import append_each, append_new
-from .context import AsyncContext
-from .erasing import DUE_AT_ONCE, delete_expired
+from ..driver import AsyncRedisDriver
+from ..keys import RedisKeys
+from .append import append_new, append_together
+from .client import AsyncRedisClient
+from .context import AsyncRedisContext
+from .expiry import DUE_AT_ONCE, delete_expired
 from .feed import trim_feed
-from .link import AsyncLink
-from .migrating import AsyncMigrator
-from .tending import settle_owner
-from .tree import MovedError
+from .maintenance import settle_owner
+from .migration import AsyncRedisMigrator
+from .trees import MovedError
 from .unit import AsyncRedisUnit
 
 T = TypeVar("T")
@@ -35,20 +35,20 @@ class AsyncRedisRunner(AsyncRunner):
 
     def __init__(
         self,
-        link: AsyncLink,
+        client: AsyncRedisClient,
         *,
-        keys: Keys,
+        keys: RedisKeys,
         clock: Callable[[], int] | None,
         new_id: Callable[[], str],
         auto_migrate: bool,
         ttl_us: int | None,
         max_message_bytes: int,
     ) -> None:
-        self._link = link
+        self._client = client
         self._max_message_bytes = max_message_bytes
-        self._context = AsyncContext(link, keys, clock=clock, new_id=new_id, ttl_us=ttl_us)
+        self._context = AsyncRedisContext(client, keys, clock=clock, new_id=new_id, ttl_us=ttl_us)
         self._unit = AsyncRedisUnit(self._context)
-        self._migrator = AsyncMigrator(link, keys)
+        self._migrator = AsyncRedisMigrator(client, keys)
         self._auto_migrate = auto_migrate
         self._appends = AsyncAppends(self._append_all)
         self._turns = AsyncTurns()
@@ -68,7 +68,7 @@ class AsyncRedisRunner(AsyncRunner):
                 return await self._try(work, turn)
             except MovedError as moved:
                 turn = moved.where
-                await self._link.pause(min(0.0005 * tried, LONGEST_PAUSE_S))
+                await self._client.pause(min(0.0005 * tried, LONGEST_PAUSE_S))
         raise StoreBusyError("others changed the session again and again meanwhile: try again")
 
     async def _try(self, work: Callable[[AsyncRedisUnit], AsyncAnswer[T]], turn: str) -> T:
@@ -92,7 +92,7 @@ class AsyncRedisRunner(AsyncRunner):
         may_be_new = len(batch) == 1 or len({it.id for it in batch}) == len(batch)
         appended = await self._appends.add(request) if may_be_new else None
         if appended is None:
-            appended = await AsyncDriver.finish(self._append_alone, request, may_be_new)
+            appended = await AsyncRedisDriver.finish(self._append_alone, request, may_be_new)
         return appended
 
     async def _append_alone(self, request: Request, may_be_new: bool) -> Appended:
@@ -106,14 +106,14 @@ class AsyncRedisRunner(AsyncRunner):
         """Append for several callers in one go."""
         if len(requests) == 1:
             return [await append_new(self._context, requests[0])]
-        return await append_each(self._context, requests)
+        return await append_together(self._context, requests)
 
     async def settle(self) -> None:
-        """Delete what has expired, sweep, tell all owners, trim their feeds."""
+        """Delete what has expired, sweep, publish all changes, trim the feeds."""
         if not self._is_ready:
             await self._make_ready()
         damage: StoreCorruptError | None = None
-        for name in await self._link.run("SMEMBERS", self._context.keys.owners):
+        for name in await self._client.run("SMEMBERS", self._context.keys.owners):
             try:
                 await self._settle_owner(name.decode())
             except StoreCorruptError as error:
@@ -125,7 +125,7 @@ class AsyncRedisRunner(AsyncRunner):
     async def _settle_owner(self, owner: str) -> None:
         await self._delete_expired(owner)
         await settle_owner(self._context, owner)
-        # Of what an append made expire, the owner was told just now.
+        # When a session expires that was appended to, its owner knows since just now.
         if await self._delete_expired(owner):
             await settle_owner(self._context, owner)
         await trim_feed(self._context, owner)
@@ -144,7 +144,7 @@ class AsyncRedisRunner(AsyncRunner):
         await self.write(lambda unit: unit.admin.repair())
 
     async def migrate(self) -> int:
-        """Bring what is stored up to date; give its version."""
+        """Bring what is stored up to date; return its version."""
         return await self._migrator.migrate()
 
     async def _make_ready(self) -> None:
@@ -154,4 +154,4 @@ class AsyncRedisRunner(AsyncRunner):
 
     async def aclose(self) -> None:
         """Close the client, unless it is somebody else's."""
-        await self._link.aclose()
+        await self._client.aclose()
