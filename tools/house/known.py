@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 NAMES = """
-    Advance Answer Appends Args Asked AsyncAppends AsyncContext AsyncMigrator AsyncReading Block
-    Call Candidate Change Command Cover Cursor Durability End Entry Facts Follower Found Held Key
-    Kind Known Line Mark Name Names Outcome Packed Page Part Piece Place Profile Progress Question
-    Range Ranges Row Said Scope Seen Segment SessionRow Shown Sieve Sight Span Spot State Step
-    Stored StoredEntry Strategy Text Texts Told Tree View Wanted Where Work _Answers _Copy _Desk
-    _End _Event _Part _Scope _Window
+    Appends Args AsyncAppends Block Candidate Change Cover Cursor Durability End Entry Facts Found
+    Key Kind Mark Name Outcome Packed Page Part Piece Place Question Ranges Row Said Scope Seen
+    Segment SessionRow Shown Sieve Span State Step Told View Wanted Work _Answers _Desk _End _Window
 """
 CLASSES = """
     AsyncCompacting AsyncCompactor AsyncDurableStoreContract AsyncOverlaying AsyncSession AsyncTree

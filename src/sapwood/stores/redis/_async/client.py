@@ -23,7 +23,7 @@ TORN = (AttributeError, TypeError, ValueError, RuntimeError)
 NEVER = "-"
 """The part of a key that is never there."""
 
-Command = Sequence[Any]
+RedisCommand = Sequence[Any]
 
 
 class ScriptCall(NamedTuple):
@@ -98,11 +98,11 @@ class AsyncRedisClient:
         except NoScriptError:
             return await self.run(*self._command_with_text(call))
 
-    def command(self, call: ScriptCall) -> Command:
+    def command(self, call: ScriptCall) -> RedisCommand:
         """Return the command that runs a script, once the server knows it."""
         return ("EVALSHA", script(call.name).digest, *self._counted_keys(call), *call.args)
 
-    def _command_with_text(self, call: ScriptCall) -> Command:
+    def _command_with_text(self, call: ScriptCall) -> RedisCommand:
         """Return the command that runs a script which the server does not know."""
         return ("EVAL", script(call.name).text, *self._counted_keys(call), *call.args)
 
@@ -115,7 +115,7 @@ class AsyncRedisClient:
         keys = [*call.keys, call.keys[0][:-1] + NEVER] if self.is_cluster else call.keys
         return (len(keys), *keys)
 
-    async def run_all(self, commands: Sequence[Command]) -> list[Any]:
+    async def run_all(self, commands: Sequence[RedisCommand]) -> list[Any]:
         """Run commands in one go, not as a transaction; the first that fails is raised."""
         if not commands:
             return []
@@ -148,11 +148,11 @@ class AsyncRedisClient:
                 raise answer
         return answers
 
-    async def send(self, commands: Sequence[Command]) -> list[Any]:
+    async def send(self, commands: Sequence[RedisCommand]) -> list[Any]:
         """Run commands in one go; where one fails, the driver's error is its answer."""
         return await self._send(commands, self._by_pipeline)
 
-    async def fetch(self, commands: Sequence[Command]) -> list[Any]:
+    async def fetch(self, commands: Sequence[RedisCommand]) -> list[Any]:
         """Run commands in one go that only read; their answers are as the server gives them.
 
         A client of somebody else's may do more than ours when something fails.
@@ -162,7 +162,7 @@ class AsyncRedisClient:
             commands, AsyncRedisDriver.fetch if is_direct else self._by_pipeline
         )
 
-    async def _by_pipeline(self, driver: Any, commands: Sequence[Command]) -> list[Any]:
+    async def _by_pipeline(self, driver: Any, commands: Sequence[RedisCommand]) -> list[Any]:
         pipe = driver.pipeline(transaction=False)
         for command in commands:
             pipe.execute_command(*command)
@@ -171,8 +171,8 @@ class AsyncRedisClient:
 
     async def _send(
         self,
-        commands: Sequence[Command],
-        go: Callable[[Any, Sequence[Command]], AsyncAnswer[list[Any]]],
+        commands: Sequence[RedisCommand],
+        go: Callable[[Any, Sequence[RedisCommand]], AsyncAnswer[list[Any]]],
     ) -> list[Any]:
         tries = TRIES
         while True:

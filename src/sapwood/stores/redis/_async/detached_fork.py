@@ -9,7 +9,7 @@ from ....model import NewSession
 from ..entries import EntryHead, split_entry
 from ..overlay_row import OverlayRange, range_of
 from ..session_row import RedisSessionRow
-from .client import Command
+from .client import RedisCommand
 from .context import AsyncRedisContext
 from .fork import RedisForkPoint, documents_of, inherited, put_documents
 from .look import Look
@@ -99,7 +99,7 @@ async def _copy_span(
         await context.trees.mark(owner, tree)
         end = min(start + ENTRIES_AT_ONCE - 1, last)
         entries = await context.client.run("LRANGE", key, start - above - 1, end - above - 1)
-        commands: list[Command] = []
+        commands: list[RedisCommand] = []
         size = 0
         for entry in entries:
             if size > BYTES_AT_ONCE:
@@ -119,7 +119,7 @@ async def _copy_span(
 
 
 async def _write(
-    context: AsyncRedisContext, tree: str, copy: _PathCopy, commands: Sequence[Command]
+    context: AsyncRedisContext, tree: str, copy: _PathCopy, commands: Sequence[RedisCommand]
 ) -> None:
     """Write a chunk after the others, once, also when its answer is lost and it is sent again."""
     before = str(copy.chunks) if copy.chunks else ""
@@ -161,7 +161,9 @@ def _standing(copy: _PathCopy, overlays: list[tuple[OverlayRange, bytes]]) -> di
     }
 
 
-def _segment(context: AsyncRedisContext, tree: str, copy: _PathCopy, now: int) -> list[Command]:
+def _segment(
+    context: AsyncRedisContext, tree: str, copy: _PathCopy, now: int
+) -> list[RedisCommand]:
     if not copy.depth:
         return []
     member = f"{0:012d}{0:010d}{SEGMENT:012d}"
@@ -183,8 +185,8 @@ def _copied_overlays(
     number: str,
     overlays: list[tuple[OverlayRange, bytes]],
     version: int,
-) -> list[Command]:
-    commands: list[Command] = []
+) -> list[RedisCommand]:
+    commands: list[RedisCommand] = []
     for n, (range, stored) in enumerate(overlays):
         # These come before all that this tree will number.
         own = str(version - len(overlays) + n)

@@ -9,7 +9,7 @@ from ....errors import StaleVersionError
 from ....model import Document
 from ...base.refusals import stale_document
 from ..document_row import document_of, encode_document, is_expired
-from .client import Command
+from .client import RedisCommand
 from .context import AsyncRedisContext
 from .look import Look
 from .trees import MovedError, flat_commands
@@ -127,7 +127,9 @@ class AsyncRedisDocuments:
         document = None if stored is None else document_of(key, stored)
         return _DocumentSlot(place, int(now), document, next_version, look, state)
 
-    async def _apply(self, owner: str, key: str, slot: _DocumentSlot, command: Command) -> None:
+    async def _apply(
+        self, owner: str, key: str, slot: _DocumentSlot, command: RedisCommand
+    ) -> None:
         context, look = self._context, slot.look
         if look is not None:
             commands = [command]

@@ -8,7 +8,7 @@ from ....model import Deleted, Message
 from ....rules.codec import Packed
 from ...base.refusals import delete_inherited, edit_inherited, no_message
 from ..entries import EntryHead, message_of, split_entry
-from .client import Command
+from .client import RedisCommand
 from .context import AsyncRedisContext
 from .look import Look, PlacedMessage, first_digest
 
@@ -49,7 +49,7 @@ async def delete_messages(
     places = _to_erase(look, ids)
     if not places:
         return Deleted(ids=[], quoting_overlays=[])
-    commands: list[Command] = []
+    commands: list[RedisCommand] = []
     for place in places.values():
         head, _ = split_entry(place.entry)
         entry = head._replace(role="", tokens=0).with_body(b"")
@@ -86,7 +86,7 @@ def _replace(
     head: EntryHead,
     entry: bytes,
     digest: str,
-) -> list[Command]:
+) -> list[RedisCommand]:
     """Return the commands that replace an entry, and keep what has to be known of the old one."""
     tokens = int(entry.partition(b"\x1f")[0])
     delta = int(place.edit.split(b" ")[1]) if place.edit else 0

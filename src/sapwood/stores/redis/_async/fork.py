@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ....model import NewSession
 from ..document_row import document_of
 from ..session_row import RedisSessionRow
-from .client import Command
+from .client import RedisCommand
 from .context import AsyncRedisContext
 from .look import Look
 from .new_session import add_session, deadline_of, note_creation, with_numbers
@@ -84,8 +84,8 @@ def _standing(
 
 def _put_in_force(
     context: AsyncRedisContext, tree: str, number: str, overlays: list[bytes]
-) -> list[Command]:
-    commands: list[Command] = []
+) -> list[RedisCommand]:
+    commands: list[RedisCommand] = []
     for member in overlays:
         commands.append(("ZADD", context.key(tree, f"v:{number}"), 0, member))
         commands.append(("HINCRBY", context.key(tree, "wr"), member[32:], 1))
@@ -101,9 +101,9 @@ async def documents_of(context: AsyncRedisContext, look: Look) -> dict[bytes, by
 
 def put_documents(
     context: AsyncRedisContext, tree: str, number: str, documents: dict[bytes, bytes], version: int
-) -> list[Command]:
+) -> list[RedisCommand]:
     """Return the commands that copy documents, except leases; each gets a version of its own."""
-    commands: list[Command] = []
+    commands: list[RedisCommand] = []
     for name, stored in documents.items():
         document = document_of(name.decode(), stored)
         if document.expires_us is None:

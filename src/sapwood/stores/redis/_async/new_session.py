@@ -9,7 +9,7 @@ from msgspec import UNSET
 from ....model import NewSession
 from ....rules.codec import encode_json
 from ..session_row import RedisProfile, RedisSessionRow, encode_profile
-from .client import Command
+from .client import RedisCommand
 from .context import AsyncRedisContext
 from .look import Look
 from .retire import delete_session
@@ -50,7 +50,7 @@ def _profile(new: NewSession, source: Look | None) -> RedisProfile:
     )
 
 
-def begin_tree(context: AsyncRedisContext, tree: str, owner: str, version: int) -> Command:
+def begin_tree(context: AsyncRedisContext, tree: str, owner: str, version: int) -> RedisCommand:
     """Return the command that begins a tree.
 
     It begins with a time for its version, so that those of a deleted session are not used again.
@@ -61,7 +61,7 @@ def begin_tree(context: AsyncRedisContext, tree: str, owner: str, version: int) 
 
 def add_session(
     context: AsyncRedisContext, tree: str, session: str, fields: dict[str, Any]
-) -> list[Command]:
+) -> list[RedisCommand]:
     """Return the commands that add a session to a tree."""
     return [
         ("HSET", context.key(tree, "m"), fields["h"], session),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from ..overlay_row import range_of
-from .client import Command
+from .client import RedisCommand
 from .context import AsyncRedisContext
 
 
 async def release_overlays(
     context: AsyncRedisContext, tree: str, numbers: list[bytes]
-) -> list[Command]:
+) -> list[RedisCommand]:
     """Return the commands after which overlays are in force for one session less, or gone."""
     if not numbers:
         return []
@@ -19,7 +19,7 @@ async def release_overlays(
             ("HMGET", context.key(tree, "w"), *numbers),
         ]
     )
-    commands: list[Command] = []
+    commands: list[RedisCommand] = []
     for number, count, range in zip(numbers, counts, ranges, strict=True):
         # What somebody else has lifted meanwhile is not there any more: nothing will be applied.
         if count is not None and int(count) > 1:

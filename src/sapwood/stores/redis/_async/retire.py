@@ -6,7 +6,7 @@ from typing import Any
 
 from ..document_row import document_of
 from ..session_row import RedisSessionRow
-from .client import Command
+from .client import RedisCommand
 from .context import AsyncRedisContext
 from .look import Look, look_of
 from .maintenance import clean_up_tree
@@ -83,7 +83,7 @@ async def clear_session(context: AsyncRedisContext, owner: str, session: str) ->
     return look.row.changed(changes)
 
 
-async def _drop_documents(context: AsyncRedisContext, look: Look) -> list[Command]:
+async def _drop_documents(context: AsyncRedisContext, look: Look) -> list[RedisCommand]:
     """Return the commands that drop pins and leases."""
     key = context.key(look.tree, f"k:{look.row.number}")
     stored: dict[bytes, bytes] = await context.client.run("HGETALL", key)
@@ -93,7 +93,7 @@ async def _drop_documents(context: AsyncRedisContext, look: Look) -> list[Comman
     return [("HDEL", key, it) for it in gone]
 
 
-async def _retire(context: AsyncRedisContext, look: Look, now: int) -> list[Command]:
+async def _retire(context: AsyncRedisContext, look: Look, now: int) -> list[RedisCommand]:
     """Return the commands after which a home is gone, and its segments are nobody's."""
     tree, row = look.tree, look.row
     segments, members = await context.client.run_all(

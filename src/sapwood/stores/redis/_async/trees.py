@@ -7,7 +7,7 @@ from typing import Any
 
 from ....errors import StoreUnavailableError
 from ..keys import RedisKeys
-from .client import AsyncRedisClient, Command, ScriptCall
+from .client import AsyncRedisClient, RedisCommand, ScriptCall
 from .look import Look, TreeState
 
 MARKED_US = 60_000_000
@@ -65,7 +65,7 @@ class AsyncTrees:
         self,
         owner: str,
         look: Look | TreeState,
-        commands: Sequence[Command],
+        commands: Sequence[RedisCommand],
         token: str,
         *,
         after_appends: bool = False,
@@ -82,7 +82,12 @@ class AsyncTrees:
         _refuse(answer, look.tree)
 
     async def create(
-        self, tree: str, commands: Sequence[Command], token: str, deadline: str, version: str = ""
+        self,
+        tree: str,
+        commands: Sequence[RedisCommand],
+        token: str,
+        deadline: str,
+        version: str = "",
     ) -> None:
         """Apply commands to a tree that is new, or is at a version, before a claim's deadline."""
         words = flat_commands(commands)
@@ -114,6 +119,6 @@ def _refuse(answer: bytes, tree: str) -> None:
         raise MovedError(tree)
 
 
-def flat_commands(commands: Sequence[Command]) -> list[Any]:
+def flat_commands(commands: Sequence[RedisCommand]) -> list[Any]:
     """Write commands one after the other, each with its length before it."""
     return [word for command in commands for word in (len(command), *command)]

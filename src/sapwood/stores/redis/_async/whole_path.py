@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ....model import Entry, History, Read
 from ..entries import id_or_root, name_of, take_messages
-from .client import Command, ScriptCall
+from .client import RedisCommand, ScriptCall
 from .context import AsyncRedisContext
 from .path_end import AsyncPathEnds
 
@@ -77,9 +77,9 @@ class AsyncWholePaths:
         if tip:
             self._needs_script.discard((tree, session, query.overlays))
 
-    def _lists(self, tree: str, runs: PathRuns) -> list[Command]:
+    def _lists(self, tree: str, runs: PathRuns) -> list[RedisCommand]:
         """Return the commands that read the lists, the last to its end, and then the version."""
-        commands: list[Command] = []
+        commands: list[RedisCommand] = []
         for n, run in enumerate(runs):
             end = run.last - run.above - 1 if n else -1
             key = self._context.key(tree, f"b:{run.segment}")

@@ -12,7 +12,7 @@ from ....errors import ReadOnlyError
 from ....model import SessionRecord
 from ..keys import RedisKeys
 from ..session_row import RedisSessionRow
-from .client import Command, RedisClient
+from .client import RedisClient, RedisCommand
 from .directory import SessionDirectory
 from .look import Look, TreeState
 from .trees import TreeMarks, Trees
@@ -50,7 +50,7 @@ class RedisContext:
         self,
         owner: str,
         look: Look | TreeState,
-        commands: Sequence[Command],
+        commands: Sequence[RedisCommand],
         *,
         after_appends: bool = False,
         only_frees: bool = False,
@@ -75,12 +75,12 @@ class RedisContext:
         """Name a key of a tree."""
         return self.keys.tree(tree, part)
 
-    def change(self, look: Look, changes: dict[str, Any], session: str = "") -> Command:
+    def change(self, look: Look, changes: dict[str, Any], session: str = "") -> RedisCommand:
         """Return the command that changes a session's record, by default of the one looked at."""
         pairs = [word for pair in changes.items() for word in pair]
         return ("HSET", self.key(look.tree, f"s:{session or look.row.id}"), *pairs)
 
-    def forget_context_sums(self, look: Look) -> list[Command]:
+    def forget_context_sums(self, look: Look) -> list[RedisCommand]:
         """Return the commands after which the sums of all sessions are worked out anew."""
         return [self.change(look, {"c": ""}, session) for session in look.sessions.values()]
 

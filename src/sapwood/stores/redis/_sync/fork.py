@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ....model import NewSession
 from ..document_row import document_of
 from ..session_row import RedisSessionRow
-from .client import Command
+from .client import RedisCommand
 from .context import RedisContext
 from .look import Look
 from .new_session import add_session, deadline_of, note_creation, with_numbers
@@ -86,8 +86,8 @@ def _standing(
 
 def _put_in_force(
     context: RedisContext, tree: str, number: str, overlays: list[bytes]
-) -> list[Command]:
-    commands: list[Command] = []
+) -> list[RedisCommand]:
+    commands: list[RedisCommand] = []
     for member in overlays:
         commands.append(("ZADD", context.key(tree, f"v:{number}"), 0, member))
         commands.append(("HINCRBY", context.key(tree, "wr"), member[32:], 1))
@@ -103,9 +103,9 @@ def documents_of(context: RedisContext, look: Look) -> dict[bytes, bytes]:
 
 def put_documents(
     context: RedisContext, tree: str, number: str, documents: dict[bytes, bytes], version: int
-) -> list[Command]:
+) -> list[RedisCommand]:
     """Return the commands that copy documents, except leases; each gets a version of its own."""
-    commands: list[Command] = []
+    commands: list[RedisCommand] = []
     for name, stored in documents.items():
         document = document_of(name.decode(), stored)
         if document.expires_us is None:

@@ -13,7 +13,7 @@ from ....rules.codec import decode_body
 from ....rules.tree import Place, extend_lineage, place_before
 from ..entries import EntryHead, split_entry
 from ..session_row import RedisSessionRow
-from .client import Command
+from .client import RedisCommand
 from .context import RedisContext
 from .whole_tree import LoadedTree, entries_of, load_tree
 
@@ -24,7 +24,7 @@ class Finding(NamedTuple):
     """A problem, and the commands that put it right; none where something was lost."""
 
     problem: Problem
-    commands: list[Command]
+    commands: list[RedisCommand]
 
 
 class TreeInspection:
@@ -41,7 +41,7 @@ class TreeInspection:
     def _key(self, part: str) -> str:
         return self._context.key(self._tree.name, part)
 
-    def _add(self, kind: str, where: str, what: str, *commands: Command) -> None:
+    def _add(self, kind: str, where: str, what: str, *commands: RedisCommand) -> None:
         problem = Problem(kind=kind, where=where, what=what)
         self.findings.append(Finding(problem, list(commands)))
 
@@ -136,7 +136,7 @@ class TreeInspection:
         own = [n for n, it in sorted(self._tree.segments.items()) if it.home == row.home]
         listed = client.run("LRANGE", self._key(f"o:{row.home}"), 0, -1)
         if sorted(int(n) for n in listed) != own:
-            commands: list[Command] = [("UNLINK", self._key(f"o:{row.home}"))]
+            commands: list[RedisCommand] = [("UNLINK", self._key(f"o:{row.home}"))]
             commands += [("RPUSH", self._key(f"o:{row.home}"), n) for n in own]
             self._add("segment", where, "its segments are not those of its home", *commands)
         live, overlays = self._live.get(row.home, 0), len(self._tree.in_force[row.home])

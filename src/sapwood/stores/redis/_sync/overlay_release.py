@@ -5,11 +5,11 @@
 from __future__ import annotations
 
 from ..overlay_row import range_of
-from .client import Command
+from .client import RedisCommand
 from .context import RedisContext
 
 
-def release_overlays(context: RedisContext, tree: str, numbers: list[bytes]) -> list[Command]:
+def release_overlays(context: RedisContext, tree: str, numbers: list[bytes]) -> list[RedisCommand]:
     """Return the commands after which overlays are in force for one session less, or gone."""
     if not numbers:
         return []
@@ -19,7 +19,7 @@ def release_overlays(context: RedisContext, tree: str, numbers: list[bytes]) -> 
             ("HMGET", context.key(tree, "w"), *numbers),
         ]
     )
-    commands: list[Command] = []
+    commands: list[RedisCommand] = []
     for number, count, range in zip(numbers, counts, ranges, strict=True):
         # What somebody else has lifted meanwhile is not there any more: nothing will be applied.
         if count is not None and int(count) > 1:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from ....model import History, Read
 from ..history import history_of_end
-from .client import Command
+from .client import RedisCommand
 from .context import RedisContext
 
 MOST_REMEMBERED = 10_000
@@ -69,12 +69,14 @@ class PathEnds:
             query.limit is not None and query.limit < where.depth - where.above
         )
 
-    def _commands(self, tree: str, session: str, where: TipLocation, query: Read) -> list[Command]:
+    def _commands(
+        self, tree: str, session: str, where: TipLocation, query: Read
+    ) -> list[RedisCommand]:
         version = ("HGET", self._context.key(tree, "t"), "v")
         record = ("HMGET", self._context.key(tree, f"s:{session}"), *_RECORD)
         first = 0 if query.limit is None else -query.limit - 1
         key = self._context.key(tree, f"b:{where.segment.decode()}")
-        commands: list[Command] = [version, record, ("LRANGE", key, first, -1), ("LLEN", key)]
+        commands: list[RedisCommand] = [version, record, ("LRANGE", key, first, -1), ("LLEN", key)]
         commands.append(version)
         if where.expires and self._context.clock is None:
             commands.append(("TIME",))

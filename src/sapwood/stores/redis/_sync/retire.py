@@ -8,7 +8,7 @@ from typing import Any
 
 from ..document_row import document_of
 from ..session_row import RedisSessionRow
-from .client import Command
+from .client import RedisCommand
 from .context import RedisContext
 from .look import Look, look_of
 from .maintenance import clean_up_tree
@@ -85,7 +85,7 @@ def clear_session(context: RedisContext, owner: str, session: str) -> RedisSessi
     return look.row.changed(changes)
 
 
-def _drop_documents(context: RedisContext, look: Look) -> list[Command]:
+def _drop_documents(context: RedisContext, look: Look) -> list[RedisCommand]:
     """Return the commands that drop pins and leases."""
     key = context.key(look.tree, f"k:{look.row.number}")
     stored: dict[bytes, bytes] = context.client.run("HGETALL", key)
@@ -95,7 +95,7 @@ def _drop_documents(context: RedisContext, look: Look) -> list[Command]:
     return [("HDEL", key, it) for it in gone]
 
 
-def _retire(context: RedisContext, look: Look, now: int) -> list[Command]:
+def _retire(context: RedisContext, look: Look, now: int) -> list[RedisCommand]:
     """Return the commands after which a home is gone, and its segments are nobody's."""
     tree, row = look.tree, look.row
     segments, members = context.client.run_all(

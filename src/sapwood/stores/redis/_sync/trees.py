@@ -9,7 +9,7 @@ from typing import Any
 
 from ....errors import StoreUnavailableError
 from ..keys import RedisKeys
-from .client import Command, RedisClient, ScriptCall
+from .client import RedisClient, RedisCommand, ScriptCall
 from .look import Look, TreeState
 
 MARKED_US = 60_000_000
@@ -67,7 +67,7 @@ class Trees:
         self,
         owner: str,
         look: Look | TreeState,
-        commands: Sequence[Command],
+        commands: Sequence[RedisCommand],
         token: str,
         *,
         after_appends: bool = False,
@@ -84,7 +84,12 @@ class Trees:
         _refuse(answer, look.tree)
 
     def create(
-        self, tree: str, commands: Sequence[Command], token: str, deadline: str, version: str = ""
+        self,
+        tree: str,
+        commands: Sequence[RedisCommand],
+        token: str,
+        deadline: str,
+        version: str = "",
     ) -> None:
         """Apply commands to a tree that is new, or is at a version, before a claim's deadline."""
         words = flat_commands(commands)
@@ -116,6 +121,6 @@ def _refuse(answer: bytes, tree: str) -> None:
         raise MovedError(tree)
 
 
-def flat_commands(commands: Sequence[Command]) -> list[Any]:
+def flat_commands(commands: Sequence[RedisCommand]) -> list[Any]:
     """Write commands one after the other, each with its length before it."""
     return [word for command in commands for word in (len(command), *command)]
