@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 
-class Soaked(NamedTuple):
+class SoakedServer(NamedTuple):
     """A server with `port`, `kill()`, `start()` and `remove()`, and the URL of a store on it."""
 
     start: Callable[[], Any]
@@ -47,9 +47,9 @@ def _opensearch() -> Any:
 
 
 SERVERS = {
-    "postgres": Soaked(_postgres, "postgresql://tester@127.0.0.1:{port}/postgres"),
-    "redis": Soaked(_redis, "redis://127.0.0.1:{port}/0"),
-    "mongodb": Soaked(_mongodb, "mongodb://127.0.0.1:{port}/soak"),
-    "mariadb": Soaked(_mariadb, "mariadb://root@127.0.0.1:{port}/sapwood"),
-    "opensearch": Soaked(_opensearch, "opensearch://127.0.0.1:{port}"),
+    "postgres": SoakedServer(_postgres, "postgresql://tester@127.0.0.1:{port}/postgres"),
+    "redis": SoakedServer(_redis, "redis://127.0.0.1:{port}/0"),
+    "mongodb": SoakedServer(_mongodb, "mongodb://127.0.0.1:{port}/soak"),
+    "mariadb": SoakedServer(_mariadb, "mariadb://root@127.0.0.1:{port}/sapwood"),
+    "opensearch": SoakedServer(_opensearch, "opensearch://127.0.0.1:{port}"),
 }

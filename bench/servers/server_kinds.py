@@ -6,7 +6,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from place import Place, Running
+from server_kind import Running, ServerKind
 
 
 def _postgres() -> Running:
@@ -57,35 +57,35 @@ def _in_database(url: str) -> str:
     return f"{url.rstrip('/')}/bench"
 
 
-PLACES = [
-    Place(
+SERVER_KINDS = [
+    ServerKind(
         name="PostgreSQL",
         start=_postgres,
         raw=_raw("raw_postgres", "RawPostgres"),
         append_bar=1.5,
         peers=("PostgresSaver", "AlchemySessions"),
     ),
-    Place(
+    ServerKind(
         name="MariaDB, SQLAlchemy",
         start=_mariadb,
         raw=_raw("raw_sqlalchemy", "RawSqlAlchemy"),
         append_bar=1.5,
     ),
-    Place(
+    ServerKind(
         name="PostgreSQL, SQLAlchemy",
         start=_postgres,
         raw=_raw("raw_sqlalchemy", "RawSqlAlchemyOnPostgres"),
         url=_through_sqlalchemy,
         append_bar=1.5,
     ),
-    Place(
+    ServerKind(
         name="Redis",
         start=_redis,
         raw=_raw("raw_redis", "RawRedis"),
         append_bar=2.2,
         peers=("RedisSessions",),
     ),
-    Place(
+    ServerKind(
         name="MongoDB (FerretDB)",
         start=_ferretdb,
         raw=_raw("raw_mongodb", "RawMongo"),
@@ -95,7 +95,7 @@ PLACES = [
         long=10_000,
         pace=0.3,
     ),
-    Place(
+    ServerKind(
         name="OpenSearch",
         start=_opensearch,
         raw=_raw("raw_opensearch", "RawOpenSearch"),

@@ -8,10 +8,10 @@ from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-import scripts
+import text_mutations
 from mutation import KINDS, Mutation, Source
 from packages import Package
-from programs import Finder
+from python_mutations import Finder
 
 T = TypeVar("T")
 
@@ -29,7 +29,11 @@ def find(root: Path, package: Package) -> Iterator[Mutation]:
         for path in sorted((root / "src/sapwood" / folder).rglob("*")):
             if path.suffix in {".py", ".sql", ".lua"} and "_sync" not in path.parts:
                 source = Source(path.relative_to(root).as_posix(), path.read_text())
-                found = Finder(source).find() if path.suffix == ".py" else scripts.in_file(source)
+                found = (
+                    Finder(source).find()
+                    if path.suffix == ".py"
+                    else text_mutations.in_file(source)
+                )
                 yield from found
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-import compacted
+import compaction
 import crowd
 import reads
 import writes
+from bytes_written import WRITTEN, written
 from comparison import Comparison
 from contest import Contest
-from written import WRITTEN, written
 
 Measure = Callable[[Contest], Awaitable[Comparison | None]]
 """Gives a row, or None where a package is not compared in it."""
@@ -26,8 +26,8 @@ WORKS: dict[str, Measure] = {
     writes.APPEND_LONG: writes.append_long,
     writes.FORK: writes.fork,
     WRITTEN: written,
-    compacted.TIME: compacted.time_taken,
-    compacted.BYTES: compacted.bytes_written,
+    compaction.TIME: compaction.time_taken,
+    compaction.BYTES: compaction.bytes_written,
     crowd.TO_ONE: crowd.to_one,
     crowd.TO_MANY: crowd.to_many,
 }
@@ -45,8 +45,8 @@ TOLD = [
     reads.SEARCH_RARE,
     reads.SEARCH_COMMON,
     WRITTEN,
-    compacted.TIME,
-    compacted.BYTES,
+    compaction.TIME,
+    compaction.BYTES,
     crowd.TO_ONE,
     crowd.TO_MANY,
 ]

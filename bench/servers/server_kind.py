@@ -6,14 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from side import Raw
+from raw_side import Raw
 
 
 class Running(Protocol):
     """A server that was started for this run."""
 
     def url(self) -> str:
-        """Give the address that our store is opened by."""
+        """Return the address that our store is opened by."""
         ...
 
     def remove(self) -> None:
@@ -26,7 +26,7 @@ def _same(url: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class ServerKind:
     """A server and its bars. `pace` scales repetitions.
 
     `deep` is how long a session is that is appended to, `long` one whose end is read. `peers` names

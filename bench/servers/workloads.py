@@ -11,11 +11,11 @@ from typing import Any
 
 from measure import ROUNDS, calm, take_turns, time_of
 from messages import messages
-from place import Place
 from raw import new_id
+from raw_side import Said, ready
+from round_trips import Counter
 from row import Row, faster, slower
-from side import Said, ready
-from trips import Counter
+from server_kind import ServerKind
 
 import sapwood
 from sapwood.model import ForkPoint, NewSession, Read, Search
@@ -36,26 +36,26 @@ ONE_BY_ONE = 2_000
 class World:
     """A running server, with our store and the raw driver on it."""
 
-    def __init__(self, place: Place, url: str, share: float) -> None:
-        self.place = place
-        self.url = place.url(url)
+    def __init__(self, kind: ServerKind, url: str, share: float) -> None:
+        self.kind = kind
+        self.url = kind.url(url)
         self.share = share
         self.sessions = sapwood.open(self.url, owner=OWNER)
         self.store: Store = self.sessions.store
-        self.raw = place.raw(place.raw_url(url))
+        self.raw = kind.raw(kind.raw_url(url))
         self.said: list[Said] = ready(messages(DISTINCT), new_id)
         self._numbers = count(1)
         self._long: dict[int, str] = {}
 
     def long_session(self, length: int) -> str:
-        """Give a long session, which is built once."""
+        """Return a long session, which is built once."""
         if length not in self._long:
             self._long[length] = self.new_session(length)
         return self._long[length]
 
     def times(self, number: int) -> int:
         """Scale a number of repetitions."""
-        return max(5, round(number * self.share * self.place.pace))
+        return max(5, round(number * self.share * self.kind.pace))
 
     def new_session(self, length: int) -> str:
         """Make a session of so many messages, in ours and in raw."""
@@ -77,12 +77,12 @@ class World:
         return Said(f"{number:030x}", it.role, it.tokens, it.body)
 
     def appender(self, session: str) -> Callable[[], object]:
-        """Give a call that appends the next message with ours."""
+        """Return a call that appends the next message with ours."""
         new = cycle(list(messages(DISTINCT)))
         return lambda: self.store.append(OWNER, session, [next(new)])
 
     def raw_appender(self, session: str, length: int) -> Callable[[], object]:
-        """Give a call that stores the next message with the raw driver."""
+        """Return a call that stores the next message with the raw driver."""
         depths = count(length + 1)
 
         def insert() -> None:
@@ -104,25 +104,25 @@ def append(world: World) -> Iterator[Row]:
     for call in (ours, raw):
         time_of(call, 20)
     turns = take_turns(ours, raw, world.times(200), block=BLOCK)
-    yield slower(f"{world.place.name}: append", turns, world.place.append_bar)
+    yield slower(f"{world.kind.name}: append", turns, world.kind.append_bar)
     strict = world.raw.strict_insert
     if strict is not None:
         depths = count(1)
         raw = lambda: strict("strict", (depth := next(depths)), world.fresh(depth))  # noqa: E731
         turns = take_turns(ours, raw, world.times(200), block=BLOCK)
-        work = f"{world.place.name}: append, against an insert that commits by itself"
-        yield replace(slower(work, turns, world.place.append_bar), is_aside=True)
+        work = f"{world.kind.name}: append, against an insert that commits by itself"
+        yield replace(slower(work, turns, world.kind.append_bar), is_aside=True)
 
 
 def append_deep(world: World) -> Iterator[Row]:
     """Append to a long session, against a short one."""
-    deep = world.place.deep
+    deep = world.kind.deep
     long = world.appender(world.long_session(deep))
     short = world.appender(world.new_session(SHALLOW))
     for call in (long, short):
         time_of(call, 20)
     turns = take_turns(long, short, world.times(200), block=BLOCK)
-    yield slower(f"{world.place.name}: append at {deep:,}, against 100", turns, 1.2)
+    yield slower(f"{world.kind.name}: append at {deep:,}, against 100", turns, 1.2)
 
 
 def history(world: World) -> Iterator[Row]:
@@ -133,19 +133,19 @@ def history(world: World) -> Iterator[Row]:
     raw = lambda: world.raw.range(name, 1, HISTORY)  # noqa: E731
     assert len(ours().entries) == len(raw()) == HISTORY
     turns = take_turns(ours, raw, world.times(20))
-    yield slower(f"{world.place.name}: history of 1,000", turns, 1.5)
+    yield slower(f"{world.kind.name}: history of 1,000", turns, 1.5)
 
 
 def last(world: World) -> Iterator[Row]:
     """Read and decode the end of a long history."""
-    deep = world.place.long
+    deep = world.kind.long
     name = world.long_session(deep)
     end = Read(backwards=True, limit=LAST)
     ours = lambda: world.store.read(OWNER, name, end)  # noqa: E731
     raw = lambda: world.raw.range(name, deep - LAST + 1, deep)  # noqa: E731
     assert len(ours().entries) == len(raw()) == LAST
     turns = take_turns(ours, raw, world.times(100), block=BLOCK)
-    yield slower(f"{world.place.name}: last 50 of {deep:,}", turns, 1.5)
+    yield slower(f"{world.kind.name}: last 50 of {deep:,}", turns, 1.5)
 
 
 def crowd(world: World) -> Iterator[Row]:
@@ -182,7 +182,7 @@ async def _crowd(world: World, names: list[str]) -> Row:
     assert total == [each * (ROUNDS + 1)] * WRITERS, "a message was lost"
     await world.raw.close_pool()
     await manager.aclose()
-    work = f"{world.place.name}: 64 writers to 64 sessions"
+    work = f"{world.kind.name}: 64 writers to 64 sessions"
     return faster(work, rates["ours"], rates["raw"], 1.5, at_full=False)
 
 

@@ -57,7 +57,7 @@ class Tests(NamedTuple):
         return Told(failed if code else None, bool(PASSED.search(text)), took_s, text)
 
     def _hung(self, output: str) -> str:
-        """Say that a run did not end, and where it was: a loop without an end, or just slow."""
+        """Return that a run did not end, and where it was: a loop without an end, or just slow."""
         found = INTERRUPTED.search(output)
         return f"{HUNG} at {found[1].removeprefix(f'{self.root}/')}" if found else HUNG
 
@@ -86,7 +86,7 @@ class Tests(NamedTuple):
         output: IO[str],
         limit_s: float | None,
     ) -> int | None:
-        """Run a command; give its exit code, or None when it took longer than it may."""
+        """Run a command; return its exit code, or None when it took longer than it may."""
         process = subprocess.Popen(
             command,
             cwd=self.root,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from bytes_written import append_all, sizes_of
 from comparison import Comparison, by_size, by_time
 from contest import Contest, messages_for
 from peer import Peer, Work
-from turns import take_turns
-from written import append_all, sizes_of
+from rounds import take_turns
 
 TIME = "400 messages, compacted every 50"
 BYTES = "bytes written for 400 messages, compacted every 50"

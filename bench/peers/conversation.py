@@ -21,7 +21,7 @@ TEXTS_IN_TURN = ONE_TOOL_RESULT_IN - 2
 
 
 def talk(length: int) -> list[NewMessage]:
-    """Give a conversation; of ten messages eight are text, one a tool call, one its result.
+    """Return a conversation; of ten messages eight are text, one a tool call, one its result.
 
     The packages keep a call apart from the text before it, so here it is a message of its own.
     To most of them what a tool gave is a string, so here it is one: JSON as text.
@@ -34,7 +34,7 @@ def talk(length: int) -> list[NewMessage]:
 
 
 def mixed(length: int) -> list[NewMessage]:
-    """Give the same without the rare word."""
+    """Return the same without the rare word."""
     return [_one_part(message) for message in messages(length)]
 
 
@@ -53,17 +53,17 @@ def with_word(message: NewMessage, word: str) -> NewMessage:
 
 
 def numbered() -> Iterator[NewMessage]:
-    """Give messages of text without end, each with its number in front."""
+    """Yield messages of text without end, each with its number in front."""
     texts = cycle([it for it in mixed(DISTINCT) if isinstance(it.parts[0], TextPart)])
     return (with_word(next(texts), f"{number:08}") for number in count())
 
 
 def text_of(message: NewMessage) -> str:
-    """Give the text of a message that is text."""
+    """Return the text of a message that is text."""
     part = message.parts[0]
     return part.text if isinstance(part, TextPart) else ""
 
 
 def arguments_of(call: ToolCallPart) -> str:
-    """Give a call's input as JSON."""
+    """Return a call's input as JSON."""
     return json.dumps(call.input)

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import above  # noqa: F401 - before what is imported from there
+import shared_path  # noqa: F401 - before what is imported from there
 from comparison import Comparison, by_size
 from contest import Contest, messages_for, raw_append
 from ours import Ours, OursSync
@@ -36,7 +36,7 @@ async def append_all(side: Peer, session: str, ready: Iterable[Any], every: int 
 
 
 def sizes_of(contest: Contest, count: int, every: int = 0) -> dict[str, int]:
-    """Give the bytes that each side writes for so many appends."""
+    """Return the bytes that each side writes for so many appends."""
     peer = type(contest.peer)
     names = {
         "ours": f"ours:{type(contest.ours).__name__}",

@@ -10,7 +10,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-import scripts
+import text_mutations
 from mutation import BOUNDARY, COMPARISON, DROPPED, SWAPPED, Mutation, Source, Span
 
 OPERATORS: dict[type[ast.cmpop], tuple[str, str]] = {
@@ -110,7 +110,7 @@ class Finder:
                     text, shown = str(number), self._span(parent)
                     yield self._source.change(BOUNDARY, self._span(node), text, shown)
         elif not isinstance(parent, ast.Expr) and SQL.match(self._text(self._span(node))):
-            yield from scripts.in_text(self._source, self._span(node))
+            yield from text_mutations.in_text(self._source, self._span(node))
 
     def _text(self, span: Span) -> str:
         return self._source.text[span.start : span.end]
