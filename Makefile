@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.installed
 PEERS  := .venv-peers
 
-.PHONY: help demo servers servers-stop test test-full check bench bench-peers bench-servers soak mutate fix clean
+.PHONY: help demo servers servers-stop test test-full check bench bench-peers bench-servers soak mutate house fix clean
 
 help:  ## List the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /|/' | awk -F'|' '{printf "make %-12s %s\n", $$1, $$2}'
@@ -40,13 +40,14 @@ test: $(READY)  ## Run the tests, with the servers that are there; says what was
 test-full: $(READY)  ## Run all that there is, with every server, in parts: ARGS='--part redis', --list
 	$(BIN)/python tools/full/run.py $(ARGS)
 
-check: $(READY)  ## Format, lint, types, generated twins, import direction
+check: $(READY)  ## Format, lint, types, generated twins, import direction, names and lengths
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/mypy --config-file tests/mypy.ini
 	$(BIN)/python tools/unasync.py --check
 	$(BIN)/lint-imports
+	$(BIN)/python tools/house/check.py
 
 bench: $(READY)  ## Measure against the raw driver; writes bench/latest.json
 	$(BIN)/python bench/run.py $(ARGS)
@@ -62,6 +63,11 @@ soak: $(READY)  ## Let clients write for ten minutes while a server fails: ARGS=
 
 mutate: $(READY)  ## Change the package in small ways, and see which tests notice
 	$(BIN)/python tools/mutate/run.py $(ARGS)
+
+house: $(READY)  ## Count statements, walks through the package, and what is read of a store
+	@$(BIN)/python tools/house/statements.py $(ARGS)
+	@$(BIN)/python tools/house/walks.py $(ARGS)
+	@$(BIN)/python tools/house/reading.py $(ARGS)
 
 fix: $(READY)  ## Format, mend what the linter can, write the generated twins
 	$(BIN)/ruff check --fix --quiet . || true

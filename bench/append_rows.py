@@ -20,7 +20,7 @@ READY = 20_000
 
 
 def appender(store: SqliteStore, sessions: list[str]) -> Call:
-    """Give a call that appends the next message to any of the sessions."""
+    """Return a call that appends the next message to any of the sessions."""
     rng = random.Random(len(sessions))
     new = islice(cycle(messages(DISTINCT)), READY)
     ready = cycle([(rng.choice(sessions), [message]) for message in new])
@@ -33,7 +33,7 @@ def appender(store: SqliteStore, sessions: list[str]) -> Call:
 
 
 def raw_appender(table: RawTable) -> Call:
-    """Give a call that inserts and commits the next message; its row is ready beforehand."""
+    """Return a call that inserts and commits the next message; its row is ready beforehand."""
     rows = table.endless(messages(DISTINCT))
     ready = chain(list(islice(rows, READY)), rows)
 

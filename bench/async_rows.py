@@ -48,7 +48,7 @@ async def _append_async(world: World) -> Turns:
 
 
 async def _appender(path: Path, store: AsyncSqliteStore) -> AsyncCall:
-    """Give a call that appends the next message; the log has gone round."""
+    """Return a call that appends the next message; the log has gone round."""
     ready = cycle([[message] for message in messages(DISTINCT)])
     await store.create_session(OWNER, NewSession(id=SESSION))
 
@@ -138,7 +138,7 @@ async def _tick_beside_commits(commit: Call, seconds: float) -> list[float]:
 
 
 async def _tick(seconds: float) -> list[float]:
-    """Tick; give by how much each tick was late."""
+    """Tick; return by how much each tick was late."""
     due = begun = perf_counter()
     late_us = []
     while due < begun + seconds:

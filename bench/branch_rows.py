@@ -67,7 +67,7 @@ def _path(world: World, tree: Path, work: str, bar: float) -> Iterator[Row]:
 
 
 def _straightened(world: World, path: list[Message]) -> Path:
-    """Give a database with the same messages in one unbranched run."""
+    """Return a database with the same messages in one unbranched run."""
     file, store = world.new_store("straight", "normal")
     with store:
         fill(store, SESSION, [NewMessage(role=it.role, parts=it.parts) for it in path])

@@ -52,7 +52,7 @@ def _large(world: World) -> Path:
 
 
 def _python(world: World, *args: str) -> Call:
-    """Give a call that runs Python, with its modules compiled as in an installed package."""
+    """Return a call that runs Python, with its modules compiled as in an installed package."""
     environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(world.folder / "pycache")}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     command: Sequence[str] = [sys.executable, *args]

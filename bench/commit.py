@@ -18,6 +18,6 @@ class Commits:
         go_round(table.path, self._append)
 
     def p50_us(self) -> float:
-        """Give what one costs at the moment."""
+        """Return what one costs at the moment."""
         calm()
         return percentile([time_of(self._append) for _ in range(COMMITS)], 0.5)

@@ -37,7 +37,7 @@ class Crowd:
     raw_per_s: list[float] = field(default_factory=list)
 
     def session_of(self, writer: int) -> str:
-        """Give the session that a writer appends to."""
+        """Return the session that a writer appends to."""
         return self.sessions[writer % len(self.sessions)]
 
     def note(self, count: int, seconds: float, times_us: list[float]) -> None:
@@ -115,7 +115,7 @@ def _raw_block(crowd: Crowd, raw: Call) -> None:
 
 
 def _shares(count: int) -> list[list[list[NewMessage]]]:
-    """Give each writer its batches of one message."""
+    """Return the batches of each writer, of one message."""
     new = cycle(messages(DISTINCT))
     return [[[message] for message in islice(new, count)] for _ in range(WRITERS)]
 

@@ -9,7 +9,7 @@ _TELLING = ("data=", "nobarrier", "sync", "commit=")
 
 
 def kind_of_disk(folder: Path) -> str | None:
-    """Give the file system of a folder and what of its options tells in a commit; None unknown."""
+    """Return a folder's file system and its options that matter to a commit; None if not known."""
     if not _MOUNTS.exists():
         return None
     mounts = [line.split() for line in _MOUNTS.read_text(encoding="utf-8").splitlines()]

@@ -61,7 +61,7 @@ def _import(world: World, work: str, code: str, *, aside: bool) -> Iterator[Row]
 
 
 def _timed(world: World, code: str) -> tuple[float, float]:
-    """Give the milliseconds and the megabytes that a Python took."""
+    """Return the milliseconds and the megabytes that a Python took."""
     found: list[str] = []
     took_us = time_of(lambda: found.append(_python(world, code)))
     return took_us / 1_000, int(found[0]) / MB
@@ -94,7 +94,7 @@ def stream(world: World) -> Iterator[Row]:
 
 
 def _streamed(world: World, length: int) -> tuple[float, float]:
-    """Give a process's megabytes at the start and at their peak: the median of three."""
+    """Return a process's megabytes at the start and at their peak: the median of three."""
     path = str(world.with_session_of(length))
     runs = []
     for _ in range(STREAMS):

@@ -77,7 +77,7 @@ def overlays_beside(world: World) -> Iterator[Row]:
 
 
 def _side_by_side(world: World, number: int) -> tuple[SqliteStore, list[str]]:
-    """Cover two messages of three, but for some at the end; give these ends and the store."""
+    """Cover two messages of three, but for some at the end; return these ends and the store."""
     _, store = world.new_store(f"beside-{number}", "normal")
     fill(store, SESSION, messages(number * APART + 5 * MADE * APART))
     ids = ids_in(store)
@@ -87,7 +87,7 @@ def _side_by_side(world: World, number: int) -> tuple[SqliteStore, list[str]]:
 
 
 def _coverer(store: SqliteStore, ids: list[str]) -> Call:
-    """Give a call that covers the next messages after those that are covered."""
+    """Return a call that covers the next messages after those that are covered."""
     covered = len(store.list_overlays(OWNER, SESSION))
     starts = count(covered * APART, APART)
 
@@ -100,7 +100,7 @@ def _coverer(store: SqliteStore, ids: list[str]) -> Call:
 
 
 def _mover(store: SqliteStore, ids: list[str]) -> Call:
-    """Give a call that goes to one message after the other, all over the path."""
+    """Return a call that goes to one message after the other, all over the path."""
     steps = count(1)
 
     def move() -> None:
@@ -141,7 +141,7 @@ def _used(world: World, sessions: int) -> SqliteStore:
 
 
 def freezes(world: World) -> Iterator[Row]:
-    """Give a session many blocks, one by one, and freeze its prompt."""
+    """Add many blocks to a session, one by one, and freeze its prompt."""
     with _manager(world, MANY_BLOCKS) as many, _manager(world, FEW_BLOCKS) as few:
         sides = (_freezer(many, MANY_BLOCKS), _freezer(few, FEW_BLOCKS))
         turns = take_turns(*sides, world.times(FREEZES))
@@ -156,7 +156,7 @@ def _manager(world: World, number: int) -> SessionManager:
 
 
 def _freezer(sessions: SessionManager, number: int) -> Call:
-    """Give a call that freezes the prompt of a session that has none."""
+    """Return a call that freezes the prompt of a session that has none."""
     names = count()
     blocks = {f"b{at}": text(TEXT_BYTES, at) for at in range(number)}
 

@@ -20,7 +20,7 @@ NEVER = 10**9
 
 
 def appender_to(chat: Session) -> Call:
-    """Give a call that appends the next message to a session."""
+    """Return a call that appends the next message to a session."""
     ready = cycle(list(messages(DISTINCT)))
     return lambda: chat.append(next(ready))
 

@@ -16,7 +16,7 @@ AsyncCall = Callable[[], Awaitable[object]]
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """Give the smallest value that at least this share of the values does not exceed."""
+    """Return the smallest value that at least this share of the values does not exceed."""
     ordered = sorted(values)
     rank = -int(-share * len(ordered) // 1)
     return ordered[max(rank, 1) - 1]
@@ -30,7 +30,7 @@ class Turns:
     raw: list[list[float]] = field(default_factory=list)
 
     def ratio(self, share: float = 0.5) -> float:
-        """Give the median over the rounds of the ratio of percentiles."""
+        """Return the median over the rounds of the ratio of percentiles."""
         return median(
             percentile(ours, share) / percentile(raw, share)
             for ours, raw in zip(self.ours, self.raw, strict=True)
@@ -38,7 +38,7 @@ class Turns:
 
 
 def of_all(rounds: Sequence[Sequence[float]], share: float) -> float:
-    """Give the median over the rounds of a percentile."""
+    """Return the median over the rounds of a percentile."""
     return median(percentile(times, share) for times in rounds)
 
 

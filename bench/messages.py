@@ -29,7 +29,7 @@ _WORDS = _SAID.split()
 
 
 def messages(count: int) -> Iterator[NewMessage]:
-    """Give messages without ids; one in ten is a tool result."""
+    """Return messages without ids; one in ten is a tool result."""
     return islice(cycle(_distinct()), count)
 
 

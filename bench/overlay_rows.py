@@ -61,14 +61,14 @@ def message_ref(id: str) -> EntryRef:
 
 
 def cover_range(store: SqliteStore, first: EntryRef, last: EntryRef, number: int) -> EntryRef:
-    """Put an overlay over a range; give the entry that it shows."""
+    """Put an overlay over a range; return the entry that it shows."""
     summary = text(TEXT_BYTES, number)
     new = NewOverlay(first=first, last=last, summary=summary)
     return EntryRef(kind="overlay", id=store.add_overlay(OWNER, SESSION, new).id)
 
 
 def ids_in(store: SqliteStore) -> list[str]:
-    """Give the ids of the messages that are shown."""
+    """Return the ids of the messages that are shown."""
     history = store.read(OWNER, SESSION, Read())
     return [message.id for message in history.messages_only]
 

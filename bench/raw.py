@@ -39,7 +39,7 @@ _LAST = f"SELECT {COLUMNS} FROM message WHERE pos BETWEEN ? AND ? ORDER BY pos D
 
 
 def clock() -> int:
-    """Give the time as the store wants it."""
+    """Return the time as the store wants it."""
     return time.time_ns() // 1_000
 
 
@@ -94,7 +94,7 @@ class RawTable:
             yield (pos, HOME, it.id, it.role, *sums, None, 1, clock(), it.body)
 
     def endless(self, messages: Iterable[NewMessage]) -> Iterator[Record]:
-        """Give rows without end: the same contents over and over, each time under a new id."""
+        """Yield rows without end: the same contents over and over, each time under a new id."""
         for record in cycle(list(self.records(messages))):
             pos, self._next = 1 << DEPTH_BITS | self._next, self._next + 1
             yield (pos, HOME, f"{self._next:030x}", *record[3:])
@@ -147,7 +147,7 @@ class RawReader:
         self._run = connection.cursor().execute
 
     def segment(self) -> tuple[int, int]:
-        """Give the first and the last position of the longest segment."""
+        """Return the first and the last position of the longest segment."""
         found: list[Any] = self._run(
             "SELECT min(pos), max(pos) FROM message GROUP BY pos >> 24"
             " ORDER BY count(*) DESC LIMIT 1"

@@ -19,7 +19,7 @@ _HEAD = ("work", "ours", "raw", "p50", "p99", "ops/s", "ratio", "bar", "")
 
 
 def line(finding: Finding) -> str:
-    """Say a row in one line."""
+    """Return a row in one line."""
     work, ours, raw, *_, ratio, bar, verdict = _cells(finding)
     return f"{work}: ours {ours}, raw {raw}, ratio {ratio}, bar {bar}: {verdict}"
 
@@ -109,7 +109,7 @@ def _plain(finding: Finding) -> dict[str, Any]:
 
 
 def machine() -> dict[str, Any]:
-    """Say what it was measured on."""
+    """Return what it was measured on."""
     return {
         "system": platform.platform(),
         "processors": os.cpu_count(),

@@ -40,12 +40,12 @@ class Row:
 
     @property
     def holds(self) -> bool:
-        """Tell whether the bar holds, without rounding."""
+        """Whether the bar holds, without rounding."""
         return self.value <= self.bar if self.rule == "at most" else self.value >= self.bar
 
     @property
     def used(self) -> float:
-        """Give the share of the bar that is used up: at most 1 when it holds."""
+        """Return the share of the bar that is used up: at most 1 when it holds."""
         return self.value / self.bar if self.rule == "at most" else self.bar / self.value
 
 
@@ -58,18 +58,18 @@ class Finding:
 
     @property
     def is_judged(self) -> bool:
-        """Tell whether the bar counts on this disk."""
+        """Whether the bar counts on this disk."""
         row = self.row
         return not row.is_aside and (not row.is_at_full or self.raw_commit_us >= JUDGED_FROM_US)
 
     @property
     def is_broken(self) -> bool:
-        """Tell whether a bar that counts does not hold."""
+        """Whether a bar that counts does not hold."""
         return self.is_judged and not self.row.holds
 
     @property
     def verdict(self) -> str:
-        """Say in a few words how it did."""
+        """Return in a few words how it did."""
         if self.is_judged:
             return "holds" if self.row.holds else "DOES NOT HOLD"
         return "would hold, not judged" if self.row.holds else "would not hold, not judged"

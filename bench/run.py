@@ -84,7 +84,7 @@ WORKS: dict[str, Work] = {
 
 
 def main() -> int:
-    """Measure, tell, and say whether all judged bars hold."""
+    """Measure and report; return whether all judged bars hold."""
     options = _options()
     with TemporaryDirectory(prefix="work-", dir=options.folder) as work:
         findings = _measure(World(Path(work), quick=options.quick), options.only)

@@ -54,7 +54,7 @@ _RAW = (
 
 
 def corpus(count: int) -> Iterator[NewMessage]:
-    """Give the usual messages, with a rare word and some Chinese in a few of them."""
+    """Yield the usual messages, with a rare word and some Chinese in a few of them."""
     for number, message in enumerate(messages(count)):
         extra = ""
         if number % ONE_RARE_IN == 0:
@@ -67,7 +67,7 @@ def corpus(count: int) -> Iterator[NewMessage]:
 
 
 def _indexed(world: World) -> Path:
-    """Give a database of 100,000 messages, 100 of them another owner's, and its index."""
+    """Return a database of 100,000 messages, 100 of them another owner's, and its index."""
 
     def build(world: World, path: Path) -> None:
         with open_store(path, "normal") as store:

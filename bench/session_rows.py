@@ -42,7 +42,7 @@ def forks(world: World) -> Iterator[Row]:
 
 
 def _forker(store: SqliteStore, depth: int) -> Call:
-    """Give a call that forks the session at a depth."""
+    """Return a call that forks the session at a depth."""
     query = Read(after=depth - 1, limit=1)
     [message] = store.read(OWNER, SESSION, query).messages_only
     assert message.depth == depth
@@ -109,6 +109,6 @@ def _round(call: Call, many: int) -> list[float]:
 
 
 def _is_being_swept(path: Path) -> bool:
-    """Tell whether rows of the deleted session are still to be removed."""
+    """Whether rows of the deleted session are still to be removed."""
     with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as raw:
         return bool(raw.execute("SELECT EXISTS (SELECT 1 FROM sweep)").fetchall()[0][0])

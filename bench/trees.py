@@ -38,7 +38,7 @@ class Regenerating:
 
 
 def regenerated(world: World, turns: int) -> Path:
-    """Give a database in which so many turns were regenerated; the path goes through them all."""
+    """Return a database in which so many turns were regenerated; the path goes through them all."""
 
     def build(world: World, path: Path) -> None:
         shorter = SEGMENTS if turns > SEGMENTS else 0
@@ -56,7 +56,7 @@ def regenerated(world: World, turns: int) -> Path:
 
 
 def branched(world: World) -> Path:
-    """Give a tree of 100 branches of 100 messages, each from the middle of the one before."""
+    """Return a tree of 100 branches of 100 messages, each from the middle of the one before."""
 
     def build(_: World, path: Path) -> None:
         with open_store(path, "normal") as store:

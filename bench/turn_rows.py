@@ -68,7 +68,7 @@ def _cover_in_parts(store: SqliteStore, ids: list[str]) -> None:
 
 
 def _manager(store: SqliteStore) -> SessionManager:
-    """Give the sessions as `sapwood.open` does, with blocks."""
+    """Return the sessions as `sapwood.open` does, with blocks."""
     return SessionManager(store, owner=OWNER, new_id=new_id, context=BLOCKS)
 
 
@@ -83,7 +83,7 @@ def prepares(world: World) -> Iterator[Row]:
 
 
 def _covered(world: World) -> Path:
-    """Give a session of 100,000 messages of which 60 entries are shown."""
+    """Return a session of 100,000 messages of which 60 entries are shown."""
     path = world.copy(world.with_100_000())
     with open_store(path, "normal") as store:
         cover_but_59(store, ids_in(store))

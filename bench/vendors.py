@@ -14,12 +14,12 @@ SAID_BYTES = 300
 
 
 def conversation(turn: Callable[[int], list[Json]], turns: int) -> list[Json]:
-    """Give a conversation of so many turns."""
+    """Return a conversation of so many turns."""
     return [value for number in range(turns) for value in turn(number)]
 
 
 def openai_chat(number: int) -> list[Json]:
-    """Give a turn of chat completions, with the fields that the client sets to nothing."""
+    """Return a turn of chat completions, with the fields that the client sets to nothing."""
     id = f"call_{number:024}"
     function = {"name": "search", "arguments": _encoded(_input(number))}
     called = {"id": id, "type": "function", "function": function}
@@ -33,7 +33,7 @@ def openai_chat(number: int) -> list[Json]:
 
 
 def openai_responses(number: int) -> list[Json]:
-    """Give a turn of responses, with reasoning that is encrypted."""
+    """Return a turn of responses, with reasoning that is encrypted."""
     id = f"call_{number:024}"
     call = {"call_id": id, "name": "search", "arguments": _encoded(_input(number))}
     said = {"type": "output_text", "text": _said(number + 1), "annotations": [], "logprobs": []}
@@ -59,7 +59,7 @@ def openai_responses(number: int) -> list[Json]:
 
 
 def anthropic(number: int) -> list[Json]:
-    """Give a turn of Anthropic, with signed thinking."""
+    """Return a turn of Anthropic, with signed thinking."""
     id = f"toolu_{number:024}"
     thought = {"type": "thinking", "thinking": _said(number + 2), "signature": text(200, number)}
     call = {"type": "tool_use", "id": id, "name": "search", "input": _input(number)}
@@ -73,7 +73,7 @@ def anthropic(number: int) -> list[Json]:
 
 
 def ai_sdk(number: int) -> list[Json]:
-    """Give a turn of UI messages, with the tool's call and its result in one part."""
+    """Return a turn of UI messages, with the tool's call and its result in one part."""
     tool = {
         "type": "tool-search",
         "toolCallId": f"call_{number:024}",

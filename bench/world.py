@@ -62,15 +62,15 @@ class World:
         self._built: dict[str, Path] = {}
 
     def times(self, count: int) -> int:
-        """Give how often to do something; a quick run does it less often."""
+        """Return how often to do something; a quick run does it less often."""
         return max(count // 5, 4) if self.quick else count
 
     def size(self, count: int) -> int:
-        """Give how large to build something; a quick run builds smaller."""
+        """Return how large to build something; a quick run builds smaller."""
         return count // 10 if self.quick else count
 
     def new_file(self, name: str) -> Path:
-        """Give a path that is not in use."""
+        """Return a path that is not in use."""
         return self.folder / f"{next(self._numbers):03}-{name}.db"
 
     def copy(self, path: Path) -> Path:
@@ -108,7 +108,7 @@ class World:
         return self._built[name]
 
     def with_session_of(self, length: int) -> Path:
-        """Give a database with one session of so many messages."""
+        """Return a database with one session of so many messages."""
 
         def build(_: World, path: Path) -> None:
             with open_store(path, "normal") as store:
@@ -119,11 +119,11 @@ class World:
         return self.once(f"session-of-{length}", build)
 
     def with_100_000(self) -> Path:
-        """Give a database with one session of 100,000 messages."""
+        """Return a database with one session of 100,000 messages."""
         return self.with_session_of(self.size(100_000))
 
     def with_10_000_sessions(self) -> tuple[Path, list[str]]:
-        """Give a database with 10,000 sessions of one message, and their names."""
+        """Return a database with 10,000 sessions of one message, and their names."""
         names = [f"s{number}" for number in range(self.size(10_000))]
 
         def build(_: World, path: Path) -> None:

@@ -83,7 +83,7 @@ def update_last(world: World) -> Iterator[Row]:
 
 
 def _growing(id: str) -> list[NewMessage]:
-    """Give a message as it streams in, a few bytes more each time."""
+    """Return a message as it streams in, a few bytes more each time."""
     whole = text(TEXT_BYTES, seed=1)
     ends = range(6, len(whole), 6)
     return [NewMessage(id=id, role="assistant", parts=[TextPart(text=whole[:n])]) for n in ends]

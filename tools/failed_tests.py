@@ -1,4 +1,4 @@
-"""Say which tests failed in the last run.
+"""Name the tests that failed in the last run.
 
 python tools/failed_tests.py --forget   forget what an earlier run left
 python tools/failed_tests.py --most 5   note them; end with an error if there are none, or more,

@@ -27,13 +27,13 @@ class _Scale:
         self.high = max(1, *(ceil(log10(it)) for it in ratios))
 
     def x(self, ratio: float) -> float:
-        """Give the place of a ratio."""
+        """Return the place of a ratio."""
         share = (log10(ratio) - self.low) / (self.high - self.low)
         return _LEFT + share * _WIDTH
 
     @property
     def decades(self) -> range:
-        """Give the powers of ten that are marked."""
+        """Return the powers of ten that are marked."""
         return range(self.low, self.high + 1)
 
 

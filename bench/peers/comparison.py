@@ -36,16 +36,16 @@ class Comparison:
 
     @property
     def can(self) -> bool:
-        """Tell whether the package can do it."""
+        """Whether the package can do it."""
         return self.peer is not None
 
     @property
     def ahead(self) -> bool | None:
-        """Tell whether ours is ahead; None when the package cannot do it."""
+        """Whether ours is ahead; None when the package cannot do it."""
         return None if not self.can else self.ratio is not None and self.ratio > 1
 
     def plain(self) -> dict[str, Any]:
-        """Give it as JSON."""
+        """Return it as JSON."""
         return {**asdict(self), "can": self.can, "ahead": self.ahead}
 
 

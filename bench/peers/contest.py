@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from comparison import TIME, Comparison
+from conversation import TEXTS_IN_TURN, mixed, numbered, talk, text_of
 from messages import DISTINCT, ONE_TOOL_RESULT_IN
 from ours import Durability, Ours, OursSync
 from peer import Peer, Settings, answer_of
 from raw import RawTable, schema_of
-from talk import TEXTS_IN_TURN, mixed, numbered, talk, text_of
 from world import go_round
 
 LONG = "long"
@@ -110,7 +110,7 @@ class Contest:
         return self.folder / f"{type(self.peer).__name__}-{name}.db"
 
     def rounds(self, first_us: float) -> tuple[int, int]:
-        """Say how many rounds there are, and how many calls in each, after one took so long."""
+        """Return how many rounds there are, and how many calls in each, after one took so long."""
         count = int(self.sizes.budget_s * 1e6 / first_us)
         if count == 0:
             return 3, 1
@@ -128,7 +128,7 @@ class Contest:
 
 
 def raw_append(table: RawTable) -> Callable[[], None]:
-    """Give a call that inserts and commits the next row; its contents are ready."""
+    """Return a call that inserts and commits the next row; its contents are ready."""
     rows = table.endless(mixed(DISTINCT))
 
     def append() -> None:
@@ -143,5 +143,5 @@ def messages_for(side: Peer, count: int) -> Iterator[Any]:
 
 
 def as_json(value: object) -> str:
-    """Give JSON that a person can read."""
+    """Return JSON that a person can read."""
     return json.dumps(value, indent=1, ensure_ascii=False) + "\n"

@@ -13,9 +13,9 @@ from typing import Any
 
 from comparison import Comparison, by_rate
 from contest import ROUNDS, Contest
+from conversation import numbered, text_of
 from measure import calm
 from peer import Peer, answer_of
-from talk import numbered, text_of
 
 TO_ONE = "64 concurrent appends to one session"
 TO_MANY = "64 concurrent appends to 64 sessions"
@@ -56,7 +56,7 @@ class Crowd:
 
     @property
     def told(self) -> str:
-        """Say how many landed."""
+        """Return, in words, how many landed."""
         return f"{self.landed} of {self.sent}"
 
 
@@ -98,7 +98,7 @@ def _commits(append: Callable[[], None]) -> float:
 
 
 async def _at_once(side: Peer, jobs: list[tuple[str, Any]]) -> tuple[float, list[BaseException]]:
-    """Append in tasks or in threads; give the seconds, and what was raised."""
+    """Append in tasks or in threads; return the seconds, and what was raised."""
     if not side.is_async:
         return _in_threads(side, jobs)
     begun = perf_counter()

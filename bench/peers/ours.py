@@ -8,8 +8,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+from conversation import KEPT, SUMMARY
 from peer import Peer, Settings
-from talk import KEPT, SUMMARY
 
 import sapwood
 from sapwood.compaction import create_compact_function
@@ -41,7 +41,7 @@ class _Either(Peer):
         return message
 
     def text_of(self, item: Any) -> str:
-        """Give the text of a loaded message."""
+        """Return the text of a loaded message."""
         return str(item.text)
 
     def append(self, session: str, message: Any) -> Any:
@@ -58,7 +58,7 @@ class _Either(Peer):
 
     @property
     def can_search(self) -> bool:
-        """Tell whether this version searches."""
+        """Whether this version searches."""
         return hasattr(sapwood.SessionManager, "search")
 
     def _settings(self) -> Settings:

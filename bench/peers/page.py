@@ -27,12 +27,12 @@ def write_page(page: Path, found: dict[str, Any]) -> None:
 
 
 def measured_in(text: str) -> str:
-    """Give what stands between the marks of a page, with the marks."""
+    """Return what stands between the marks of a page, with the marks."""
     return BEGIN + text.partition(BEGIN)[2].partition(END)[0] + END
 
 
 def measured(found: dict[str, Any]) -> str:
-    """Tell what was measured, with the marks."""
+    """Return what was measured, with the marks."""
     parts = [
         BEGIN,
         "![How many times ours is ahead](peers.svg)",
@@ -70,7 +70,7 @@ def _work(work: str, rows: Sequence[Row]) -> str:
 
 
 def verdict(rows: Sequence[Row]) -> str:
-    """Say who is ahead."""
+    """Return, in words, who is ahead."""
     can = [row for row in rows if row["can"]]
     behind = [row["package"] for row in can if not row["ahead"]]
     if not can:
@@ -85,7 +85,7 @@ def _line(row: Row) -> str:
 
 
 def cells_of(row: Row) -> tuple[str, ...]:
-    """Tell a row: the package, its durability, the figures, and who is ahead."""
+    """Return a row: the package, its durability, the figures, and who is ahead."""
     side = row["package"], row["durability"]
     if not row["can"]:
         return (*side, "cannot", "", "", "", "", OURS)
@@ -94,7 +94,7 @@ def cells_of(row: Row) -> tuple[str, ...]:
 
 
 def ahead(row: Row) -> str:
-    """Say who is ahead in a row, and how many times."""
+    """Return, in words, who is ahead in a row, and how many times."""
     ratio = row["ratio"]
     if ratio is None:
         return f"{row['package']}: {OURS} cannot"

@@ -29,7 +29,7 @@ class Settings:
 
     @property
     def survives_power_cut(self) -> bool:
-        """Tell whether what was committed stays when the power goes."""
+        """Whether what was committed stays when the power goes."""
         return self.synchronous >= 2
 
 
@@ -94,7 +94,7 @@ class Peer(ABC):
 
     @abstractmethod
     def text_of(self, item: Any) -> str:
-        """Give the text of a loaded message."""
+        """Return the text of a loaded message."""
 
     async def begin_compactable(self, session: str) -> None:
         """Begin a session that can be compacted."""

@@ -9,11 +9,11 @@ from functools import partial
 import apsw
 from comparison import Comparison, by_time
 from contest import LONG, Contest, short
+from conversation import COMMON, RARE, text_of
 from measure import calm
 from peer import Peer, answer_of
 from raw import RawReader
-from talk import COMMON, RARE, text_of
-from turns import Call, take_turns, time_of
+from rounds import Call, take_turns, time_of
 
 from sapwood.model import NewMessage
 
@@ -114,7 +114,7 @@ async def _search(contest: Contest, work: str, word: str) -> Comparison:
 
 
 def _raw_search(talk: Sequence[NewMessage], word: str) -> Call:
-    """Give a call that asks a full-text index of the same texts, in memory."""
+    """Return a call that asks a full-text index of the same texts, in memory."""
     index = apsw.Connection(":memory:")
     index.execute(_MAKE)
     texts = [(text_of(message),) for message in talk]

@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-import above  # noqa: F401 - before what is imported from there
+import shared_path  # noqa: F401 - before what is imported from there
 from chart import draw
 from comparison import Comparison
 from contest import QUICK, Contest, Sizes, as_json
@@ -22,7 +22,7 @@ from page import write_page
 from report import machine
 from sides import PEERS, peer_class
 from table import line, table
-from works import NOT_JUDGED, WORKS, in_order
+from workloads import NOT_JUDGED, WORKS, in_order
 
 HERE = Path(__file__).parent
 WORK = HERE / "work"
@@ -40,7 +40,7 @@ PACKAGES = (
 
 
 def main() -> int:
-    """Measure, tell, and say whether ours is ahead wherever a package can do the work."""
+    """Measure and report; return whether ours is ahead wherever a package can do the work."""
     options = _options()
     run = Run(QUICK if options.quick else Sizes(), options.only)
     run.measure()
@@ -114,7 +114,7 @@ class Run:
         )
 
     def found(self) -> dict[str, Any]:
-        """Give all that was measured, as JSON."""
+        """Return all that was measured, as JSON."""
         commit = {"raw commit": f"{median(self.commits_us):.0f} µs"}
         own = {"sqlite of Python": sqlite3.sqlite_version}
         return {

@@ -16,7 +16,7 @@ PEERS = {
 
 
 def peer_class(place: str) -> type[Peer]:
-    """Give the class at `module:name`."""
+    """Return the class at `module:name`."""
     module, name = place.split(":")
     found: type[Peer] = getattr(import_module(module), name)
     return found

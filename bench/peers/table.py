@@ -12,7 +12,7 @@ _HEAD = ("package", "durability", "its figure", "sapwood", "raw", "its to raw", 
 
 
 def line(row: Comparison) -> str:
-    """Say a row in one line."""
+    """Return a row in one line."""
     _, _, peer, ours, raw, _, _, ahead = cells_of(row.plain())
     if not row.can:
         return f"{row.package}, {row.work}: cannot"

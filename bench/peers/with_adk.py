@@ -83,7 +83,7 @@ class AdkSessions(Peer):
         return found.events
 
     def text_of(self, item: Any) -> str:
-        """Give an event's text."""
+        """Return an event's text."""
         return item.content.parts[0].text or ""
 
     async def before_search(self, session: str) -> None:

@@ -15,8 +15,8 @@ from agno.models.message import Message
 from agno.run.agent import RunOutput
 from agno.run.base import RunStatus
 from agno.session import AgentSession
+from conversation import arguments_of
 from peer import Peer, Settings
-from talk import arguments_of
 
 from sapwood.model import NewMessage, TextPart, ToolCallPart
 
@@ -82,7 +82,7 @@ class AgnoDb(Peer):
         return found.get_messages()
 
     def text_of(self, item: Any) -> str:
-        """Give a message's text."""
+        """Return a message's text."""
         return str(item.content)
 
     def fork(self, session: str, number: int) -> Any:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 from uuid import uuid4
 
+from conversation import KEPT, SUMMARY
 from langchain.agents.middleware import SummarizationMiddleware
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
@@ -15,7 +16,6 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.graph.message import add_messages
 from peer import Peer, Settings
-from talk import KEPT, SUMMARY
 
 from sapwood.model import NewMessage, TextPart, ToolCallPart
 
@@ -149,7 +149,7 @@ class LanggraphSaver(Peer):
         return len(await self.load(session))
 
     def text_of(self, item: Any) -> str:
-        """Give a message's text."""
+        """Return a message's text."""
         return str(item.content)
 
     def fork(self, session: str, number: int) -> Any:

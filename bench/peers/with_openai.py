@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 from agents import SQLiteSession
 from agents.extensions.memory import AdvancedSQLiteSession
 from agents.memory import OpenAIResponsesCompactionSession
+from conversation import SUMMARY, arguments_of
 from peer import Peer, Settings
-from talk import SUMMARY, arguments_of
 
 from sapwood.model import NewMessage, TextPart, ToolCallPart
 
@@ -21,7 +21,7 @@ class _Responses:
     """Stands in for the service: answers `responses.compact` at once, as its protocol says."""
 
     async def compact(self, *, input: list[Any], **_: Any) -> Any:
-        """Give back all that the user said, and one item for all the rest."""
+        """Return all that the user said, and one item for all the rest."""
         said = [item for item in input if item.get("role") == "user"]
         item = {"type": "compaction", "id": "cmp_1", "encrypted_content": SUMMARY}
         return SimpleNamespace(output=[*said, item], usage=None)
@@ -91,7 +91,7 @@ class SqliteSessions(Peer):
         return self._sessions[session].get_items(limit=count)
 
     def text_of(self, item: Any) -> str:
-        """Give an item's text."""
+        """Return an item's text."""
         return str(item.get("content", ""))
 
     async def begin_compactable(self, session: str) -> None:

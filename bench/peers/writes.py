@@ -8,7 +8,7 @@ from typing import Any
 from comparison import Comparison, by_time
 from contest import LONG, ROUNDS, Contest, messages_for, short
 from peer import Peer, Work, answer_of
-from turns import Call, take_turns, time_of
+from rounds import Call, take_turns, time_of
 
 APPEND_SHORT = "append at 100 messages"
 APPEND_LONG = "append at 10,000 messages"

@@ -11,14 +11,14 @@ from typing import Any, ClassVar
 import redis.asyncio
 from agents.extensions.memory import RedisSession, SQLAlchemySession
 from comparison import Comparison, by_rate, by_time
+from conversation import talk
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 from measure import ROUNDS, calm
 from ours import Ours
 from peer import Peer, answer_of
+from rounds import take_turns
 from sqlalchemy.ext.asyncio import create_async_engine
-from talk import talk
-from turns import take_turns
 from with_langgraph import LanggraphSaver
 from with_openai import SqliteSessions
 

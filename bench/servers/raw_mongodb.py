@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pymongo import ASCENDING, AsyncMongoClient, MongoClient
-from side import Raw, Said, decoded
+from raw_side import Raw, Said, decoded
 
 from sapwood.model import Message
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from opensearchpy import AsyncOpenSearch, OpenSearch
-from side import Raw, Said, decoded
+from raw_side import Raw, Said, decoded
 
 from sapwood.model import Message
 

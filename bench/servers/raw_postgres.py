@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import psycopg
 from psycopg_pool import AsyncConnectionPool
-from side import Raw, Said, decoded
+from raw_side import Raw, Said, decoded
 
 from sapwood.model import Message
 

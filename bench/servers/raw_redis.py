@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 import redis
 import redis.asyncio
-from side import Raw, Said, decoded
+from raw_side import Raw, Said, decoded
 
 from sapwood.model import Message
 

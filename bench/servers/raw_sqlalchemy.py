@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from side import Raw, Said, decoded
+from raw_side import Raw, Said, decoded
 from sqlalchemy import (
     BigInteger,
     Column,

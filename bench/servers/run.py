@@ -10,13 +10,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import above  # noqa: F401 - before what is imported from there
-from place import Place
-from places import PLACES
+import shared_path  # noqa: F401 - before what is imported from there
 from report import line, machine, table
 from row import Finding
+from server_kind import ServerKind
+from server_kinds import SERVER_KINDS
 from speed_page import write_speed
-from works import WORKS, World, trips
+from workloads import WORKS, World, trips
 
 HERE = Path(__file__).parent
 PAGE = HERE.parents[1] / "docs" / "server-speed.md"
@@ -24,25 +24,24 @@ QUICK = 0.1
 
 
 def main() -> int:
-    """Measure, tell, and say whether the bars hold."""
+    """Measure and report; return whether the bars hold."""
     options = _options()
     found: list[Finding] = []
     counted: dict[str, dict[str, int]] = {}
-    for place in PLACES:
-        if options.only.lower() in place.name.lower():
+    for kind in SERVER_KINDS:
+        if options.only.lower() in kind.name.lower():
             there, beside = list[Finding](), list[Any]()
             for row in _measure(
-                place, QUICK if options.quick else 1.0, options.work, counted, beside
+                kind, QUICK if options.quick else 1.0, options.work, counted, beside
             ):
                 there.append(row)
                 print(line(row), flush=True)
             found += there
             if not (options.quick or options.work):
-                _keep(place.name, there, counted[place.name], beside)
+                _keep(kind.name, there, counted[kind.name], beside)
     if not counted:
-        print(
-            f"nothing is called {options.only!r}: there are {', '.join(it.name for it in PLACES)}"
-        )
+        names = ", ".join(it.name for it in SERVER_KINDS)
+        print(f"nothing is called {options.only!r}: there are {names}")
         return 2
     if found:
         print(f"\n{table(found)}")
@@ -59,22 +58,22 @@ def _options() -> argparse.Namespace:
 
 
 def _measure(
-    place: Place,
+    kind: ServerKind,
     share: float,
     work: str,
     counted: dict[str, dict[str, int]],
     beside: list[Any],
 ) -> Iterator[Finding]:
-    server = place.start()
+    server = kind.start()
     try:
-        world = World(place, server.url(), share)
+        world = World(kind, server.url(), share)
         for name, measure in WORKS.items():
             if work in name:
                 for row in measure(world):
                     yield Finding(row=row, raw_commit_us=0)
-        counted[place.name] = trips(world)
+        counted[kind.name] = trips(world)
         world.close()
-        for name in place.peers if work in "peers" else ():
+        for name in kind.peers if work in "peers" else ():
             _tell_peer(name, server.url(), world.url, share, beside)
     finally:
         server.remove()
@@ -102,9 +101,9 @@ def _trips_table(counted: dict[str, dict[str, int]]) -> str:
 
 
 def _keep(
-    place: str, found: Sequence[Finding], counted: dict[str, int], beside: Sequence[Any]
+    kind: str, found: Sequence[Finding], counted: dict[str, int], beside: Sequence[Any]
 ) -> None:
-    """Put what was measured at a place beside what is on record of the others."""
+    """Put what was measured on a kind of server beside what is on record of the others."""
     rows: list[dict[str, Any]] = [
         {
             "work": it.row.work,
@@ -122,8 +121,8 @@ def _keep(
     peers = [it.plain() for it in beside]
     latest = HERE / "latest.json"
     known = json.loads(latest.read_text(encoding="utf-8"))["places"] if latest.exists() else {}
-    known[place] = {"rows": rows, "round_trips": counted, "peers": peers}
-    places = {it.name: known[it.name] for it in PLACES if it.name in known}
+    known[kind] = {"rows": rows, "round_trips": counted, "peers": peers}
+    places = {it.name: known[it.name] for it in SERVER_KINDS if it.name in known}
     told = {"machine": machine(), "places": places}
     latest.write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     write_speed(PAGE, told)

@@ -19,7 +19,7 @@ def write_speed(page: Path, found: dict[str, Any]) -> None:
 
 
 def speed(found: dict[str, Any]) -> str:
-    """Tell what was measured, with the marks."""
+    """Return what was measured, with the marks."""
     parts = (_machine(found["machine"]), _rows(found), _trips(found), _peers(found))
     return "\n\n".join([BEGIN, *("\n".join(part) for part in parts), END])
 

@@ -9,11 +9,19 @@ from typing import Any
 import pytest
 
 import sapwood
-from sapwood.cli.chat.answer import Answer, State, state_of
+from sapwood.cli.chat.chat_model import (
+    AnswerEnd,
+    AnswerPiece,
+    AnswerPieces,
+    CallPiece,
+    ModelError,
+    TextPiece,
+    ThoughtPiece,
+)
 from sapwood.cli.chat.conversation import Conversation, open_conversation
-from sapwood.cli.chat.events import Call, Done, ModelError, Piece, Pieces, Text, Thought
 from sapwood.cli.chat.offline import OfflineModel
-from sapwood.cli.chat.pump import pumped
+from sapwood.cli.chat.stored_answer import AnswerState, StoredAnswer, state_of
+from sapwood.cli.chat.ticks import with_ticks
 from sapwood.errors import StoreBusyError, StoreCorruptError
 from sapwood.model import ROOT, ModelInput, ModelMessage, TextPart, ToolCallPart, ToolDefinition
 
@@ -40,7 +48,7 @@ class Growing:
         self.saved: list[int] = []
         self.clock = Clock()
         self.conversation = conversation
-        self.answer = Answer(
+        self.answer = StoredAnswer(
             conversation,
             conversation.ask("hello").id,
             model="small",
@@ -58,14 +66,14 @@ def growing(conversation: Conversation) -> Growing:
 
 
 def test_an_answer_is_stored_when_it_begins_and_marked_as_unfinished(growing: Growing) -> None:
-    growing.answer.add(Text("The "))
-    assert (growing.stored().text, state_of(growing.stored())) == ("The ", State.UNFINISHED)
+    growing.answer.add(TextPiece("The "))
+    assert (growing.stored().text, state_of(growing.stored())) == ("The ", AnswerState.UNFINISHED)
     assert growing.saved == [4]
 
 
 def test_an_answer_is_stored_again_every_half_second_if_it_grew(growing: Growing) -> None:
-    growing.answer.add(Text("The "))
-    growing.answer.add(Text("order "))
+    growing.answer.add(TextPiece("The "))
+    growing.answer.add(TextPiece("order "))
     growing.clock.now_s += 0.4
     growing.answer.tick()
     assert growing.stored().text == "The "
@@ -75,13 +83,13 @@ def test_an_answer_is_stored_again_every_half_second_if_it_grew(growing: Growing
     growing.clock.now_s += 9
     growing.answer.tick()
     assert growing.saved == [4, 10]
-    growing.answer.add(Text("left."))
+    growing.answer.add(TextPiece("left."))
     assert growing.saved == [4, 10, 15]
 
 
-@pytest.mark.parametrize("state", [it for it in State if it is not State.UNFINISHED])
-def test_the_end_stores_all_of_it_and_how_it_ended(growing: Growing, state: State) -> None:
-    for piece in (Thought("hm"), Text("The "), Text("order")):
+@pytest.mark.parametrize("state", [it for it in AnswerState if it is not AnswerState.UNFINISHED])
+def test_the_end_stores_all_of_it_and_how_it_ended(growing: Growing, state: AnswerState) -> None:
+    for piece in (ThoughtPiece("hm"), TextPiece("The "), TextPiece("order")):
         growing.answer.add(piece)
     growing.answer.end(state, "because")
     stored = growing.stored()
@@ -92,13 +100,13 @@ def test_the_end_stores_all_of_it_and_how_it_ended(growing: Growing, state: Stat
 
 def test_an_answer_of_nothing_is_not_stored(growing: Growing) -> None:
     growing.answer.tick()
-    growing.answer.end(State.COMPLETE)
+    growing.answer.end(AnswerState.COMPLETE)
     assert (growing.answer.id, growing.stored().role) == (None, "user")
 
 
 def test_a_call_alone_is_an_answer(growing: Growing) -> None:
-    growing.answer.add(Call(call_id="c1", name="x", input={"a": 1}))
-    growing.answer.end(State.COMPLETE)
+    growing.answer.add(CallPiece(call_id="c1", name="x", input={"a": 1}))
+    growing.answer.end(AnswerState.COMPLETE)
     assert growing.stored().parts == [ToolCallPart(call_id="c1", name="x", input={"a": 1})]
 
 
@@ -110,8 +118,8 @@ def test_a_busy_store_does_not_end_an_answer(
 
     with monkeypatch.context() as patched:
         patched.setattr(growing.conversation, "append_answer", busy)
-        growing.answer.add(Text("The "))
-    growing.answer.add(Text("order"))
+        growing.answer.add(TextPiece("The "))
+    growing.answer.add(TextPiece("order"))
     assert growing.stored().text == "The order"
 
 
@@ -121,12 +129,12 @@ def test_a_broken_store_is_told(growing: Growing, monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(growing.conversation, "append_answer", broken)
     with pytest.raises(StoreCorruptError):
-        growing.answer.add(Text("The "))
+        growing.answer.add(TextPiece("The "))
 
 
 def test_an_answer_follows_its_question_although_others_wrote_meanwhile(growing: Growing) -> None:
     growing.conversation.ask("another one")
-    growing.answer.add(Text("The order left."))
+    growing.answer.add(TextPiece("The order left."))
     path = [it.text for it in growing.conversation.last_messages(9)]
     assert path == ["hello", "The order left."]
 
@@ -137,7 +145,7 @@ def test_a_session_of_another_program_keeps_its_record_and_its_prompt() -> None:
         frozen = theirs.system_prompt()
         before = sessions.store.find_document(sessions.owner, "prompt", session="theirs")
         conversation, is_new = open_conversation(sessions, "theirs")
-        conversation.turn(conversation.ask("hello").id)
+        conversation.model_input(conversation.ask("hello").id)
         record = conversation.record()
         after = sessions.store.find_document(sessions.owner, "prompt", session="theirs")
         assert before is not None
@@ -146,7 +154,7 @@ def test_a_session_of_another_program_keeps_its_record_and_its_prompt() -> None:
     assert (is_new, record.title, record.tags, record.version) == (False, None, [], 1)
 
 
-def pieces(*items: Piece | Exception) -> Pieces:
+def pieces(*items: AnswerPiece | Exception) -> AnswerPieces:
     for item in items:
         if isinstance(item, Exception):
             raise item
@@ -154,30 +162,30 @@ def pieces(*items: Piece | Exception) -> Pieces:
 
 
 def test_pieces_come_in_their_order() -> None:
-    given = [Text("a"), Text("b"), Done()]
-    assert [it for it in pumped(lambda: pieces(*given), 60) if it is not None] == given
+    given = [TextPiece("a"), TextPiece("b"), AnswerEnd()]
+    assert [it for it in with_ticks(lambda: pieces(*given), 60) if it is not None] == given
 
 
 def test_silence_is_noticed() -> None:
     go_on = threading.Event()
 
-    def slow() -> Pieces:
-        yield Text("a")
+    def slow() -> AnswerPieces:
+        yield TextPiece("a")
         go_on.wait(60)
-        yield Done()
+        yield AnswerEnd()
 
     seen = []
-    for piece in pumped(slow, 0.001):
+    for piece in with_ticks(slow, 0.001):
         seen.append(piece)
         if piece is None:
             go_on.set()
-    assert (seen[0], seen[1], seen[-1]) == (Text("a"), None, Done())
+    assert (seen[0], seen[1], seen[-1]) == (TextPiece("a"), None, AnswerEnd())
 
 
 def test_what_a_model_raises_comes_after_what_it_said() -> None:
     seen = []
     with pytest.raises(ModelError, match="ZeroDivisionError: no") as caught:
-        seen.extend(pumped(lambda: pieces(Text("a"), ZeroDivisionError("no" * 1000)), 60))
+        seen.extend(with_ticks(lambda: pieces(TextPiece("a"), ZeroDivisionError("no" * 1000)), 60))
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
     assert len(str(caught.value)) == 500
 
@@ -185,17 +193,17 @@ def test_what_a_model_raises_comes_after_what_it_said() -> None:
 def test_a_reader_that_leaves_ends_the_model() -> None:
     closed, go_on = threading.Event(), threading.Event()
 
-    def endless() -> Pieces:
+    def endless() -> AnswerPieces:
         try:
-            yield Text("a")
+            yield TextPiece("a")
             go_on.wait(60)
             while True:
-                yield Text("b")
+                yield TextPiece("b")
         finally:
             closed.set()
 
-    reader = pumped(endless, 60)
-    assert next(reader) == Text("a")
+    reader = with_ticks(endless, 60)
+    assert next(reader) == TextPiece("a")
     reader.close()
     go_on.set()
     assert closed.wait(60)
@@ -226,21 +234,21 @@ def asked(*texts: str, tools: bool = True) -> ModelInput:
 )
 def test_the_stand_in_searches_when_asked_to(text: str) -> None:
     given = list(OfflineModel().answer(asked(text)))
-    [call] = [it for it in given if isinstance(it, Call)]
+    [call] = [it for it in given if isinstance(it, CallPiece)]
     assert call.input == {"query": "parcel"}
     assert not [
-        it for it in OfflineModel().answer(asked(text, tools=False)) if isinstance(it, Call)
+        it for it in OfflineModel().answer(asked(text, tools=False)) if isinstance(it, CallPiece)
     ]
 
 
 @pytest.mark.parametrize("text", ["finding things", "I find it good", "search", "", "x" * 5000])
 def test_the_stand_in_answers_anything(text: str) -> None:
     given = list(OfflineModel().answer(asked(text)))
-    told = "".join(it.text for it in given if isinstance(it, Text))
+    told = "".join(it.text for it in given if isinstance(it, TextPiece))
     assert told.startswith("[offline stand-in] There is no model here")
     assert len(told) < 400
-    assert given[-1] == Done()
+    assert given[-1] == AnswerEnd()
 
 
 def test_the_stand_in_answers_without_any_message() -> None:
-    assert list(OfflineModel().answer(asked()))[-1] == Done()
+    assert list(OfflineModel().answer(asked()))[-1] == AnswerEnd()

@@ -16,9 +16,9 @@ from click.testing import CliRunner
 
 import sapwood
 from sapwood import errors
-from sapwood.cli import EXTRA, MISSING_DEPENDENCY, exits
+from sapwood.cli import EXTRA, MISSING_DEPENDENCY, exit_codes
 from sapwood.cli.app import COMMANDS, app
-from sapwood.cli.interrupt import held_interrupts
+from sapwood.cli.interrupts import held_interrupts
 from sapwood.cli.run import run
 
 from .command import Command
@@ -39,10 +39,16 @@ def test_every_error_has_the_exit_code_that_is_documented() -> None:
     page = (DOCS / "cli.md").read_text()
     rows = re.findall(r"^\| (\d+) \|(.*?)\|", page, re.M)
     documented = {name: int(code) for code, names in rows for name in re.findall(r"`(\w+)`", names)}
-    given = {cls.code: exits.exit_code_of(cls.__new__(cls)) for cls in all_errors()}
+    given = {cls.code: exit_codes.exit_code_of(cls.__new__(cls)) for cls in all_errors()}
     assert documented == given
     codes = {int(code) for code, _ in rows}
-    assert codes == {0, *exits.CODES.values(), exits.PROBLEMS, exits.INTERRUPTED, exits.BROKEN_PIPE}
+    assert codes == {
+        0,
+        *exit_codes.CODES.values(),
+        exit_codes.PROBLEMS,
+        exit_codes.INTERRUPTED,
+        exit_codes.BROKEN_PIPE,
+    }
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -272,7 +278,7 @@ def test_without_its_extra_the_command_names_it(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path
     )
-    assert done.returncode == MISSING_DEPENDENCY == exits.CODES[errors.MissingDependencyError]
+    assert done.returncode == MISSING_DEPENDENCY == exit_codes.CODES[errors.MissingDependencyError]
     assert done.stderr == f"sapwood: {EXTRA}\n"
     assert "sapwood[cli]" in done.stderr
 
@@ -283,7 +289,7 @@ def test_ctrl_c_while_modules_are_loaded_says_nothing(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path
     )
-    assert (done.returncode, done.stderr) == (exits.INTERRUPTED, "")
+    assert (done.returncode, done.stderr) == (exit_codes.INTERRUPTED, "")
 
 
 @pytest.mark.parametrize(

@@ -42,10 +42,10 @@ class Watch:
         return seen
 
     @contextmanager
-    def trips(self, link: Any) -> Iterator[list[str]]:
-        """Count how often a link waits for an answer meanwhile."""
+    def trips(self, client: Any) -> Iterator[list[str]]:
+        """Count how often a store's client waits for an answer meanwhile."""
         seen: list[str] = []
-        send, fetch, run = link.send, link.fetch, link.run
+        send, fetch, run = client.send, client.fetch, client.run
 
         def counted(call: Callable[..., Any]) -> Callable[..., Any]:
             def go(*args: Any, **options: Any) -> Any:
@@ -54,11 +54,11 @@ class Watch:
 
             return go
 
-        link.send, link.fetch, link.run = counted(send), counted(fetch), counted(run)
+        client.send, client.fetch, client.run = counted(send), counted(fetch), counted(run)
         try:
             yield seen
         finally:
-            link.send, link.fetch, link.run = send, fetch, run
+            client.send, client.fetch, client.run = send, fetch, run
 
     def connections(self) -> int:
         """Tell how many connections were made since the server began."""

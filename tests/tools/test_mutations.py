@@ -23,7 +23,9 @@ def _changes(tool: Any, text: str, path: str = "a.py") -> set[tuple[str, str]]:
     source = tool("mutation").Source(path, text)
     is_program = path.endswith(".py")
     found = (
-        tool("programs").Finder(source).find() if is_program else tool("scripts").in_file(source)
+        tool("python_mutations").Finder(source).find()
+        if is_program
+        else tool("text_mutations").in_file(source)
     )
     return {
         (mutation.kind, mutation.on(text).splitlines()[mutation.line - 1].strip())
@@ -119,7 +121,7 @@ def test_texts_types_and_what_makes_no_difference_are_left_alone(tool: Any, text
 
 
 def test_a_draw_is_told_by_its_seed_and_spread_over_packages_and_kinds(tool: Any) -> None:
-    draw, packages = tool("drawing").draw, tool("packages").PACKAGES[:2]
+    draw, packages = tool("draw").draw, tool("packages").PACKAGES[:2]
     root = MUTATE.parents[1]
     drawn = draw(root, packages, 1, 8)
     assert draw(root, packages, 1, 8) == drawn
@@ -133,7 +135,7 @@ def test_a_draw_is_told_by_its_seed_and_spread_over_packages_and_kinds(tool: Any
 
 def test_what_is_generated_is_not_mutated(tool: Any) -> None:
     for package in tool("packages").PACKAGES[:3]:
-        paths = {found.path for found in tool("drawing").find(MUTATE.parents[1], package)}
+        paths = {found.path for found in tool("draw").find(MUTATE.parents[1], package)}
         assert paths
         assert not any("_sync" in path for path in paths)
 
@@ -146,7 +148,7 @@ def test_what_the_table_names_is_there(tool: Any) -> None:
 
 
 def test_a_run_that_hangs_is_told_with_where_it_was(tool: Any) -> None:
-    tests = tool("testing").Tests(Path("/project"), 0, None)
+    tests = tool("suite_runs").Tests(Path("/project"), 0, None)
     output = (
         "..\n!!! KeyboardInterrupt !!!\n/project/src/a.py:3: KeyboardInterrupt\n(to show ...)\n"
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from drawing import Drawn
+from draw import Drawn
 
 
 class Outcome(NamedTuple):
@@ -18,7 +18,7 @@ class Outcome(NamedTuple):
 
     @property
     def words(self) -> str:
-        """Say it in a cell of the table."""
+        """Return it for a cell of the table."""
         if self.tier is None:
             return "survived"
         by = _code(self.by) if "::" in self.by else self.by
@@ -45,7 +45,7 @@ class Outcomes:
 
 
 def table(outcomes: list[tuple[Drawn, Outcome]]) -> Iterator[str]:
-    """Give the lines of a table in Markdown, and of the sums below it."""
+    """Yield the lines of a table in Markdown, and of the sums below it."""
     yield "| # | place | kind | change | caught by |"
     yield "|---|---|---|---|---|"
     for number, ((_, mutation), outcome) in enumerate(outcomes, 1):

@@ -16,11 +16,11 @@ import signal
 import sys
 from pathlib import Path
 
-from copied import applied, copied
-from drawing import Drawn, draw
+from draw import Drawn, draw
 from outcome import Outcome, Outcomes, table
 from packages import PACKAGES, Package
-from testing import TIERS, Tests
+from project_copy import applied, copied
+from suite_runs import TIERS, Tests
 
 # A busy machine is no loop without an end.
 SLOWER = 3
@@ -47,7 +47,7 @@ class Trial:
         return Outcome(None, "")
 
     def _baseline_s(self, package: Package, tier: str) -> float:
-        """Make sure, once, that tests pass without a mutation; give how long that takes."""
+        """Make sure, once, that tests pass without a mutation; return how long that takes."""
         if self._has_baseline and (package.name, tier) not in self._took:
             told = self._tests.run(package, tier)
             if told.failed is not None or not told.has_passed:

@@ -141,7 +141,7 @@ def services_in(files: str) -> tuple[set[str], set[str]]:
 
 
 def starts_by_unit(unit: str, etc: Path = Path("/etc")) -> bool:
-    """Tell whether a unit is started with the machine, or by what is."""
+    """Whether a unit is started with the machine, or by what is."""
     return any(it.name == unit for it in etc.glob("systemd/system/*.wants/*"))
 
 

@@ -49,7 +49,7 @@ def one_at_a_time(folder: Path) -> Iterator[None]:
 
 
 def start_all(names: list[str], folder: Path) -> bool:
-    """Start those that do not run; tell whether all run now."""
+    """Start those that do not run; return whether all run now."""
     known = running.read(folder)
     there = {name: it for name, it in known.items() if it.is_running()}
     for name in {*known} - {*there}:

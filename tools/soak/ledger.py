@@ -11,7 +11,7 @@ SHARED = "shared"
 
 
 def session_of(id: str) -> str:
-    """Give the session that a message goes to: every fifth goes to one that all write to."""
+    """Return the session that a message goes to: every fifth goes to one that all write to."""
     writer, lane, number = id.split("-")
     return SHARED if int(number) % 5 == 0 else f"{writer}-{lane}"
 
@@ -50,6 +50,6 @@ class Noted:
         return [id for id in dict.fromkeys(self.begun) if id not in done]
 
     def next_number(self, lane: int) -> int:
-        """Give the number after the last that a lane used."""
+        """Return the number after the last that a lane used."""
         used = [int(id.split("-")[2]) for id in self.begun if id.split("-")[1] == f"{lane}"]
         return max(used, default=-1) + 1

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from clients import TWINS, Clients
-from going_wrong import Faults
+from faults import Faults
 from ledger import SESSIONS, SHARED, Noted, session_of
 from servers.proxy import Proxy
-from soaked import SERVERS, Soaked
+from soaked_servers import SERVERS, SoakedServer
 from writer import OWNER
 
 import sapwood
@@ -31,7 +31,7 @@ PAGE = 1_000
 
 
 def names() -> list[str]:
-    """Give the sessions: one for each lane of each client, and one for all."""
+    """Return the sessions: one for each lane of each client, and one for all."""
     lanes = [f"w{client}-{lane}" for client in range(len(TWINS)) for lane in range(SESSIONS)]
     return [*lanes, SHARED]
 
@@ -44,8 +44,8 @@ def ids_in(store: Any, session: str) -> Iterator[str]:
         depth = page[-1].depth
 
 
-def soak(soaked: Soaked, seconds: float, seed: int) -> tuple[Counter[str], dict[str, int]]:
-    """Let clients write while things go wrong; give what was tried, and what was found."""
+def soak(soaked: SoakedServer, seconds: float, seed: int) -> tuple[Counter[str], dict[str, int]]:
+    """Let clients write while things go wrong; return what was tried, and what was found."""
     chance = random.Random(seed)
     server = soaked.start()
     proxy = Proxy(server.port)
@@ -97,7 +97,7 @@ def findings(store: Any, noted: list[Noted]) -> dict[str, int]:
 
 
 def _is_in_order(ids: list[str]) -> bool:
-    """Tell whether what each lane wrote to a session stands in the order of its calls."""
+    """Whether what each lane wrote to a session stands in the order of its calls."""
     last: dict[str, int] = {}
     for id in ids:
         lane, _, number = id.rpartition("-")

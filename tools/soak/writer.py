@@ -35,7 +35,7 @@ class Lane:
         self._new = (f"{name}-{lane}-{n}" for n in count(noted.next_number(lane)))
 
     def ids(self) -> Iterator[str]:
-        """Give what to send next, until it is over: nothing is left in between."""
+        """Yield what to send next, until it is over: nothing is left in between."""
         for id in self._open:
             self._ledger.note("retry", id)
             yield id
@@ -43,7 +43,7 @@ class Lane:
             yield next(self._new)
 
     def failed(self, id: str, error: Exception) -> bool:
-        """Note an error; tell whether the same is to be sent again."""
+        """Note an error; return whether the same is to be sent again."""
         is_ours = isinstance(error, StoreError) and error.retryable
         self._ledger.note("retry" if is_ours else "wrong", f"{id} {error!r}")
         return is_ours

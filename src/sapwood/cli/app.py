@@ -53,7 +53,7 @@ class LazyGroup(click.Group):
             raise ReaderGoneError from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Give the names, in the order of the help."""
+        """Return the names, in the order of the help."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:

@@ -14,7 +14,7 @@ from ..model import Document
 from ..session import SessionManager
 
 
-class Spot(NamedTuple):
+class BlockPlace(NamedTuple):
     """Where something is stored: for the session, for all of the owner's, or for an agent."""
 
     scope: Scope
@@ -24,73 +24,75 @@ class Spot(NamedTuple):
         return self.scope if self.agent is None else f"agent {self.agent}"
 
 
-class StoredText(NamedTuple):
+class StoredTextBlock(NamedTuple):
     """A block of text, as it is stored."""
 
     label: str
-    spot: Spot
+    place: BlockPlace
     held: Held
 
 
-class StoredEntry(NamedTuple):
+class StoredBlockEntry(NamedTuple):
     """An entry of a block that has entries."""
 
     label: str
-    spot: Spot
+    place: BlockPlace
     entry: BlockEntry
 
 
 class StoredBlocks(NamedTuple):
     """All that is stored of blocks, or of one label."""
 
-    texts: list[StoredText]
-    entries: list[StoredEntry]
+    texts: list[StoredTextBlock]
+    entries: list[StoredBlockEntry]
 
-    def spots(self) -> list[Spot]:
-        """Tell where any of it is stored."""
-        spots = [it.spot for it in self.texts] + [it.spot for it in self.entries]
-        return list(dict.fromkeys(spots))
+    def places(self) -> list[BlockPlace]:
+        """Return where any of it is stored."""
+        places = [it.place for it in self.texts] + [it.place for it in self.entries]
+        return list(dict.fromkeys(places))
 
     def labels(self) -> set[str]:
-        """Give the labels under which something is stored."""
+        """Return the labels under which something is stored."""
         return {it.label for it in self.texts} | {it.label for it in self.entries}
 
 
 def stored_blocks(sessions: SessionManager, session: str) -> StoredBlocks:
     """Read the blocks that a session may show; which of them it does, its program decides."""
     found = StoredBlocks([], [])
-    for name, spot, document in _documents(sessions, session):
+    for name, place, document in _documents(sessions, session):
         if name.entry is None:
-            found.texts.append(StoredText(name.label, spot, held_in(document)))
+            found.texts.append(StoredTextBlock(name.label, place, held_in(document)))
         else:
             entry = entry_in(document, document.key.removesuffix(name.entry))
-            found.entries.append(StoredEntry(name.label, spot, entry))
+            found.entries.append(StoredBlockEntry(name.label, place, entry))
     return found
 
 
-def _documents(sessions: SessionManager, session: str) -> Iterator[tuple[Named, Spot, Document]]:
+def _documents(
+    sessions: SessionManager, session: str
+) -> Iterator[tuple[Named, BlockPlace, Document]]:
     store, owner = sessions.store, sessions.owner
-    for place, scope in ((session, Spot("session")), (None, Spot("owner"))):
+    for holder, scope in ((session, BlockPlace("session")), (None, BlockPlace("owner"))):
         for prefix in ("block/", "entries/", "agent/"):
             # Agents belong to the owner: a session has none of its own.
-            if place is not None and prefix == "agent/":
+            if holder is not None and prefix == "agent/":
                 continue
-            for document in store.list_documents(owner, prefix, session=place):
+            for document in store.list_documents(owner, prefix, session=holder):
                 name = named_by(document.key)
                 if name is not None:
-                    spot = scope if name.agent is None else Spot("agent", name.agent)
-                    yield name, spot, document
+                    place = scope if name.agent is None else BlockPlace("agent", name.agent)
+                    yield name, place, document
 
 
-def of_label(stored: StoredBlocks, label: str, spot: Spot | None) -> StoredBlocks:
+def of_label(stored: StoredBlocks, label: str, place: BlockPlace | None) -> StoredBlocks:
     """Pick what is stored under one label; `UsageError` when it is not clear which is meant."""
     found = StoredBlocks(
-        [it for it in stored.texts if it.label == label and spot in (None, it.spot)],
-        [it for it in stored.entries if it.label == label and spot in (None, it.spot)],
+        [it for it in stored.texts if it.label == label and place in (None, it.place)],
+        [it for it in stored.entries if it.label == label and place in (None, it.place)],
     )
-    spots = found.spots()
-    if len(spots) > 1:
-        names = " and for the ".join(str(it) for it in spots)
+    places = found.places()
+    if len(places) > 1:
+        names = " and for the ".join(str(it) for it in places)
         raise UsageError(
             f"a block {label!r} is stored for the {names}: choose by --scope or --agent",
             path="scope",
@@ -98,8 +100,8 @@ def of_label(stored: StoredBlocks, label: str, spot: Spot | None) -> StoredBlock
     return found
 
 
-def missing(session: str, label: str) -> NotFoundError:
-    """Say that nothing is stored under a label."""
+def no_block(session: str, label: str) -> NotFoundError:
+    """Return the error for a label under which nothing is stored."""
     return NotFoundError(
         f"nothing is stored of a block {label!r} for session {session!r}: a block that was never "
         "written holds what its program gives it",
@@ -108,14 +110,16 @@ def missing(session: str, label: str) -> NotFoundError:
     )
 
 
-def read_text(sessions: SessionManager, session: str, label: str, spot: Spot) -> StoredText:
+def read_text(
+    sessions: SessionManager, session: str, label: str, place: BlockPlace
+) -> StoredTextBlock:
     """Read one block of text."""
     block = StoreBlock(
         sessions.store,
         sessions.owner,
         label,
         session=session,
-        scope=spot.scope,
-        agent=spot.agent,
+        scope=place.scope,
+        agent=place.agent,
     )
-    return StoredText(label, spot, block.read())
+    return StoredTextBlock(label, place, block.read())

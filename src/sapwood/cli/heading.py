@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..model import SessionRecord
-from .describe import local
 from .output import Output
+from .records import local
 from .text import clean, shorten
 
 

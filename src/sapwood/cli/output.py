@@ -42,7 +42,7 @@ class Output:
 
 
 def note(text: str) -> None:
-    """Say something to the user that is no part of the answer."""
+    """Write to the user what is no part of the answer."""
     # The answer so far comes first, also where both go to the same place.
     sys.stdout.flush()
     sys.stderr.write(f"{text}\n")

@@ -6,12 +6,12 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-Advance = Callable[[int, int], None]
+AdvanceBar = Callable[[int, int], None]
 """Takes how much is done, and of how much; 0 of an unknown amount."""
 
 
 @contextmanager
-def progress_bar(what: str, *, unit: str, is_wanted: bool = True) -> Iterator[Advance]:
+def progress_bar(what: str, *, unit: str, is_wanted: bool = True) -> Iterator[AdvanceBar]:
     """Show how far the work has come."""
     if not is_wanted or not sys.stderr.isatty():
         yield lambda done, total: None

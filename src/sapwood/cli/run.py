@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from ..errors import NotFoundError, SapwoodError
-from . import exits
+from . import exit_codes
 from .app import ReaderGoneError, app
 from .output import encode_json
 from .settings import OTHER_OWNER, Settings
@@ -26,7 +26,7 @@ STREAMS = (
 
 
 def run(args: Sequence[str] | None = None) -> int:
-    """Run a command; give its exit code."""
+    """Run a command; return its exit code."""
     settings = Settings()
     # Known before the arguments are read, so that what is wrong with them is told in JSON, too.
     settings.json = "--json" in _options(sys.argv[1:] if args is None else args)
@@ -47,11 +47,11 @@ def run(args: Sequence[str] | None = None) -> int:
         return _report(_fields(error, told), clean(told), settings)
     except OSError as error:
         return _report(_file_fields(error), clean(str(error)), settings)
-    return given if isinstance(given, int) else exits.OK
+    return given if isinstance(given, int) else exit_codes.OK
 
 
 def _options(args: Sequence[str]) -> Sequence[str]:
-    """Give the arguments that may be options: what follows -- is none."""
+    """Return the arguments that may be options: what follows -- is none."""
     return args[: args.index("--")] if "--" in args else args
 
 
@@ -70,9 +70,9 @@ def _prepare_streams() -> None:
 
 
 def _be_quiet() -> int:
-    """Say nothing: whoever read the output has seen enough of it."""
+    """End quietly: whoever read the output has seen enough of it."""
     _drop_output()
-    return exits.BROKEN_PIPE
+    return exit_codes.BROKEN_PIPE
 
 
 def _drop_output() -> None:
@@ -90,7 +90,7 @@ def _flush() -> None:
 
 def _interrupted() -> int:
     _flush()
-    return exits.INTERRUPTED
+    return exit_codes.INTERRUPTED
 
 
 def _report(fields: dict[str, Any], text: str, settings: Settings) -> int:
@@ -105,7 +105,7 @@ def _report(fields: dict[str, Any], text: str, settings: Settings) -> int:
 
 
 def _told(error: SapwoodError, settings: Settings) -> str:
-    """Say what is wrong; of a session that is not there, what a command can do about it."""
+    """Return what is wrong; of a session that is not there, what a command can do about it."""
     if isinstance(error, NotFoundError) and error.kind == "session" and error.id in settings.named:
         return f"owner {settings.owner!r} has no session {error.id!r}: {OTHER_OWNER}"
     return str(error)
@@ -117,17 +117,17 @@ def _fields(error: SapwoodError, message: str) -> dict[str, Any]:
         for name in ("path", "kind", "id", "retryable")
         if getattr(error, name, None) not in (None, "")
     }
-    code = exits.exit_code_of(error)
+    code = exit_codes.exit_code_of(error)
     return {"error": error.code, "message": message, **named, "exit_code": code}
 
 
 def _file_fields(error: OSError) -> dict[str, Any]:
-    """Tell of a file, other than the store's, that could not be read or written."""
-    return {"error": "file", "message": str(error), "exit_code": exits.UNEXPECTED}
+    """Return the fields for a file, other than the store's, that could not be read or written."""
+    return {"error": "file", "message": str(error), "exit_code": exit_codes.UNEXPECTED}
 
 
 def _click_fields(error: click.ClickException) -> dict[str, Any]:
-    return {"error": "usage", "message": error.format_message(), "exit_code": exits.USAGE}
+    return {"error": "usage", "message": error.format_message(), "exit_code": exit_codes.USAGE}
 
 
 def _with_usage(error: click.ClickException) -> str:

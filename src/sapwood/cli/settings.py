@@ -30,7 +30,7 @@ class Settings:
         """The sessions that the arguments name."""
 
     def file(self) -> Path | None:
-        """Give the database's file; None where the store is none."""
+        """Return the database's file; None where the store is none."""
         from .._open import file_of
 
         return file_of(self.store)
@@ -102,5 +102,5 @@ def common_options(function: F) -> F:
 
 
 def settings_of(context: click.Context) -> Settings:
-    """Give the options that every command takes."""
+    """Return the options that every command takes."""
     return context.ensure_object(Settings)

@@ -10,7 +10,7 @@ from .text import clean, pad, shorten, width_of
 
 GAP = "  "
 
-Row = Sequence[str]
+TableRow = Sequence[str]
 
 
 class Column(NamedTuple):
@@ -38,7 +38,7 @@ class Table:
         self._widths: list[int] = []
         self.is_empty = True
 
-    def write(self, rows: Sequence[Row]) -> None:
+    def write(self, rows: Sequence[TableRow]) -> None:
         """Write some rows, and before the first of them the heading."""
         if not rows:
             return
@@ -50,7 +50,7 @@ class Table:
         for row in rows:
             self._write_row(row)
 
-    def _write_row(self, row: Row, bold: bool = False) -> None:
+    def _write_row(self, row: TableRow, bold: bool = False) -> None:
         is_bounded = self._output.width is not None
         cells = []
         for text, width, column in zip(row, self._widths, self._columns, strict=True):
@@ -61,8 +61,8 @@ class Table:
         self._output.line(self._output.style(GAP.join(cells).rstrip(), bold=bold or None))
 
 
-def _fitting(columns: Sequence[Column], rows: Sequence[Row], width: int | None) -> list[int]:
-    """Give the columns' widths; 0 for one that is left out."""
+def _fitting(columns: Sequence[Column], rows: Sequence[TableRow], width: int | None) -> list[int]:
+    """Return the columns' widths; 0 for one that is left out."""
     widths = [_natural(column, [row[at] for row in rows]) for at, column in enumerate(columns)]
     if width is None:
         return widths

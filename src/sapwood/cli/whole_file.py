@@ -15,7 +15,7 @@ DATABASE_FILES = ("", "-journal", "-wal", "-shm", "-search", "-search-wal", "-se
 
 
 def target_of(path: Path, database: Path | None, *, replace: bool) -> Path:
-    """Give the file that a path leads to, if it may be written.
+    """Return the file that a path leads to, if it may be written.
 
     Raises `UsageError` for a folder and for one of the database's files, and `AlreadyExistsError`
     for a file that is there and not to be replaced.

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import msgspec
 
 
-class _Part(
+class _PartBase(
     msgspec.Struct, frozen=True, kw_only=True, tag_field="type", omit_defaults=True, gc=False
 ):
     """What all parts share: fields that we do not know stay in `extra`, and come out again."""
@@ -16,27 +16,27 @@ class _Part(
     optional: ClassVar[tuple[str, ...]] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Give the part as the plain JSON object that a client would write."""
+        """Return the part as the plain JSON object that a client would write."""
         plain: dict[str, Any] = msgspec.to_builtins(self)
         extra = plain.pop("extra", {})
         return {**plain, **extra, **plain}
 
 
-class TextPart(_Part, frozen=True, kw_only=True, tag="text", gc=False):
+class TextPart(_PartBase, frozen=True, kw_only=True, tag="text", gc=False):
     """Text that somebody said."""
 
     text: str
     extra: dict[str, Any] = {}
 
 
-class ReasoningPart(_Part, frozen=True, kw_only=True, tag="reasoning", gc=False):
+class ReasoningPart(_PartBase, frozen=True, kw_only=True, tag="reasoning", gc=False):
     """What the model thought before it answered."""
 
     text: str
     extra: dict[str, Any] = {}
 
 
-class ToolCallPart(_Part, frozen=True, kw_only=True, tag="tool_call", gc=False):
+class ToolCallPart(_PartBase, frozen=True, kw_only=True, tag="tool_call", gc=False):
     """A tool that the model asks for; `call_id` ties the result to it."""
 
     call_id: str
@@ -45,7 +45,7 @@ class ToolCallPart(_Part, frozen=True, kw_only=True, tag="tool_call", gc=False):
     extra: dict[str, Any] = {}
 
 
-class ToolResultPart(_Part, frozen=True, kw_only=True, tag="tool_result", gc=False):
+class ToolResultPart(_PartBase, frozen=True, kw_only=True, tag="tool_result", gc=False):
     """What a tool answered."""
 
     optional: ClassVar[tuple[str, ...]] = ("is_error",)
@@ -56,7 +56,7 @@ class ToolResultPart(_Part, frozen=True, kw_only=True, tag="tool_result", gc=Fal
     extra: dict[str, Any] = {}
 
 
-class FilePart(_Part, frozen=True, kw_only=True, tag="file", gc=False):
+class FilePart(_PartBase, frozen=True, kw_only=True, tag="file", gc=False):
     """A file: by reference (`uri`) or as inline bytes (`data`)."""
 
     optional: ClassVar[tuple[str, ...]] = ("uri", "data", "name")
@@ -68,13 +68,13 @@ class FilePart(_Part, frozen=True, kw_only=True, tag="file", gc=False):
     extra: dict[str, Any] = {}
 
 
-class OtherPart(_Part, frozen=True, kw_only=True, tag="other", gc=False):
+class OtherPart(_PartBase, frozen=True, kw_only=True, tag="other", gc=False):
     """Any other JSON object, carried unchanged."""
 
     value: dict[str, Any]
 
     def to_json(self) -> dict[str, Any]:
-        """Give the object as it came in."""
+        """Return the object as it came in."""
         return dict(self.value)
 
 

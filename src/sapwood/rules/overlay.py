@@ -7,7 +7,7 @@ of those the widest, of those the newest; the resolution goes on above its first
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .tree import LineageOf, Place, Span, place_before, spans_up
 
@@ -18,6 +18,8 @@ class Cover(NamedTuple):
     number: int
     first: Place
     last: Place
+    row: Any = None
+    """What the store read of the overlay when it found it, for whoever shows it."""
 
 
 DeepestCover = Callable[[Span], Cover | None]

@@ -22,7 +22,7 @@ class ManualClock:
         self.now_us = start_us
 
     def __call__(self) -> int:
-        """Tell the time in microseconds."""
+        """Return the time in microseconds."""
         return self.now_us
 
     def advance(self, seconds: float) -> None:

@@ -56,7 +56,7 @@ class Stored(NamedTuple):
 
 
 def begun() -> Oracle:
-    """Give the oracle what every run begins with: a conversation and a fork of it."""
+    """Return an oracle with what every run begins with: a conversation and a fork of it."""
     oracle = Oracle()
     oracle.create(NewSession(id="s"), 0)
     for id in MESSAGES:
@@ -81,7 +81,7 @@ def _draw(dice: Random, name: str) -> Call:
 
 
 def explain(told: Sequence[Sequence[Told]], stored: dict[str, Stored]) -> list[Call] | None:
-    """Give an order of all calls, each writer's kept, after which all is as told; or None."""
+    """Return an order of all calls, each writer's kept, after which all is as told; or None."""
     return _go_on(begun(), [list(own) for own in told], stored, [])
 
 

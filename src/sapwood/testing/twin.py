@@ -39,7 +39,7 @@ class AsyncTwin:
 
     @staticmethod
     async def together(jobs: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
-        """Run jobs at the same time, as tasks; give their results in order."""
+        """Run jobs at the same time, as tasks; return their results in order."""
         return list(await asyncio.gather(*(job() for job in jobs)))
 
 
@@ -51,7 +51,7 @@ class Twin:
 
     @staticmethod
     def together(jobs: Sequence[Callable[[], T]]) -> list[T]:
-        """Run jobs at the same time, in threads; give their results in order."""
+        """Run jobs at the same time, in threads; return their results in order."""
         barrier = Barrier(len(jobs))
 
         def start(job: Callable[[], T]) -> T:

@@ -1,6 +1,5 @@
 """Sessions as JSON Lines, out of one store and into another, and from store to store."""
 
-from .check import check_alone
 from .copying import (
     CopyBegun,
     CopyDone,
@@ -12,7 +11,8 @@ from .copying import (
     copy_store,
 )
 from .export import Exported, export_lines
-from .load import Imported, import_file
+from .file_check import check_alone
+from .file_import import Imported, import_file
 
 __all__ = [
     "CopyBegun",

@@ -8,15 +8,14 @@ from .._version import __version__
 from ..errors import NotFoundError
 from ..model import Gap, Leaf, Message, Root, SessionQuery, SessionRecord, UsageTotal
 from ..store import Store
-from .covering import Ends
 from .lines import (
     FORMAT,
     VERSION,
     DocumentLine,
     EndLine,
+    FileLine,
     GapLine,
     Header,
-    Line,
     MessageLine,
     Origin,
     PlaceLine,
@@ -25,7 +24,8 @@ from .lines import (
     encode_line,
 )
 from .origin import find_origin
-from .walk import Step, Walk
+from .overlay_ends import OverlayEnds
+from .walk import SessionWalk, WalkStep
 
 PAGE = 500
 
@@ -70,7 +70,7 @@ def _get(store: Store, owner: str, name: str) -> SessionRecord:
 
 
 def all_names(store: Store, owner: str) -> list[str]:
-    """Give the names of an owner's sessions, the oldest first."""
+    """Return the names of an owner's sessions, the oldest first."""
     names: list[str] = []
     cursor = None
     while True:
@@ -82,7 +82,7 @@ def all_names(store: Store, owner: str) -> list[str]:
 
 
 def in_order(store: Store, owner: str, names: Sequence[str]) -> Iterator[str]:
-    """Give the names so that a session comes after those that it came out of."""
+    """Yield the names so that a session comes after those that it came out of."""
     left = set(names)
     for name in names:
         chain = [name] if name in left else []
@@ -117,8 +117,8 @@ class SessionExport:
         self.gaps: dict[str, Gap] = {}
         """Those that were given, by their ids."""
 
-    def lines(self, is_optional: bool) -> Iterator[Line]:
-        """Give the session's lines; of one that is gone, none if it is optional."""
+    def lines(self, is_optional: bool) -> Iterator[FileLine]:
+        """Yield the session's lines; of one that is gone, none if it is optional."""
         record = self._store.find_session(self._owner, self._name)
         if record is None and is_optional:
             return
@@ -131,7 +131,7 @@ class SessionExport:
         self._done.names.add(self._name)
         yield _session_line(record, origin)
         yield from documents
-        ends = Ends(self._store, self._owner, self._name, overlays)
+        ends = OverlayEnds(self._store, self._owner, self._name, overlays)
         for step in self._walk(origin).steps(leaves):
             ends.meet(step.place)
             yield self._place_line(step)
@@ -139,11 +139,11 @@ class SessionExport:
         for total in self._store.total_usage(self._owner, self._name):
             yield _usage_line(total)
 
-    def _walk(self, origin: Origin | None) -> Walk:
+    def _walk(self, origin: Origin | None) -> SessionWalk:
         skip = origin is not None
-        return Walk(self._store, self._owner, self._name, skip_inherited=skip)
+        return SessionWalk(self._store, self._owner, self._name, skip_inherited=skip)
 
-    def _place_line(self, step: Step) -> PlaceLine:
+    def _place_line(self, step: WalkStep) -> PlaceLine:
         if isinstance(step.place, Gap):
             self.gaps[step.place.id] = step.place
             return GapLine(id=step.place.id, parent=step.parent)
@@ -152,12 +152,12 @@ class SessionExport:
 
 
 def tip_of(record: SessionRecord) -> str | None:
-    """Give the tip, deleted or not; None is the root."""
+    """Return the tip, deleted or not; None is the root."""
     return None if isinstance(record.tip, Root) else record.tip
 
 
 def document_lines(store: Store, owner: str, session: str | None) -> Iterator[DocumentLine]:
-    """Give the documents; those that expire are leases, which belong to their holder."""
+    """Yield the documents; those that expire are leases, which belong to their holder."""
     for document in store.list_documents(owner, session=session):
         if document.expires_us is None:
             yield DocumentLine(key=document.key, value=document.value)

@@ -17,13 +17,13 @@ FORMAT = "sapwood-export"
 VERSION = 1
 
 
-class _Line(
+class _LineBase(
     msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", forbid_unknown_fields=True
 ):
     """What all lines share: they say of which kind they are."""
 
 
-class Header(_Line, frozen=True, kw_only=True, tag="header"):
+class Header(_LineBase, frozen=True, kw_only=True, tag="header"):
     """The first line."""
 
     format: str
@@ -38,7 +38,7 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     message: str
 
 
-class SessionLine(_Line, frozen=True, kw_only=True, tag="session"):
+class SessionLine(_LineBase, frozen=True, kw_only=True, tag="session"):
     """A session's record. `version` and `active_us` are told, but a store gives its own."""
 
     id: str
@@ -55,14 +55,14 @@ class SessionLine(_Line, frozen=True, kw_only=True, tag="session"):
     version: int
 
 
-class DocumentLine(_Line, frozen=True, kw_only=True, tag="document"):
+class DocumentLine(_LineBase, frozen=True, kw_only=True, tag="document"):
     """A document of the session, or before the first session of the owner; base64."""
 
     key: str
     value: bytes
 
 
-class MessageLine(_Line, frozen=True, kw_only=True, tag="message"):
+class MessageLine(_LineBase, frozen=True, kw_only=True, tag="message"):
     """A message after its parent, which may be a gap; null is the root."""
 
     id: str
@@ -75,14 +75,14 @@ class MessageLine(_Line, frozen=True, kw_only=True, tag="message"):
     home: str | None
 
 
-class GapLine(_Line, frozen=True, kw_only=True, tag="gap"):
+class GapLine(_LineBase, frozen=True, kw_only=True, tag="gap"):
     """The place of a deleted message: its id stays taken, and an overlay may end there."""
 
     id: str
     parent: str | None
 
 
-class OverlayLine(_Line, frozen=True, kw_only=True, tag="overlay"):
+class OverlayLine(_LineBase, frozen=True, kw_only=True, tag="overlay"):
     """An overlay in force, over the messages from `first` to `last`.
 
     Those that end deeper come first, and of those with the same end the narrower: in this order
@@ -100,7 +100,7 @@ class OverlayLine(_Line, frozen=True, kw_only=True, tag="overlay"):
     created_us: int
 
 
-class UsageLine(_Line, frozen=True, kw_only=True, tag="usage"):
+class UsageLine(_LineBase, frozen=True, kw_only=True, tag="usage"):
     """The sum of a session's usage for one model."""
 
     model: str
@@ -112,7 +112,7 @@ class UsageLine(_Line, frozen=True, kw_only=True, tag="usage"):
     cost_micros: int
 
 
-class EndLine(_Line, frozen=True, kw_only=True, tag="end"):
+class EndLine(_LineBase, frozen=True, kw_only=True, tag="end"):
     """The last line: without it, the file was cut off."""
 
     sessions: int
@@ -120,14 +120,14 @@ class EndLine(_Line, frozen=True, kw_only=True, tag="end"):
 
 
 PlaceLine = MessageLine | GapLine
-Line = SessionLine | DocumentLine | PlaceLine | OverlayLine | UsageLine | EndLine
+FileLine = SessionLine | DocumentLine | PlaceLine | OverlayLine | UsageLine | EndLine
 
 _encode = msgspec.json.Encoder().encode
 _header = msgspec.json.Decoder(dict[str, Any])
-_decoder = msgspec.json.Decoder(Line)
+_decoder = msgspec.json.Decoder(FileLine)
 
 
-def encode_line(line: Line | Header) -> bytes:
+def encode_line(line: FileLine | Header) -> bytes:
     """Write a line, with its end."""
     return _encode(line) + b"\n"
 
@@ -150,15 +150,15 @@ def decode_header(data: bytes) -> None:
         )
 
 
-def decode_line(data: bytes, number: int) -> Line:
+def decode_line(data: bytes, number: int) -> FileLine:
     """Read a line; one that cannot be read is an error that names it."""
     try:
-        line: Line = _decoder.decode(data)
+        line: FileLine = _decoder.decode(data)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise wrong(number, f"cannot be read: {error}") from error
     return line
 
 
 def wrong(number: int, what: str) -> UsageError:
-    """Say what is wrong with a line."""
+    """Return the error for a line that is wrong."""
     return UsageError(f"line {number} {what}", path=f"line {number}")

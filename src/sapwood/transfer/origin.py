@@ -7,7 +7,7 @@ from collections.abc import Container, Sequence
 from ..model import Leaf, SessionRecord
 from ..store import Store
 from .lines import Origin
-from .places import Found, find_at, find_named
+from .positions import MessageOrGap, find_at, find_named
 
 
 def find_origin(
@@ -30,7 +30,7 @@ def find_origin(
 
 def _fork_point(
     store: Store, owner: str, record: SessionRecord, leaves: Sequence[Leaf]
-) -> Found | None:
+) -> MessageOrGap | None:
     """Find the message that a fork goes on from, deleted or not."""
     point = record.forked_at
     if point is None:

@@ -15,14 +15,14 @@ from ..errors import AlreadyExistsError, ConflictError
 from ..model import EntryRef, Overlay, Position, Read, Summary
 from ..store import Store
 from .lines import OverlayLine
-from .making import new_overlay
-from .places import Found, find_named
+from .new_records import new_overlay
+from .positions import MessageOrGap, find_named
 
-Side = Literal["first", "last"]
-Range = tuple[Position, Position]
+OverlaySide = Literal["first", "last"]
+PositionRange = tuple[Position, Position]
 
 
-class Putter:
+class OverlayPutter:
     """Puts the overlays of one session in force."""
 
     def __init__(
@@ -54,7 +54,7 @@ class Putter:
 
         Raises `ConflictError`, and takes away none that could not be put again.
         """
-        before: dict[Range, Overlay] = {}
+        before: dict[PositionRange, Overlay] = {}
         for number, line in enumerate(self._lines, 1):
             stored = self._find(line)
             older = stored and before.get((stored.first, stored.last))
@@ -96,7 +96,7 @@ class Putter:
         ends = [self._end(line, id).position for id in (line.first, line.last)]
         return ends == [overlay.first, overlay.last]
 
-    def _end(self, line: OverlayLine, id: str) -> Found:
+    def _end(self, line: OverlayLine, id: str) -> MessageOrGap:
         found = find_named(self._store, self._owner, self._session, id)
         if found is None:
             raise ConflictError(f"overlay {line.id!r} ends at {id!r}, which is not there")
@@ -125,7 +125,7 @@ class Putter:
                 return True
         return False
 
-    def _add(self, line: OverlayLine, first: Found, last: Found) -> Overlay:
+    def _add(self, line: OverlayLine, first: MessageOrGap, last: MessageOrGap) -> Overlay:
         new = msgspec.structs.replace(
             new_overlay(line),
             first=self._ref(last, first, "first"),
@@ -143,7 +143,7 @@ class Putter:
         self._note(f"overlay {new.id!r} got another id")
         return added
 
-    def _ref(self, leaf: Found, end: Found, side: Side) -> EntryRef:
+    def _ref(self, leaf: MessageOrGap, end: MessageOrGap, side: OverlaySide) -> EntryRef:
         """Name the entry that shows an end: the message, or an overlay that has that end, too."""
         depth = end.position.depth
         query = Read(leaf=leaf.id, after=depth - 1, before=depth + 1, limit=1)

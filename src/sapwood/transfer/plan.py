@@ -33,7 +33,7 @@ class SessionPlan:
         return not self.exists or (self.is_unfinished and not self.went_on)
 
 
-class Plan:
+class ImportPlan:
     """All sessions of a file."""
 
     def __init__(self) -> None:

@@ -13,21 +13,21 @@ from typing import NamedTuple
 
 from ..model import Leaf, Message, Read
 from ..store import Store
-from .places import Found
+from .positions import MessageOrGap
 
 PAGE = 500
 PAGE_BYTES = 4 * 1024 * 1024
 FIRST_LOOK = 64
 
 
-class Step(NamedTuple):
+class WalkStep(NamedTuple):
     """A message or a gap, and the id of what stands above it."""
 
-    place: Found
+    place: MessageOrGap
     parent: str | None
 
 
-class Walk:
+class SessionWalk:
     """The walk through one session; with `skip_inherited`, only through what it wrote itself."""
 
     def __init__(self, store: Store, owner: str, session: str, *, skip_inherited: bool) -> None:
@@ -37,19 +37,19 @@ class Walk:
         self._skip_inherited = skip_inherited
         self._given: dict[str, int] = {}
 
-    def steps(self, leaves: Sequence[Leaf]) -> Iterator[Step]:
-        """Give the messages and gaps on the paths to these leaves."""
+    def steps(self, leaves: Sequence[Leaf]) -> Iterator[WalkStep]:
+        """Yield the messages and gaps on the paths to these leaves."""
         for leaf in leaves:
             above = self._last_given(leaf.id) if self._given or self._skip_inherited else None
             depth, parent = (above.depth, above.id) if above else (0, None)
             for place in self._path(leaf, depth):
                 if not self._is_given(place):
-                    yield Step(place, parent)
+                    yield WalkStep(place, parent)
                     self._given[place.position.segment] = place.position.depth
                 parent = place.id
 
-    def _path(self, leaf: Leaf, depth: int) -> Iterator[Found]:
-        """Give what stands on the path below a depth; gaps are looked for where depths miss."""
+    def _path(self, leaf: Leaf, depth: int) -> Iterator[MessageOrGap]:
+        """Yield what stands on the path below a depth; gaps are looked for where depths miss."""
         for message in self._below(leaf.id, depth):
             if message.depth > depth + 1:
                 yield from self._gaps(message.id, depth, message.depth)
@@ -58,7 +58,7 @@ class Walk:
         if leaf.position.depth > depth:
             yield from self._gaps(leaf.id, depth, leaf.position.depth + 1)
 
-    def _gaps(self, leaf: str, after: int, before: int) -> Iterator[Found]:
+    def _gaps(self, leaf: str, after: int, before: int) -> Iterator[MessageOrGap]:
         for gap in self._store.list_gaps(self._owner, self._session, leaf, after=after):
             if gap.position.depth < before:
                 yield gap
@@ -98,7 +98,7 @@ class Walk:
         messages = self._store.read(self._owner, self._session, query).messages_only
         return messages[0] if messages else None
 
-    def _is_given(self, place: Found) -> bool:
+    def _is_given(self, place: MessageOrGap) -> bool:
         if self._skip_inherited and place.home != self._session:
             return True
         return place.position.depth <= self._given.get(place.position.segment, 0)

@@ -14,22 +14,22 @@ from sapwood.errors import AlreadyExistsError
 from sapwood.model import ForkPoint, NewMessage, NewSession, TextPart
 from sapwood.rules.ids import IdMaker
 from sapwood.stores.redis import RedisStore
-from sapwood.stores.redis._sync.link import Link
+from sapwood.stores.redis._sync.client import RedisClient
 
 new_id = IdMaker(lambda: time.time_ns() // 1000, os.urandom)
 
 
 def die_after(names: set[str]) -> None:
     """End this process, without any goodbye, when one of these scripts was done."""
-    ask = Link.ask
+    run_script = RedisClient.run_script
 
     def last(self, name, keys, *args):  # type: ignore[no-untyped-def]
-        answer = ask(self, name, keys, *args)
+        answer = run_script(self, name, keys, *args)
         if name in names:
             os._exit(9)
         return answer
 
-    Link.ask = last  # type: ignore[method-assign]
+    RedisClient.run_script = last  # type: ignore[method-assign]
 
 
 def write(store: RedisStore, number: str) -> None:
@@ -52,24 +52,24 @@ def main() -> None:
                     store.create_session("ada", NewSession(id="s"))
                 write(store, number)
             case "claim":
-                die_after({"claim"})
+                die_after({"claim_name"})
                 store.create_session("ada", NewSession(id="new"))
             case "detach":
-                die_after({"claim"})
+                die_after({"claim_name"})
                 point = ForkPoint(session="s", detach=True)
                 store.create_session("ada", NewSession(id="new", fork=point))
             case "copy":
-                die_after({"mark"})
+                die_after({"mark_tree"})
                 point = ForkPoint(session="s", detach=True)
                 store.create_session("ada", NewSession(id="new", fork=point))
             case "create":
                 die_after({"apply"})
                 store.create_session("ada", NewSession(id="new"))
             case "delete":
-                die_after({"free"})
+                die_after({"apply_freeing"})
                 store.delete_session("ada", "s")
-            case "told":
-                die_after({"note"})
+            case "publish":
+                die_after({"publish_changes"})
                 store.changes("ada")
 
 

@@ -18,9 +18,9 @@ from .support import ADA, ids_in, make_session, open_store, say
 
 def before_each(store: RedisStore, act: Callable[[], None]) -> None:
     """Do something before each round trip of a store."""
-    link: Any = store._runner.here()._link
+    client: Any = store._runner.here()._client
     for name in ("run", "send"):
-        setattr(link, name, _after(act, getattr(link, name)))
+        setattr(client, name, _after(act, getattr(client, name)))
 
 
 def _after(act: Callable[[], None], go: Callable[..., Any]) -> Callable[..., Any]:
@@ -64,14 +64,14 @@ def test_a_detached_fork_of_large_messages_is_written_in_small_pieces(
         make_session(store)
         for n in range(12):
             store.append(ADA, "s", [say(f"m{n}", "x" * 1_000_000)])
-        link: Any = store._runner.here()._link
-        ask, sizes = link.ask, list[int]()
+        client: Any = store._runner.here()._client
+        run_script, sizes = client.run_script, list[int]()
 
         def measure(name: str, keys: Any, *args: Any) -> Any:
             sizes.append(sum(len(it) for it in args if isinstance(it, bytes)))
-            return ask(name, keys, *args)
+            return run_script(name, keys, *args)
 
-        link.ask = measure
+        client.run_script = measure
         fork = ForkPoint(session="s", detach=True)
         store.create_session(ADA, NewSession(id="copy", fork=fork))
         assert max(sizes) < 6_000_000
@@ -98,22 +98,22 @@ def test_a_call_whose_answer_was_lost_succeeds_though_others_write_before_it_is_
         store.delete_session(ADA, "known to the server are the scripts after this")
         make_session(store)
         store.create_session(ADA, NewSession(id="fork", fork=ForkPoint(session="s")))
-        link: Any = store._runner.here()._link
-        client, ask = link.client, link.ask
+        client: Any = store._runner.here()._client
+        driver, run_script = client.driver, client.run_script
 
         def lose(name: str, *args: Any) -> Any:
-            if name in ("apply", "free"):
+            if name in ("apply", "apply_freeing"):
                 proxy.swallow_next_answer()
-            return ask(name, *args)
+            return run_script(name, *args)
 
         def let_others_write() -> Any:
             if proxy.swallowed == 1:
                 for n in range(3):
                     other.put_document(ADA, f"other {n}", b"", session="fork")
                     other.put_document(ADA, f"other {n}", b"")
-            return client()
+            return driver()
 
-        link.ask, link.client = lose, let_others_write
+        client.run_script, client.driver = lose, let_others_write
         done = CALLS[call](store)
         assert proxy.swallowed == 1
         assert done is not False

@@ -142,7 +142,7 @@ class TestBetweenTwoSteps:
     def test_changes_that_were_noted_are_told_once(
         self, server: RedisServer, prefix: str, store: RedisStore
     ) -> None:
-        let_die(server, prefix, "told")
+        let_die(server, prefix, "publish")
         assert [it.message for it in store.changes(ADA).changes] == ["m1", "m2"]
         store.append(ADA, "s", [say("m3")])
         assert [it.message for it in store.changes(ADA).changes] == ["m1", "m2", "m3"]

@@ -89,7 +89,7 @@ async def test_one_that_fails_takes_nobody_with_it_on_nodes_that_forgot_the_scri
             await store.create_session(ADA, NewSession(id=f"s{n}"))
             await store.append(ADA, f"s{n}", [say("m1")])
         tree = await store._runner.here()._context.directory.find_tree(ADA, "s3")
-        await store._runner.here()._link.run("SET", f"{prefix}:{{{tree}}}:s:s3", "damaged")
+        await store._runner.here()._client.run("SET", f"{prefix}:{{{tree}}}:s:s3", "damaged")
         for server in cluster.servers:
             with Redis(port=server.port) as raw:
                 raw.script_flush()

@@ -60,21 +60,21 @@ def test_a_unit_of_work_whose_answer_was_lost_is_done_once(
 ) -> None:
     with open_store(proxied, prefix) as store:
         make_session(store)
-        link = store._runner.here()._link
-        ask = link.ask
+        client = store._runner.here()._client
+        run_script = client.run_script
         lost: list[str] = []
 
         def lose(name, keys, *args):  # type: ignore[no-untyped-def]
             if name == "apply":
                 lost.append(name)
                 proxy.swallow_next_answer()
-            return ask(name, keys, *args)
+            return run_script(name, keys, *args)
 
-        link.ask = lose  # type: ignore[method-assign]
+        client.run_script = lose  # type: ignore[method-assign]
         document = store.put_document(ADA, "k", b"v", session="s", expected_version=0)
         record = store.update_session(ADA, "s", SessionPatch(title="t"), expected_version=1)
         own = store.put_document(ADA, "k", b"v", expected_version=0)
-        link.ask = ask  # type: ignore[method-assign]
+        client.run_script = run_script  # type: ignore[method-assign]
         assert len(lost) == proxy.swallowed == 3
         assert store.find_document(ADA, "k", session="s") == document
         assert (record.title, record.version) == ("t", 2)
@@ -88,18 +88,18 @@ def test_a_claim_whose_answer_was_lost_holds_nobody_up_for_long(
 ) -> None:
     with open_store(proxied, prefix) as store:
         make_session(store, "before")
-        link = store._runner.here()._link
-        ask = link.ask
+        client = store._runner.here()._client
+        run_script = client.run_script
         claims: list[str] = []
 
         def lose(name, keys, *args):  # type: ignore[no-untyped-def]
-            if name == "claim":
+            if name == "claim_name":
                 claims.append(name)
                 if len(claims) == 1:
                     proxy.swallow_next_answer()
-            return ask(name, keys, *args)
+            return run_script(name, keys, *args)
 
-        link.ask = lose  # type: ignore[method-assign]
+        client.run_script = lose  # type: ignore[method-assign]
         make_session(store)
         assert proxy.swallowed == len(claims) == 1
         assert store.append(ADA, "s", [say("m1")]).written == 1

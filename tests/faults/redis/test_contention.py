@@ -32,7 +32,7 @@ def test_rule_06_two_clients_of_a_cluster_with_one_session(
 def test_a_pool_run_dry_is_busy_and_works_again(server: RedisServer, prefix: str) -> None:
     with open_store(server.url(), prefix, **DRY) as store:
         make_session(store)
-        pool = store._runner.here()._link.client().connection_pool
+        pool = store._runner.here()._client.driver().connection_pool
         held = pool.get_connection()
         with pytest.raises(StoreBusyError) as caught:
             store.append(ADA, "s", [say("m1")])
@@ -50,7 +50,7 @@ async def test_a_pool_run_dry_on_a_loop_is_busy_and_works_again(
         with open_store(server.url(), prefix) as other:
             make_session(other)
         await store.find_session(ADA, "s")
-        pool = (await store._runner.here()._link.client()).connection_pool
+        pool = (await store._runner.here()._client.driver()).connection_pool
         held = await pool.get_connection()
         with pytest.raises(StoreBusyError) as caught:
             await store.append(ADA, "s", [say("m1")])

@@ -144,7 +144,7 @@ async def test_there_is_a_limit_whatever_the_driver_has_by_default(
     kinds: tuple[type[Any], ...] = (RedisStore, AsyncRedisStore)
     for kind in kinds:
         for url, ours in ((server.url(), single), (cluster.url(), each_of_four)):
-            client = kind(url + parameters, new_id=new_id)._runner.here()._link._connect()
+            client = kind(url + parameters, new_id=new_id)._runner.here()._client._connect()
             given = limits_of(client)
             assert {name: given[name] for name in ours} == {**ours, **written}
             await close(client)

@@ -112,14 +112,14 @@ async def test_rule_01_one_that_has_to_be_planned_is_not_abandoned_either(
     await store.create_session(ADA, fork)
     async with open_async_store(proxied, prefix) as other:
         await other.read(ADA, "fork", Read())
-        ask = other._runner.here()._link.ask
+        run_script = other._runner.here()._client.run_script
 
         async def hold_first(name, keys, *args):  # type: ignore[no-untyped-def]
             if name == "look":
                 proxy.hold()
-            return await ask(name, keys, *args)
+            return await run_script(name, keys, *args)
 
-        other._runner.here()._link.ask = hold_first  # type: ignore[method-assign]
+        other._runner.here()._client.run_script = hold_first  # type: ignore[method-assign]
         parent = "root" if len(batch) > 1 else "known"
         messages = [say(id) for id in batch]
         task = asyncio.create_task(other.append(ADA, "fork", messages, parent=parent))

@@ -26,14 +26,23 @@ CALLS: dict[str, tuple[str, Callable[[RedisStore], Any]]] = {
     "search, at first": ("HGETALL s", lambda it: it.search(ADA, Search(text="m1 m2")).hits),
     "detach": ("HMGET w", lambda it: it.create_session(ADA, fork_of("s", detach=True)).id),
 }
-SCRIPTS = ("apply", "forget", "free", "inherit", "look", "note", "range", "sum")
+SCRIPTS = (
+    "apply",
+    "release_name",
+    "apply_freeing",
+    "inheritance",
+    "look",
+    "publish_changes",
+    "range_tokens",
+    "context_tokens",
+)
 Open = Callable[..., RedisStore]
 
 
 def before(store: RedisStore, step: str, act: Callable[[], Any]) -> list[str]:
     """Do something once, before the first script or command so named; give what was done."""
-    link: Any = store._runner.here()._link
-    run, send = link.run, link.send
+    client: Any = store._runner.here()._client
+    run, send = client.run, client.send
     done: list[str] = []
 
     def meet(commands: Sequence[Sequence[Any]]) -> None:
@@ -49,7 +58,7 @@ def before(store: RedisStore, step: str, act: Callable[[], Any]) -> list[str]:
         meet(commands)
         return send(commands)
 
-    link.run, link.send = run_after, send_after
+    client.run, client.send = run_after, send_after
     return done
 
 
@@ -85,7 +94,7 @@ class TestExpiry:
     def test_an_expired_session_is_deleted_while_its_fork_is_written_to(
         self, one: RedisStore, other: RedisStore
     ) -> None:
-        done = before(one, "free", lambda: other.append(ADA, "fork", [say("f1")]))
+        done = before(one, "apply_freeing", lambda: other.append(ADA, "fork", [say("f1")]))
         one.settle()
         assert done
         assert one.statistics(ADA).sessions == 1
@@ -138,14 +147,14 @@ class TestRecords:
     def test_a_session_that_is_deleted_meanwhile_is_not_found(
         self, one: RedisStore, open_store: Open
     ) -> None:
-        done = before(one, "sum", lambda: open_store().delete_session(ADA, "s"))
+        done = before(one, "context_tokens", lambda: open_store().delete_session(ADA, "s"))
         assert one.find_session(ADA, "s") is None
         assert done
 
     def test_a_session_that_is_deleted_meanwhile_is_not_listed(
         self, one: RedisStore, open_store: Open
     ) -> None:
-        done = before(one, "sum", lambda: open_store().delete_session(ADA, "s"))
+        done = before(one, "context_tokens", lambda: open_store().delete_session(ADA, "s"))
         page = one.list_sessions(ADA, SessionQuery())
         assert [it.id for it in page.sessions] == ["other"]
         assert done
@@ -158,7 +167,7 @@ class TestRecords:
             other.delete_session(ADA, "s")
             other.create_session(ADA, NewSession(id="s"))
 
-        done = before(one, "note", create_again)
+        done = before(one, "publish_changes", create_again)
         one.list_sessions(ADA, SessionQuery())
         assert done
         page = one.list_sessions(ADA, SessionQuery())
@@ -197,7 +206,7 @@ class TestErasing:
         creating = threading.Thread(target=one.create_session, args=(ADA, NewSession(id="s")))
         creating.start()
         is_claimed.wait()
-        done = before(other, "forget", let_it_create)
+        done = before(other, "release_name", let_it_create)
         other.erase_owner(ADA)
         assert done
         with pytest.raises(NotFoundError):
@@ -232,9 +241,9 @@ def test_what_others_are_just_writing_is_no_damage(open_store: Open) -> None:
 @pytest.mark.parametrize(
     ("step", "call"),
     [
-        ("inherit", lambda it: it.create_session(ADA, fork_of("s"))),
-        ("inherit", lambda it: it.create_session(ADA, fork_of("s", detach=True))),
-        ("range", lambda it: it.add_overlay(ADA, "s", cover("m1", "m2"))),
+        ("inheritance", lambda it: it.create_session(ADA, fork_of("s"))),
+        ("inheritance", lambda it: it.create_session(ADA, fork_of("s", detach=True))),
+        ("range_tokens", lambda it: it.add_overlay(ADA, "s", cover("m1", "m2"))),
     ],
 )
 def test_what_is_cleared_and_swept_between_two_steps_is_gone_and_not_damaged(

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from ...errors import UsageError
 from ...model import SessionRecord
 from ..text import clean
-from . import looking
+from . import reports
 from .conversation import new_conversation
 
 if TYPE_CHECKING:
     from .loop import Chat
 
 
-class Command(NamedTuple):
+class ChatCommand(NamedTuple):
     """A command: what may follow it, what it does, and how."""
 
     wants: str
@@ -36,13 +36,13 @@ def run_command(chat: Chat, line: str) -> None:
 
 
 def _new(chat: Chat, title: str) -> None:
-    chat.enter(new_conversation(chat.sessions, title or None, chat.furnishing), is_new=True)
+    chat.enter(new_conversation(chat.sessions, title or None, chat.setup), is_new=True)
 
 
 def _branch(chat: Chat, number: str) -> None:
     leaves = chat.conversation.branches()
     if not number:
-        looking.show_branches(chat.screen, leaves, chat.conversation.record().tip)
+        reports.show_branches(chat.screen, leaves, chat.conversation.record().tip)
         return
     if not number.isdecimal() or not 0 < int(number) <= len(leaves):
         raise UsageError(f"there is no branch {clean(number)}: /branch lists them")
@@ -58,7 +58,7 @@ def _redo(chat: Chat, rest: str) -> None:
 
 
 def _moved(chat: Chat, record: SessionRecord) -> None:
-    looking.show_place(chat.screen, record.tip, chat.conversation.last_messages(1))
+    reports.show_place(chat.screen, record.tip, chat.conversation.last_messages(1))
 
 
 def _again(chat: Chat, rest: str) -> None:
@@ -66,24 +66,24 @@ def _again(chat: Chat, rest: str) -> None:
 
 
 def _tree(chat: Chat, rest: str) -> None:
-    looking.show_tree_of(chat.screen, chat.conversation)
+    reports.show_tree_of(chat.screen, chat.conversation)
 
 
 def _context(chat: Chat, rest: str) -> None:
-    looking.show_context(chat.screen, chat.conversation.context())
+    reports.show_context(chat.screen, chat.conversation.context())
 
 
 def _compact(chat: Chat, focus: str) -> None:
     overlay = chat.conversation.compact(focus or None)
-    looking.show_compacted(chat.screen, overlay)
+    reports.show_compacted(chat.screen, overlay)
 
 
 def _search(chat: Chat, query: str) -> None:
-    looking.show_hits(chat.screen, chat.conversation.search(query))
+    reports.show_hits(chat.screen, chat.conversation.search(query))
 
 
 def _usage(chat: Chat, rest: str) -> None:
-    looking.show_usage(chat.screen, chat.conversation.usage())
+    reports.show_usage(chat.screen, chat.conversation.usage())
 
 
 def _help(chat: Chat, rest: str) -> None:
@@ -97,16 +97,18 @@ def _quit(chat: Chat, rest: str) -> None:
 
 
 COMMANDS = {
-    "new": Command("[TITLE]", "Begin another conversation.", _new),
-    "branch": Command("[N]", "List the branches, or go on from the end of one.", _branch),
-    "undo": Command("", "Go back to before your last message; it stays in the tree.", _undo),
-    "redo": Command("", "Go forward again, once for each /undo.", _redo),
-    "again": Command("", "Let your last message be answered again, on a branch.", _again),
-    "tree": Command("", "Draw the conversation with its branches.", _tree),
-    "context": Command("", "Tell what the model is shown, and how much of it.", _context),
-    "compact": Command("[FOCUS]", "Put a summary in place of all but the last of it.", _compact),
-    "search": Command("QUERY", "Search what was said in this conversation.", _search),
-    "usage": Command("", "Tell what the model's answers cost in tokens.", _usage),
-    "help": Command("", "List these commands.", _help),
-    "quit": Command("", "Leave; so does Ctrl-D.", _quit),
+    "new": ChatCommand("[TITLE]", "Begin another conversation.", _new),
+    "branch": ChatCommand("[N]", "List the branches, or go on from the end of one.", _branch),
+    "undo": ChatCommand("", "Go back to before your last message; it stays in the tree.", _undo),
+    "redo": ChatCommand("", "Go forward again, once for each /undo.", _redo),
+    "again": ChatCommand("", "Let your last message be answered again, on a branch.", _again),
+    "tree": ChatCommand("", "Draw the conversation with its branches.", _tree),
+    "context": ChatCommand("", "Tell what the model is shown, and how much of it.", _context),
+    "compact": ChatCommand(
+        "[FOCUS]", "Put a summary in place of all but the last of it.", _compact
+    ),
+    "search": ChatCommand("QUERY", "Search what was said in this conversation.", _search),
+    "usage": ChatCommand("", "Tell what the model's answers cost in tokens.", _usage),
+    "help": ChatCommand("", "List these commands.", _help),
+    "quit": ChatCommand("", "Leave; so does Ctrl-D.", _quit),
 }

@@ -24,10 +24,10 @@ from ...model import (
 )
 from ...session import Session, SessionManager
 from ..text import clean, shorten
-from .furnishing import TAG, Furnishing
+from .chat_setup import TAG, ChatSetup
 
 TITLE_WIDTH = 60
-BY_DIGEST = Furnishing()
+BY_DIGEST = ChatSetup()
 
 
 class BlockReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,12 +51,12 @@ class ContextReport(msgspec.Struct, frozen=True, kw_only=True):
 class Conversation:
     """One session, as the chat uses it."""
 
-    def __init__(self, sessions: SessionManager, session: Session, furnishing: Furnishing) -> None:
+    def __init__(self, sessions: SessionManager, session: Session, setup: ChatSetup) -> None:
         self.sessions = sessions
-        self._furnishing = furnishing
-        self._compacting = furnishing.compacting
+        self._setup = setup
+        self._compaction = setup.compaction
         # It writes, and never begins a compaction: not in the middle of an answer.
-        self._session = furnishing.furnish(session)
+        self._session = setup.set_up(session)
 
     @property
     def id(self) -> str:
@@ -64,7 +64,7 @@ class Conversation:
         return self._session.id
 
     def record(self) -> SessionRecord:
-        """Give the session's record."""
+        """Return the session's record."""
         return self._session.record()
 
     # saying
@@ -89,34 +89,34 @@ class Conversation:
         """Store what tools answered, after the calls."""
         return self._session.append("tool", list(results), parent=to)
 
-    def turn(self, leaf: str) -> ModelInput:
-        """Give what the model is to be shown to answer a message; compact it first if it is full.
+    def model_input(self, leaf: str) -> ModelInput:
+        """Return what the model is to be shown to answer a message; compact it first if it is full.
 
         A branch that the conversation does not go on from is only read.
         """
-        session = self._compacting.watch(self._again())
+        session = self._compaction.watch(self._again())
         return session.prepare(leaf=None if self.record().tip == leaf else leaf)
 
     def make_room(self, leaf: str) -> bool:
-        """Shorten what the model is shown, since it cannot take it; tell whether that went well."""
-        return self._compacting.make_room(self._again(), leaf)
+        """Shorten what the model is shown, if it is too much for it; return whether that worked."""
+        return self._compaction.make_room(self._again(), leaf)
 
     def call_tool(self, name: str, given: Any) -> str:
         """Call a tool for the model; what is wrong is told in the answer."""
         return self._session.call_tool(name, given)
 
     def _again(self) -> Session:
-        """Give another handle of the session, which can be set up otherwise."""
-        return self._furnishing.furnish(self.sessions.get(self.id))
+        """Return another handle of the session, which can be set up otherwise."""
+        return self._setup.set_up(self.sessions.get(self.id))
 
     # looking
 
     def last_messages(self, count: int) -> list[Message]:
-        """Give the end of the conversation."""
+        """Return the end of the conversation."""
         return self._session.history(limit=count, overlays=False).messages_only
 
     def last_question(self) -> str:
-        """Give the id of the last thing that the user said."""
+        """Return the id of the last thing that the user said."""
         for message in reversed(self._session.history(overlays=False).messages_only):
             if message.role == "user":
                 return message.id
@@ -127,7 +127,7 @@ class Conversation:
         return self._session.search(query)
 
     def context(self) -> ContextReport:
-        """Tell how full the model's context is."""
+        """Return how full the model's context is."""
         session = self._again()
         history = session.history()
         return ContextReport(
@@ -146,12 +146,12 @@ class Conversation:
         self._session.add_usage(usage)
 
     def usage(self) -> list[UsageTotal]:
-        """Give what the session's model calls cost, by model."""
+        """Return what the session's model calls cost, by model."""
         return self._session.usage()
 
     def compact(self, focus: str | None) -> Overlay:
         """Show a summary in place of all but the last messages."""
-        done = self._compacting.compact(self._again(), focus)
+        done = self._compaction.compact(self._again(), focus)
         if done.overlay is None:
             raise UsageError(f"nothing was compacted: {done.reason}")
         return done.overlay
@@ -176,23 +176,21 @@ class Conversation:
 
 
 def open_conversation(
-    sessions: SessionManager, id: str | None, furnishing: Furnishing = BY_DIGEST
+    sessions: SessionManager, id: str | None, setup: ChatSetup = BY_DIGEST
 ) -> tuple[Conversation, bool]:
-    """Give a session by its id, or the last chat; tell whether it had to be created."""
+    """Return a session by its id, or the last chat, and whether it had to be created."""
     if id is None:
         page = sessions.list_sessions(tags=[TAG], limit=1)
         found = sessions.find(page.sessions[0].id) if page.sessions else None
     else:
         found = sessions.find(id)
     if found is not None:
-        return Conversation(sessions, found, furnishing), False
+        return Conversation(sessions, found, setup), False
     if id is None:
-        return new_conversation(sessions, None, furnishing), True
-    return Conversation(sessions, sessions.session(id, tags=[TAG]), furnishing), True
+        return new_conversation(sessions, None, setup), True
+    return Conversation(sessions, sessions.session(id, tags=[TAG]), setup), True
 
 
-def new_conversation(
-    sessions: SessionManager, title: str | None, furnishing: Furnishing
-) -> Conversation:
+def new_conversation(sessions: SessionManager, title: str | None, setup: ChatSetup) -> Conversation:
     """Begin a session of its own."""
-    return Conversation(sessions, sessions.create(title=title or None, tags=[TAG]), furnishing)
+    return Conversation(sessions, sessions.create(title=title or None, tags=[TAG]), setup)

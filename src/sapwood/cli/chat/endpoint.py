@@ -14,7 +14,7 @@ from ...summarizers import OpenAISummarizer
 from ...summarizers.completion import usage_of_completion
 from ...summarizers.plain import pick, text_at
 from ...summarizers.sdk import ClientSettings, client_of, load_sdk
-from .events import Call, Done, Piece, Pieces, Text, Thought
+from .chat_model import AnswerEnd, AnswerPiece, AnswerPieces, CallPiece, TextPiece, ThoughtPiece
 
 _CUT_OFF = {"length": "the limit on its length", "content_filter": "the endpoint's filter"}
 _THOUGHTS = ("reasoning_content", "reasoning")
@@ -34,22 +34,22 @@ class EndpointModel:
         )
         self.label = f"{model} at {self._client.base_url}"
 
-    def answer(self, turn: ModelInput) -> Pieces:
+    def answer(self, given: ModelInput) -> AnswerPieces:
         """Stream an answer; tool calls come whole, at its end."""
         # What a model thought is not told to it again.
-        request = input_to_openai_chat(turn, reasoning="omit")
+        request = input_to_openai_chat(given, reasoning="omit")
         stream = self._client.chat.completions.create(
             model=self.name, **request, stream=True, stream_options={"include_usage": True}
         )
         with stream:
-            yield from _Reading(self.name).pieces(stream)
+            yield from _AnswerReader(self.name).pieces(stream)
 
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
 
 
-class _Reading:
+class _AnswerReader:
     """Puts together what comes in pieces."""
 
     def __init__(self, model: str) -> None:
@@ -58,7 +58,7 @@ class _Reading:
         self._finish: Any = None
         self._calls: dict[int, list[str]] = {}
 
-    def pieces(self, stream: Any) -> Iterator[Piece]:
+    def pieces(self, stream: Any) -> Iterator[AnswerPiece]:
         for chunk in stream:
             self._usage = usage_of_completion(chunk, self._model) or self._usage
             choice = pick(chunk, "choices", 0)
@@ -67,7 +67,7 @@ class _Reading:
             self._collect(pick(choice, "delta", "tool_calls"))
         if self._finish is not None:
             yield from map(_call, self._calls.values())
-        yield Done(usage=self._usage, cut_off=self._cut_off())
+        yield AnswerEnd(usage=self._usage, cut_off=self._cut_off())
 
     def _collect(self, deltas: Any) -> None:
         for delta in deltas if isinstance(deltas, list) else []:
@@ -84,22 +84,22 @@ class _Reading:
         return _CUT_OFF.get(self._finish) if isinstance(self._finish, str) else None
 
 
-def _said(delta: Any) -> Iterator[Piece]:
+def _said(delta: Any) -> Iterator[AnswerPiece]:
     for name in _THOUGHTS:
         thought = text_at(delta, name)
         if thought:
-            yield Thought(thought)
+            yield ThoughtPiece(thought)
             break
     text = text_at(delta, "content") or text_at(delta, "refusal")
     if text:
-        yield Text(text)
+        yield TextPiece(text)
 
 
-def _call(pieces: list[str]) -> Call:
+def _call(pieces: list[str]) -> CallPiece:
     call_id, name, arguments = pieces
     try:
         given = msgspec.json.decode(arguments or "{}")
     except msgspec.DecodeError:
         # Kept as it is: the tool says what is wrong with it.
         given = arguments
-    return Call(call_id=call_id or name, name=name, input=given)
+    return CallPiece(call_id=call_id or name, name=name, input=given)

@@ -7,16 +7,16 @@ from collections.abc import Callable, Sequence
 from ...errors import SapwoodError, StoreError
 from ...model import Message, ToolCallPart
 from ...session import SessionManager
-from ..interrupt import held_interrupts
-from .answer import State, state_of
-from .answering import Answering
+from ..interrupts import held_interrupts
+from .chat_model import ChatModel
+from .chat_setup import ChatSetup
 from .commands import run_command
 from .conversation import Conversation
-from .events import ChatModel
-from .furnishing import Furnishing
-from .lines import Line, Lines
-from .looking import RECENT
+from .input_lines import InputLine, InputLines
+from .reports import RECENT
+from .responder import Responder
 from .screen import Screen, Standing
+from .stored_answer import AnswerState, state_of
 
 
 class Chat:
@@ -27,13 +27,13 @@ class Chat:
         sessions: SessionManager,
         model: ChatModel,
         screen: Screen,
-        lines: Lines,
+        lines: InputLines,
         *,
-        furnishing: Furnishing,
+        setup: ChatSetup,
         clock_s: Callable[[], float],
     ) -> None:
         self.sessions = sessions
-        self.furnishing = furnishing
+        self.setup = setup
         self.screen = screen
         self.conversation: Conversation
         self.is_over = False
@@ -63,7 +63,7 @@ class Chat:
                 return
             self._handle(line)
 
-    def _handle(self, line: Line) -> None:
+    def _handle(self, line: InputLine) -> None:
         try:
             if line.is_command:
                 run_command(self, line.text)
@@ -87,24 +87,24 @@ class Chat:
 
     def answer(self, question: str) -> None:
         """Let the model answer a message."""
-        answering = Answering(
+        responder = Responder(
             self.conversation,
             self.model,
             self.screen,
-            has_tools=self.furnishing.has_tools,
+            has_tools=self.setup.has_tools,
             clock_s=self._clock_s,
         )
-        state = answering.run(question)
-        self.failures += state is State.FAILED
-        if state is State.STOPPED and not self._lines.is_terminal:
+        state = responder.run(question)
+        self.failures += state is AnswerState.FAILED
+        if state is AnswerState.STOPPED and not self._lines.is_terminal:
             raise KeyboardInterrupt
 
 
 def _standing(recent: Sequence[Message]) -> Standing:
-    """Tell whether the last thing said is whole and answered."""
+    """Whether the last thing said is whole and answered."""
     if not recent or recent[-1].role not in ("user", "tool", "assistant"):
         return "answered"
-    if state_of(recent[-1]) is State.UNFINISHED:
+    if state_of(recent[-1]) is AnswerState.UNFINISHED:
         return "cut_off"
     has_calls = any(isinstance(part, ToolCallPart) for part in recent[-1].parts)
     return "unanswered" if has_calls or recent[-1].role != "assistant" else "answered"

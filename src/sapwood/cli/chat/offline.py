@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from ...compaction.function import Summarize
 from ...model import ModelInput, ModelMessage, ToolResultPart
-from .events import Call, Done, Pieces, Text
+from .chat_model import AnswerEnd, AnswerPieces, CallPiece, TextPiece
 
 MARK = "[offline stand-in]"
 SEARCH = "session_search"
@@ -28,27 +28,27 @@ class OfflineModel:
     def __init__(self, pause_s: float = 0.0) -> None:
         self._pause_s = pause_s
 
-    def answer(self, turn: ModelInput) -> Pieces:
+    def answer(self, given: ModelInput) -> AnswerPieces:
         """Answer word by word; a request to find something calls the tool for it."""
         # What is not stored, as a summary or news of a block, is not what somebody said.
-        messages = [message for message in turn.messages if message.id is not None]
+        messages = [message for message in given.messages if message.id is not None]
         last = messages[-1] if messages else ModelMessage(role="user", parts=[])
         found = [part for part in last.parts if isinstance(part, ToolResultPart)]
         wanted = _LOOK_FOR.fullmatch(last.text)
-        can_search = any(tool.name == SEARCH for tool in turn.tools)
+        can_search = any(tool.name == SEARCH for tool in given.tools)
         if wanted and not found and can_search:
             call_id = f"call-{len(messages)}"
             yield from self._words(f"{MARK} I look for it in your conversations.")
-            yield Call(call_id=call_id, name=SEARCH, input={"query": wanted[1]})
+            yield CallPiece(call_id=call_id, name=SEARCH, input={"query": wanted[1]})
         else:
             yield from self._words(_from_results(found) if found else _about(messages, last))
-        yield Done()
+        yield AnswerEnd()
 
-    def _words(self, text: str) -> Iterator[Text]:
+    def _words(self, text: str) -> Iterator[TextPiece]:
         for word in re.findall(r"\s*\S+", text):
             if self._pause_s:
                 time.sleep(self._pause_s)
-            yield Text(word)
+            yield TextPiece(word)
 
     def close(self) -> None:
         """Do nothing: there is no connection."""

@@ -9,11 +9,11 @@ from typing import Any, Literal, Protocol
 import msgspec
 
 from ...model import Message, SessionRecord, Usage
-from ..describe import brief, message_json, words_of
 from ..output import Output, encode_json, note
+from ..records import brief, message_json, words_of
 from ..text import clean, clean_block, shorten
-from .answer import State
-from .events import Call, Text, Thought
+from .chat_model import CallPiece, TextPiece, ThoughtPiece
+from .stored_answer import AnswerState
 
 MOST_RESULT = 200
 
@@ -23,6 +23,9 @@ _STANDING = {
     "unanswered": "the last message was not answered: /again asks for an answer",
 }
 
+PIECES = {TextPiece: "text", ThoughtPiece: "thought", CallPiece: "call"}
+"""What the event of each is called."""
+
 
 class Screen(Protocol):
     """What the chat tells."""
@@ -30,34 +33,36 @@ class Screen(Protocol):
     is_json: bool
 
     def note(self, text: str) -> None:
-        """Tell something that is no part of the conversation."""
+        """Show something that is no part of the conversation."""
 
     def show(self, kind: str, value: dict[str, Any], lines: Iterable[str]) -> None:
         """Answer a command."""
 
     def entered(self, record: SessionRecord, is_new: bool, standing: Standing) -> None:
-        """Tell which conversation goes on, and where it stands."""
+        """Show which conversation goes on, and where it stands."""
 
     def recent(self, messages: Sequence[Message]) -> None:
         """Show the end of the conversation."""
 
     def asked(self, message: Message) -> None:
-        """Tell that a message is stored."""
+        """Note that a message is stored."""
 
-    def piece(self, id: str | None, piece: Text | Thought | Call) -> None:
+    def piece(self, id: str | None, piece: TextPiece | ThoughtPiece | CallPiece) -> None:
         """Show a piece of an answer."""
 
     def saved(self, id: str, characters: int) -> None:
-        """Tell that so much of an answer's text is stored."""
+        """Note that so much of an answer's text is stored."""
 
     def result(self, name: str, output: str) -> None:
         """Show what a tool answered."""
 
-    def ended(self, id: str | None, state: State, why: str | None, usage: Usage | None) -> None:
-        """Tell how an answer ended."""
+    def ended(
+        self, id: str | None, state: AnswerState, why: str | None, usage: Usage | None
+    ) -> None:
+        """Show how an answer ended."""
 
     def failed(self, code: str, text: str) -> None:
-        """Tell what went wrong."""
+        """Show what went wrong."""
 
 
 class TextScreen:
@@ -93,29 +98,31 @@ class TextScreen:
                 self._output.line(self._dim(shorten(line, self._output.width)))
 
     def asked(self, message: Message) -> None:
-        """Say nothing: the user has just written it."""
+        """Do nothing: the user has just written it."""
 
-    def piece(self, id: str | None, piece: Text | Thought | Call) -> None:
-        if isinstance(piece, Call):
+    def piece(self, id: str | None, piece: TextPiece | ThoughtPiece | CallPiece) -> None:
+        if isinstance(piece, CallPiece):
             self._end_line()
             self._line(f"→ {piece.name} {encode_json(piece.input)}")
             return
         text = clean_block(piece.text)
-        self._write(self._dim(text) if isinstance(piece, Thought) else text)
+        self._write(self._dim(text) if isinstance(piece, ThoughtPiece) else text)
 
     def saved(self, id: str, characters: int) -> None:
-        """Say nothing: people expect no less."""
+        """Do nothing: people expect no less."""
 
     def result(self, name: str, output: str) -> None:
         self._line(f"← {shorten(output, MOST_RESULT)}")
 
-    def ended(self, id: str | None, state: State, why: str | None, usage: Usage | None) -> None:
+    def ended(
+        self, id: str | None, state: AnswerState, why: str | None, usage: Usage | None
+    ) -> None:
         self._end_line()
-        if state is State.FAILED:
+        if state is AnswerState.FAILED:
             note(f"the model did not answer: {clean(why or '')}")
-        elif state is State.STOPPED:
+        elif state is AnswerState.STOPPED:
             note("stopped; what came is kept" if id else "stopped before anything came")
-        elif state is State.CUT_OFF:
+        elif state is AnswerState.CUT_OFF:
             note(f"the answer was cut off by {why}")
         elif id is None:
             note("the model answered nothing")
@@ -163,9 +170,8 @@ class JsonScreen:
         text = "\n".join(words_of(part) for part in message.parts)
         self._write("asked", {"id": message.id, "text": text})
 
-    def piece(self, id: str | None, piece: Text | Thought | Call) -> None:
-        kind = type(piece).__name__.lower()
-        self._write(kind, {"id": id, **msgspec.structs.asdict(piece)})
+    def piece(self, id: str | None, piece: TextPiece | ThoughtPiece | CallPiece) -> None:
+        self._write(PIECES[type(piece)], {"id": id, **msgspec.structs.asdict(piece)})
 
     def saved(self, id: str, characters: int) -> None:
         self._write("saved", {"id": id, "characters": characters})
@@ -173,7 +179,9 @@ class JsonScreen:
     def result(self, name: str, output: str) -> None:
         self._write("result", {"name": name, "output": output})
 
-    def ended(self, id: str | None, state: State, why: str | None, usage: Usage | None) -> None:
+    def ended(
+        self, id: str | None, state: AnswerState, why: str | None, usage: Usage | None
+    ) -> None:
         figures = None if usage is None else msgspec.to_builtins(usage)
         self._write("ended", {"id": id, "state": state.value, "why": why, "usage": figures})
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..complete import session_names
-from ..exits import OK, UNEXPECTED
-from ..keys import VARIABLES, key_of
+from ..api_keys import VARIABLES, key_of
+from ..completion import session_names
+from ..exit_codes import OK, UNEXPECTED
 from ..settings import common_options, settings_of
 
 if TYPE_CHECKING:
-    from ..chat.events import ChatModel
+    from ..chat.chat_model import ChatModel
 
 TIMEOUT_S = 120
 RETRIES = 2
@@ -68,12 +68,12 @@ def command(
       sapwood chat --base-url http://localhost:11434/v1 --model qwen3
     """
     from ...rules.ids import check_name
-    from ..chat.compacting import Compacting
+    from ..chat.chat_compaction import ChatCompaction
+    from ..chat.chat_setup import ChatSetup
     from ..chat.conversation import open_conversation
-    from ..chat.furnishing import Furnishing
-    from ..chat.lines import Lines
-    from ..chat.looking import tell_compaction
+    from ..chat.input_lines import InputLines
     from ..chat.loop import Chat
+    from ..chat.reports import tell_compaction
     from ..chat.screen import JsonScreen, TextScreen
 
     settings = settings_of(context)
@@ -81,23 +81,23 @@ def command(
         check_name(session, "session")
     answerer = _model_of(context, model, base_url, api_key_env, timeout)
     screen = JsonScreen() if settings.json else TextScreen()
-    lines = Lines(has_prompt=not settings.json)
+    lines = InputLines(has_prompt=not settings.json)
     with closing(answerer), settings.open(create=True) as sessions:
-        compacting = Compacting(
+        compaction = ChatCompaction(
             summarize=answerer.summarize,
             after=compact_after,
             tell=lambda event: tell_compaction(screen, event),
         )
-        furnishing = Furnishing(compacting=compacting, has_tools=tools)
+        setup = ChatSetup(compaction=compaction, has_tools=tools)
         chat = Chat(
             sessions,
             answerer,
             screen,
             lines,
-            furnishing=furnishing,
+            setup=setup,
             clock_s=time.monotonic,
         )
-        conversation, is_new = open_conversation(sessions, session, furnishing)
+        conversation, is_new = open_conversation(sessions, session, setup)
         screen.note(answerer.label)
         chat.enter(conversation, is_new=is_new)
         chat.run()

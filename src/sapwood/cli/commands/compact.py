@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from ..complete import session_argument
-from ..keys import VARIABLES, key_of
+from ..api_keys import VARIABLES, key_of
+from ..completion import session_argument
 from ..progress import waiting
 from ..settings import common_options, settings_of
 from ..text import clean
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ...session import Session
     from ...summarizers import AnthropicSummarizer, OpenAISummarizer
 
-Strategy = Literal["digest", "summarize", "hybrid"]
+StrategyName = Literal["digest", "summarize", "hybrid"]
 HEAD = 3
 KEPT_TOKENS = 20_000
 TIMEOUT_S = 120.0
@@ -96,7 +96,7 @@ def command(context: click.Context, /, session: str, **options: Any) -> None:
 
 
 def _check(context: click.Context, options: dict[str, Any]) -> str | None:
-    """Refuse options that do not go together; give the one that says what to do."""
+    """Refuse options that do not go together; return the one that says what to do."""
     given = [name for name, value in options.items() if value not in (None, False)]
     modes = [name for name in MODES if name in given]
     if len(modes) > 1:
@@ -123,7 +123,7 @@ def _refuse(context: click.Context, given: list[str], names: tuple[str, ...], wh
 
 @contextmanager
 def _summarizer(context: click.Context, options: dict[str, Any], mode: str | None) -> Iterator[Any]:
-    """Give what writes the summaries; None is a digest. A preview asks nobody."""
+    """Return what writes the summaries; None is a digest. A preview asks nobody."""
     if mode == "preview" or options["model"] is None:
         yield None
         return
@@ -145,9 +145,9 @@ def _model(
     return kind(options["model"], base_url=base_url, api_key=key, timeout_s=timeout_s)
 
 
-def _strategy(options: dict[str, Any]) -> Strategy:
-    usual: Strategy = "digest" if options["model"] is None else "summarize"
-    chosen: Strategy | None = options["strategy"]
+def _strategy(options: dict[str, Any]) -> StrategyName:
+    usual: StrategyName = "digest" if options["model"] is None else "summarize"
+    chosen: StrategyName | None = options["strategy"]
     return chosen or usual
 
 
@@ -174,24 +174,24 @@ def _make(
     mode: str | None,
     is_json: bool,
 ) -> None:
-    from .. import compacted
+    from .. import compaction_output
 
     focus = options["focus"]
     if mode == "preview":
         preview = session.preview_compaction(focus=focus)
-        compacted.show_preview(session.id, preview, function, is_json)
+        compaction_output.show_preview(session.id, preview, function, is_json)
         return
     model = options["model"]
     sign = nullcontext() if model is None else waiting(f"{clean(model)} writes a summary")
     with sign:
         done = session.compact(focus=focus)
-    compacted.show_outcome(session.id, done, function, is_json)
+    compaction_output.show_outcome(session.id, done, function, is_json)
 
 
 def _past(session: Session, mode: str, is_json: bool) -> None:
-    from .. import compacted
+    from .. import compaction_output
 
     if mode == "undo":
-        compacted.show_undone(session.id, session.undo_compaction(), is_json)
+        compaction_output.show_undone(session.id, session.undo_compaction(), is_json)
     else:
-        compacted.show_list(session.id, session.compactions(), is_json)
+        compaction_output.show_list(session.id, session.compactions(), is_json)

@@ -7,26 +7,26 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from ..complete import session_argument
+from ..completion import session_argument
 from ..output import Output, note
 from ..settings import common_options, settings_of
 from ..text import clean
 
 if TYPE_CHECKING:
     from ...session import SessionManager
-    from ..blocks import Spot, StoredText
+    from ..blocks import BlockPlace, StoredTextBlock
 
 WITH_LABEL = ("set", "append", "undo", "versions")
 ALONE = ("prompt", "report")
 
 
-class Asked(NamedTuple):
+class _ContextRequest(NamedTuple):
     """What is wanted of the blocks."""
 
     label: str | None
     mode: str | None
     text: str
-    spot: Spot | None
+    place: BlockPlace | None
 
 
 @click.command("context")
@@ -60,21 +60,21 @@ def command(context: click.Context, /, session: str, label: str | None, **option
       sapwood context support memory --append "Prefers short answers."
       sapwood context support --prompt
     """
-    asked = _asked(context, label, options)
+    request = _request(context, label, options)
     settings = settings_of(context)
     with settings.open() as sessions:
         sessions.get(session)
-        if asked.mode in ALONE:
-            _show_prompt(sessions, session, asked.mode, settings.json)
-        elif asked.label is None:
+        if request.mode in ALONE:
+            _show_prompt(sessions, session, request.mode, settings.json)
+        elif request.label is None:
             _list(sessions, session, settings.json)
-        elif asked.mode in ("set", "append", "undo"):
-            _report(_write(sessions, session, asked), settings.json)
+        elif request.mode in ("set", "append", "undo"):
+            _report(_write(sessions, session, request), settings.json)
         else:
-            _show(sessions, session, asked, settings.json)
+            _show(sessions, session, request, settings.json)
 
 
-def _asked(context: click.Context, label: str | None, options: dict[str, Any]) -> Asked:
+def _request(context: click.Context, label: str | None, options: dict[str, Any]) -> _ContextRequest:
     modes = [name for name in (*WITH_LABEL, *ALONE) if options[name] not in (None, False)]
     if len(modes) > 1:
         raise click.UsageError(f"--{modes[0]} and --{modes[1]} exclude each other", context)
@@ -83,25 +83,25 @@ def _asked(context: click.Context, label: str | None, options: dict[str, Any]) -
         raise click.UsageError(f"--{mode} needs a LABEL", context)
     if mode in ALONE and label is not None:
         raise click.UsageError(f"--{mode} takes no LABEL", context)
-    spot = _spot(context, options["scope"], options["agent"])
-    if spot is not None and label is None:
+    place = _place(context, options["scope"], options["agent"])
+    if place is not None and label is None:
         raise click.UsageError("--scope and --agent need a LABEL", context)
     text = _text_of(context, options[mode]) if mode in ("set", "append") else ""
-    return Asked(label, mode, text, spot)
+    return _ContextRequest(label, mode, text, place)
 
 
-def _spot(context: click.Context, scope: str | None, agent: str | None) -> Spot | None:
-    from ..blocks import Spot
+def _place(context: click.Context, scope: str | None, agent: str | None) -> BlockPlace | None:
+    from ..blocks import BlockPlace
 
     if agent is not None:
         if scope not in (None, "agent"):
             raise click.UsageError(f"--agent and --scope {scope} exclude each other", context)
-        return Spot("agent", agent)
+        return BlockPlace("agent", agent)
     if scope == "agent":
         raise click.UsageError("--scope agent needs --agent", context)
     if scope == "session":
-        return Spot("session")
-    return None if scope is None else Spot("owner")
+        return BlockPlace("session")
+    return None if scope is None else BlockPlace("owner")
 
 
 def _text_of(context: click.Context, given: str) -> str:
@@ -114,9 +114,9 @@ def _text_of(context: click.Context, given: str) -> str:
 
 
 def _list(sessions: SessionManager, session: str, is_json: bool) -> None:
+    from ..block_output import blocks_json, write_list
     from ..blocks import stored_blocks
-    from ..blocks_shown import blocks_json, write_list
-    from ..prompt_shown import given_by_program, stored_prompt
+    from ..prompt_output import given_by_program, stored_prompt
 
     stored = stored_blocks(sessions, session)
     others = given_by_program(stored_prompt(sessions, session), stored)
@@ -125,7 +125,7 @@ def _list(sessions: SessionManager, session: str, is_json: bool) -> None:
         output.json({"session": session, **blocks_json(stored), "given_by_program": others})
         return
     write_list(output, stored)
-    if not stored.spots():
+    if not stored.places():
         note("no blocks are stored")
     if others:
         names = ", ".join(map(clean, others))
@@ -134,7 +134,7 @@ def _list(sessions: SessionManager, session: str, is_json: bool) -> None:
 
 def _show_prompt(sessions: SessionManager, session: str, mode: str | None, is_json: bool) -> None:
     from ..blocks import stored_blocks
-    from ..prompt_shown import show_prompt, show_report, stored_prompt
+    from ..prompt_output import show_prompt, show_report, stored_prompt
 
     prompt = stored_prompt(sessions, session)
     if mode == "prompt":
@@ -143,16 +143,16 @@ def _show_prompt(sessions: SessionManager, session: str, mode: str | None, is_js
         show_report(session, prompt, stored_blocks(sessions, session), is_json)
 
 
-def _show(sessions: SessionManager, session: str, asked: Asked, is_json: bool) -> None:
-    from ..blocks import missing, of_label, stored_blocks
-    from ..blocks_shown import blocks_json, versions_json, write_one, write_versions
+def _show(sessions: SessionManager, session: str, request: _ContextRequest, is_json: bool) -> None:
+    from ..block_output import blocks_json, versions_json, write_one, write_versions
+    from ..blocks import no_block, of_label, stored_blocks
 
-    assert asked.label is not None
-    stored = of_label(stored_blocks(sessions, session), asked.label, asked.spot)
-    if not stored.texts and (asked.mode == "versions" or not stored.entries):
-        raise missing(session, asked.label)
+    assert request.label is not None
+    stored = of_label(stored_blocks(sessions, session), request.label, request.place)
+    if not stored.texts and (request.mode == "versions" or not stored.entries):
+        raise no_block(session, request.label)
     output = Output()
-    if asked.mode == "versions":
+    if request.mode == "versions":
         [text] = stored.texts
         if is_json:
             output.json({"session": session, **versions_json(text)})
@@ -164,26 +164,26 @@ def _show(sessions: SessionManager, session: str, asked: Asked, is_json: bool) -
         write_one(output, stored)
 
 
-def _write(sessions: SessionManager, session: str, asked: Asked) -> StoredText:
+def _write(sessions: SessionManager, session: str, request: _ContextRequest) -> StoredTextBlock:
     from ...context import BlockConfig, Context
-    from ..blocks import Spot, missing, of_label, read_text, stored_blocks
+    from ..blocks import BlockPlace, no_block, of_label, read_text, stored_blocks
 
-    assert asked.label is not None
-    label = asked.label
-    stored = of_label(stored_blocks(sessions, session), label, asked.spot)
-    _refuse_blind(label, asked.mode, stored)
-    if asked.mode == "undo" and not stored.texts:
-        raise missing(session, label)
-    spot = stored.texts[0].spot if stored.texts else asked.spot or Spot("session")
-    config = BlockConfig(label, scope=spot.scope, agent=spot.agent)
+    assert request.label is not None
+    label = request.label
+    stored = of_label(stored_blocks(sessions, session), label, request.place)
+    _refuse_blind(label, request.mode, stored)
+    if request.mode == "undo" and not stored.texts:
+        raise no_block(session, label)
+    place = stored.texts[0].place if stored.texts else request.place or BlockPlace("session")
+    config = BlockConfig(label, scope=place.scope, agent=place.agent)
     blocks = Context(sessions.store, sessions.owner, session, [config])
-    if asked.mode == "undo":
+    if request.mode == "undo":
         blocks.undo(label)
-    elif asked.mode == "append":
-        blocks.append(label, asked.text)
+    elif request.mode == "append":
+        blocks.append(label, request.text)
     else:
-        blocks.replace(label, asked.text)
-    return read_text(sessions, session, label, spot)
+        blocks.replace(label, request.text)
+    return read_text(sessions, session, label, place)
 
 
 def _refuse_blind(label: str, mode: str | None, stored: Any) -> None:
@@ -200,8 +200,8 @@ def _refuse_blind(label: str, mode: str | None, stored: Any) -> None:
         )
 
 
-def _report(text: StoredText, is_json: bool) -> None:
-    from ..blocks_shown import text_json
+def _report(text: StoredTextBlock, is_json: bool) -> None:
+    from ..block_output import text_json
 
     value = text_json(text)
     if is_json:

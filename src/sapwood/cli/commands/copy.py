@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from ..interrupt import held_interrupts
+from ..interrupts import held_interrupts
 from ..output import Output, encode_json, note
-from ..progress import Advance, progress_bar
+from ..progress import AdvanceBar, progress_bar
 from ..settings import Settings, common_options, settings_of
 from ..text import clean
 
@@ -63,7 +63,7 @@ def _refuse_store(settings: Settings) -> None:
 
 
 def _names_an_owner(context: click.Context) -> bool:
-    """Tell whether --owner was given, before or after the command's name."""
+    """Whether --owner was given, before or after the command's name."""
     levels = (context, context.parent)
     sources = [it.get_parameter_source("owner") for it in levels if it is not None]
     return ParameterSource.COMMANDLINE in sources
@@ -78,7 +78,7 @@ def _opened(url: str, which: str, *, create: bool = False) -> SessionManager:
 
 @contextmanager
 def _saying(which: str) -> Iterator[None]:
-    """Say which of the two URLs is wrong."""
+    """Name the one of two URLs that is wrong, in errors that are raised inside."""
     from ...errors import UsageError
 
     try:
@@ -100,9 +100,9 @@ def _refuse_same_file(source: str, target: str) -> None:
 
 
 def _teller(
-    is_json: bool, advance: Advance, let_through: Callable[[], None]
+    is_json: bool, advance: AdvanceBar, let_through: Callable[[], None]
 ) -> Callable[[CopyEvent], None]:
-    """Give the function that shows what the copy tells; Ctrl-C comes through between writes."""
+    """Return the function that shows a copy's events; Ctrl-C comes through between writes."""
     from ...transfer import CopyDone, CopyProgress, SessionCopied
 
     def tell(event: CopyEvent) -> None:

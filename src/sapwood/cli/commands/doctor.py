@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .. import exits
+from .. import exit_codes
 from ..output import Output
 from ..progress import progress_bar
 from ..settings import common_options, settings_of
@@ -48,7 +48,7 @@ def command(context: click.Context, is_repairing: bool) -> int:
         )
     else:
         _write(facts, found, left, is_repairing)
-    return exits.PROBLEMS if left else exits.OK
+    return exit_codes.PROBLEMS if left else exit_codes.OK
 
 
 def _facts(sessions: SessionManager) -> dict[str, Any]:

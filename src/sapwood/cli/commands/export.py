@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
-from ..complete import session_argument
+from ..completion import session_argument
 from ..output import Output, escape_obeyed, note
-from ..progress import Advance, progress_bar
+from ..progress import AdvanceBar, progress_bar
 from ..settings import Settings, common_options, settings_of
 from ..text import clean
 
@@ -94,7 +94,7 @@ def _report(done: Exported, path: Path, settings: Settings) -> None:
 
 
 def _write(
-    lines: Iterable[bytes], file: BinaryIO, advance: Advance, done: Exported, total: int
+    lines: Iterable[bytes], file: BinaryIO, advance: AdvanceBar, done: Exported, total: int
 ) -> None:
     for number, line in enumerate(lines):
         file.write(line)

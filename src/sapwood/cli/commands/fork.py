@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ..complete import session_argument
+from ..completion import session_argument
 from ..output import Output
 from ..settings import common_options, settings_of
 from ..text import clean
@@ -39,7 +39,7 @@ def command(
         new = sessions.get(session).fork(name, at, detach=detach, title=title)
         output = Output()
         if settings.json:
-            from ..describe import session_json
+            from ..records import session_json
 
             output.json(session_json(new.record()))
         else:

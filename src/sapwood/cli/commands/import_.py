@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
-from ..interrupt import held_interrupts
+from ..interrupts import held_interrupts
 from ..output import Output, note
 from ..progress import progress_bar
 from ..settings import Settings, common_options, settings_of
@@ -59,7 +59,7 @@ def command(context: click.Context, path: str) -> None:
 
 @contextmanager
 def _telling_notes() -> Iterator[None]:
-    """Say what an import that ends early leaves behind."""
+    """Note, when an import ends early, what it leaves behind."""
     try:
         yield
     except BaseException as error:
@@ -80,7 +80,7 @@ def _store_for(file: BinaryIO, settings: Settings) -> SessionManager:
 
 @contextmanager
 def _opened(path: str) -> Iterator[BinaryIO]:
-    """Give a file that can be read twice: what comes through a pipe is put aside first."""
+    """Return a file that can be read twice: what comes through a pipe is put aside first."""
     with sys.stdin.buffer if path == "-" else open(path, "rb") as source:  # noqa: PTH123
         if source.seekable():
             yield source

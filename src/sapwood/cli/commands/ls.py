@@ -83,7 +83,7 @@ def command(context: click.Context, /, limit: int | None, is_all: bool, **filter
 
 
 def _nothing(owner: str, filters: dict[str, Any]) -> str:
-    """Say that nothing was listed: for want of sessions, or because of what was asked for."""
+    """Note that nothing was listed: for want of sessions, or because of what was asked for."""
     if any(value for name, value in filters.items() if name not in ("limit", "order")):
         return f"no session of owner {clean(repr(owner))} fits"
     return f"owner {clean(repr(owner))} has no sessions: {OTHER_OWNER}"
@@ -104,7 +104,7 @@ def _write_json(pages: Iterator[SessionPage]) -> None:
     """Write one object, a page at a time: `--all` may be long."""
     import sys
 
-    from ..describe import session_json
+    from ..records import session_json
 
     separator, cursor = '{"sessions":[', None
     for page in pages:
@@ -117,10 +117,10 @@ def _write_json(pages: Iterator[SessionPage]) -> None:
 
 
 def _write_table(output: Output, pages: Iterator[SessionPage]) -> bool:
-    """Write the pages; tell whether there was nothing to write."""
-    from ..listing import Listing
+    """Write the pages; return whether there was nothing to write."""
+    from ..session_table import SessionTable
 
-    listing = Listing(output)
+    listing = SessionTable(output)
     cursor = None
     for page in pages:
         listing.write_page(page.sessions)

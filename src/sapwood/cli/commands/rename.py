@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ..complete import session_argument
+from ..completion import session_argument
 from ..output import Output
 from ..settings import common_options, settings_of
 from ..text import clean
@@ -29,7 +29,7 @@ def command(context: click.Context, session: str, title: str) -> None:
         record = sessions.get(session).update_record(title=title or None)
     output = Output()
     if settings.json:
-        from ..describe import session_json
+        from ..records import session_json
 
         output.json(session_json(record))
     else:

@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from ..complete import session_argument
+from ..completion import session_argument
 from ..output import Output
 from ..settings import common_options, settings_of
 from ..text import clean

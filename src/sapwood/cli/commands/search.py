@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..complete import note_names, session_names
+from ..completion import note_names, session_names
 from ..output import Output, note
 from ..settings import common_options, settings_of
 
@@ -55,8 +55,8 @@ def command(
 
 
 def hit_json(hit: Hit) -> dict[str, Any]:
-    """Give what was found."""
-    from ..describe import iso, position_json
+    """Return what was found."""
+    from ..records import iso, position_json
 
     return {
         "session": hit.session,
@@ -72,7 +72,7 @@ def hit_json(hit: Hit) -> dict[str, Any]:
 
 
 def _write(output: Output, hit: Hit) -> None:
-    from ..describe import local
+    from ..records import local
     from ..text import clean, shorten
 
     head = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ..complete import session_argument
+from ..completion import session_argument
 from ..settings import common_options, settings_of
 
 DEFAULT_LIMIT = 50
@@ -40,19 +40,19 @@ def command(
       sapwood show support --limit 20
       sapwood show support --history
     """
-    from ..view import Page
+    from ..tree_view import TreePage
 
     if is_all and limit is not None:
         raise click.UsageError("--all and --limit exclude each other", context)
     settings = settings_of(context)
-    page = Page(leaf, None if is_all else limit or DEFAULT_LIMIT, before)
+    page = TreePage(leaf, None if is_all else limit or DEFAULT_LIMIT, before)
     with settings.open() as sessions:
         record = sessions.get(session).record()
         if history:
-            from ..reading import show_history
+            from ..history_output import show_history
 
             show_history(sessions, record, page, settings.json)
         else:
-            from ..drawing import show_tree
+            from ..tree_output import show_tree
 
             show_tree(sessions, record, page, settings.json, ids)

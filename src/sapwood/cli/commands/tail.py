@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..complete import session_names
+from ..completion import session_names
 from ..output import Output, encode_json, note
 from ..settings import common_options, settings_of
 
@@ -105,7 +105,7 @@ class _Feed:
         return [it for it in page.changes if self._session in (None, it.session)]
 
     def _write(self, changes: list[tuple[Change, str]], end: str) -> None:
-        from ..changes import change_json, texts_of, write_change
+        from ..change_output import change_json, texts_of, write_change
 
         if self._is_json:
             for number, (change, begin) in enumerate(changes, 1):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from ..complete import session_argument
+from ..completion import session_argument
 from ..output import Output, note
 from ..progress import progress_bar
 from ..settings import common_options, settings_of

@@ -290,7 +290,7 @@ class Store(ABC):
         session: str | None = None,
         expected_version: int | None = None,
     ) -> bool:
-        """Delete a document; tell whether it was there and not expired.
+        """Delete a document; return whether it was there and not expired.
 
         Raises `StaleVersionError` when it is not stored at the expected version.
         """
@@ -321,7 +321,7 @@ class Store(ABC):
 
     @abstractmethod
     def add_usage(self, owner: str, session: str, usage: Usage) -> bool:
-        """Record a model call's usage; tell whether it was new.
+        """Record a model call's usage; return whether it was new.
 
         Idempotent by its id within the session. The message that it names need not be stored: a
         call may be recorded before its answer is. Raises `ConflictError` for other figures under a
@@ -396,7 +396,7 @@ class Store(ABC):
         """Close the store; closing it again does nothing."""
 
     def __enter__(self) -> Self:
-        """Give the store itself."""
+        """Return the store itself."""
         return self
 
     def __exit__(self, *details: object) -> None:
@@ -409,15 +409,15 @@ class StoreAdmin(ABC):
 
     @abstractmethod
     def health(self) -> Health:
-        """Tell which store this is and whether it answers."""
+        """Return which store this is and whether it answers."""
 
     @abstractmethod
     def schema_version(self) -> int:
-        """Tell the version of the stored schema."""
+        """Return the version of the stored schema."""
 
     @abstractmethod
     def migrate(self) -> int:
-        """Bring the stored schema to this version of sapwood; give that version."""
+        """Bring the stored schema to this version of sapwood; return that version."""
 
     @abstractmethod
     def check(self) -> list[Problem]:
@@ -425,7 +425,7 @@ class StoreAdmin(ABC):
 
     @abstractmethod
     def repair(self) -> list[Problem]:
-        """Rebuild what is derived, counters and sums among it; give what is still wrong.
+        """Rebuild what is derived, counters and sums among it; return what is still wrong.
 
         What was said is never touched, and damage to it stays and is told.
         """

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ..._version import __version__
 from ...model import Health, Problem
 from ...rules.tree import Place, extend_lineage
-from ..base.unit import Admin
+from ..base._sync.unit import Admin
 from .lookup import before, lineage_of, path_tokens, sees
 from .state import Segment, SessionRow, State
 from .view import context_tokens

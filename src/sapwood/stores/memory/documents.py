@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...errors import StaleVersionError
 from ...model import Document
-from ..base.unit import Documents
+from ..base._sync.unit import Documents
 from .lookup import get_session
 from .state import SessionRow, State
 from .view import PINS, is_expired, settle_sum

@@ -7,8 +7,8 @@ from operator import attrgetter
 
 from ...errors import NotFoundError, UsageError
 from ...model import Change, ChangeKind, Changes
-from ..ahead import cursor_ahead
-from ..base.unit import Feed
+from ..base._sync.unit import Feed
+from ..base.refusals import cursor_ahead
 from .state import ChangeRow, FeedRow, SessionRow, State, is_number
 
 KEPT_US = 3_600_000_000

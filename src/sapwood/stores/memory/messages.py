@@ -7,7 +7,7 @@ from typing import cast
 
 from ...model import Appended, Deleted, Gap, History, Leaf, Message, Read, Root
 from ...rules.codec import Packed
-from ..base.unit import Messages
+from ..base._sync.unit import Messages
 from .appending import append
 from .editing import delete, update
 from .lookup import find_place, following, get_place, get_session, message_at

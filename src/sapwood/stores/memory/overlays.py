@@ -17,7 +17,7 @@ from ...model import EntryRef, Fence, NewOverlay, Overlay
 from ...rules.codec import encode_json
 from ...rules.overlay import clip
 from ...rules.tree import Place, Span, spans_up
-from ..base.unit import Overlays
+from ..base._sync.unit import Overlays
 from .lookup import get_place, get_session, lineage_of, row_at, span_tokens
 from .state import OverlayRow, SessionRow, State, is_number
 from .view import Piece, Shown, overlay_of, resolve, settle_sum

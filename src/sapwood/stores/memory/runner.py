@@ -6,10 +6,13 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
+from ...calling import AsyncAnswer
 from ...errors import ClosedError
 from ..base._async.runner import AsyncRunner
+from ..base._async.unit import AsyncUnit
 from ..base._sync.runner import Runner
-from ..base.unit import Unit
+from ..base._sync.unit import Unit
+from ..base.sync_work import sync_work
 from .admin import SCHEMA_VERSION
 from .snapshot import MemorySnapshot, check_snapshot, empty_after
 from .state import State
@@ -66,6 +69,9 @@ class MemoryRunner(Runner):
     def settle(self) -> None:
         self.desk.run(lambda unit: unit.settle())
 
+    def repair(self) -> None:
+        self.desk.run(lambda unit: unit.admin.repair())
+
     def migrate(self) -> int:
         return self.desk.run(lambda unit: SCHEMA_VERSION)
 
@@ -79,14 +85,17 @@ class AsyncMemoryRunner(AsyncRunner):
     def __init__(self, clock: Callable[[], int]) -> None:
         self.desk = _Desk(clock)
 
-    async def read(self, work: Callable[[Unit], T]) -> T:
-        return self.desk.run(work)
+    async def read(self, work: Callable[[AsyncUnit], AsyncAnswer[T]]) -> T:
+        return self.desk.run(sync_work(work))
 
-    async def write(self, work: Callable[[Unit], T]) -> T:
-        return self.desk.run(work)
+    async def write(self, work: Callable[[AsyncUnit], AsyncAnswer[T]]) -> T:
+        return self.desk.run(sync_work(work))
 
     async def settle(self) -> None:
         self.desk.run(lambda unit: unit.settle())
+
+    async def repair(self) -> None:
+        self.desk.run(lambda unit: unit.admin.repair())
 
     async def migrate(self) -> int:
         return self.desk.run(lambda unit: SCHEMA_VERSION)

@@ -12,8 +12,8 @@ from ...rules.query import terms as terms_of
 from ...rules.relevance import is_ranked, scores
 from ...rules.text import fold, searchable
 from ...rules.tree import Place
+from ..base._sync.unit import Searches
 from ..base.found import SUMMARY_ROLE, Said, counted, counted_terms, hit_of
-from ..base.unit import Searches
 from .lookup import get_session, on_path, position, sees
 from .state import OverlayRow, Segment, SessionRow, State
 

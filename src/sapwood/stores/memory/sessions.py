@@ -15,7 +15,7 @@ from ...model import (
     Statistics,
 )
 from ...rules.tree import Place
-from ..base.unit import Sessions
+from ..base._sync.unit import Sessions
 from .forking import detach, fork
 from .listing import page_of
 from .lookup import get_place, get_session

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..base.unit import Unit
+from ..base._sync.unit import Unit
 from .admin import MemoryAdmin
 from .documents import MemoryDocuments, drop_expired
 from .feed import MemoryFeed, settle_feeds

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from ...errors import ConflictError
 from ...model import Usage, UsageTotal
-from ..base.unit import Usages
+from ..base._sync.unit import Usages
 from .lookup import get_session
 from .state import State
 

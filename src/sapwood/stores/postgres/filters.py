@@ -5,19 +5,16 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from ...errors import UsageError
 from ...model import SessionQuery, microseconds_of
 
 
-def conditions(query: SessionQuery) -> tuple[list[str], list[Any]]:
-    """Give the conditions of a query, and their values."""
+def conditions(query: SessionQuery, after: tuple[int, int] | None) -> tuple[list[str], list[Any]]:
+    """Return the conditions of a query, after `(active_s, number)`, and their values."""
     found: list[tuple[str, tuple[Any, ...]]] = []
-    if query.cursor is not None:
-        active_s, number = _split(query.cursor)
-        if query.order == "active":
-            found.append((" AND (s.active_s, s.number) < (%s, %s)", (active_s, number)))
-        else:
-            found.append((" AND s.number < %s", (number,)))
+    if after is not None and query.order == "active":
+        found.append((" AND (s.active_s, s.number) < (%s, %s)", after))
+    elif after is not None:
+        found.append((" AND s.number < %s", after[1:]))
     if query.state is not None:
         found.append((" AND p.state = %s", (query.state,)))
     if query.parent is not None:
@@ -39,11 +36,3 @@ def _ranges(query: SessionQuery) -> list[tuple[str, tuple[Any, ...]]]:
         (" AND s.active_at < %s", query.active_until),
     )
     return [(text, (microseconds_of(moment),)) for text, moment in ranges if moment is not None]
-
-
-def _split(cursor: str) -> tuple[int, int]:
-    active_s, _, number = cursor.partition(".")
-    is_short = max(len(active_s), len(number)) <= 18
-    if not (is_short and cursor.isascii() and active_s.isdigit() and number.isdigit()):
-        raise UsageError(f"{cursor!r} is not a cursor of this listing", path="cursor")
-    return int(active_s), int(number)

@@ -13,8 +13,8 @@ from ...rules.relevance import is_ranked, scores
 from ...rules.storedtext import stored_text
 from ...rules.text import fold
 from ..base.found import SUMMARY_ROLE, Said, counted, counted_terms, hit_of
-from .position import public
-from .rows import summary_text
+from ..relational.position import public
+from ..relational.rows import summary_text
 
 COMPARED = 500
 """How many matches are compared with each other, the newest that the index finds."""

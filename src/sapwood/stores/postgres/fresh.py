@@ -1,13 +1,11 @@
-"""Messages that are about to be written: as columns for the server, and as they are given back."""
+"""Messages that are about to be written, as columns for the server."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from ...model import Message
 from ...rules.codec import Packed
-from .position import DEPTH_BITS, MAX_DEPTH
 from .words import body_words
 
 
@@ -24,23 +22,3 @@ def columns(batch: Sequence[Packed]) -> list[list[Any]]:
 
 
 COLUMN_TYPES = "%s::text[], %s::text[], %s::bigint[], %s::bigint[], %s::bytea[], %s::text[]"
-
-
-def written(batch: Sequence[Packed], session: str, first: int, now: int) -> list[Message]:
-    """Give messages as they were written from a position on."""
-    segment, depth = str(first >> DEPTH_BITS), first & MAX_DEPTH
-    return [
-        Message(
-            id=it.id,
-            role=it.role,
-            parts=it.parts,
-            metadata=it.metadata,
-            segment=segment,
-            depth=depth + index,
-            home=session,
-            tokens=it.tokens,
-            version=1,
-            created_us=now if it.created_us is None else it.created_us,
-        )
-        for index, it in enumerate(batch)
-    ]

@@ -7,8 +7,9 @@ from typing import Any
 from ...model import Entry, History, Message, Read, Summary
 from ...rules.codec import decode_body
 from ...rules.missing import refuse_missing
-from .position import DEPTH_BITS, MAX_DEPTH
-from .rows import id_or_root, overlay_of
+from ..relational.position import DEPTH_BITS, MAX_DEPTH
+from ..relational.rows import overlay_of
+from .rows import id_or_root
 
 SUMMARY = 2
 

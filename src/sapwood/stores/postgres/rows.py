@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
-from ...errors import NotFoundError, StoreCorruptError
-from ...model import ROOT, Edge, EdgeKind, Message, Overlay, Root, SessionRecord
-from ...rules.codec import decode_body, decode_json
-from .position import DEPTH_BITS, MAX_DEPTH, public
+from ...model import ROOT, Message, Root
+from ...rules.codec import decode_body
+from ..relational.position import DEPTH_BITS, MAX_DEPTH
+from ..relational.rows import HomeNames
 
 MESSAGE_COLUMNS = "m.pos, m.home, m.id, m.role, m.tokens, m.version, m.created_at, m.body"
 OVERLAY_COLUMNS = (
     "o.number, o.id, o.first, o.last, o.tokens, o.covered_tokens, o.created_by, o.created_at,"
     " o.metadata, o.summary"
 )
+# The last three of a `SessionRow` are not kept here: nothing is known of them.
 SESSION_COLUMNS = (
     "s.number, s.owner, s.id, s.home, s.tree, s.tip, s.fork, s.context, s.messages, s.overlays,"
-    " s.version, s.active_at"
+    " s.version, s.created_at, s.active_at, s.active_s, 0, 0, 1"
 )
 RECORD_COLUMNS = (
     "s.id, s.tip, t.id, s.fork, s.context, s.messages, s.version, s.created_at, s.active_at,"
@@ -28,56 +29,6 @@ RECORD_TABLES = (
     " LEFT JOIN LATERAL (SELECT m.id FROM {s}.message m WHERE m.tree = s.tree AND m.pos = s.tip"
     " OFFSET 0) t ON true"
 )
-CONTEXT_IN_RECORD = 4
-
-Names = dict[int, str | None]
-"""The sessions behind home numbers, as far as they are known."""
-
-
-class SessionRow(NamedTuple):
-    """The part of a session that every unit of work reads."""
-
-    number: int
-    owner: int
-    id: str
-    home: int
-    tree: int
-    tip: int
-    fork: int
-    context: int | None
-    messages: int
-    overlays: int
-    version: int
-    active_at: int
-
-
-class Seen(NamedTuple):
-    """A message as far as it matters where it stands."""
-
-    pos: int
-    home: int
-    is_live: bool
-
-
-def no_session(session: str) -> NotFoundError:
-    """Say that a session is not there."""
-    return NotFoundError(
-        f"there is no session {session!r}: create it first", kind="session", id=session
-    )
-
-
-def no_message(session: str, id: str) -> NotFoundError:
-    """Say that a session does not see a message."""
-    return NotFoundError(
-        f"session {session!r} has no message {id!r} on its branches", kind="message", id=id
-    )
-
-
-def no_overlay(session: str, id: str) -> NotFoundError:
-    """Say that an overlay is not in force."""
-    return NotFoundError(
-        f"no overlay {id!r} is in force for session {session!r}", kind="overlay", id=id
-    )
 
 
 def id_or_root(id: str | None) -> str | Root:
@@ -85,7 +36,7 @@ def id_or_root(id: str | None) -> str | Root:
     return ROOT if id is None else id
 
 
-def message_of(row: tuple[Any, ...], names: Names) -> Message:
+def message_of(row: tuple[Any, ...], names: HomeNames) -> Message:
     """Make a message of its row."""
     pos, home, id, role, tokens, version, created_at, data = row
     body = decode_body(data, id)
@@ -100,53 +51,4 @@ def message_of(row: tuple[Any, ...], names: Names) -> Message:
         tokens=tokens,
         version=version,
         created_us=created_at,
-    )
-
-
-def overlay_of(row: tuple[Any, ...]) -> Overlay:
-    """Make an overlay of its row."""
-    _, id, first, last, tokens, covered, created_by, created_at, metadata, summary = row
-    return Overlay(
-        id=id,
-        first=public(first),
-        last=public(last),
-        summary=summary_text(summary, id),
-        tokens=tokens,
-        covered_tokens=covered,
-        metadata={} if metadata == b"{}" else decode_json(metadata, f"overlay {id!r}"),
-        created_by=created_by,
-        created_us=created_at,
-    )
-
-
-def summary_text(summary: bytes, id: str) -> str:
-    """Decode a summary."""
-    try:
-        return summary.decode()
-    except UnicodeDecodeError as error:
-        raise StoreCorruptError(f"overlay {id!r} cannot be decoded: {error}") from error
-
-
-def record_of(row: tuple[Any, ...], context: int) -> SessionRecord:
-    """Make a session's record of its row; `context` is what the row has, or was worked out."""
-    id, tip, tip_id, fork, _, messages, version, created_at, active_at = row[:9]
-    title, state, tags, budget, parent_kind, parent, data = row[9:]
-    if tip and tip_id is None:
-        raise StoreCorruptError(f"the tip of session {id!r} is missing")
-    return SessionRecord(
-        id=id,
-        tip=tip_id or ROOT,
-        tip_position=public(tip) if tip else None,
-        title=None if title is None else title.decode(),
-        state=state,
-        tags=tags,
-        data={} if data == b"{}" else decode_json(data, f"session {id!r}"),
-        budget=budget,
-        parent=Edge(kind=EdgeKind(parent_kind), session=parent) if parent else None,
-        forked_at=public(fork) if fork else None,
-        messages=messages,
-        context_tokens=context,
-        version=version,
-        created_us=created_at,
-        active_us=active_at,
     )

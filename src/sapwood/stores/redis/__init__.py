@@ -20,15 +20,13 @@ if not TYPE_CHECKING:  # a type checker would take every misspelt name for one t
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from importlib import import_module
 
-        from ...errors import MissingDependencyError
+        from ..base.refusals import missing_driver
 
         try:
             module = import_module(f".{folders[name]}.store", __name__)
         except ModuleNotFoundError as error:
             if error.name is None or error.name.partition(".")[0] != "redis":
                 raise
-            raise MissingDependencyError(
-                "Redis needs its driver: pip install 'sapwood[redis]'", name=error.name
-            ) from error
+            raise missing_driver("Redis", "redis", error) from error
         globals()[name] = value = getattr(module, name)
         return value

@@ -9,7 +9,6 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable, Coroutine, Sequence
-from types import TracebackType
 from typing import Any, TypeVar, cast
 
 from redis import Redis, RedisCluster, __version__
@@ -22,7 +21,17 @@ from redis.connection import BlockingConnectionPool as Pool
 from redis.exceptions import MaxConnectionsError, ResponseError
 from redis.retry import Retry
 
-__all__ = ["AsyncDriver", "AsyncGate", "AsyncSlots", "Driver", "Gate", "Slots"]
+__all__ = [
+    "AsyncConnectionSlots",
+    "AsyncLock",
+    "AsyncRedisDriver",
+    "ConnectionSlots",
+    "Lock",
+    "RedisDriver",
+]
+
+AsyncLock = asyncio.Lock
+Lock = threading.Lock
 
 T = TypeVar("T")
 # Before that version a pool wanted to know for which command, and never used it.
@@ -34,7 +43,7 @@ CLUSTER_BACKOFF = {"cap": 1.0, "base": 0.1}
 
 
 def _limits(answer_within_s: float, tries: int = 1) -> dict[str, Any]:
-    """Give for how long to wait for a server; what the URL says counts for more.
+    """Return for how long to wait for a server; what the URL says counts for more.
 
     Older drivers wait for ever unless they are told otherwise.
     """
@@ -42,30 +51,8 @@ def _limits(answer_within_s: float, tries: int = 1) -> dict[str, Any]:
     return {"socket_timeout": seconds, "socket_connect_timeout": min(seconds, CONNECT_WITHIN_S)}
 
 
-class AsyncGate(asyncio.Lock):
-    """Lets one task at a time through."""
-
-
-class Gate:
-    """Lets one thread at a time through."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-
-    def __enter__(self) -> None:
-        self._lock.acquire()
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._lock.release()
-
-
-class AsyncSlots:
-    """Lets so many tasks at a time through; who waits too long is told."""
+class AsyncConnectionSlots:
+    """Lets so many tasks at a time through; one that waits too long is refused."""
 
     def __init__(self, most: int, patience_s: float) -> None:
         self._free = asyncio.Semaphore(most)
@@ -85,8 +72,8 @@ class AsyncSlots:
         self._free.release()
 
 
-class Slots:
-    """Lets so many threads at a time through; who waits too long is told."""
+class ConnectionSlots:
+    """Lets so many threads at a time through; one that waits too long is refused."""
 
     def __init__(self, most: int, patience_s: float) -> None:
         self._free = threading.BoundedSemaphore(most)
@@ -100,7 +87,7 @@ class Slots:
         self._free.release()
 
 
-class AsyncDriver:
+class AsyncRedisDriver:
     """The driver's half for event loops."""
 
     @staticmethod
@@ -173,7 +160,7 @@ class AsyncDriver:
 
     @staticmethod
     def is_cluster(client: object) -> bool:
-        """Tell whether a client is one of a cluster; others of the same twin are not."""
+        """Whether a client is a cluster's; raise TypeError for one of the other twin."""
         if isinstance(client, AsyncRedisCluster):
             return True
         if not isinstance(client, AsyncRedis):
@@ -181,7 +168,7 @@ class AsyncDriver:
         return False
 
 
-class Driver:
+class RedisDriver:
     """The driver's half for threads."""
 
     @staticmethod
@@ -244,7 +231,7 @@ class Driver:
 
     @staticmethod
     def is_cluster(client: object) -> bool:
-        """Tell whether a client is one of a cluster; others of the same twin are not."""
+        """Whether a client is a cluster's; raise TypeError for one of the other twin."""
         if isinstance(client, RedisCluster):
             return True
         if not isinstance(client, Redis):

@@ -5,22 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...errors import StoreCorruptError
-from ...model import Entry, History, Message, Read, Root, Summary
-from .rows import SEP, id_or_root, message_of, name_of, overlay_of, take_messages
+from ...model import Entry, History, Message, Read, Summary
+from ..base.refusals import bad_pins
+from .entries import SEP, id_or_root, message_of, name_of, take_messages
+from .overlay_row import overlay_of
+from .place_words import place_words
 
 _DEEPEST = 9_999_999_999
 _SEP = SEP.encode()
 
 
-def window(query: Read) -> list[Any]:
-    """Give the arguments of the script."""
-    how = ""
-    if query.leaf is not None:
-        how = "r" if isinstance(query.leaf, Root) else "m"
+def read_arguments(query: Read) -> list[Any]:
+    """Return the arguments of the script `read_path`."""
     return [
-        how,
-        query.leaf if isinstance(query.leaf, str) else "",
+        *place_words(query.leaf),
         "1" if query.overlays else "",
         min(query.after, _DEEPEST),
         _DEEPEST if query.before is None else min(query.before, _DEEPEST),
@@ -31,12 +29,9 @@ def window(query: Read) -> list[Any]:
 
 
 def history_of(answer: Sequence[Any], session: str, query: Read) -> History:
-    """Make a history of what the script says."""
+    """Make a history of what the script answered."""
     if answer[0] == b"pins":
-        raise StoreCorruptError(
-            f"the document 'pins' of session {session!r} is not a JSON list of message ids: "
-            "put it again"
-        )
+        raise bad_pins(session)
     _, version, _, leaf, tip, context, _, more, pieces, _ = answer
     entries: list[Entry] = []
     size = 0
@@ -53,7 +48,7 @@ def history_of(answer: Sequence[Any], session: str, query: Read) -> History:
     )
 
 
-def end_of_list(
+def history_of_end(
     session: str,
     query: Read,
     version: bytes,
@@ -89,14 +84,14 @@ def end_of_list(
 
 
 def _is_end(stored: Sequence[bytes], id: bytes) -> bool:
-    """Tell whether entries end with the one of an id, and none of them was deleted."""
+    """Whether entries end with the one of an id, and none of them was deleted."""
     if not stored or stored[-1].partition(b"\n")[0].rpartition(_SEP)[2] != id:
         return False
     return not any(it.endswith(b"\n") for it in stored)
 
 
 def _take(piece: Sequence[Any], entries: list[Entry]) -> int:
-    """Add the entries of a piece; give their size."""
+    """Add the entries of a piece; return their size."""
     if piece[0]:
         return _take_summary(piece, entries)
     _, segment, first, home, stored = piece

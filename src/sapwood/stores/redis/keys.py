@@ -8,7 +8,7 @@ PREFIX = "sapwood"
 _QUOTED = str.maketrans({"%": "%25", "{": "%7B", "}": "%7D"})
 
 
-class Keys:
+class RedisKeys:
     """The names of keys under a prefix."""
 
     def __init__(self, prefix: str) -> None:
@@ -26,7 +26,7 @@ class Keys:
 
 
 def check_prefix(prefix: str) -> str:
-    """Check what all keys begin with, and give it."""
+    """Return what all keys begin with, once it is checked."""
     is_text = isinstance(prefix, str) and prefix.isprintable() and prefix.isascii()
     if not is_text or not 0 < len(prefix) <= 64 or set("{} *?[]\\") & set(prefix):
         raise UsageError(

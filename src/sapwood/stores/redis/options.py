@@ -15,7 +15,7 @@ _LONGEST_S = 10 * 365 * 86_400
 
 
 def check_url(url: str) -> tuple[str, bool]:
-    """Give the driver's URL, and whether it is one of a cluster; a password is never shown."""
+    """Return the driver's URL, and whether it is a cluster's; a password is never shown."""
     scheme, mark, rest = str(url).partition("://")
     is_cluster = scheme.endswith(_CLUSTER)
     scheme = scheme.removesuffix(_CLUSTER)
@@ -36,7 +36,7 @@ def check_url(url: str) -> tuple[str, bool]:
 
 
 def check_client(client: Any, is_cluster: Callable[[object], bool]) -> bool:
-    """Check a client; tell whether it is one of a cluster."""
+    """Check a client; return whether it is a cluster's."""
     try:
         found = is_cluster(client)
     except TypeError as error:
@@ -51,7 +51,7 @@ def check_client(client: Any, is_cluster: Callable[[object], bool]) -> bool:
 
 
 def check_ttl(seconds: float | None) -> int | None:
-    """Check for how long a session is kept; give microseconds."""
+    """Check for how long a session is kept; return microseconds."""
     if seconds is None:
         return None
     is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)

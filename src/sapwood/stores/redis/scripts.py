@@ -1,4 +1,7 @@
-"""The packaged scripts, each with what all of them share before it."""
+"""The packaged scripts, each with what all of them share before it.
+
+What each does, and what it checks before its first write, stands in docs/redis-scripts.md.
+"""
 
 from __future__ import annotations
 
@@ -10,33 +13,47 @@ from typing import NamedTuple
 _NO_WRITES = frozenset(
     {
         "children",
-        "count",
-        "documents",
-        "feed",
+        "context_tokens",
+        "count_tree",
         "gaps",
-        "hot",
-        "inherit",
+        "inheritance",
         "leaves",
         "look",
-        "overlays",
-        "owned",
-        "plan",
-        "pull",
-        "quoting",
-        "range",
-        "read",
-        "shape",
-        "sum",
+        "marked_trees",
+        "overlays_in_force",
+        "owner_documents",
+        "path_runs",
+        "pull_changes",
+        "quoting_overlays",
+        "range_tokens",
+        "read_feed",
+        "read_path",
+        "session_documents",
         "usage",
+        "visible_pieces",
     }
 )
 # Removing has to work when the server has no memory left, with what it notes, and so has reading.
 _ALLOW_OOM = frozenset(
-    {"drop", "erase", "forget", "free", "keep", "mark", "note", "rest", "sweep", "told", "trim"}
+    {
+        "acknowledge",
+        "apply_freeing",
+        "drop_tree",
+        "erase_owner",
+        "keep_context",
+        "mark_tree",
+        "publish_changes",
+        "release_name",
+        "sweep_tree",
+        "trim_feed",
+        "unmark_tree",
+    }
 )
-_SAME = {"free": "apply"}
+_SAME_TEXT = {"apply_freeing": "apply"}
 # These do not read paths. What a script defines is made anew with each call.
-_SMALL = frozenset({"append", "apply", "claim", "free", "keep", "mark"})
+_WITHOUT_PATHS = frozenset(
+    {"append", "apply", "apply_freeing", "claim_name", "keep_context", "mark_tree"}
+)
 
 
 class Script(NamedTuple):
@@ -48,9 +65,10 @@ class Script(NamedTuple):
 
 @cache
 def script(name: str) -> Script:
-    """Give a script; `free` is `apply` for units of work that only make room."""
+    """Return a script; `apply_freeing` is `apply` for units of work that only make room."""
     folder = resources.files(__package__) / "lua"
-    parts = ["core", *([] if name in _SMALL else ["lib"]), _SAME.get(name, name)]
+    shared = ["common"] if name in _WITHOUT_PATHS else ["common", "paths"]
+    parts = [*shared, _SAME_TEXT.get(name, name)]
     texts = [(folder / f"{part}.lua").read_text("utf-8") for part in parts]
     text = "\n".join([f"#!lua{_flags(name)}", *texts])
     # The server uses it for nothing else than a name.

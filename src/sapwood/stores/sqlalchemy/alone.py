@@ -13,11 +13,12 @@ from sqlalchemy import bindparam, func, insert, select, update
 from ...model import Appended
 from ...rules.codec import Packed
 from ..base.appends import Request
+from ..relational.position import MAX_DEPTH
+from ..relational.rows import said_at, written
 from .direct import Block, has_blocks, number
-from .fresh import message_row, said_at, written
+from .fresh import message_row
 from .locks import shared_owner
 from .lookup import key_of
-from .position import MAX_DEPTH
 from .tables import Tables
 from .tx import Tx
 

@@ -1,4 +1,4 @@
-"""Appending as the contract says, whatever of a batch is known and wherever it goes."""
+"""Writing messages after a position, wherever that is."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import bindparam, select, update
 
-from ...errors import StoreError
-from ...model import Appended, Root
-from ...rules.append import Known, plan_append
-from ...rules.codec import Packed, decode_body, digest
+from ...rules.codec import Packed
 from ...rules.tree import extend_lineage
-from .fresh import message_row, said_at, written
-from .lookup import Touches, find_all_seen, get_pos, get_session, id_at, in_parts, messages_at
-from .position import DEPTH_BITS, MAX_DEPTH, pack_lineage, pack_place, place_of, unpack_place
-from .rows import Seen, SessionRow
+from ..relational.position import (
+    DEPTH_BITS,
+    MAX_DEPTH,
+    pack_lineage,
+    unpack_place,
+)
+from ..relational.rows import SessionRow, said_at
+from .fresh import message_row
 from .sums import context_at, is_edited
 from .tables import Tables
 from .tx import Tx
@@ -34,62 +35,6 @@ class End(NamedTuple):
     is_followed: bool
 
 
-def append_planned(
-    tx: Tx,
-    owner: str,
-    session: str,
-    batch: Sequence[Packed],
-    parent: str | Root | None,
-    expected_tip: str | Root | None,
-) -> Appended:
-    """Append a batch, looking before each step."""
-    row = get_session(tx, owner, session, Touches.APPENDS)
-    seen = find_all_seen(tx, row, [it.id for it in batch])
-    known = _known(tx, row, seen, parent)
-    tip = id_at(tx, row.tree, row.tip)
-    plan = plan_append(batch, known, tip, parent, expected_tip)
-    stored = messages_at(tx, row.tree, [seen[it.id].pos for it in batch[: plan.known]])
-    new = batch[plan.known :]
-    if not new:
-        return Appended(messages=stored, written=0, tip=tip)
-    pos = row.tip if plan.parent is None else get_pos(tx, row, plan.parent)
-    now = tx.now()
-    start, context = _write(tx, row, new, _end_at(tx, row.tree, pos), now)
-    messages = [*stored, *written(new, row.id, start, now)]
-    return Appended(
-        messages=messages,
-        written=len(new),
-        tip=new[-1].id,
-        context_tokens=context,
-        stamp=(row.version, row.created_at),
-    )
-
-
-def _known(
-    tx: Tx, row: SessionRow, seen: dict[str, Seen], asked: str | Root | None
-) -> dict[str, Known]:
-    """Give the digests of known messages, and where it is asked for, their parents."""
-    known: dict[str, Known] = {}
-    for some in in_parts([it.pos for it in seen.values()]):
-        for pos, id, role, kept, body in tx.rows(_contents, tree=row.tree, positions=some):
-            first = kept
-            if kept is None and body is not None:
-                first = digest(role, decode_body(body, id))
-            parent: str | Root = ""
-            if asked is not None:
-                parent = id_at(tx, row.tree, parent_pos(tx, pos))
-            known[id] = Known(first, parent)
-    return known
-
-
-def parent_pos(tx: Tx, pos: int) -> int:
-    """Give the position that a position follows; 0 for the root."""
-    place = place_of(pos)
-    lineage = tx.lineage(place.segment)
-    first = lineage[0].depth + 1 if lineage else 1
-    return pos - 1 if place.depth > first else pack_place(lineage[0] if lineage else None)
-
-
 def _end_at(tx: Tx, tree: int, pos: int) -> End:
     if not pos:
         return End(0, None, 0, False)
@@ -98,15 +43,16 @@ def _end_at(tx: Tx, tree: int, pos: int) -> End:
     return End(pos, home, running, pos + 1 in rows)
 
 
-def _write(
-    tx: Tx, row: SessionRow, batch: Sequence[Packed], end: End, now: int
+def write_after(
+    tx: Tx, row: SessionRow, pos: int, batch: Sequence[Packed], now: int
 ) -> tuple[int, int | None]:
-    """Write messages after a position; give the first one's, and the context after them."""
-    first = _first_slot(tx, row, end, len(batch))
+    """Write new messages after a position; return the first one's, and the context after them."""
+    end = _end_at(tx, row.tree, pos)
+    first = _first_slot(tx, row, end)
     running, rows = end.path_tokens, []
-    for pos, it in enumerate(batch, first):
+    for slot, it in enumerate(batch, first):
         running += it.tokens
-        place = {"owner": row.owner, "tree": row.tree, "pos": pos, "home": row.home}
+        place = {"owner": row.owner, "tree": row.tree, "pos": slot, "home": row.home}
         rows.append(message_row(it, **place, running=running, now=now))
     seqs = tx.next_seqs(len(rows))
     tx.add_all("message", [it | seq for it, seq in zip(rows, seqs, strict=True)])
@@ -126,10 +72,8 @@ def _write(
     return first, context
 
 
-def _first_slot(tx: Tx, row: SessionRow, end: End, count: int) -> int:
-    """Give the first position: after the end if that is ours and free, else in a new segment."""
-    if (end.pos & MAX_DEPTH) + count > MAX_DEPTH:
-        raise StoreError(f"a path holds at most {MAX_DEPTH} messages: fork it with detach=True")
+def _first_slot(tx: Tx, row: SessionRow, end: End) -> int:
+    """Return the first position: after the end if that is ours and free, else in a new segment."""
     if end.pos and end.home == row.home and not end.is_followed:
         return end.pos + 1
     made = new_segment(tx, row.tree, row.home, end.pos)
@@ -156,13 +100,6 @@ def _context_after(tx: Tx, row: SessionRow, end: End, added: int) -> int | None:
 def put_session(t: Tables) -> Any:
     """Give the statement that changes a session's figures."""
     return update(t.session).where(t.session.c.number == bindparam("of_number"))
-
-
-def _contents(t: Tables) -> Any:
-    m = t.message.c
-    return select(m.pos, m.id, m.role, m.digest, m.body).where(
-        m.tree == bindparam("tree"), m.pos.in_(bindparam("positions", expanding=True))
-    )
 
 
 def _two(t: Tables) -> Any:

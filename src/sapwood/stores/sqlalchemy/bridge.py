@@ -7,12 +7,15 @@ async engine's connection runs synchronous work itself and awaits its driver und
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy.engine import Connection, Engine
 
 from ...errors import UsageError
+from ..base._async.unit import AsyncUnit
+from ..base._sync.unit import Unit
+from ..base.sync_work import sync_work
 from .drivers import help_driver
 
 if TYPE_CHECKING:
@@ -75,6 +78,11 @@ class AsyncBridge:
             return await conn.run_sync(work)
 
     @staticmethod
+    def sync_work(work: Callable[[AsyncUnit], Awaitable[T]]) -> Callable[[Unit], T]:
+        """Return work of the facade as work on a unit, which answers at once."""
+        return sync_work(work)
+
+    @staticmethod
     async def pause(seconds: float) -> None:
         """Wait."""
         import asyncio
@@ -123,6 +131,11 @@ class Bridge:
         """Run work on a connection; what it did not commit is rolled back."""
         with engine.connect() as conn:
             return work(conn)
+
+    @staticmethod
+    def sync_work(work: Callable[[Unit], T]) -> Callable[[Unit], T]:
+        """Return work of the facade as it is: it is for a unit that answers at once."""
+        return work
 
     @staticmethod
     def pause(seconds: float) -> None:

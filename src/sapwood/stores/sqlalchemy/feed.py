@@ -15,10 +15,10 @@ from sqlalchemy import and_, bindparam, delete, func, or_, select, update
 
 from ...errors import NotFoundError, UsageError
 from ...model import Change, ChangeKind, Changes
-from ..ahead import cursor_ahead
+from ..base.refusals import cursor_ahead
+from ..relational.position import MAX_DEPTH
+from ..relational.rows import SessionRow
 from .lookup import find_owner, own_number
-from .position import MAX_DEPTH
-from .rows import SessionRow
 from .tables import Tables
 from .tx import Row, Tx
 

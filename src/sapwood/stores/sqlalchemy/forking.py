@@ -8,11 +8,12 @@ from sqlalchemy import bindparam, delete, select
 
 from ...model import ForkPoint
 from ...rules.tree import is_on_path, spans_up
+from ..relational.position import DEPTH_BITS, MAX_DEPTH, bounds, place_of, unpack_place
+from ..relational.rows import SessionRow
 from .appending import new_segment, put_session
 from .lookup import get_pos
 from .overlays import put_all_in_force, put_in_force
-from .position import DEPTH_BITS, MAX_DEPTH, bounds, place_of, unpack_place
-from .rows import SessionRow, overlay_columns
+from .rows import overlay_columns
 from .sums import context_at
 from .tables import Tables
 from .tx import Row, Tx

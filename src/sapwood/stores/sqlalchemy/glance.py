@@ -16,11 +16,11 @@ from ...errors import StoreCorruptError
 from ...model import ROOT, History, Message, Read
 from ...rules.codec import decode_body
 from ...rules.missing import refuse_missing
+from ..base.refusals import no_session
+from ..relational.position import DEPTH_BITS, MAX_DEPTH
 from .direct import number
 from .lookup import key_of
-from .position import DEPTH_BITS, MAX_DEPTH
 from .reading import NO_LIMIT, newest_edit
-from .rows import no_session
 from .shape import shape_of
 from .tables import Tables
 from .tx import Row, Tx

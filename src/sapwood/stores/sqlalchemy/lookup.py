@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -11,28 +10,15 @@ from sqlalchemy import bindparam, select
 
 from ...model import ROOT, Message, Root
 from ...rules.tree import is_on_path
-from .position import place_of, unpack_place
-from .rows import (
-    Seen,
-    SessionRow,
-    message_columns,
-    message_of,
-    no_message,
-    no_session,
-    session_columns,
-)
+from ..base.refusals import no_message, no_session
+from ..relational._sync.lookup import LookupStatements
+from ..relational.position import place_of, unpack_place
+from ..relational.rows import SeenMessage, SessionRow, Touches
+from .rows import message_columns, message_of, session_columns
 from .tables import Tables
 from .tx import ROWS_AT_ONCE, Row, Tx
 
 LOCKING_TRIES = 10
-
-
-class Touches(enum.Enum):
-    """What of the change feed a unit of work adds to; it decides how the owner is locked."""
-
-    NOTHING = "nothing"
-    APPENDS = "appends"
-    CHANGES = "changes"
 
 
 def key_of(owner: str, session: str) -> bytes:
@@ -137,21 +123,21 @@ def _lock_tree(t: Tables) -> Any:
 # messages
 
 
-def find_seen(tx: Tx, session: SessionRow, id: str) -> Seen | None:
+def find_seen(tx: Tx, session: SessionRow, id: str) -> SeenMessage | None:
     """Find a message that a session sees: its own, or on the path to its fork point."""
     return find_all_seen(tx, session, [id]).get(id)
 
 
-def find_all_seen(tx: Tx, session: SessionRow, ids: Sequence[str]) -> dict[str, Seen]:
+def find_all_seen(tx: Tx, session: SessionRow, ids: Sequence[str]) -> dict[str, SeenMessage]:
     """Find those of the messages that a session sees."""
-    found: dict[str, Seen] = {}
+    found: dict[str, SeenMessage] = {}
     homes = homes_of(tx, session)
     fork = unpack_place(session.fork)
     for some in in_parts(list(dict.fromkeys(ids))):
         for id, pos, home, is_live in tx.rows(_seen, homes=homes, ids=some):
             own = home == session.home
             if own or is_on_path(place_of(pos), fork, tx.lineage):
-                found[id] = Seen(pos, home, bool(is_live))
+                found[id] = SeenMessage(pos, home, bool(is_live))
     return found
 
 
@@ -232,3 +218,29 @@ def _at(t: Tables) -> Any:
     return select(*message_columns(m)).where(
         m.c.tree == bindparam("tree"), m.c.pos.in_(bindparam("positions", expanding=True))
     )
+
+
+class SqlLookupStatements(LookupStatements):
+    """Statements that every subject needs."""
+
+    def __init__(self, tx: Tx) -> None:
+        self._tx = tx
+
+    def find_owner(self, name: str) -> int | None:
+        return find_owner(self._tx, name)
+
+    def own_number(self, name: str) -> int:
+        return own_number(self._tx, name)
+
+    def find_session(self, owner: str, session: str) -> SessionRow | None:
+        found = self._tx.row(_session, key=key_of(owner, session))
+        return None if found is None else SessionRow._make(found)
+
+    def lock_session(self, owner: str, session: str, touches: Touches) -> SessionRow | None:
+        return find_session(self._tx, owner, session, touches)
+
+    def find_all_seen(self, session: SessionRow, ids: Sequence[str]) -> dict[str, SeenMessage]:
+        return find_all_seen(self._tx, session, ids)
+
+    def id_at(self, session: SessionRow, pos: int) -> str | Root:
+        return id_at(self._tx, session.tree, pos)

@@ -1,220 +1,194 @@
-"""Work on messages that are there: change, erase, find, and look around."""
+"""Statements about messages: change, erase, find, read, and look around."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from sqlalchemy import bindparam, delete, func, or_, select, update
 
-from ...errors import ConflictError
-from ...model import Appended, Deleted, Gap, History, Leaf, Message, Read, Root
-from ...rules.codec import Packed, decode_body, digest
-from ...rules.tree import is_on_path, place_at
-from . import appending, gaps, reading
-from .feed import KIND_DELETE, KIND_UPDATE, record_changes
-from .lookup import (
-    Touches,
-    find_all_seen,
-    find_seen,
-    get_pos,
-    get_session,
-    in_parts,
-    messages_at,
-    rows_at,
+from ...model import ChangeKind, Message, Root
+from ...rules.codec import Packed
+from ...rules.tree import Span, spans_after
+from ..relational._sync.messages import MessageStatements
+from ..relational.position import DEPTH_BITS, MAX_DEPTH, bounds, unpack_place, whole_segment
+from ..relational.rows import (
+    BODY,
+    HOME,
+    TOKENS,
+    HomeNames,
+    SeenMessage,
+    SessionRow,
+    first_digest,
+    message_of,
 )
-from .position import DEPTH_BITS, MAX_DEPTH, place_of, public, unpack_place
-from .rows import Seen, SessionRow, message_of, no_message
-from .sums import TOKENS_IN_MESSAGE, leave_to_sum, renew_context
+from ..relational.walk import covering, inherited_follower, parent_pos
+from .appending import write_after
+from .feed import KIND_DELETE, KIND_UPDATE, record_changes
+from .lookup import id_at, in_parts, rows_at
+from .reading import NO_LIMIT, from_the_beginning, from_the_end, latest_edit, positions_in
+from .sums import leave_to_sum, renew_context
 from .tables import Tables
-from .tx import Tx
+from .tx import Row, Tx
 
 
-class SqlMessages:
-    """Work on messages."""
+class SqlMessageStatements(MessageStatements):
+    """Statements about messages."""
+
+    # Whatever is read upwards from the tip is looked up only as far as it is shown.
+    spans_at_once = 1
+    may_have_landed = True
 
     def __init__(self, tx: Tx) -> None:
         self._tx = tx
 
-    def append(
-        self,
-        owner: str,
-        session: str,
-        batch: Sequence[Packed],
-        parent: str | Root | None,
-        expected_tip: str | Root | None,
-    ) -> Appended:
-        """Append a batch."""
-        return appending.append_planned(self._tx, owner, session, batch, parent, expected_tip)
+    def rows_at(self, session: SessionRow, positions: Sequence[int]) -> dict[int, Row]:
+        return rows_at(self._tx, session.tree, positions)
 
-    def read(self, owner: str, session: str, query: Read) -> History:
-        """Read a path."""
-        return reading.read(self._tx, owner, session, query)
+    def messages_of(
+        self, session: SessionRow, rows: Iterable[Row], names: HomeNames
+    ) -> list[Message]:
+        return [message_of(row, self._tx.home_name(row[HOME])) for row in rows]
 
-    def find(self, owner: str, session: str, ids: Sequence[str]) -> list[Message | None]:
-        """Find messages by id."""
-        row = get_session(self._tx, owner, session)
-        seen = find_all_seen(self._tx, row, ids)
-        rows = rows_at(self._tx, row.tree, [it.pos for it in seen.values() if it.is_live])
-        return [
-            message_of(self._tx, rows[seen[id].pos]) if id in seen and seen[id].is_live else None
-            for id in ids
-        ]
+    def home_names(self, session: SessionRow, homes: Iterable[int]) -> HomeNames:
+        return {home: self._tx.home_name(home) for home in homes}
 
-    def update(self, owner: str, session: str, message: Packed) -> Message:
-        """Replace a message's content."""
-        row = get_session(self._tx, owner, session, Touches.CHANGES)
-        seen = find_seen(self._tx, row, message.id)
-        if seen is None or not seen.is_live:
-            raise no_message(session, message.id)
-        if seen.home != row.home:
-            raise ConflictError(
-                f"message {message.id!r} belongs to another session: edit it there, "
-                "or append a new one"
-            )
-        role, tokens, kept, body = self._tx.row(_content, tree=row.tree, pos=seen.pos)
-        self._tx.run(
-            _rewrite,
-            of_tree=row.tree,
-            of_pos=seen.pos,
-            role=message.role,
-            tokens=message.tokens,
-            digest=digest(role, decode_body(body, message.id)) if kept is None else kept,
-            body=message.body,
-        )
-        self._note(row, {seen.pos: message.tokens - tokens}, KIND_UPDATE)
-        return messages_at(self._tx, row.tree, [seen.pos])[0]
+    # changes
 
-    def delete(self, owner: str, session: str, ids: Sequence[str]) -> Deleted:
-        """Erase messages."""
-        row = get_session(self._tx, owner, session, Touches.CHANGES)
-        seen = find_all_seen(self._tx, row, ids)
-        doomed: dict[str, Seen] = {}
-        for id in ids:
-            if id not in seen:
-                raise no_message(session, id)
-            if seen[id].is_live:
-                self._refuse_if_inherited(row, id, seen[id])
-                doomed[id] = seen[id]
-        if not doomed:
-            return Deleted(ids=[], quoting_overlays=[])
-        quoting = self._quoting(row, [it.pos for it in doomed.values()])
-        self._erase(row, list(doomed.values()))
-        return Deleted(ids=list(doomed), quoting_overlays=quoting)
+    def before_change(self, session: SessionRow, pos: int) -> tuple[int, bytes]:
+        [(_, role, kept, body, id, tokens)] = self._contents(session, [pos])
+        first = first_digest(role, kept, body, id)
+        assert first is not None
+        return tokens, first
 
-    def _refuse_if_inherited(self, row: SessionRow, id: str, seen: Seen) -> None:
-        if seen.home == row.home:
-            return
-        home = self._tx.home_name(seen.home)
-        if home is not None:
-            raise ConflictError(
-                f"message {id!r} belongs to session {home!r}: delete it through that one"
-            )
+    def rewrite(self, session: SessionRow, pos: int, new: Packed, first: bytes) -> None:
+        content = {"role": new.role, "tokens": new.tokens, "digest": first, "body": new.body}
+        self._tx.run(_rewrite, of_tree=session.tree, of_pos=pos, **content)
 
-    def _erase(self, row: SessionRow, doomed: list[Seen]) -> None:
-        """Empty positions, and keep the figures right."""
+    def erase(self, session: SessionRow, doomed: Sequence[SeenMessage]) -> dict[int, int]:
         positions = [it.pos for it in doomed]
-        held = rows_at(self._tx, row.tree, positions)
+        held = rows_at(self._tx, session.tree, positions)
         for some in in_parts(positions):
-            self._tx.run(_empty, of_tree=row.tree, positions=some)
-        own = sum(it.home == row.home for it in doomed)
-        self._tx.run(_count_less, of_number=row.number, own=own)
-        deltas = {pos: -held[pos][TOKENS_IN_MESSAGE] for pos in positions}
-        self._note(row, deltas, KIND_DELETE)
+            self._tx.run(_empty, of_tree=session.tree, positions=some)
+        own = sum(it.home == session.home for it in doomed)
+        self._tx.run(_count_less, of_number=session.number, own=own)
+        return {pos: row[TOKENS] for pos, row in held.items()}
 
-    def _quoting(self, row: SessionRow, doomed: list[int]) -> list[str]:
+    def note(self, session: SessionRow, deltas: dict[int, int], kind: ChangeKind) -> None:
+        number = KIND_UPDATE if kind is ChangeKind.UPDATE else KIND_DELETE
+        record_changes(self._tx, session, number, list(deltas))
+        for pos, delta in deltas.items():
+            self._keep_sum(session, pos, delta)
+        renew_context(self._tx, session)
+
+    def _keep_sum(self, session: SessionRow, pos: int, delta: int) -> None:
+        """Note one message's change: in place at an end, as an edit elsewhere."""
+        is_followed = self._tx.value(_followed, tree=session.tree, pos=pos) is not None
+        if delta and not is_followed:
+            self._tx.run(_add_to_sum, of_tree=session.tree, of_pos=pos, delta=delta)
+            if pos == session.tip:
+                self._tx.run(_add_to_running, of_number=session.number, delta=delta)
+        before = self._tx.value(_edit, tree=session.tree, pos=pos)
+        if before is not None:
+            self._tx.run(_forget_edit, tree=session.tree, pos=pos)
+        kept = (before or 0) + (delta if is_followed else 0)
+        self._tx.add("edit", tree=session.tree, pos=pos, delta=kept)
+        if delta:
+            leave_to_sum(self._tx, session, pos, is_followed)
+
+    def quoting(self, session: SessionRow, positions: Sequence[int]) -> list[str]:
+        return covering(self._tx.rows(_overlays, tree=session.tree), positions, self._tx.lineage)
+
+    # looking around
+
+    def followers(self, session: SessionRow, pos: int) -> set[int]:
+        place = {"tree": session.tree, "home": session.home}
+        segments = self._tx.rows(_segments_under, **place, parent=pos)
+        found = {number << DEPTH_BITS | (pos & MAX_DEPTH) + 1 for (number,) in segments}
+        # Only the session's own: an inherited one is on the path to the fork point.
+        if pos and self._tx.value(_home_at, tree=session.tree, pos=pos + 1) == session.home:
+            found.add(pos + 1)
+        return found | inherited_follower(session.fork, pos, self._tx.lineage)
+
+    def ends(self, session: SessionRow) -> set[int]:
+        segments = self._tx.rows(_segments_of, tree=session.tree, home=session.home)
+        ends = {self._last_in(session, number) for number, _ in segments}
+        if session.fork:
+            ends.add(session.fork)
+        return ends - {parent for _, parent in segments}
+
+    def _last_in(self, session: SessionRow, segment: int) -> int:
+        first, last = whole_segment(segment)
+        return int(self._tx.value(_last, tree=session.tree, low=first, high=last))
+
+    def gaps(self, session: SessionRow, leaf: int, after: int) -> list[Row]:
+        found: list[Row] = []
+        for span in spans_after(after, unpack_place(leaf), self._tx.lineage):
+            rows = self._tx.rows(_gaps, **_of(session, span))
+            found += [(pos, id, self._tx.home_name(home)) for pos, home, id in rows]
+        return found
+
+    # appending
+
+    def first_digests(
+        self, session: SessionRow, seen: Iterable[SeenMessage]
+    ) -> dict[int, bytes | None]:
+        rows = self._contents(session, [it.pos for it in seen])
+        return {pos: first_digest(*found) for pos, *found, _ in rows}
+
+    def _contents(self, session: SessionRow, positions: Sequence[int]) -> list[Row]:
         return [
-            id
-            for id, first, last in self._tx.rows(_overlays, tree=row.tree)
-            if any(self._covers(first, last, pos) for pos in doomed)
+            row
+            for some in in_parts(positions)
+            for row in self._tx.rows(_contents, tree=session.tree, positions=some)
         ]
 
-    def _covers(self, first: int, last: int, pos: int) -> bool:
-        place = place_of(pos)
-        in_depth = place.depth >= first & MAX_DEPTH
-        return in_depth and is_on_path(place, place_of(last), self._tx.lineage)
+    def parent_ids(self, session: SessionRow, positions: Iterable[int]) -> dict[int, str | Root]:
+        tx = self._tx
+        return {pos: id_at(tx, session.tree, parent_pos(pos, tx.lineage)) for pos in positions}
 
-    def _note(self, row: SessionRow, deltas: dict[int, int], kind: int) -> None:
-        """Keep the feed and the sums right after messages changed."""
-        record_changes(self._tx, row, kind, list(deltas))
-        for pos, delta in deltas.items():
-            self._keep_sum(row, pos, delta)
-        renew_context(self._tx, row)
+    def write_after(
+        self, session: SessionRow, pos: int, batch: Sequence[Packed], now: int
+    ) -> tuple[int, int | None]:
+        return write_after(self._tx, session, pos, batch, now)
 
-    def _keep_sum(self, row: SessionRow, pos: int, delta: int) -> None:
-        """Note one message's change: in place at an end, as an edit elsewhere."""
-        is_followed = self._tx.value(_followed, tree=row.tree, pos=pos) is not None
-        if delta and not is_followed:
-            self._tx.run(_add_to_sum, of_tree=row.tree, of_pos=pos, delta=delta)
-            if pos == row.tip:
-                self._tx.run(_add_to_running, of_number=row.number, delta=delta)
-        before = self._tx.value(_edit, tree=row.tree, pos=pos)
-        if before is not None:
-            self._tx.run(_forget_edit, tree=row.tree, pos=pos)
-        kept = (before or 0) + (delta if is_followed else 0)
-        self._tx.add("edit", tree=row.tree, pos=pos, delta=kept)
-        if delta:
-            leave_to_sum(self._tx, row, pos, is_followed)
+    # reading
 
-    def children(self, owner: str, session: str, message: str | Root) -> list[Message]:
-        """List what follows a message."""
-        row = get_session(self._tx, owner, session)
-        pos = get_pos(self._tx, row, message)
-        return messages_at(self._tx, row.tree, sorted(self._followers(row, pos)))
+    def read_spans(
+        self,
+        session: SessionRow,
+        spans: list[Span],
+        backwards: bool,
+        most: int | None,
+        names: HomeNames,
+    ) -> tuple[list[Message], list[int]]:
+        statement = from_the_end if backwards else from_the_beginning
+        rows: list[Row] = []
+        for span in spans:
+            room = NO_LIMIT if most is None else most - len(rows)
+            rows += self._tx.rows(statement, **_of(session, span), most=room)
+        return self.messages_of(session, rows, names), [len(row[BODY]) for row in rows]
 
-    def _followers(self, row: SessionRow, pos: int) -> set[int]:
-        """Give the positions that a session sees right after a position."""
-        depth = (pos & MAX_DEPTH) + 1
-        segments = self._tx.rows(_segments_under, tree=row.tree, home=row.home, parent=pos)
-        found = {number << DEPTH_BITS | depth for (number,) in segments}
-        if pos:
-            # Only the session's own: an inherited one is on the path to the fork point.
-            next_home = self._tx.value(_home_at, tree=row.tree, pos=pos + 1)
-            if next_home == row.home:
-                found.add(pos + 1)
-        return found | self._inherited_follower(row, pos)
+    def depths_in(self, session: SessionRow, spans: list[Span]) -> list[tuple[int, bool]]:
+        return sorted(
+            (pos & MAX_DEPTH, bool(is_live))
+            for span in spans
+            for pos, is_live in self._tx.rows(positions_in, **_of(session, span))
+        )
 
-    def _inherited_follower(self, row: SessionRow, pos: int) -> set[int]:
-        """Give the next position on the path to the fork point, if there is one."""
-        fork, place = unpack_place(row.fork), unpack_place(pos)
-        depth = (pos & MAX_DEPTH) + 1
-        if fork is None or depth > fork.depth:
-            return set()
-        if place is not None and not is_on_path(place, fork, self._tx.lineage):
-            return set()
-        found = place_at(depth, fork, self._tx.lineage)
-        return {found.segment << DEPTH_BITS | found.depth} if found else set()
-
-    def gaps(self, owner: str, session: str, leaf: str, after: int) -> list[Gap]:
-        """List the empty positions of a path."""
-        return gaps.gaps(self._tx, owner, session, leaf, after)
-
-    def leaves(self, owner: str, session: str) -> list[Leaf]:
-        """List the ends of a session's branches."""
-        row = get_session(self._tx, owner, session)
-        segments = self._tx.rows(_segments_of, tree=row.tree, home=row.home)
-        branched = {parent for _, parent in segments}
-        ends = {self._last_in(row, number) for number, _ in segments}
-        if row.fork:
-            ends.add(row.fork)
-        shown = sorted(ends - branched)
-        rows = rows_at(self._tx, row.tree, shown)
-        return [self._leaf(rows[pos]) for pos in shown]
-
-    def _last_in(self, row: SessionRow, segment: int) -> int:
-        first = segment << DEPTH_BITS
-        found = self._tx.value(_last, tree=row.tree, low=first, high=first | MAX_DEPTH)
-        return int(found)
-
-    def _leaf(self, row: Any) -> Leaf:
-        message = None if row[-1] is None else message_of(self._tx, row)
-        return Leaf(id=row[2], position=public(row[0]), message=message)
+    def snapshot(self, session: SessionRow) -> int:
+        return self._tx.value(latest_edit, tree=session.tree) or 0
 
 
-def _content(t: Tables) -> Any:
+def _of(session: SessionRow, span: Span) -> dict[str, int]:
+    low, high = bounds(span)
+    return {"tree": session.tree, "low": low, "high": high}
+
+
+def _contents(t: Tables) -> Any:
     m = t.message.c
-    return select(m.role, m.tokens, m.digest, m.body).where(
-        m.tree == bindparam("tree"), m.pos == bindparam("pos")
+    return select(m.pos, m.role, m.digest, m.body, m.id, m.tokens).where(
+        m.tree == bindparam("tree"), m.pos.in_(bindparam("positions", expanding=True))
     )
 
 
@@ -309,4 +283,17 @@ def _last(t: Tables) -> Any:
     m = t.message.c
     return select(func.max(m.pos)).where(
         m.tree == bindparam("tree"), m.pos.between(bindparam("low"), bindparam("high"))
+    )
+
+
+def _gaps(t: Tables) -> Any:
+    m = t.message.c
+    return (
+        select(m.pos, m.home, m.id)
+        .where(
+            m.tree == bindparam("tree"),
+            m.pos.between(bindparam("low"), bindparam("high")),
+            m.body.is_(None),
+        )
+        .order_by(m.pos)
     )

@@ -1,190 +1,85 @@
-"""Work on overlays."""
+"""Statements about overlays."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from sqlalchemy import and_, bindparam, delete, exists, select
 
-from ...errors import AlreadyExistsError, ConflictError, LeaseLostError, UsageError
-from ...model import EntryRef, Fence, NewOverlay, Overlay
-from ...rules.codec import encode_json
-from ...rules.overlay import Cover
-from ...rules.tree import Place, Span, spans_up
+from ...model import Overlay
+from ...rules.tree import Place
+from ..relational._sync.overlays import OverlayStatements
+from ..relational.position import MAX_DEPTH
+from ..relational.rows import (
+    OVERLAY_LAST,
+    OVERLAY_NUMBER,
+    NewOverlayRow,
+    SessionRow,
+    overlay_of,
+)
+from ..relational.walk import ranges_between
 from .appending import put_session
-from .lookup import find_seen, get_pos, get_session, in_parts
-from .position import MAX_DEPTH, bounds, pack_place, place_of
-from .rows import SessionRow, no_message, no_overlay, overlay_columns, overlay_of
-from .sums import deltas_between, path_tokens, renew_context
+from .lookup import in_parts
+from .rows import overlay_columns
+from .sums import deltas_between, path_tokens
 from .tables import Tables
 from .tx import Row, Tx
-from .view import View
 
 
-class SqlOverlays:
-    """Work on overlays."""
+class SqlOverlayStatements(OverlayStatements):
+    """Statements about overlays."""
 
     def __init__(self, tx: Tx) -> None:
         self._tx = tx
 
-    def add(
-        self, owner: str, session: str, new: NewOverlay, id: str, tokens: int, fence: Fence | None
-    ) -> Overlay:
-        """Put an overlay over a range."""
-        row = get_session(self._tx, owner, session)
-        if fence is not None:
-            self._refuse_if_lost(row, fence)
-        leaf = row.tip if new.leaf is None else get_pos(self._tx, row, new.leaf)
-        begin, end = self._end(row, new.first), self._end(row, new.last)
-        if begin.first.depth > end.last.depth:
-            self._refuse_order(row, leaf, begin, end)
-        covered = self._covered_tokens(row, leaf, begin, end)
-        self._refuse_if_changed(row, new.snapshot, begin.first, end.last)
-        if self._tx.row(_by_id, tree=row.tree, id=id) is not None:
-            raise AlreadyExistsError(f"there is an overlay {id!r} in this tree already")
-        first, last = pack_place(begin.first), pack_place(end.last)
-        number = self._tx.add(
-            "overlay",
-            tree=row.tree,
-            id=id,
-            first=first,
-            last=last,
-            tokens=tokens,
-            covered_tokens=covered,
-            created_by=row.id,
-            created_at=self._tx.now(),
-            metadata=encode_json(new.metadata, "metadata"),
-            summary=new.summary.encode(),
+    def find(self, session: SessionRow, id: str) -> Row:
+        return self._tx.row(_find, session=session.number, tree=session.tree, id=id)
+
+    def in_force(self, session: SessionRow) -> list[Row]:
+        return list(self._tx.rows(_in_force, session=session.number))
+
+    def is_taken(self, session: SessionRow, id: str) -> bool:
+        return self._tx.row(_by_id, tree=session.tree, id=id) is not None
+
+    def add(self, session: SessionRow, new: NewOverlayRow) -> Row:
+        values = new._asdict() | {"summary": new.summary.encode()}
+        number = self._tx.add("overlay", tree=session.tree, **values)
+        put_in_force(self._tx, session.number, new.first, new.last, number)
+        return (number, *values.values())
+
+    def remove(self, session: SessionRow, found: Row) -> None:
+        number = found[OVERLAY_NUMBER]
+        self._tx.run(
+            _out_of_force, session=session.number, last=found[OVERLAY_LAST], overlay=number
         )
-        put_in_force(self._tx, row.number, first, last, number)
-        self._renew(row, +1)
-        return overlay_of(self._tx.row(_by_id, tree=row.tree, id=id))
+        drop_unused(self._tx, [number])
 
-    def in_force(self, owner: str, session: str) -> list[Overlay]:
-        """List a session's overlays."""
-        row = get_session(self._tx, owner, session)
-        return [overlay_of(found) for found in self._tx.rows(_in_force, session=row.number)]
+    def keep_count(self, session: SessionRow, last: int) -> None:
+        self._tx.run(put_session, of_number=session.number, overlays=session.overlays)
 
-    def undo(self, owner: str, session: str, overlay: str) -> Overlay:
-        """Take an overlay out of force."""
-        row = get_session(self._tx, owner, session)
-        found = self._find(row, overlay)
-        if found is None:
-            raise no_overlay(row.id, overlay)
-        self._tx.run(_out_of_force, session=row.number, last=found[3], overlay=found[0])
-        drop_unused(self._tx, [found[0]])
-        self._renew(row, -1)
-        return overlay_of(found)
+    def tokens_of(self, session: SessionRow, number: int) -> int:
+        return int(self._tx.value(_overlay_tokens, number=number))
 
-    def _renew(self, row: SessionRow, added: int) -> None:
-        counted = row.overlays + added
-        self._tx.run(put_session, of_number=row.number, overlays=counted)
-        renew_context(self._tx, row._replace(overlays=counted))
-
-    def _find(self, row: SessionRow, id: str) -> Row:
-        return self._tx.row(_find, session=row.number, tree=row.tree, id=id)
-
-    def _refuse_if_lost(self, row: SessionRow, fence: Fence) -> None:
-        version = self._tx.value(_fence, owner=row.owner, session=row.number, key=fence.key)
-        if version != fence.version:
-            raise LeaseLostError(
-                f"the lease {fence.key!r} of session {row.id!r} was taken over, released or "
-                "cleared: take it again and start over"
-            )
-
-    def _refuse_order(self, row: SessionRow, leaf: int, first: _End, last: _End) -> None:
-        """Refuse ends in the wrong order; what is not shown has none, and is refused as such."""
-        items = list(View(self._tx, row).visible(leaf))
-        if all(any(end.is_in(item) for item in items) for end in (first, last)):
-            raise UsageError("the first entry of the range comes after the last", path="first")
-
-    def _end(self, row: SessionRow, ref: EntryRef) -> _End:
-        """Find an entry that a range may begin or end with."""
-        if ref.kind == "overlay":
-            found = self._find(row, ref.id)
-            if found is None:
-                raise no_overlay(row.id, ref.id)
-            return _End(found[0], place_of(found[2]), place_of(found[3]))
-        seen = find_seen(self._tx, row, ref.id)
-        if seen is None:
-            raise no_message(row.id, ref.id)
-        if not seen.is_live:
-            raise ConflictError(f"message {ref.id!r} was deleted: choose one that is shown")
-        return _End(None, place_of(seen.pos), place_of(seen.pos))
-
-    def _covered_tokens(self, row: SessionRow, leaf: int, first: _End, last: _End) -> int:
-        """Sum what is visible in a range; raise unless both its ends are visible entries."""
-        total = 0
-        for item in self._from(row, leaf, last):
-            total += self._tokens_of(row, item, first)
-            if first.is_in(item):
-                return total
-            if _top(item) <= first.first.depth:
-                break
-        raise ConflictError("an end of the range is not shown at this leaf: read the history again")
-
-    def _from(self, row: SessionRow, leaf: int, last: _End) -> Iterator[Span | Cover]:
-        """Give what is visible from the range's last entry upwards; nothing if it is not shown."""
-        items = View(self._tx, row).visible(leaf)
-        for item in items:
-            if last.is_in(item):
-                if isinstance(item, Span):
-                    item = item._replace(last=last.last.depth)
-                yield item
-                yield from items
-
-    def _tokens_of(self, row: SessionRow, item: Span | Cover, first: _End) -> int:
-        if isinstance(item, Cover):
-            tokens: int = self._tx.value(_overlay_tokens, number=item.number)
-            return tokens
-        if first.is_in(item):
-            item = item._replace(first=first.first.depth)
-        return self._tokens_between(row.tree, item)
-
-    def _tokens_between(self, tree: int, span: Span) -> int:
-        first, last = bounds(span)
-        total = deltas_between(self._tx, tree, first, last)
-        running, own, delta = self._tx.row(_sums_at, tree=tree, pos=first)
+    def tokens_between(self, session: SessionRow, first: int, last: int) -> int:
+        tx, tree = self._tx, session.tree
+        running, own, delta = tx.row(_sums_at, tree=tree, pos=first)
         # The first row's own share of the running sum is its tokens as they were when appended.
-        return int(total + path_tokens(self._tx, tree, last) - running + own - (delta or 0))
+        before = int(running - own + (delta or 0))
+        return deltas_between(tx, tree, first, last) + path_tokens(tx, tree, last) - before
 
-    def _refuse_if_changed(
-        self, row: SessionRow, snapshot: str | None, first: Place, last: Place
-    ) -> None:
-        if snapshot is None:
-            return
-        if not (snapshot.isascii() and snapshot.isdigit() and len(snapshot) <= 18):
-            raise UsageError(f"{snapshot!r} is not a snapshot of this store", path="snapshot")
-        for span in spans_up(last, self._tx.lineage):
-            start, end = bounds(span._replace(first=max(span.first, min(first.depth, span.last))))
-            args = {"tree": row.tree, "low": start, "high": end, "seq": int(snapshot)}
+    def is_changed(self, session: SessionRow, first: Place, last: Place, snapshot: int) -> bool:
+        for low, high in ranges_between(first, last, self._tx.lineage):
+            args = {"tree": session.tree, "low": low, "high": high, "seq": snapshot}
             if self._tx.row(_edited_since, **args) is not None:
-                raise ConflictError(
-                    "a message in the range was edited or deleted since it was read: read it again"
-                )
-            if span.first <= first.depth:
-                return
+                return True
+        return False
 
+    def overlay_of(self, row: Row) -> Overlay:
+        return overlay_of(row)
 
-class _End(NamedTuple):
-    """An entry at an end of a range: a message, or all that an overlay covers."""
-
-    overlay: int | None
-    first: Place
-    last: Place
-
-    def is_in(self, item: Span | Cover) -> bool:
-        """Tell whether a visible item is, or contains, this entry."""
-        if isinstance(item, Cover):
-            return item.number == self.overlay
-        segment, depth = self.first
-        is_inside = item.segment == segment and item.first <= depth <= item.last
-        return self.overlay is None and is_inside
-
-
-def _top(item: Span | Cover) -> int:
-    return item.first.depth if isinstance(item, Cover) else item.first
+    def removed(self, row: Row) -> Overlay:
+        return overlay_of(row)
 
 
 def put_in_force(tx: Tx, session: int, first: int, last: int, overlay: int) -> None:
@@ -240,15 +135,6 @@ def _out_of_force(t: Tables) -> Any:
         f.session == bindparam("session"),
         f.last == bindparam("last"),
         f.overlay == bindparam("overlay"),
-    )
-
-
-def _fence(t: Tables) -> Any:
-    d = t.document.c
-    return select(d.version).where(
-        d.owner == bindparam("owner"),
-        d.session == bindparam("session"),
-        d.key == bindparam("key"),
     )
 
 

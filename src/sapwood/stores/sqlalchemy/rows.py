@@ -2,53 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import literal_column, select
 
-from ...errors import NotFoundError, StoreCorruptError
-from ...model import ROOT, Edge, EdgeKind, Message, Overlay, SessionRecord
-from ...rules.codec import decode_body, decode_json
-from .position import DEPTH_BITS, MAX_DEPTH, public
+from ...model import Message
+from ...rules.codec import decode_body
+from ..relational.position import DEPTH_BITS, MAX_DEPTH
+from ..relational.rows import SessionRow
 from .tables import Tables
 from .tx import Row, Tx
 
-TOKENS_IN_OVERLAY = 4
-CONTEXT_IN_RECORD = 4
-
-
-class SessionRow(NamedTuple):
-    """The part of a session that every unit of work reads."""
-
-    number: int
-    owner: int
-    id: str
-    home: int
-    tree: int
-    tip: int
-    ends: int
-    running: int
-    fork: int
-    context: int | None
-    messages: int
-    overlays: int
-    version: int
-    created_at: int
-    active_at: int
-    active_s: int
-
-
-class Seen(NamedTuple):
-    """A message as far as it matters where it stands."""
-
-    pos: int
-    home: int
-    is_live: bool
-
 
 def session_columns(t: Tables) -> list[Any]:
-    """Give the columns of a `SessionRow`."""
-    return [t.session.c[key] for key in SessionRow._fields]
+    """Return the columns of a `SessionRow`; whether its tree was edited is not kept here."""
+    kept = [t.session.c[key] for key in SessionRow._fields if key != "edited"]
+    return [*kept, literal_column("1")]
 
 
 def message_columns(m: Any) -> list[Any]:
@@ -100,30 +69,6 @@ def message_of(tx: Tx, row: Row) -> Message:
     )
 
 
-def overlay_of(row: Row) -> Overlay:
-    """Make an overlay of its row."""
-    _, id, first, last, tokens, covered, created_by, created_at, metadata, summary = row
-    return Overlay(
-        id=id,
-        first=public(first),
-        last=public(last),
-        summary=summary_text(summary, id),
-        tokens=tokens,
-        covered_tokens=covered,
-        metadata={} if metadata == b"{}" else decode_json(metadata, f"overlay {id!r}"),
-        created_by=created_by,
-        created_us=created_at,
-    )
-
-
-def summary_text(summary: bytes, id: str) -> str:
-    """Decode a summary."""
-    try:
-        return summary.decode()
-    except UnicodeDecodeError as error:
-        raise StoreCorruptError(f"overlay {id!r} cannot be decoded: {error}") from error
-
-
 def pack_tags(tags: list[str]) -> bytes:
     """Pack tags so that each can be looked for: a tag has no line end in it."""
     return "".join(f"\n{tag}\n" for tag in tags).encode()
@@ -132,49 +77,3 @@ def pack_tags(tags: list[str]) -> bytes:
 def unpack_tags(data: bytes) -> list[str]:
     """Unpack tags."""
     return data.decode().strip("\n").split("\n\n") if data else []
-
-
-def record_of(row: Row, context: int) -> SessionRecord:
-    """Make a session's record of its row; `context` is what the row has, or was worked out."""
-    id, tip, tip_id, fork, _, messages, version, created_at, active_at, *profile = row
-    title, state, tags, budget, parent_kind, parent, data = profile
-    if tip and tip_id is None:
-        raise StoreCorruptError(f"the tip of session {id!r} is missing")
-    return SessionRecord(
-        id=id,
-        tip=tip_id or ROOT,
-        tip_position=public(tip) if tip else None,
-        title=None if title is None else title.decode(),
-        state=state,
-        tags=unpack_tags(tags),
-        data={} if data == b"{}" else decode_json(data, f"session {id!r}"),
-        budget=budget,
-        parent=Edge(kind=EdgeKind(parent_kind), session=parent) if parent else None,
-        forked_at=public(fork) if fork else None,
-        messages=messages,
-        context_tokens=context,
-        version=version,
-        created_us=created_at,
-        active_us=active_at,
-    )
-
-
-def no_session(session: str) -> NotFoundError:
-    """Say that a session is not there."""
-    return NotFoundError(
-        f"there is no session {session!r}: create it first", kind="session", id=session
-    )
-
-
-def no_message(session: str, id: str) -> NotFoundError:
-    """Say that a session does not see a message."""
-    return NotFoundError(
-        f"session {session!r} has no message {id!r} on its branches", kind="message", id=id
-    )
-
-
-def no_overlay(session: str, id: str) -> NotFoundError:
-    """Say that an overlay is not in force."""
-    return NotFoundError(
-        f"no overlay {id!r} is in force for session {session!r}", kind="overlay", id=id
-    )

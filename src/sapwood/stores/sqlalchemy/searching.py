@@ -18,10 +18,11 @@ from ...model import EntryRef, Hits, Search
 from ...rules.query import Query
 from ...rules.storedtext import stored_text
 from ..base.found import SUMMARY_ROLE, Said
+from ..relational.position import public
+from ..relational.rows import SessionRow, summary_text
 from .found import Found
 from .lookup import find_owner, get_session, homes_of, is_seen
-from .position import public
-from .rows import SessionRow, summary_text, unpack_tags
+from .rows import unpack_tags
 from .sieve import Sieve, keys_of, older
 from .tables import Tables
 from .tellers import Tellers

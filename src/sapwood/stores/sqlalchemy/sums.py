@@ -6,7 +6,7 @@ is that, less what lies under overlays, plus the summaries and the pins shown wi
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -16,14 +16,14 @@ from sqlalchemy.types import BigInteger
 from ...errors import StoreCorruptError
 from ...rules.overlay import Cover
 from ...rules.tree import Span
+from ..relational._sync.sums import SumStatements
+from ..relational.position import bounds, pack_place
+from ..relational.rows import OVERLAY_TOKENS, TOKENS, SessionRow
+from ..relational.walk import pins_under
 from .lookup import in_parts, lock_row, lock_tree, rows_at
-from .position import bounds, pack_place
-from .rows import TOKENS_IN_OVERLAY, SessionRow
 from .tables import Tables
 from .tx import Tx
 from .view import View
-
-TOKENS_IN_MESSAGE = 4
 
 
 def context_at(tx: Tx, session: SessionRow, leaf: int, most_steps: int | None = None) -> int | None:
@@ -46,7 +46,7 @@ def sum_of(view: View, items: Iterable[Span | Cover]) -> int:
                 total += path_tokens(tx, tree, open_end)
                 total -= path_tokens(tx, tree, pack_place(item.last))
             open_end = 0
-            total += view.overlay(item)[TOKENS_IN_OVERLAY] + _pinned_tokens(view, item)
+            total += item.row[OVERLAY_TOKENS] + _pinned_tokens(view, item)
             continue
         first, last = bounds(item)
         open_end = open_end or last
@@ -82,7 +82,7 @@ def _pinned_tokens(view: View, cover: Cover) -> int:
         # Reading says what is wrong; a sum must not stop a write.
         return 0
     rows = rows_at(view.tx, view.session.tree, pinned)
-    return sum(rows[pos][TOKENS_IN_MESSAGE] for pos in pinned)
+    return sum(rows[pos][TOKENS] for pos in pinned)
 
 
 def leave_to_sum(tx: Tx, session: SessionRow, pos: int, is_followed: bool) -> None:
@@ -165,3 +165,24 @@ def _unknown_in(t: Tables) -> Any:
     s = t.session.c
     wanted = s.tree == bindparam("tree"), s.context.is_(None)
     return select(s.number).where(*wanted).order_by(s.number)
+
+
+class SqlSumStatements(SumStatements):
+    """Statements about what a session shows."""
+
+    def __init__(self, tx: Tx) -> None:
+        self._tx = tx
+
+    def visible(self, session: SessionRow, leaf: int) -> Iterator[Span | Cover]:
+        return View(self._tx, session).visible(leaf)
+
+    def pins_under(self, session: SessionRow, pins: list[int], cover: Cover) -> list[int]:
+        return pins_under(pins, cover, self._tx.lineage)
+
+    def context_at(self, session: SessionRow, leaf: int) -> int:
+        found = context_at(self._tx, session, leaf)
+        assert found is not None
+        return found
+
+    def renew_context(self, session: SessionRow) -> int:
+        return renew_context(self._tx, session)

@@ -12,11 +12,11 @@ from typing import Any
 
 from sqlalchemy import bindparam, delete, exists, func, select
 
+from ..relational.position import DEPTH_BITS, whole_segment
+from ..relational.rows import SessionRow
 from .feed import KIND_RETIRE, record_changes
 from .lookup import in_parts, lock_tree
 from .overlays import drop_unused
-from .position import DEPTH_BITS, whole_segment
-from .rows import SessionRow
 from .tables import Tables
 from .tx import Tx
 

@@ -9,8 +9,8 @@ from typing import Any
 from sqlalchemy import and_, bindparam, select
 
 from ...rules.tree import is_on_path
+from ..relational.position import DEPTH_BITS, place_of, unpack_place
 from .lookup import in_parts
-from .position import DEPTH_BITS, place_of, unpack_place
 from .tables import Tables
 from .tx import Row, Tx
 

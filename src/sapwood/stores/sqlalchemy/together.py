@@ -9,9 +9,10 @@ from sqlalchemy import bindparam, case, select, update
 
 from ...model import Appended
 from ..base.appends import Request
-from .fresh import message_row, said_at, written
+from ..relational.position import MAX_DEPTH
+from ..relational.rows import said_at, written
+from .fresh import message_row
 from .lookup import key_of
-from .position import MAX_DEPTH
 from .tables import Tables
 from .tx import Tx
 

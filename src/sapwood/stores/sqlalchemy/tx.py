@@ -11,10 +11,10 @@ from sqlalchemy.engine import Connection, Dialect
 
 from ...errors import MessageTooLargeError, StoreCorruptError
 from ...rules.tree import Place
+from ..relational.position import unpack_lineage
 from .direct import Direct
 from .extra import Extra, NewRow
 from .locks import advisory_number, lock_owner, now_us, share_owner
-from .position import unpack_lineage
 from .tables import THEIRS, Tables
 
 Statement = Callable[[Tables], Any]

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+from ..relational._sync.documents import RelationalDocuments
+from ..relational._sync.messages import RelationalMessages
+from ..relational._sync.overlays import RelationalOverlays
+from ..relational._sync.sessions import RelationalSessions
+from ..relational._sync.usage import RelationalUsage
 from .admin import SqlAdmin
-from .documents import SqlDocuments
+from .dialect import SqlDialect
 from .feed import SqlFeed
-from .messages import SqlMessages
-from .overlays import SqlOverlays
 from .searching import SqlSearch
-from .sessions import SqlSessions
 from .tx import Tx
-from .usage import SqlUsage
 
 
 class SqlUnit:
     """The subjects of work, over one connection."""
 
     def __init__(self, tx: Tx) -> None:
+        dialect = SqlDialect(tx)
         self.tx = tx
-        self.sessions = SqlSessions(tx)
-        self.messages = SqlMessages(tx)
-        self.overlays = SqlOverlays(tx)
-        self.documents = SqlDocuments(tx)
-        self.usage = SqlUsage(tx)
+        self.sessions = RelationalSessions(dialect)
+        self.messages = RelationalMessages(dialect)
+        self.overlays = RelationalOverlays(dialect)
+        self.documents = RelationalDocuments(dialect)
+        self.usage = RelationalUsage(dialect)
         self.feed = SqlFeed(tx)
         self.search = SqlSearch(tx)
         self.admin = SqlAdmin(tx)

@@ -1,4 +1,4 @@
-"""Work on usage: rows by id, so that a retry is not counted twice."""
+"""Statements about usage."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import Any
 from sqlalchemy import bindparam, cast, func, literal, select
 from sqlalchemy.types import BigInteger
 
-from ...errors import ConflictError
-from ...model import Usage, UsageTotal
-from .lookup import get_session
+from ...model import Usage
+from ..relational._sync.usage import UsageStatements, figures_of
+from ..relational.rows import Row as UsageRow
+from ..relational.rows import SessionRow
 from .tables import Tables
 from .tx import Statement, Tx
 
@@ -17,39 +18,32 @@ _SUMMED = ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens",
 _FIGURES = ("model", "message", *_SUMMED)
 
 
-class SqlUsage:
-    """Work on usage."""
+class SqlUsageStatements(UsageStatements):
+    """Statements about usage."""
 
     def __init__(self, tx: Tx) -> None:
         self._tx = tx
 
-    def add(self, owner: str, session: str, usage: Usage) -> bool:
-        """Record a model call once."""
-        row = get_session(self._tx, owner, session)
-        figures = {key: getattr(usage, key) for key in _FIGURES}
-        stored = self._tx.row(_find, session=row.number, id=usage.id)
-        if stored is not None:
-            if tuple(stored) != tuple(figures.values()):
-                raise ConflictError(f"usage {usage.id!r} is recorded with other figures")
-            return False
-        self._tx.add("usage", session=row.number, id=usage.id, **figures)
-        return True
+    def find(self, session: SessionRow, id: str) -> UsageRow | None:
+        found: UsageRow | None = self._tx.row(_find, session=session.number, id=id)
+        return found
 
-    def totals_by_model(self, owner: str, session: str) -> list[UsageTotal]:
-        """Sum a session's usage by model."""
-        found = self._totals(_by_model, owner, session)
-        return sorted(found, key=lambda it: it.model.encode())
+    def add(self, session: SessionRow, usage: Usage) -> None:
+        figures = dict(zip(_FIGURES, figures_of(usage), strict=True))
+        self._tx.add("usage", session=session.number, id=usage.id, **figures)
 
-    def totals_by_message(self, owner: str, session: str) -> list[UsageTotal]:
-        """Sum a session's usage by message and model, in the order of the first calls."""
-        return self._totals(_by_message, owner, session)
+    def by_model(self, session: SessionRow) -> list[UsageRow]:
+        return self._by_name(_by_model, session=session.number)
 
-    def _totals(self, statement: Statement, owner: str, session: str) -> list[UsageTotal]:
-        row = get_session(self._tx, owner, session)
-        return [
-            UsageTotal(**dict(zip(UsageTotal.__struct_fields__, it, strict=True)))
-            for it in self._tx.rows(statement, session=row.number)
-        ]
+    def by_message(self, session: SessionRow) -> list[UsageRow]:
+        return list(self._tx.rows(_by_message, session=session.number))
+
+    def of_owner(self, owner: str) -> list[UsageRow]:
+        return self._by_name(_of_owner, owner=owner)
+
+    def _by_name(self, statement: Statement, **params: Any) -> list[UsageRow]:
+        # Sorted here: which order a server gives depends on its collation.
+        return sorted(self._tx.rows(statement, **params), key=lambda row: row[0].encode())
 
 
 def _find(t: Tables) -> Any:
@@ -62,13 +56,22 @@ def _find(t: Tables) -> Any:
 def _sums(t: Tables, *more: Any) -> Any:
     u = t.usage.c
     sums = [cast(func.sum(u[key]), BigInteger) for key in _SUMMED]
-    return select(u.model, func.count(), *sums, *more).where(u.session == bindparam("session"))
+    return select(u.model, func.count(), *sums, *more)
 
 
 def _by_model(t: Tables) -> Any:
-    return _sums(t, literal(None)).group_by(t.usage.c.model)
+    u = t.usage.c
+    return _sums(t, literal(None)).where(u.session == bindparam("session")).group_by(u.model)
 
 
 def _by_message(t: Tables) -> Any:
     u = t.usage.c
-    return _sums(t, u.message).group_by(u.message, u.model).order_by(func.min(u.number))
+    found = _sums(t, u.message).where(u.session == bindparam("session"))
+    return found.group_by(u.message, u.model).order_by(func.min(u.number))
+
+
+def _of_owner(t: Tables) -> Any:
+    o, s, u = t.owner.c, t.session.c, t.usage.c
+    joined = t.owner.join(t.session, s.owner == o.number).join(t.usage, u.session == s.number)
+    found = _sums(t, literal(None)).select_from(joined).where(o.name == bindparam("owner"))
+    return found.group_by(u.model)

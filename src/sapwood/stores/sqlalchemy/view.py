@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
 from sqlalchemy import bindparam, or_, select
 
-from ...errors import StoreCorruptError
 from ...rules.overlay import Cover, resolve_up
-from ...rules.tree import Place, Span, is_on_path, spans_up
+from ...rules.tree import Span, spans_up
+from ..relational.pins import PINS_KEY, pinned_ids
+from ..relational.position import bounds, place_of, unpack_place
+from ..relational.rows import SessionRow
+from ..relational.walk import pins_under
 from .lookup import find_all_seen
-from .position import bounds, pack_place, place_of, unpack_place
-from .rows import SessionRow, overlay_columns
+from .rows import overlay_columns
 from .tables import Tables
-from .tx import Row, Tx
-
-PINS_KEY = "pins"
+from .tx import Tx
 
 
 class View:
@@ -26,8 +25,7 @@ class View:
     def __init__(self, tx: Tx, session: SessionRow) -> None:
         self.tx = tx
         self.session = session
-        self._overlays: dict[int, Row] = {}
-        self._pins: list[Place] | None = None
+        self._pins: list[int] | None = None
 
     def visible(self, leaf: int) -> Iterator[Span | Cover]:
         """Give what is shown at a leaf, from the leaf upwards."""
@@ -42,52 +40,22 @@ class View:
         if row is None:
             return None
         number, _, begin, end = row[:4]
-        self._overlays[number] = row
-        return Cover(number, place_of(begin), place_of(end))
-
-    def overlay(self, cover: Cover) -> Row:
-        """Give the row of an overlay that is shown."""
-        return self._overlays[cover.number]
+        return Cover(number, place_of(begin), place_of(end), row)
 
     def pinned_under(self, cover: Cover) -> list[int]:
         """Give the positions of the live pinned messages that an overlay covers, by depth."""
         if self._pins is None:
             self._pins = self._find_pins()
-        return [
-            pack_place(place)
-            for place in self._pins
-            if cover.first.depth <= place.depth <= cover.last.depth
-            and is_on_path(place, cover.last, self.tx.lineage)
-        ]
+        return pins_under(self._pins, cover, self.tx.lineage)
 
-    def _find_pins(self) -> list[Place]:
+    def _find_pins(self) -> list[int]:
         seen = find_all_seen(self.tx, self.session, self._pinned_ids())
-        places = {place_of(it.pos) for it in seen.values() if it.is_live}
-        return sorted(places, key=lambda place: place.depth)
+        return [it.pos for it in seen.values() if it.is_live]
 
     def _pinned_ids(self) -> list[str]:
         session = self.session
         data = self.tx.value(_pins, owner=session.owner, session=session.number, now=self.tx.now())
         return [] if data is None else pinned_ids(data, session.id)
-
-
-def pinned_ids(data: bytes, session: str) -> list[str]:
-    """Read the ids of the pins; a document that is no such list is `StoreCorruptError`."""
-    try:
-        ids = json.loads(data)
-    except ValueError as error:
-        raise StoreCorruptError(f"the pins of session {session!r} are not JSON") from error
-    if not isinstance(ids, list) or not all(isinstance(id, str) for id in ids):
-        raise StoreCorruptError(f"the pins of session {session!r} are not a list of ids")
-    return [id for id in ids if _can_be_stored(id)]
-
-
-def _can_be_stored(id: str) -> bool:
-    """Tell whether there can be a message of this id; a server cannot be asked for others."""
-    try:
-        return b"\0" not in id.encode()
-    except UnicodeEncodeError:
-        return False
 
 
 def _deepest(t: Tables) -> Any:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from sqlalchemy import exc, literal_column, select
 from sqlalchemy.engine import Connection
 
 from ...model import Appended
 from ..base.appends import Request
-from ..base.unit import Unit
 from .alone import append_one
 from .clock import ServerClock
 from .drivers import refuse_mode
@@ -52,9 +51,9 @@ class Worker:
             return self._given_clock()
         return self._server_clock.read(tx.server_now)
 
-    def look(self, conn: Connection, work: Callable[[Unit], T], mode: Mode) -> T:
+    def look(self, conn: Connection, work: Callable[[SqlUnit], T], mode: Mode) -> T:
         """Run work that only reads."""
-        result = work(cast("Unit", SqlUnit(self.begin(conn, mode))))
+        result = work(SqlUnit(self.begin(conn, mode)))
         # Not rolled back: PostgreSQL's driver would forget the statements that it prepared.
         conn.commit()
         return result

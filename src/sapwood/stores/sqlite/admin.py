@@ -12,12 +12,13 @@ from ...errors import StoreCorruptError
 from ...model import EdgeKind, Health, Problem
 from ...rules.codec import decode_body
 from ...rules.tree import extend_lineage
+from ..relational.position import public, unpack_lineage, unpack_place
+from ..relational.rows import BODY, ID, SessionRow
 from .connection import Connection
 from .documents import DOCUMENT_COLUMNS, document_of
 from .index.checking import index_problems
-from .lookup import SESSION_COLUMNS, SessionRow, id_at, missing_message
+from .lookup import SESSION_COLUMNS, id_at, missing_message
 from .overlays import get_overlay
-from .position import public, unpack_lineage, unpack_place
 from .repair import FORCE_FAULTS, WRONG_SUMS, repair
 from .rows import MESSAGE_COLUMNS, refuse_if_changed
 from .sums import context_at, overlays_with_wrong_sums
@@ -99,8 +100,8 @@ class SqliteAdmin:
         row = self._tx.row(f"SELECT {MESSAGE_COLUMNS} FROM message m WHERE pos = ?", (pos,))
         if row is None:
             raise missing_message(pos)
-        if row[-1] is not None:
-            decode_body(row[-1], row[3])
+        if row[BODY] is not None:
+            decode_body(row[BODY], row[ID])
         refuse_if_changed(row)
 
     def _name(self, pos: int) -> str:

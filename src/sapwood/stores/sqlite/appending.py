@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ...errors import StoreError
-from ...model import Appended, Message, Root
-from ...rules.append import Known, plan_append
+from ...model import Appended
 from ...rules.codec import Packed
 from ...rules.tree import extend_lineage
+from ..relational.position import DEPTH_BITS, MAX_DEPTH, pack_lineage, unpack_place
+from ..relational.rows import SessionRow, said_at, written
 from .checksum import checksum
 from .connection import Connection
 from .feed import KIND_APPEND, record_change
-from .lookup import Seen, SessionRow, find_all_seen, get_pos, get_session, id_at, missing_message
-from .position import DEPTH_BITS, MAX_DEPTH, pack_lineage, pack_place, unpack_place
-from .rows import MESSAGE_COLUMNS, first_digest, message_of
+from .lookup import missing_message
 from .standing import put_standing
 from .sums import context_at
 
@@ -51,24 +49,7 @@ class End(NamedTuple):
     is_followed: bool
 
 
-def append(
-    tx: Connection,
-    owner: str,
-    session: str,
-    batch: Sequence[Packed],
-    parent: str | Root | None,
-    expected_tip: str | Root | None,
-) -> Appended:
-    """Append a batch as the contract says."""
-    if len(batch) == 1 and parent is None and expected_tip is None:
-        appended = _extend(tx, owner, session, batch[0])
-        if appended is not None:
-            return appended
-    row = get_session(tx, owner, session)
-    return _append_planned(tx, row, batch, parent, expected_tip)
-
-
-def _extend(tx: Connection, owner: str, session: str, it: Packed) -> Appended | None:
+def extend(tx: Connection, owner: str, session: str, it: Packed) -> Appended | None:
     """Put one new message after a tip that is the end of a segment of the session's own.
 
     This is what nearly every append is. None when it is not: then nothing was written.
@@ -83,51 +64,14 @@ def _extend(tx: Connection, owner: str, session: str, it: Packed) -> Appended | 
     tx.run(_RECORD_ONE, (owner_number, number, pos, pos, now))
     if said // 1_000_000 != active_s:
         tx.run(_KEEP_TIME, (pos, said, said // 1_000_000, number))
-    message = _new_message(it, session, str(pos >> DEPTH_BITS), pos & MAX_DEPTH, said)
     context = None if lead is None else lead + running + tokens
-    stamp = (version, created)
-    return Appended(messages=[message], written=1, tip=it.id, context_tokens=context, stamp=stamp)
-
-
-def _append_planned(
-    tx: Connection,
-    row: SessionRow,
-    batch: Sequence[Packed],
-    parent: str | Root | None,
-    expected_tip: str | Root | None,
-) -> Appended:
-    seen = find_all_seen(tx, row, [it.id for it in batch if not it.is_ours])
-    known = {id: _known(tx, it, parent) for id, it in seen.items()}
-    plan = plan_append(batch, known, id_at(tx, row.tip), parent, expected_tip)
-    stored = [_stored(tx, row, seen[message.id]) for message in batch[: plan.known]]
-    if plan.known == len(batch):
-        return Appended(messages=stored, written=0, tip=id_at(tx, row.tip))
-    pos = row.tip if plan.parent is None else get_pos(tx, row, plan.parent)
-    return _write(tx, row, batch[plan.known :], _end_at(tx, pos), stored)
-
-
-def _known(tx: Connection, seen: Seen, asked: str | Root | None) -> Known:
-    digest = first_digest(tx, seen.pos) if seen.is_live else None
-    return Known(digest, _parent_id(tx, seen, asked))
-
-
-def _parent_id(tx: Connection, seen: Seen, asked: str | Root | None) -> str | Root:
-    """Give a stored message's parent; it is only looked at when a parent was asked for."""
-    return "" if asked is None else id_at(tx, parent_pos(tx, seen.pos))
-
-
-def parent_pos(tx: Connection, pos: int) -> int:
-    """Give the position that a position follows; 0 for the root."""
-    place = unpack_place(pos)
-    assert place is not None
-    lineage = tx.lineage(place.segment)
-    first = lineage[0].depth + 1 if lineage else 1
-    return pos - 1 if place.depth > first else pack_place(lineage[0] if lineage else None)
-
-
-def _stored(tx: Connection, row: SessionRow, seen: Seen) -> Message:
-    found = tx.row(f"SELECT {MESSAGE_COLUMNS} FROM message m WHERE pos = ?", (seen.pos,))
-    return message_of(tx, found, {row.home: row.id})
+    return Appended(
+        messages=written([it], session, pos, now),
+        written=1,
+        tip=it.id,
+        context_tokens=context,
+        stamp=(version, created),
+    )
 
 
 def _end_at(tx: Connection, pos: int) -> End:
@@ -144,37 +88,25 @@ def _end_at(tx: Connection, pos: int) -> End:
     return End(pos, home, path_tokens, bool(is_followed))
 
 
-def _write(
-    tx: Connection, row: SessionRow, batch: Sequence[Packed], end: End, stored: list[Message]
-) -> Appended:
-    now = tx.clock()
-    first = _first_slot(tx, row, end, len(batch))
+def write_after(
+    tx: Connection, row: SessionRow, pos: int, batch: Sequence[Packed], now: int
+) -> tuple[int, int | None]:
+    """Write new messages after a position; return the first one's, and the context after them."""
+    end = _end_at(tx, pos)
+    first = _first_slot(tx, row, end)
     last = first + len(batch) - 1
     total = _insert(tx, row, batch, first, end.path_tokens, now)
     record_change(tx, row, KIND_APPEND, first, last, now)
     context = _context_after(tx, row, end, total)
     messages = row.messages + len(batch)
-    said = _said(batch[-1], now)
+    said = said_at(batch[-1], now)
     moved = row._replace(tip=last, context=context, messages=messages, active_at=said)
     put_standing(tx, moved, grows=True)
-    segment, depth = str(first >> DEPTH_BITS), first & MAX_DEPTH
-    stored.extend(
-        _new_message(message, row.id, segment, depth + index, _said(message, now))
-        for index, message in enumerate(batch)
-    )
-    return Appended(
-        messages=stored,
-        written=len(batch),
-        tip=batch[-1].id,
-        context_tokens=context,
-        stamp=(row.version, row.created_at),
-    )
+    return first, context
 
 
-def _first_slot(tx: Connection, row: SessionRow, end: End, count: int) -> int:
-    """Give the first position: after the end if that is ours and free, else in a new segment."""
-    if (end.pos & MAX_DEPTH) + count > MAX_DEPTH:
-        raise StoreError(f"a path holds at most {MAX_DEPTH} messages: fork it with detach=True")
+def _first_slot(tx: Connection, row: SessionRow, end: End) -> int:
+    """Return the first position: after the end if that is ours and free, else in a new segment."""
     if end.pos and end.home == row.home and not end.is_followed:
         return end.pos + 1
     return new_segment(tx, row.home, end.pos) << DEPTH_BITS | (end.pos & MAX_DEPTH) + 1
@@ -198,7 +130,7 @@ def _insert(
     start, rows = running, []
     for pos, it in enumerate(batch, first):
         running += it.tokens
-        said = _said(it, now)
+        said = said_at(it, now)
         rows.append(_row(it, pos, row.home, running, said))
     tx.insert_all(_INTO, _ROW, rows)
     return running - start
@@ -208,10 +140,6 @@ def _row(it: Packed, pos: int, home: int, running: int, said: int) -> tuple[Any,
     id, role, tokens, body = it.id, it.role, it.tokens, it.body
     kept = checksum((pos, home, id, role, tokens, 1, said, body))
     return pos, home, id, role, tokens, running, said, body, kept
-
-
-def _said(it: Packed, now: int) -> int:
-    return now if it.created_us is None else it.created_us
 
 
 def _context_after(tx: Connection, row: SessionRow, end: End, added: int) -> int | None:
@@ -225,18 +153,3 @@ def _context_after(tx: Connection, row: SessionRow, end: End, added: int) -> int
         tx.run("INSERT OR IGNORE INTO stale VALUES (?)", (row.tree,))
         return None
     return before + added
-
-
-def _new_message(it: Packed, home: str, segment: str, depth: int, said: int) -> Message:
-    return Message(
-        id=it.id,
-        role=it.role,
-        parts=it.parts,
-        metadata=it.metadata,
-        segment=segment,
-        depth=depth,
-        home=home,
-        tokens=it.tokens,
-        version=1,
-        created_us=said,
-    )

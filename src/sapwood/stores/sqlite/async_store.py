@@ -13,7 +13,6 @@ from .connection import Durability
 from .database import PATIENCE_S, Database
 from .loop import AsyncSqliteRunner
 from .store import SqliteStore
-from .usage import totals_of_owner
 
 
 class AsyncSqliteStore(AsyncBaseStore):
@@ -35,10 +34,9 @@ class AsyncSqliteStore(AsyncBaseStore):
         database = Database(
             path, clock=clock, durability=durability, patience_s=patience_s, vfs=vfs
         )
-        super().__init__(
-            AsyncSqliteRunner(database), new_id=new_id, max_message_bytes=max_message_bytes
-        )
+        self._sqlite = AsyncSqliteRunner(database)
+        super().__init__(self._sqlite, new_id=new_id, max_message_bytes=max_message_bytes)
 
     async def total_owner_usage(self, owner: str) -> list[UsageTotal]:
         check.owner(owner)
-        return await self._runner.read(lambda unit: totals_of_owner(unit, owner))
+        return await self._sqlite.read_own(lambda unit: unit.usage.totals_of_owner(owner))

@@ -12,9 +12,9 @@ import apsw
 
 from ...errors import StoreCorruptError, StoreError
 from ...rules.tree import Place
+from ..relational.position import unpack_lineage
 from .checksum import add_checksum_function
 from .inheritance import connect
-from .position import unpack_lineage
 
 Durability = Literal["full", "normal"]
 Args = Sequence[Any]
@@ -33,6 +33,7 @@ class Connection:
     def __init__(self, raw: apsw.Connection, clock: Callable[[], int]) -> None:
         self.raw = raw
         self.clock = clock
+        self.left_to_sweep = False
         self._cursor = raw.cursor()
         self._execute = self._cursor.execute
         # Not a method of its own: a statement that gives no rows is run by executing it, and

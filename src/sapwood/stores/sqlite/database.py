@@ -24,7 +24,6 @@ from ...errors import (
 )
 from ...store._sync.contract import Progress
 from ..base._sync.runner import Runner
-from ..base.unit import Unit
 from .backup import copy_database
 from .connection import (
     PAGE_BYTES,
@@ -129,21 +128,21 @@ class Database(Runner):
             raise
         return SqliteUnit(tx, self._index_path, on_lag)
 
-    def read(self, work: Callable[[Unit], T]) -> T:
+    def read(self, work: Callable[[SqliteUnit], T]) -> T:
         self.refuse_if_closed()
         return self._readers.read(work)
 
-    def glance(self, work: Callable[[Unit], T]) -> T:
+    def glance(self, work: Callable[[SqliteUnit], T]) -> T:
         if self._refusal is not None:
             raise ClosedError(self._refusal)
         return self._readers.glance(work)
 
-    def write(self, work: Callable[[Unit], T]) -> T:
+    def write(self, work: Callable[[SqliteUnit], T]) -> T:
         if self._refusal is not None or self._is_read_only:
             self._refuse_writing()
         result = self._writer.write(work)
         self._indexer.wake()
-        if self._writer.unit.sessions.left_to_sweep:
+        if self._writer.unit.tx.left_to_sweep:
             self.sweep_soon()
         return result
 
@@ -152,7 +151,7 @@ class Database(Runner):
         self._refuse_writing()
         outcomes = self._writer.write_group(works)
         self._indexer.wake()
-        if self._writer.unit.sessions.left_to_sweep:
+        if self._writer.unit.tx.left_to_sweep:
             self.sweep_soon()
         return outcomes
 
@@ -183,7 +182,7 @@ class Database(Runner):
     def sweep_soon(self) -> None:
         """Let a thread remove, bit by bit, what deletions left."""
         with self._sweeper_guard:
-            self._writer.unit.sessions.left_to_sweep = False
+            self._writer.unit.tx.left_to_sweep = False
             self._is_sweeping_wanted = True
             if self._sweeper is not None:
                 return

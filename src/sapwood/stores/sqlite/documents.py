@@ -1,18 +1,15 @@
-"""Work on documents. A row's key is its version, so replacing one gives it a new version."""
+"""Statements about documents. A row's key is its version: each put has a new one."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...errors import StaleVersionError, StoreCorruptError
+from ...errors import StoreCorruptError
 from ...model import Document
+from ..relational._sync.documents import DocumentStatements
+from ..relational.rows import DOCUMENT_VERSION, DocumentScope, Row, SessionRow
 from .checksum import checksum
 from .connection import Connection
 from .erasure import note_erasure_apart
-from .lookup import SessionRow, get_session
 from .owners import find_owner, own_number
-from .sums import renew_context
-from .view import PINS_KEY
 
 KEPT_EXPIRED_US = 24 * 3600 * 1_000_000
 """Whoever held a lease may still write, and renew it, while nobody else has taken it."""
@@ -20,94 +17,67 @@ DOCUMENTS_IN_A_CHUNK = 100
 
 DOCUMENT_COLUMNS = "version, key, updated_at, expires_at, value, checksum"
 _FIND = f"SELECT {DOCUMENT_COLUMNS} FROM document WHERE owner = ? AND session = ? AND key = ?"
+_PUT = (
+    "INSERT INTO document (owner, session, key, updated_at, expires_at, value, checksum)"
+    f" VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING {DOCUMENT_COLUMNS}"
+)
+_LIST = (
+    f"SELECT {DOCUMENT_COLUMNS} FROM document WHERE owner = ?1 AND session = ?2 AND key >= ?3"
+    " AND substr(key, 1, length(?3)) = ?3 AND (expires_at IS NULL OR expires_at > ?4) ORDER BY key"
+)
 
 
-class SqliteDocuments:
-    """Work on documents."""
+class SqliteDocumentStatements(DocumentStatements):
+    """Statements about documents."""
 
     def __init__(self, tx: Connection) -> None:
         self._tx = tx
 
-    def find(self, owner: str, session: str | None, key: str) -> Document | None:
-        """Find a document that has not expired."""
-        number, row = self._scope(owner, session)
-        found = self._tx.row(_FIND, (number, row.number if row else 0, key))
-        return None if found is None or self._is_expired(found) else document_of(found)
+    def scope_of(self, session: SessionRow) -> DocumentScope:
+        return DocumentScope(session.owner, session.number)
+
+    def find_scope(self, owner: str) -> DocumentScope:
+        return DocumentScope(find_owner(self._tx, owner), 0)
+
+    def own_scope(self, owner: str) -> DocumentScope:
+        return DocumentScope(own_number(self._tx, owner), 0)
+
+    def find(self, scope: DocumentScope, key: str) -> Row | None:
+        found: Row | None = self._tx.row(_FIND, (*scope, key))
+        return found
+
+    # There is one writer at a time.
+    lock = find
 
     def put(
         self,
-        owner: str,
-        session: str | None,
+        scope: DocumentScope,
         key: str,
         value: bytes,
-        expected_version: int | None,
         expires_in_us: int | None,
-    ) -> Document:
-        """Create or replace a document."""
-        _, row = self._scope(owner, session)
-        number, scope = own_number(self._tx, owner), row.number if row else 0
-        found = self._tx.row(_FIND, (number, scope, key))
-        self._refuse_stale(found, key, expected_version)
+        replaced: Row | None,
+    ) -> Row:
         now = self._tx.clock()
         expires_at = None if expires_in_us is None else now + expires_in_us
-        if found is not None:
-            self._tx.run("DELETE FROM document WHERE version = ?", (found[0],))
-        stored = self._tx.row(
-            "INSERT INTO document (owner, session, key, updated_at, expires_at, value, checksum)"
-            f" VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING {DOCUMENT_COLUMNS}",
-            (number, scope, key, now, expires_at, value, checksum((key, now, value))),
-        )
-        self._renew_if_pins(row, key)
-        return document_of(stored)
+        if replaced is not None:
+            self._drop(replaced)
+        kept = checksum((key, now, value))
+        stored: Row = self._tx.row(_PUT, (*scope, key, now, expires_at, value, kept))
+        return stored
 
-    def delete(
-        self, owner: str, session: str | None, key: str, expected_version: int | None
-    ) -> bool:
-        """Delete a document; an expired one counts as not there."""
-        number, row = self._scope(owner, session)
-        found = self._tx.row(_FIND, (number, row.number if row else 0, key))
-        if expected_version is not None and (found is None or found[0] != expected_version):
-            raise _stale(key, found, expected_version)
-        if found is None:
-            return False
-        self._tx.run("DELETE FROM document WHERE version = ?", (found[0],))
-        if row is None:
+    def delete(self, scope: DocumentScope, found: Row) -> None:
+        self._drop(found)
+        if not scope.session:
             note_erasure_apart(self._tx)
-        self._renew_if_pins(row, key)
-        return not self._is_expired(found)
 
-    def list_prefix(self, owner: str, session: str | None, prefix: str) -> list[Document]:
-        """List documents by key."""
-        number, row = self._scope(owner, session)
-        rows = self._tx.rows(
-            f"SELECT {DOCUMENT_COLUMNS} FROM document"
-            " WHERE owner = ?1 AND session = ?2 AND key >= ?3"
-            " AND substr(key, 1, length(?3)) = ?3 ORDER BY key",
-            (number, row.number if row else 0, prefix),
-        )
-        return [document_of(found) for found in rows if not self._is_expired(found)]
+    def _drop(self, found: Row) -> None:
+        self._tx.run("DELETE FROM document WHERE version = ?", (found[DOCUMENT_VERSION],))
 
-    def _scope(self, owner: str, session: str | None) -> tuple[int | None, SessionRow | None]:
-        if session is None:
-            return find_owner(self._tx, owner), None
-        row = get_session(self._tx, owner, session)
-        return row.owner, row
+    def list_prefix(self, scope: DocumentScope, prefix: str, now: int) -> list[Row]:
+        return self._tx.rows(_LIST, (*scope, prefix, now))
 
-    def _is_expired(self, found: tuple[Any, ...]) -> bool:
-        return found[3] is not None and found[3] <= self._tx.clock()
-
-    def _refuse_stale(
-        self, found: tuple[Any, ...] | None, key: str, expected_version: int | None
-    ) -> None:
-        if expected_version is None:
-            return
-        is_free = expected_version == 0 and (found is None or self._is_expired(found))
-        if not is_free and (found is None or found[0] != expected_version):
-            raise _stale(key, found, expected_version)
-
-    def _renew_if_pins(self, row: SessionRow | None, key: str) -> None:
-        if row is not None and key == PINS_KEY and row.overlays:
-            renew_context(self._tx, row)
+    def document_of(self, row: Row) -> Document:
+        return document_of(row)
 
 
 class ExpiredDocuments:
@@ -132,16 +102,8 @@ class ExpiredDocuments:
         return len(rows) == DOCUMENTS_IN_A_CHUNK
 
 
-def _stale(key: str, found: tuple[Any, ...] | None, expected: int) -> StaleVersionError:
-    is_now = "not there" if found is None else f"at version {found[0]}"
-    return StaleVersionError(
-        f"document {key!r} is {is_now}, and version {expected} was expected: "
-        "read it again, then decide"
-    )
-
-
-def document_of(row: tuple[Any, ...]) -> Document:
-    """Make a document of its row."""
+def document_of(row: Row) -> Document:
+    """Return the document of a row; one that is not as it was written is an error."""
     version, key, updated_at, expires_at, value, kept = row
     if checksum((key, updated_at, value)) != kept:
         raise StoreCorruptError(

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 from ...errors import NotFoundError, UsageError
 from ...model import Change, ChangeKind, Changes
-from ..ahead import cursor_ahead
+from ..base.refusals import cursor_ahead
+from ..relational.position import MAX_DEPTH
+from ..relational.rows import SessionRow
 from .connection import Connection
-from .lookup import SessionRow
 from .owners import find_owner, own_number
-from .position import MAX_DEPTH
 
 KIND_APPEND, KIND_UPDATE, KIND_DELETE, KIND_RETIRE = range(1, 5)
 # For the search index alone: rows that a sweep removed, and overlays that came and went.

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from ...model import ForkPoint
 from ...rules.tree import Place, is_on_path, spans_up
+from ..relational.position import DEPTH_BITS, MAX_DEPTH, bounds, unpack_place
+from ..relational.rows import SessionRow
 from .appending import new_segment
 from .connection import Connection
 from .descent import descend
 from .feed import KIND_APPEND, KIND_COVER, record_change
-from .lookup import SessionRow, get_pos
+from .lookup import get_pos
 from .overlays import get_overlay, put_in_force
-from .position import DEPTH_BITS, MAX_DEPTH, bounds, unpack_place
 from .rows import MESSAGE_COLUMNS, refuse_if_changed
 from .standing import put_standing
 from .sums import keep_context_at

@@ -1,4 +1,4 @@
-"""Listing sessions: a page at a time, each page a seek."""
+"""Statements about pages of sessions."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
-from ...errors import UsageError
-from ...model import SessionPage, SessionQuery, SessionRecord, microseconds_of
+from ...model import SessionQuery, microseconds_of
+from ..relational._sync.listing import ListingStatements
+from ..relational.rows import Row
 from .connection import Connection
-from .owners import find_owner
-from .rows import CONTEXT_IN_RECORD, RECORD_COLUMNS, RECORD_TABLES, record_of
+from .rows import RECORD_COLUMNS, RECORD_TABLES
 
 _SELECT = f"SELECT s.active_s, s.number, {RECORD_COLUMNS} FROM {RECORD_TABLES} WHERE s.owner = ?"
 _ORDERS = {
@@ -19,44 +19,33 @@ _ORDERS = {
 }
 
 
-def list_page(
-    tx: Connection,
-    owner: str,
-    query: SessionQuery,
-    get: Callable[[str, str], SessionRecord],
-) -> SessionPage:
-    """Give a page, and the cursor after its last session."""
-    rows = _rows(tx, find_owner(tx, owner), query)
-    page, has_next = rows[: query.limit], len(rows) > query.limit
-    cursor = f"{page[-1][0]}.{page[-1][1]}" if has_next else None
-    records = []
-    for _, _, *row in page:
-        context = row[CONTEXT_IN_RECORD]
-        known = context is not None
-        records.append(record_of(tuple(row), context) if known else get(owner, row[0]))
-    return SessionPage(sessions=records, cursor=cursor)
+class SqliteListingStatements(ListingStatements):
+    """Statements about pages of sessions."""
+
+    def __init__(self, tx: Connection) -> None:
+        self._tx = tx
+
+    def page(
+        self, owner: int, query: SessionQuery, after: tuple[int, int] | None, most: int
+    ) -> list[Row]:
+        conditions, args = _conditions(query)
+        rows: list[Row] = []
+        for seek, values in _seeks(query, after):
+            room = most - len(rows)
+            if room:
+                sql = _SELECT + seek + "".join(conditions) + _ORDERS[query.order]
+                rows += self._tx.rows(sql, (owner, *values, *args, room))
+        return rows
 
 
-def _rows(tx: Connection, owner: int | None, query: SessionQuery) -> list[Any]:
-    """Give the rows of a page, and one more when there is one."""
-    conditions, args = _conditions(query)
-    rows: list[Any] = []
-    for seek, values in _seeks(query):
-        room = query.limit + 1 - len(rows)
-        if room:
-            sql = _SELECT + seek + "".join(conditions) + _ORDERS[query.order]
-            rows += tx.rows(sql, (owner, *values, *args, room))
-    return rows
-
-
-def _seeks(query: SessionQuery) -> list[tuple[str, tuple[int, ...]]]:
-    """Give what is left after the cursor: the rest of its second, then the older ones.
+def _seeks(query: SessionQuery, after: tuple[int, int] | None) -> list[tuple[str, tuple[int, ...]]]:
+    """Return what is left after a place: the rest of its second, then the older ones.
 
     For `(active_s, number) < (?, ?)` SQLite would read the whole second from its beginning.
     """
-    if query.cursor is None:
+    if after is None:
         return [("", ())]
-    active_s, number = _split(query.cursor)
+    active_s, number = after
     if query.order == "created":
         return [(" AND s.number < ?", (number,))]
     return [
@@ -66,7 +55,7 @@ def _seeks(query: SessionQuery) -> list[tuple[str, tuple[int, ...]]]:
 
 
 def _conditions(query: SessionQuery) -> tuple[list[str], list[Any]]:
-    """Give the conditions of a query; every text is a constant, every value an argument."""
+    """Return the conditions of a query; every text is a constant, every value an argument."""
     found: list[str] = []
     args: list[Any] = []
 
@@ -98,11 +87,3 @@ def _add_ranges(query: SessionQuery, add: Callable[..., None]) -> None:
     for sql, moment in ranges:
         if moment is not None:
             add(sql, microseconds_of(moment))
-
-
-def _split(cursor: str) -> tuple[int, int]:
-    active_s, _, number = cursor.partition(".")
-    is_short = max(len(active_s), len(number)) <= 18
-    if not (is_short and cursor.isascii() and active_s.isdigit() and number.isdigit()):
-        raise UsageError(f"{cursor!r} is not a cursor of this listing", path="cursor")
-    return int(active_s), int(number)

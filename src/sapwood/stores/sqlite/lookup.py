@@ -3,49 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import msgspec
 
-from ...errors import NotFoundError, StoreCorruptError
+from ...errors import StoreCorruptError
 from ...model import ROOT, Root
 from ...rules.tree import is_on_path
+from ..base.refusals import no_message, no_session
+from ..relational._sync.lookup import LookupStatements
+from ..relational.position import public, unpack_place
+from ..relational.rows import SeenMessage, SessionRow, Touches
 from .connection import Connection
 from .descent import ABOVE
-from .position import public, unpack_place
-
-
-class SessionRow(NamedTuple):
-    """The part of a session that every unit of work reads."""
-
-    number: int
-    owner: int
-    id: str
-    home: int
-    tree: int
-    tip: int
-    fork: int
-    context: int | None
-    messages: int
-    overlays: int
-    edited: int
-    version: int
-    created_at: int
-    active_at: int
-    active_s: int
-
-
-class Seen(NamedTuple):
-    """A message as far as it matters where it stands."""
-
-    pos: int
-    home: int
-    is_live: bool
-
+from .owners import find_owner, own_number
 
 SESSION_COLUMNS = (
     "s.number, s.owner, s.id, s.home, s.tree, s.tip, s.fork, s.context, s.messages, s.overlays,"
-    " s.edited, s.version, s.created_at, s.active_at, s.active_s"
+    " s.version, s.created_at, s.active_at, s.active_s, 0, 0, s.edited"
 )
 _FIND_SESSION = (
     f"SELECT {SESSION_COLUMNS} FROM owner o JOIN standing s ON s.owner = o.number"
@@ -84,20 +58,6 @@ def get_session(tx: Connection, owner: str, session: str) -> SessionRow:
     return found
 
 
-def no_session(session: str) -> NotFoundError:
-    """Say that a session is not there."""
-    return NotFoundError(
-        f"there is no session {session!r}: create it first", kind="session", id=session
-    )
-
-
-def no_message(session: str, id: str) -> NotFoundError:
-    """Say that a session does not see a message."""
-    return NotFoundError(
-        f"session {session!r} has no message {id!r} on its branches", kind="message", id=id
-    )
-
-
 def missing_message(pos: int) -> StoreCorruptError:
     """Say that there is no row, not even a deleted message's, where something stands on it."""
     at = public(pos)
@@ -107,26 +67,28 @@ def missing_message(pos: int) -> StoreCorruptError:
     )
 
 
-def find_seen(tx: Connection, session: SessionRow, id: str) -> Seen | None:
+def find_seen(tx: Connection, session: SessionRow, id: str) -> SeenMessage | None:
     """Find a message that a session sees: its own, or on the path to its fork point."""
     row = tx.row(_FIND_SEEN, (session.home, id))
     if row is not None:
-        return Seen._make(row)
+        return SeenMessage._make(row)
     if not session.fork:
         return None
     fork = unpack_place(session.fork)
     for row in tx.rows(_FIND_ABOVE, (session.home, id)):
         place = unpack_place(row[0])
         if place and is_on_path(place, fork, tx.lineage):
-            return Seen._make(row)
+            return SeenMessage._make(row)
     return None
 
 
-def find_all_seen(tx: Connection, session: SessionRow, ids: Sequence[str]) -> dict[str, Seen]:
+def find_all_seen(
+    tx: Connection, session: SessionRow, ids: Sequence[str]
+) -> dict[str, SeenMessage]:
     """Find those of the messages that a session sees."""
     if len(ids) > FEW_IDS and not session.fork:
         rows = tx.rows(_FIND_ALL_OWN, (msgspec.json.encode(ids).decode(), session.home))
-        return {id: Seen(pos, home, bool(is_live)) for id, pos, home, is_live in rows}
+        return {id: SeenMessage(pos, home, bool(is_live)) for id, pos, home, is_live in rows}
     found = ((id, find_seen(tx, session, id)) for id in ids)
     return {id: seen for id, seen in found if seen is not None}
 
@@ -158,3 +120,28 @@ def is_seen(tx: Connection, session: SessionRow, pos: int, home: int) -> bool:
         return True
     place, fork = unpack_place(pos), unpack_place(session.fork)
     return place is not None and is_on_path(place, fork, tx.lineage)
+
+
+class SqliteLookupStatements(LookupStatements):
+    """Statements that every subject needs. There is one writer at a time: nothing is locked."""
+
+    def __init__(self, tx: Connection) -> None:
+        self._tx = tx
+
+    def find_owner(self, name: str) -> int | None:
+        return find_owner(self._tx, name)
+
+    def own_number(self, name: str) -> int:
+        return own_number(self._tx, name)
+
+    def find_session(self, owner: str, session: str) -> SessionRow | None:
+        return find_session(self._tx, owner, session)
+
+    def lock_session(self, owner: str, session: str, touches: Touches) -> SessionRow | None:
+        return find_session(self._tx, owner, session)
+
+    def find_all_seen(self, session: SessionRow, ids: Sequence[str]) -> dict[str, SeenMessage]:
+        return find_all_seen(self._tx, session, ids)
+
+    def id_at(self, session: SessionRow, pos: int) -> str | Root:
+        return id_at(self._tx, pos)

@@ -15,19 +15,21 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
+from ...calling import AsyncAnswer
 from ...errors import ClosedError
 from ...store._sync.contract import Progress
 from ..base._async.runner import AsyncRunner
-from ..base.unit import Unit
+from ..base._async.unit import AsyncUnit
+from ..base.sync_work import sync_work
 from .database import Database
-from .writer import Outcome
+from .unit import SqliteUnit
+from .writer import Outcome, Work
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Task = Callable[[], None]
 _Desk = SimpleQueue[Task | None]
-Work = Callable[[Unit], Any]
 
 READER_THREADS = 4
 
@@ -94,21 +96,26 @@ class AsyncSqliteRunner(AsyncRunner):
         self._collector: _Collector | None = None
         self._is_closed = False
 
-    async def read(self, work: Callable[[Unit], T]) -> T:
+    async def read(self, work: Callable[[AsyncUnit], AsyncAnswer[T]]) -> T:
+        self._refuse_if_closed()
+        return await self._hop(self._readers, lambda: self._database.read(sync_work(work)))
+
+    async def read_own(self, work: Callable[[SqliteUnit], T]) -> T:
+        """Run work that reads what only this store has, on one snapshot."""
         self._refuse_if_closed()
         return await self._hop(self._readers, lambda: self._database.read(work))
 
-    async def glance(self, work: Callable[[Unit], T]) -> T:
+    async def glance(self, work: Callable[[AsyncUnit], AsyncAnswer[T]]) -> T:
         self._refuse_if_closed()
-        return await self._hop(self._readers, lambda: self._database.glance(work))
+        return await self._hop(self._readers, lambda: self._database.glance(sync_work(work)))
 
-    async def write(self, work: Callable[[Unit], T]) -> T:
+    async def write(self, work: Callable[[AsyncUnit], AsyncAnswer[T]]) -> T:
         self._refuse_if_closed()
         loop = asyncio.get_running_loop()
         collector = self._collector
         if collector is None or collector.loop is not loop:
             collector = self._collector = _Collector(loop, self._writers, self._database)
-        result: T = await collector.add(work)
+        result: T = await collector.add(sync_work(work))
         return result
 
     async def settle(self) -> None:

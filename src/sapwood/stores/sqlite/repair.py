@@ -6,9 +6,10 @@ What was said is never touched, nor is where it stands: messages, parents, tips.
 from __future__ import annotations
 
 from ...rules.tree import extend_lineage
+from ..relational.position import MAX_DEPTH, pack_lineage, unpack_place, whole_segment
+from ..relational.rows import SessionRow
 from .connection import Connection
-from .lookup import SESSION_COLUMNS, SessionRow
-from .position import MAX_DEPTH, pack_lineage, unpack_place, whole_segment
+from .lookup import SESSION_COLUMNS
 from .sums import context_at, path_tokens
 from .usage_totals import rebuild_totals
 

@@ -6,17 +6,18 @@ import logging
 from typing import Any
 
 from ...errors import StoreCorruptError
-from ...model import ROOT, Edge, EdgeKind, Message, Overlay, SessionRecord
+from ...model import Message, Overlay
 from ...rules.codec import Body, decode_body, decode_json, digest
 from ...rules.storedtext import stored_text
+from ..relational.position import DEPTH_BITS, MAX_DEPTH, public
+from ..relational.rows import BODY, HOME, ID, POS, HomeNames
 from .checksum import checksum
 from .connection import Connection
-from .position import DEPTH_BITS, MAX_DEPTH, public
 
 logger = logging.getLogger(__name__)
 
 MESSAGE_COLUMNS = (
-    "m.checksum, m.pos, m.home, m.id, m.role, m.tokens, m.version, m.created_at, m.body"
+    "m.pos, m.home, m.id, m.role, m.tokens, m.version, m.created_at, m.body, m.checksum"
 )
 # Texts as bytes: one that is not UTF-8 would else stop whoever only counts, or takes it away.
 OVERLAY_COLUMNS = (
@@ -24,19 +25,15 @@ OVERLAY_COLUMNS = (
     " CAST(coalesce(o.created_by, '') AS BLOB), o.created_at, o.metadata,"
     " CAST(coalesce(o.summary, '') AS BLOB), o.checksum"
 )
-TOKENS_IN_OVERLAY = 4
-
-Names = dict[int, str | None]
-"""The sessions behind home numbers, as far as they are known."""
 
 
-def message_of(tx: Connection, row: tuple[Any, ...], names: Names) -> Message:
+def message_of(tx: Connection, row: tuple[Any, ...], names: HomeNames) -> Message:
     """Make a message of its row; `names` is filled as homes are met."""
-    kept, pos, home, id, role, tokens, version, created_at, data = row
+    pos, home, id, role, tokens, version, created_at, data, kept = row
     if home not in names:
         names[home] = tx.value("SELECT id FROM session WHERE home = ?", (home,))
     body = decode_body(data, id)
-    if checksum(row[1:]) != kept:
+    if checksum(row[:-1]) != kept:
         raise _changed_message(row)
     return Message(
         id=id,
@@ -54,12 +51,12 @@ def message_of(tx: Connection, row: tuple[Any, ...], names: Names) -> Message:
 
 def refuse_if_changed(row: tuple[Any, ...]) -> None:
     """Raise when a message's row, deleted or not, is not as it was written."""
-    if checksum(row[1:]) != row[0]:
+    if checksum(row[:-1]) != row[-1]:
         raise _changed_message(row)
 
 
 def _changed_message(row: tuple[Any, ...]) -> StoreCorruptError:
-    at, id = public(row[1]), row[3]
+    at, id = public(row[POS]), row[ID]
     return StoreCorruptError(
         f"message {id!r} at position {at.segment}.{at.depth} is not as it was written: "
         "it can only come back from a backup"
@@ -68,10 +65,15 @@ def _changed_message(row: tuple[Any, ...]) -> StoreCorruptError:
 
 def first_digest(tx: Connection, pos: int) -> bytes:
     """Give the digest of a live message as it was first appended."""
+    return before_change(tx, pos)[1]
+
+
+def before_change(tx: Connection, pos: int) -> tuple[int, bytes]:
+    """Return the tokens of a live message, and its digest as it was first appended."""
     kept, *row = tx.row(f"SELECT m.digest, {MESSAGE_COLUMNS} FROM message m WHERE pos = ?", (pos,))
-    message = message_of(tx, tuple(row), {row[2]: None})
+    message = message_of(tx, tuple(row), {row[HOME]: None})
     found: bytes = digest(message.role, Body(message.parts, message.metadata))
-    return found if kept is None else kept
+    return message.tokens, found if kept is None else kept
 
 
 def overlay_of(row: tuple[Any, ...]) -> Overlay:
@@ -121,7 +123,7 @@ def text_in(row: tuple[Any, ...]) -> str | None:
     """
     try:
         refuse_if_changed(row)
-        return stored_text(row[-1], row[3])
+        return stored_text(row[BODY], row[ID])
     except StoreCorruptError as error:
         logger.warning("a search leaves something out: %s", error)
         return None
@@ -141,55 +143,3 @@ RECORD_COLUMNS = (
     " p.title, p.state, p.tags, p.budget, p.parent_kind, p.parent, p.data"
 )
 RECORD_TABLES = "standing s JOIN profile p ON p.session = s.number"
-CONTEXT_IN_RECORD = 4
-
-
-def record_of(row: tuple[Any, ...], context: int) -> SessionRecord:
-    """Make a session's record of its row; `context` is what the row has, or was worked out."""
-    # Taken apart at once, without slices: every look at how full a context is comes through here.
-    (
-        id,
-        tip,
-        tip_id,
-        fork,
-        _,
-        messages,
-        version,
-        created_at,
-        active_at,
-        title,
-        state,
-        tags,
-        budget,
-        parent_kind,
-        parent,
-        data,
-    ) = row
-    if tip and tip_id is None:
-        raise StoreCorruptError(f"the tip of session {id!r} is missing")
-    return SessionRecord(
-        id=id,
-        tip=tip_id or ROOT,
-        tip_position=public(tip) if tip else None,
-        title=title,
-        state=state,
-        tags=[] if tags == "[]" else decode_json(tags, f"session {id!r}"),
-        data={} if data == b"{}" else decode_json(data, f"session {id!r}"),
-        budget=budget,
-        parent=_edge(id, parent_kind, parent) if parent else None,
-        forked_at=public(fork) if fork else None,
-        messages=messages,
-        context_tokens=context,
-        version=version,
-        created_us=created_at,
-        active_us=active_at,
-    )
-
-
-def _edge(id: str, kind: str, parent: str) -> Edge:
-    try:
-        return Edge(kind=EdgeKind(kind), session=parent)
-    except ValueError as error:
-        raise StoreCorruptError(
-            f"the link of session {id!r} to its parent is of no known kind: {kind!r}"
-        ) from error

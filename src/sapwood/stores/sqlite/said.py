@@ -17,10 +17,11 @@ from ...rules.query import Query
 from ...rules.text import fold
 from ...rules.tree import is_on_path
 from ..base.found import SUMMARY_ROLE, Said
+from ..relational.position import public, unpack_place, whole_segment
+from ..relational.rows import POS, SessionRow
 from .connection import Connection
 from .descent import BELOW, homes_above
-from .lookup import SessionRow, is_seen
-from .position import public, unpack_place, whole_segment
+from .lookup import is_seen
 from .rows import MESSAGE_COLUMNS, OVERLAY_COLUMNS, sound_overlay, text_in
 
 _COLUMNS = f"{MESSAGE_COLUMNS}, s.number, s.id, s.owner"
@@ -95,7 +96,7 @@ class Scope:
     def at_all(self, positions: Sequence[int]) -> list[Said[int] | None]:
         """Give what stands at positions now, with one query for all messages among them."""
         messages = {
-            row[1]: row
+            row[POS]: row
             for row in self._tx.rows(_MESSAGES, (msgspec.json.encode(positions).decode(),))
         }
         return [
@@ -112,7 +113,7 @@ class Scope:
 
     def _message(self, row: tuple[Any, ...]) -> Said[int] | None:
         *stored, number, session, owner = row
-        _, pos, home, id, role, _, _, created_at, _ = stored
+        pos, home, id, role, _, _, created_at, *_ = stored
         if session is None or number is None:
             number, session, owner = self._heir(pos, home)
         if owner != self._owner or session is None or number is None:

@@ -1,33 +1,33 @@
-"""Work on sessions: make, find, change, move, retire."""
+"""Statements about sessions. There is one writer at a time: nothing is locked."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from typing import Any
 
 import msgspec
-from msgspec import UNSET
 
-from ...errors import AlreadyExistsError, StaleVersionError
-from ...model import (
-    NewSession,
-    Root,
-    SessionPage,
-    SessionPatch,
-    SessionQuery,
-    SessionRecord,
-    Statistics,
+from ...model import ForkPoint, SessionRecord
+from ...rules.codec import decode_json
+from ..relational._sync.sessions import SessionStatements
+from ..relational.position import DEPTH_BITS, MAX_DEPTH
+from ..relational.rows import (
+    TAGS_IN_RECORD,
+    TITLE_IN_RECORD,
+    Profile,
+    Row,
+    SessionRow,
+    new_row,
+    record_of,
 )
-from ...rules.codec import encode_json
-from . import listing
 from .connection import Connection
 from .erasure import note_erasure_apart
 from .forking import fork_session
-from .lookup import SESSION_COLUMNS, SessionRow, find_session, get_pos, get_session
-from .owners import find_owner, own_number
-from .position import DEPTH_BITS, MAX_DEPTH
-from .rows import CONTEXT_IN_RECORD, RECORD_COLUMNS, RECORD_TABLES, record_of
+from .lookup import SESSION_COLUMNS
+from .owners import find_owner
+from .rows import RECORD_COLUMNS, RECORD_TABLES
 from .standing import put_standing
-from .sums import context_at, keep_context_at
 from .sweep import retire
 from .usage_totals import take_session
 
@@ -35,227 +35,132 @@ _RECORD = (
     f"SELECT {RECORD_COLUMNS} FROM {RECORD_TABLES}"
     " WHERE s.owner = (SELECT number FROM owner WHERE name = ?) AND s.id = ?"
 )
-
-
+_INSERT = (
+    "INSERT INTO session (owner, id, home, tree, tip, grows, fork, lead, apart, overlays,"
+    " edited, version, created_at, active_at, active_s)"
+    " VALUES (?, ?, ?, ?, 0, 0, 0, 0, 0, 0, 0, 1, ?, ?, ?) RETURNING number"
+)
+_INSERT_PROFILE = (
+    "INSERT INTO profile (session, title, state, tags, budget, parent_kind, parent, data)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_EMPTY = (
+    "UPDATE session SET home = ?1, tree = ?1, tip = 0, grows = 0, fork = 0, lead = 0, apart = 0,"
+    " active_at = ?2, overlays = 0, edited = 0, version = version + 1 WHERE number = ?3"
+)
+_OF_OWNER = f"SELECT {SESSION_COLUMNS} FROM standing s WHERE owner = ? LIMIT ?"
 # What sessions still see of homes that are gone; after a deletion, once the rest was swept.
 _LEFT_BEHIND = (
     "WITH RECURSIVE up (home) AS (SELECT d.above FROM session s JOIN descent d ON d.home = s.home"
-    " WHERE s.owner = ? UNION SELECT d.above FROM up JOIN descent d ON d.home = up.home)"
+    " WHERE s.owner = ?1 UNION SELECT d.above FROM up JOIN descent d ON d.home = up.home)"
     " SELECT count(*) FROM up CROSS JOIN segment g ON g.home = up.home CROSS JOIN message m"
     f" ON m.pos BETWEEN g.number << {DEPTH_BITS} AND g.number << {DEPTH_BITS} | {MAX_DEPTH}"
     " WHERE m.body IS NOT NULL AND NOT EXISTS (SELECT 1 FROM session h WHERE h.home = up.home)"
 )
+_COUNT = (
+    f"SELECT count(*), coalesce(sum(messages), 0) + ({_LEFT_BEHIND}),"
+    " (SELECT count(DISTINCT f.overlay) FROM session s JOIN in_force f ON f.session = s.number"
+    " WHERE s.owner = ?1),"
+    " (SELECT count(*) FROM document WHERE owner = ?1 AND (expires_at IS NULL OR expires_at > ?2))"
+    " FROM standing WHERE owner = ?1"
+)
 
 
-class SqliteSessions:
-    """Work on sessions."""
+class SqliteSessionStatements(SessionStatements):
+    """Statements about sessions."""
 
     def __init__(self, tx: Connection) -> None:
         self._tx = tx
-        self.left_to_sweep = False
 
-    def create(self, owner: str, new: NewSession) -> SessionRecord:
-        """Create a session."""
-        if find_session(self._tx, owner, new.id) is not None:
-            raise AlreadyExistsError(f"there is a session {new.id!r} already: open that one")
-        if new.parent is not None:
-            get_session(self._tx, owner, new.parent.session)
-        source = None
-        if new.fork is not None:
-            source = get_session(self._tx, owner, new.fork.session)
-        number = self._insert(own_number(self._tx, owner), new)
-        row = get_session(self._tx, owner, new.id)
-        self._insert_profile(number, new, source)
-        if new.fork is not None and source is not None:
-            fork_session(self._tx, row, source, new.fork)
-        return self._get(owner, new.id)
-
-    def _insert(self, owner: int, new: NewSession) -> int:
-        now = self._tx.clock() if new.created_us is None else new.created_us
-        home = next_home(self._tx)
-        number: int = self._tx.value(
-            "INSERT INTO session (owner, id, home, tree, tip, grows, fork, lead, apart, overlays,"
-            " edited, version, created_at, active_at, active_s)"
-            " VALUES (?, ?, ?, ?, 0, 0, 0, 0, 0, 0, 0, 1, ?, ?, ?) RETURNING number",
-            (owner, new.id, home, home, now, now, now // 1_000_000),
-        )
-        return number
-
-    def _insert_profile(self, number: int, new: NewSession, source: SessionRow | None) -> None:
-        tags, budget, data = "[]", None, b"{}"
-        kind, parent = None, None
-        if source is not None:
-            tags, budget, data = self._tx.row(
-                "SELECT tags, budget, data FROM profile WHERE session = ?", (source.number,)
-            )
-            kind, parent = "branch", source.id
-        if new.parent is not None:
-            kind, parent = new.parent.kind.value, new.parent.session
-        self._tx.run(
-            "INSERT INTO profile (session, title, state, tags, budget, parent_kind, parent, data)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                number,
-                new.title,
-                new.state,
-                tags if new.tags is UNSET else _json_text(new.tags),
-                budget if new.budget is UNSET else new.budget,
-                kind,
-                parent,
-                data if new.data is UNSET else encode_json(new.data, "data"),
-            ),
-        )
-
-    def find(self, owner: str, session: str) -> SessionRecord | None:
-        """Find a session's record."""
-        found = self._tx.row(_RECORD, (owner, session))
-        if found is None:
-            return None
-        context = found[CONTEXT_IN_RECORD]
-        if context is None:
-            return self._find_with_context(owner, session)
-        return record_of(found, context)
-
-    def _find_with_context(self, owner: str, session: str) -> SessionRecord | None:
-        """Find a record whose context is to be worked out, on one snapshot."""
-        with self._tx.snapshot():
-            row = find_session(self._tx, owner, session)
-            if row is None:
-                return None
-            context = context_at(self._tx, row, row.tip)
-            assert context is not None
-            return record_of(self._tx.row(_RECORD, (owner, session)), context)
-
-    def _get(self, owner: str, session: str) -> SessionRecord:
-        found = self.find(owner, session)
-        assert found is not None
+    def find_record(self, owner: str, session: str) -> Row | None:
+        found: Row | None = self._tx.row(_RECORD, (owner, session))
         return found
 
-    def update(
-        self, owner: str, session: str, patch: SessionPatch, expected_version: int | None
-    ) -> SessionRecord:
-        """Change a session's record."""
-        row = get_session(self._tx, owner, session)
-        if expected_version is not None and row.version != expected_version:
-            raise StaleVersionError(
-                f"session {session!r} is at version {row.version}, not {expected_version}: "
-                "read it again, then decide"
-            )
-        for sql, value in _assignments(patch):
-            self._tx.run(sql, (value, row.number))
-        self._tx.run("UPDATE session SET version = version + 1 WHERE number = ?", (row.number,))
-        return self._get(owner, session)
+    def record_of(self, row: Row, context: int) -> SessionRecord:
+        tags = row[TAGS_IN_RECORD]
+        shown = [] if tags == "[]" else decode_json(tags, f"session {row[0]!r}")
+        return record_of(row, context, row[TITLE_IN_RECORD], shown)
 
-    def checkout(self, owner: str, session: str, message: str | Root) -> SessionRecord:
-        """Move the tip."""
-        row = get_session(self._tx, owner, session)
-        pos = get_pos(self._tx, row, message)
-        moved = row._replace(tip=pos)
-        put_standing(self._tx, moved._replace(context=keep_context_at(self._tx, moved, pos)))
-        return self._get(owner, session)
+    def snapshot(self) -> AbstractContextManager[None]:
+        return self._tx.snapshot()
 
-    def list_page(self, owner: str, query: SessionQuery) -> SessionPage:
-        """List sessions."""
-        return listing.list_page(self._tx, owner, query, self._get)
+    def pack_title(self, title: str | None) -> str | None:
+        return title
 
-    def delete(self, owner: str, session: str) -> None:
-        """Delete a session; its messages are left to be swept."""
-        self._delete(get_session(self._tx, owner, session))
+    def pack_tags(self, tags: list[str]) -> str:
+        return msgspec.json.encode(tags).decode()
 
-    def _delete(self, row: SessionRow) -> None:
-        retire(self._tx, row)
-        take_session(self._tx, row.owner, row.number)
-        for table, column in (
-            ("session", "number"),
-            ("profile", "session"),
-            ("usage", "session"),
-            ("document", "owner = ? AND session"),
-        ):
-            args = (row.owner, row.number) if table == "document" else (row.number,)
-            self._tx.run(f"DELETE FROM {table} WHERE {column} = ?", args)
-        self.left_to_sweep = True
-
-    def clear(self, owner: str, session: str) -> SessionRecord:
-        """Retire a session's messages and go on under a new number."""
-        row = get_session(self._tx, owner, session)
-        retire(self._tx, row)
-        self._tx.run(
-            "UPDATE session SET home = ?, tree = ?, tip = 0, grows = 0, fork = 0, lead = 0,"
-            " apart = 0, active_at = ?, overlays = 0, edited = 0, version = version + 1"
-            " WHERE number = ?",
-            ((home := next_home(self._tx)), home, row.active_at, row.number),
+    def inherited_profile(self, source: SessionRow) -> Row:
+        found: Row = self._tx.row(
+            "SELECT tags, budget, data FROM profile WHERE session = ?", (source.number,)
         )
+        return found
+
+    def insert(
+        self, owner: str, number: int, id: str, now: int, tree: int | None, profile: Profile
+    ) -> SessionRow:
+        row = new_row(number, id, _next_home(self._tx), now)
+        times = (row.created_at, row.active_at, row.active_s)
+        made = self._tx.value(_INSERT, (row.owner, id, row.home, row.tree, *times))
+        self._tx.run(_INSERT_PROFILE, (made, *profile))
+        return row._replace(number=made)
+
+    def change(self, session: SessionRow, columns: Mapping[str, Any]) -> None:
+        if columns:
+            put = ", ".join(f"{column} = ?" for column in columns)
+            sql = f"UPDATE profile SET {put} WHERE session = ?"
+            self._tx.run(sql, (*columns.values(), session.number))
+        self._tx.run("UPDATE session SET version = version + 1 WHERE number = ?", (session.number,))
+
+    def place(self, session: SessionRow) -> None:
+        put_standing(self._tx, session)
+
+    def empty(self, session: SessionRow) -> None:
+        self._tx.run(_EMPTY, (_next_home(self._tx), session.active_at, session.number))
         self._tx.run(
             "DELETE FROM document WHERE owner = ? AND session = ?"
             " AND (key = 'pins' OR expires_at IS NOT NULL)",
-            (row.owner, row.number),
+            (session.owner, session.number),
         )
-        self.left_to_sweep = True
-        return self._get(owner, session)
 
-    def erase_owner(self, owner: str) -> None:
-        """Delete all that an owner has."""
-        number = find_owner(self._tx, owner)
-        if number is None:
-            return
-        sql = f"SELECT {SESSION_COLUMNS} FROM standing s WHERE owner = ?"
-        for row in self._tx.rows(sql, (number,)):
-            self._delete(SessionRow._make(row))
+    def delete(self, session: SessionRow) -> None:
+        take_session(self._tx, session.owner, session.number)
+        for table, column in (("session", "number"), ("profile", "session"), ("usage", "session")):
+            self._tx.run(f"DELETE FROM {table} WHERE {column} = ?", (session.number,))
+        documents = "DELETE FROM document WHERE owner = ? AND session = ?"
+        self._tx.run(documents, (session.owner, session.number))
+
+    def lock_owner(self, name: str) -> int | None:
+        return find_owner(self._tx, name)
+
+    def lock_some(self, owner: str, number: int, most: int) -> list[SessionRow | None]:
+        return [SessionRow._make(row) for row in self._tx.rows(_OF_OWNER, (number, most))]
+
+    def erase_rest(self, owner: int) -> None:
         for table in ("document", "reader"):
-            self._tx.run(f"DELETE FROM {table} WHERE owner = ?", (number,))
+            self._tx.run(f"DELETE FROM {table} WHERE owner = ?", (owner,))
         # Nobody's from now on: their numbers say how far the search index has followed.
         self._tx.run(
-            "UPDATE change SET owner = 0, session = 0, name = NULL WHERE owner = ?", (number,)
+            "UPDATE change SET owner = 0, session = 0, name = NULL WHERE owner = ?", (owner,)
         )
-        self._tx.run("DELETE FROM owner WHERE number = ?", (number,))
+        self._tx.run("DELETE FROM owner WHERE number = ?", (owner,))
         # Documents go without a session, too.
         note_erasure_apart(self._tx)
 
-    def statistics(self, owner: str) -> Statistics:
-        """Count what an owner has."""
-        number = find_owner(self._tx, owner)
-        sessions, messages = self._tx.row(
-            "SELECT count(*), coalesce(sum(messages), 0) FROM standing WHERE owner = ?", (number,)
-        )
-        messages += self._tx.value(_LEFT_BEHIND, (number,))
-        overlays = self._tx.value(
-            "SELECT count(DISTINCT f.overlay) FROM session s JOIN in_force f"
-            " ON f.session = s.number WHERE s.owner = ?",
-            (number,),
-        )
-        documents = self._tx.value(
-            "SELECT count(*) FROM document WHERE owner = ?"
-            " AND (expires_at IS NULL OR expires_at > ?)",
-            (number, self._tx.clock()),
-        )
-        return Statistics(
-            sessions=sessions, messages=messages, overlays=overlays, documents=documents
-        )
+    def count(self, owner: int, now: int) -> Row:
+        found: Row = self._tx.row(_COUNT, (owner, now))
+        return found
+
+    def fork(self, session: SessionRow, source: SessionRow, point: ForkPoint) -> None:
+        fork_session(self._tx, session, source, point)
+
+    def retire(self, session: SessionRow) -> None:
+        retire(self._tx, session)
 
 
-def next_home(tx: Connection) -> int:
-    """Give a home number that was never given before."""
+def _next_home(tx: Connection) -> int:
+    """Return a home number that was never given before."""
     number: int = tx.value(
         "UPDATE sequence SET value = value + 1 WHERE name = 'home' RETURNING value"
     )
     return number
-
-
-def _json_text(tags: list[str]) -> str:
-    return msgspec.json.encode(tags).decode()
-
-
-def _assignments(patch: SessionPatch) -> list[tuple[str, Any]]:
-    """Give the statements that carry out a patch."""
-    values = {
-        "UPDATE profile SET title = ? WHERE session = ?": patch.title,
-        "UPDATE profile SET state = ? WHERE session = ?": patch.state,
-        "UPDATE profile SET budget = ? WHERE session = ?": patch.budget,
-        "UPDATE profile SET tags = ? WHERE session = ?": (
-            UNSET if patch.tags is UNSET else _json_text(patch.tags)
-        ),
-        "UPDATE profile SET data = ? WHERE session = ?": (
-            UNSET if patch.data is UNSET else encode_json(patch.data, "data")
-        ),
-    }
-    return [(sql, value) for sql, value in values.items() if value is not UNSET]

@@ -6,9 +6,10 @@ the session's row alone. The view `standing` gives the sums.
 
 from __future__ import annotations
 
+from ..relational.position import MAX_DEPTH
+from ..relational.rows import SessionRow
 from .connection import Connection
-from .lookup import SESSION_COLUMNS, SessionRow
-from .position import MAX_DEPTH
+from .lookup import SESSION_COLUMNS
 from .sums import path_tokens, renew_context
 
 _PUT = (

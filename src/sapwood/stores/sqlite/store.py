@@ -12,7 +12,6 @@ from ...store import Capability
 from ..base._sync.store import BaseStore
 from .connection import Durability
 from .database import PATIENCE_S, Database
-from .usage import totals_of_owner
 
 
 class SqliteStore(BaseStore):
@@ -31,11 +30,11 @@ class SqliteStore(BaseStore):
         max_message_bytes: int = MAX_MESSAGE_BYTES,
         vfs: str | None = None,
     ) -> None:
-        database = Database(
+        self._database = Database(
             path, clock=clock, durability=durability, patience_s=patience_s, vfs=vfs
         )
-        super().__init__(database, new_id=new_id, max_message_bytes=max_message_bytes)
+        super().__init__(self._database, new_id=new_id, max_message_bytes=max_message_bytes)
 
     def total_owner_usage(self, owner: str) -> list[UsageTotal]:
         check.owner(owner)
-        return self._runner.read(lambda unit: totals_of_owner(unit, owner))
+        return self._database.read(lambda unit: unit.usage.totals_of_owner(owner))

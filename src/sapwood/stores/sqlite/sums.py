@@ -12,10 +12,11 @@ from itertools import islice
 from ...errors import StoreCorruptError
 from ...rules.overlay import Cover
 from ...rules.tree import Span, place_before
+from ..relational._sync.sums import SumStatements
+from ..relational.position import MAX_DEPTH, bounds, pack_place, unpack_place
+from ..relational.rows import OVERLAY_TOKENS, SessionRow
+from ..relational.walk import pins_under
 from .connection import Connection
-from .lookup import SessionRow
-from .position import MAX_DEPTH, bounds, pack_place, unpack_place
-from .rows import TOKENS_IN_OVERLAY
 from .view import View
 
 _Met = list[tuple[int, Cover]]
@@ -101,7 +102,7 @@ def _sum(view: View, items: Iterable[Span | Cover], met: _Met) -> int:
             if shown is not None:
                 return total + shown
             met.append((total, item))
-            total += view.overlay(item)[TOKENS_IN_OVERLAY] + _pinned_tokens(view, item)
+            total += item.row[OVERLAY_TOKENS] + _pinned_tokens(view, item)
             continue
         first, last = bounds(item)
         open_end = open_end or last
@@ -147,3 +148,27 @@ def renew_context(tx: Connection, session: SessionRow) -> int:
     lead = context - path_tokens(tx, session.tip)
     tx.run("UPDATE session SET lead = ? WHERE number = ?", (lead, session.number))
     return context
+
+
+class SqliteSumStatements(SumStatements):
+    """Statements about what a session shows."""
+
+    def __init__(self, tx: Connection) -> None:
+        self._tx = tx
+
+    def visible(self, session: SessionRow, leaf: int) -> Iterator[Span | Cover]:
+        return View(self._tx, session).visible(leaf)
+
+    def pins_under(self, session: SessionRow, pins: list[int], cover: Cover) -> list[int]:
+        return pins_under(pins, cover, self._tx.lineage)
+
+    def context_at(self, session: SessionRow, leaf: int) -> int:
+        found = context_at(self._tx, session, leaf)
+        assert found is not None
+        return found
+
+    def keep_context_at(self, session: SessionRow, leaf: int) -> int:
+        return keep_context_at(self._tx, session, leaf)
+
+    def renew_context(self, session: SessionRow) -> int:
+        return renew_context(self._tx, session)

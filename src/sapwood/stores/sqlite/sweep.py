@@ -7,13 +7,13 @@ that it stood on itself is looked at again.
 
 from __future__ import annotations
 
+from ..relational.position import DEPTH_BITS, whole_segment
+from ..relational.rows import SessionRow
 from .connection import Connection
 from .descent import leave
 from .erasure import note_erasure
 from .feed import KIND_GONE, KIND_RETIRE, record_change, record_removal
-from .lookup import SessionRow
 from .overlays import drop_unused_overlays
-from .position import DEPTH_BITS, whole_segment
 
 ROWS_IN_A_CHUNK = 100
 
@@ -29,6 +29,7 @@ def retire(tx: Connection, row: SessionRow) -> None:
     leave(tx, row.home)
     record_change(tx, row, KIND_RETIRE, 0, 0, tx.clock(), row.id)
     note_erasure(tx)
+    tx.left_to_sweep = True
 
 
 def sweep_chunk(tx: Connection) -> bool:

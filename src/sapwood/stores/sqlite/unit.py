@@ -2,18 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+from ...model import Appended, Root
+from ...rules.codec import Packed
+from ..relational._sync.documents import RelationalDocuments
+from ..relational._sync.messages import RelationalMessages
+from ..relational._sync.overlays import RelationalOverlays
+from ..relational._sync.sessions import RelationalSessions
+from ..relational._sync.usage import RelationalUsage
 from .admin import SqliteAdmin
+from .appending import extend
 from .connection import Connection
-from .documents import SqliteDocuments
+from .dialect import SqliteDialect
 from .feed import SqliteFeed
 from .index.reader import IndexReader
-from .messages import SqliteMessages
-from .overlays import SqliteOverlays
 from .searching import SqliteSearch
-from .sessions import SqliteSessions
-from .usage import SqliteUsage
+
+
+class _SqliteMessages(RelationalMessages):
+    """Work on messages; what nearly every append is goes by a path of its own."""
+
+    def __init__(self, dialect: SqliteDialect, tx: Connection) -> None:
+        super().__init__(dialect)
+        self._tx = tx
+
+    def append(
+        self,
+        owner: str,
+        session: str,
+        batch: Sequence[Packed],
+        parent: str | Root | None,
+        expected_tip: str | Root | None,
+    ) -> Appended:
+        if len(batch) == 1 and parent is None and expected_tip is None:
+            appended = extend(self._tx, owner, session, batch[0])
+            if appended is not None:
+                return appended
+        return super().append(owner, session, batch, parent, expected_tip)
 
 
 class SqliteUnit:
@@ -22,12 +48,13 @@ class SqliteUnit:
     def __init__(
         self, tx: Connection, index_path: str, on_lag: Callable[[], None] | None = None
     ) -> None:
+        dialect = SqliteDialect(tx)
         self.tx = tx
-        self.sessions = SqliteSessions(tx)
-        self.messages = SqliteMessages(tx)
-        self.overlays = SqliteOverlays(tx)
-        self.documents = SqliteDocuments(tx)
-        self.usage = SqliteUsage(tx)
+        self.sessions = RelationalSessions(dialect)
+        self.messages = _SqliteMessages(dialect, tx)
+        self.overlays = RelationalOverlays(dialect)
+        self.documents = RelationalDocuments(dialect)
+        self.usage = RelationalUsage(dialect)
         self.feed = SqliteFeed(tx)
         self.search = SqliteSearch(tx, IndexReader(index_path, tx.clock), on_lag)
         self.admin = SqliteAdmin(tx)

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
 from ...errors import StoreCorruptError
 from ...rules.overlay import Cover, resolve_up
-from ...rules.tree import Place, Span, is_on_path, spans_up
+from ...rules.tree import Place, Span, spans_up
+from ..relational.pins import PINS_KEY, pinned_ids
+from ..relational.position import bounds, unpack_place
+from ..relational.rows import SessionRow
+from ..relational.walk import pins_under
 from .checksum import checksum
 from .connection import Connection
-from .lookup import SessionRow, find_seen
-from .position import bounds, pack_place, unpack_place
+from .lookup import find_seen
 from .rows import OVERLAY_COLUMNS
-
-PINS_KEY = "pins"
 
 _DEEPEST = (
     f"SELECT f.shown, {OVERLAY_COLUMNS}"
@@ -33,9 +33,8 @@ class View:
         self.tx = tx
         self.session = session
         self._lineages: dict[int, list[Place]] = {}
-        self._overlays: dict[int, tuple[Any, ...]] = {}
         self._shown: dict[int, int | None] = {}
-        self._pins: list[Place] | None = None
+        self._pins: list[int] | None = None
 
     def lineage(self, segment: int) -> list[Place]:
         """Give a segment's lineage."""
@@ -62,16 +61,11 @@ class View:
                 f"an overlay of session {self.session.id!r} is missing from the database: "
                 "it can only come back from a backup"
             )
-        self._overlays[number] = tuple(overlay)
         self._shown[number] = shown
         begin, end = unpack_place(first), unpack_place(last)
         assert begin is not None
         assert end is not None
-        return Cover(number, begin, end)
-
-    def overlay(self, cover: Cover) -> tuple[Any, ...]:
-        """Give the row of an overlay that is shown."""
-        return self._overlays[cover.number]
+        return Cover(number, begin, end, tuple(overlay))
 
     def shown(self, cover: Cover) -> int | None:
         """Give the tokens shown from the root to an overlay's end, if they are kept and hold."""
@@ -90,17 +84,11 @@ class View:
         """Give the positions of the live pinned messages that an overlay covers, by depth."""
         if self._pins is None:
             self._pins = self._find_pins()
-        return [
-            pack_place(place)
-            for place in self._pins
-            if cover.first.depth <= place.depth <= cover.last.depth
-            and is_on_path(place, cover.last, self.lineage)
-        ]
+        return pins_under(self._pins, cover, self.lineage)
 
-    def _find_pins(self) -> list[Place]:
+    def _find_pins(self) -> list[int]:
         seen = (find_seen(self.tx, self.session, id) for id in self._pinned_ids())
-        places = {unpack_place(it.pos) for it in seen if it and it.is_live}
-        return sorted((place for place in places if place), key=lambda place: place.depth)
+        return [it.pos for it in seen if it and it.is_live]
 
     def _pins_document(self) -> tuple[Any, ...] | None:
         session = self.session
@@ -118,10 +106,4 @@ class View:
             return []
         if checksum(found[:-1]) != found[-1]:
             raise StoreCorruptError(f"the pins of session {session.id!r} are not as they were put")
-        try:
-            ids = json.loads(found[2])
-        except ValueError as error:
-            raise StoreCorruptError(f"the pins of session {session.id!r} are not JSON") from error
-        if not isinstance(ids, list) or not all(isinstance(id, str) for id in ids):
-            raise StoreCorruptError(f"the pins of session {session.id!r} are not a list of ids")
-        return ids
+        return pinned_ids(found[2], session.id)

@@ -23,7 +23,7 @@ from ...model import (
     Usage,
 )
 from ...store import AsyncStore
-from .. import wrong
+from .. import bad_arguments
 from ..makers import ADA, cover, ref, say
 from ..twin import AsyncCall
 from .base import AsyncContractBase, names_what, state_of
@@ -119,16 +119,16 @@ async def refuses(store: AsyncStore, calls: dict[str, AsyncCall], owner: Any, se
 class AsyncBadNameContract(AsyncContractBase):
     """A name is 1 to 256 bytes of UTF-8 without control characters."""
 
-    @pytest.mark.parametrize("bad", sorted(wrong.NAMES))
+    @pytest.mark.parametrize("bad", sorted(bad_arguments.NAMES))
     async def test_rule_15_a_bad_name_is_refused_everywhere(
         self, store: AsyncStore, bad: str
     ) -> None:
         await furnish(store)
-        value = wrong.NAMES[bad]
+        value = bad_arguments.NAMES[bad]
         places = PLACES if value is None else {**PLACES, **OPTIONAL_PLACES}
         await refuses(store, {n: place(value) for n, place in places.items()}, ADA, "s")
 
-    @pytest.mark.parametrize("bad", sorted(wrong.NAMES))
+    @pytest.mark.parametrize("bad", sorted(bad_arguments.NAMES))
     async def test_rule_15_a_bad_owner_is_refused_by_every_method(
         self, store: AsyncStore, bad: str
     ) -> None:
@@ -143,15 +143,15 @@ class AsyncBadNameContract(AsyncContractBase):
             "erase": lambda s, o, n: s.erase_owner(o),
             "document": lambda s, o, n: s.put_document(o, "k", b""),
         }
-        await refuses(store, calls, wrong.NAMES[bad], "s")
+        await refuses(store, calls, bad_arguments.NAMES[bad], "s")
 
-    @pytest.mark.parametrize("bad", sorted(wrong.NAMES.keys() - {"nothing"}))
+    @pytest.mark.parametrize("bad", sorted(bad_arguments.NAMES.keys() - {"nothing"}))
     async def test_rule_15_a_bad_session_is_refused_by_every_method(
         self, store: AsyncStore, bad: str
     ) -> None:
         await furnish(store)
         calls = {**SESSION_CALLS, "find": lambda s, o, n: s.find_session(o, n)}
-        await refuses(store, calls, ADA, wrong.NAMES[bad])
+        await refuses(store, calls, ADA, bad_arguments.NAMES[bad])
 
     async def test_names_up_to_256_bytes_are_taken(self, store: AsyncStore) -> None:
         for name in ("x" * 256, "é" * 128, "日" * 85, "👩‍🚀", " ", "..", "a/b", "'", '"', "\\"):

@@ -23,7 +23,7 @@ from ...model import (
     Usage,
 )
 from ...store import AsyncStore
-from .. import wrong
+from .. import bad_arguments
 from ..makers import ADA, cover, ref, say
 from ..twin import AsyncCall
 from .bad_names import refuses
@@ -168,12 +168,12 @@ WRONG_CALLS: dict[str, AsyncCall] = {
 class AsyncBadValueContract(AsyncContractBase):
     """What cannot be stored as it is, is refused."""
 
-    @pytest.mark.parametrize("bad", sorted(wrong.VALUES))
+    @pytest.mark.parametrize("bad", sorted(bad_arguments.VALUES))
     async def test_rule_15_what_is_no_json_is_refused_everywhere(
         self, store: AsyncStore, bad: str
     ) -> None:
         await furnish(store)
-        await refuses(store, _json_places(wrong.VALUES[bad]), ADA, "s")
+        await refuses(store, _json_places(bad_arguments.VALUES[bad]), ADA, "s")
 
     async def test_rule_15_the_error_says_where(self, store: AsyncStore) -> None:
         await furnish(store)

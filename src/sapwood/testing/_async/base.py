@@ -21,12 +21,12 @@ class AsyncContractBase:
 
     @pytest.fixture
     def clock(self) -> Clock:
-        """Give the clock that the store reads; override it for a store with a clock of its own."""
+        """Return the clock that the store reads; override it for a store with its own."""
         return ManualClock()
 
     @pytest.fixture
     def store(self) -> AsyncStore:
-        """Give an empty store."""
+        """Return an empty store."""
         raise NotImplementedError("override the fixture `store`: give an empty store")
 
 
@@ -44,7 +44,7 @@ async def grow(
 
 
 async def record_of(store: AsyncStore, session: str = "s", owner: str = ADA) -> SessionRecord:
-    """Give a session's record, which must be there."""
+    """Return a session's record, which must be there."""
     record = await store.find_session(owner, session)
     assert record is not None
     return record
@@ -65,14 +65,14 @@ async def shown_in(
 
 
 async def message_in(store: AsyncStore, id: str, session: str = "s") -> Message:
-    """Give a message, which must be there."""
+    """Return a message, which must be there."""
     [message] = await store.find_messages(ADA, session, [id])
     assert message is not None
     return message
 
 
 async def state_of(store: AsyncStore, session: str = "s", owner: str = ADA) -> list[Any]:
-    """Give all that can be seen of a session, to tell that a refused call changed nothing."""
+    """Return all that can be seen of a session, to tell that a refused call changed nothing."""
     history = await history_of(store, session, owner)
     bare = await history_of(store, session, owner, overlays=False)
     return [
@@ -88,5 +88,5 @@ async def state_of(store: AsyncStore, session: str = "s", owner: str = ADA) -> l
 
 
 def names_what(error: SapwoodError) -> bool:
-    """Tell whether an error says something and carries its code."""
+    """Whether an error says something and carries its code."""
     return bool(str(error).strip()) and bool(error.code)

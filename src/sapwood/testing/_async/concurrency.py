@@ -18,12 +18,12 @@ from .base import AsyncContractBase, grow, history_of, record_of, shown_in
 
 
 def in_order(shown: Sequence[str], own: Sequence[str]) -> bool:
-    """Tell whether a writer's ids are all there, in the order in which it wrote them."""
+    """Whether a writer's ids are all there, in the order in which it wrote them."""
     return [id for id in shown if id in set(own)] == list(own)
 
 
 def parents(messages: Sequence[Message]) -> dict[str, str | Root]:
-    """Give each message of a history its parent's id."""
+    """Return the parent's id of each message of a history."""
     ids: list[str | Root] = [ROOT, *(message.id for message in messages)]
     return {message.id: ids[n] for n, message in enumerate(messages)}
 

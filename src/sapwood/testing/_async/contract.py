@@ -20,7 +20,7 @@ from .missing import AsyncMissingContract
 from .overlay_checks import AsyncLeaseContract, AsyncOverlayEndContract, AsyncSnapshotContract
 from .overlays import AsyncOverlayContract, AsyncOverlayForkContract, AsyncPinContract
 from .owners import AsyncOwnerContract
-from .reading import AsyncReadContract, AsyncTreeContract, AsyncWindowContract
+from .reads import AsyncReadContract, AsyncTreeContract, AsyncWindowContract
 from .roundtrip import AsyncRoundTripContract
 from .search import AsyncSearchContract, AsyncSummarySearchContract
 from .search_query import AsyncFilterContract, AsyncHitContract, AsyncQueryContract

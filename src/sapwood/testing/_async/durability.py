@@ -18,7 +18,7 @@ class AsyncDurableContract(AsyncContractBase):
 
     @pytest.fixture
     def reopen(self) -> AsyncReopen:
-        """Give a function that closes the store and opens it again on what it had stored."""
+        """Return a function that closes the store and opens it again on what it had stored."""
         raise NotImplementedError("override the fixture `reopen`")
 
     async def test_rule_01_everything_is_there_after_reopening(

@@ -38,7 +38,7 @@ AROUND: list[dict[str, Any]] = [{}, {"limit": 4, "backwards": True}, {"after": 1
 
 
 async def _refused(store: AsyncStore, session: str = "s") -> list[str]:
-    """Give the names of the reads that say that something is missing."""
+    """Return the names of the reads that say that something is missing."""
     refused = []
     for name, query in READS.items():
         try:
@@ -53,7 +53,7 @@ class AsyncMissingContract(AsyncContractBase):
 
     @pytest.fixture
     def take_out(self) -> TakeOut:
-        """Give a function that removes a stored message behind the store's back."""
+        """Return a function that removes a stored message behind the store's back."""
         pytest.skip("the fixture `take_out` says how to remove a message behind the store's back")
 
     async def test_rule_08_a_missing_message_is_told_by_every_read_that_meets_it(

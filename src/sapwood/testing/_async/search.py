@@ -12,7 +12,7 @@ from ...model import ToolResultPart as Result
 from ...store import AsyncStore
 from ..makers import ADA, cover, say, say_parts
 from ..twin import AsyncTwin
-from .finding import AsyncFinding, AsyncSearchBase, make, tell, tell_part, written
+from .search_base import AsyncFinding, AsyncSearchBase, make, tell, tell_part, written
 
 CALL = ToolCallPart(call_id="c", name="fetch_page", input={"url": "lighthouse", "n": [7, "quartz"]})
 

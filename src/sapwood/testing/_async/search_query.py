@@ -17,7 +17,7 @@ from ..clock import Clock
 from ..makers import ADA, cover, say
 from ..queries import QUERIES, REFUSED
 from .base import names_what
-from .finding import AsyncFinding, AsyncSearchBase, tell, written
+from .search_base import AsyncFinding, AsyncSearchBase, tell, written
 
 TEXTS = sorted({text for case in QUERIES for text in (*case.finds, *case.finds_not)})
 
@@ -284,7 +284,7 @@ class AsyncHitContract(AsyncSearchBase):
 
 
 def marked(hit: Hit) -> list[str]:
-    """Give what a hit marks in its snippet."""
+    """Return what a hit marks in its snippet."""
     assert hit.marks == sorted(hit.marks)
     assert all(0 <= start < end <= len(hit.snippet) for start, end in hit.marks)
     return [hit.snippet[start:end] for start, end in hit.marks]

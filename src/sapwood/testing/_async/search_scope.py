@@ -8,7 +8,7 @@ from ...errors import NotFoundError
 from ...model import ROOT, Search
 from ...store import AsyncStore
 from ..makers import ADA, cover, fork_of, say
-from .finding import AsyncFinding, AsyncSearchBase, make, tell
+from .search_base import AsyncFinding, AsyncSearchBase, make, tell
 
 
 class AsyncSearchScopeContract(AsyncSearchBase):

@@ -20,7 +20,7 @@ class AsyncSharedContract(AsyncContractBase):
 
     @pytest.fixture
     def another(self) -> AsyncReopen:
-        """Give a function that opens a second store on the same place, beside the first."""
+        """Return a function that opens a second store on the same place, beside the first."""
         raise NotImplementedError("override the fixture `another`")
 
     async def test_rule_06_appends_through_two_stores_all_land_once(

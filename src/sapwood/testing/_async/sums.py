@@ -35,7 +35,7 @@ changed_by = pytest.mark.parametrize("change", CHANGES)
 
 
 async def _is_right(store: AsyncStore, session: str) -> bool:
-    """Tell whether a session's record has the sum of what it shows."""
+    """Whether a session's record has the sum of what it shows."""
     history = await history_of(store, session)
     total = 0
     for entry in history.entries:

@@ -25,7 +25,7 @@ from ...model import (
     Usage,
 )
 from ...store import Store
-from .. import wrong
+from .. import bad_arguments
 from ..makers import ADA, cover, ref, say
 from ..twin import Call
 from .base import ContractBase, names_what, state_of
@@ -121,14 +121,14 @@ def refuses(store: Store, calls: dict[str, Call], owner: Any, session: Any) -> N
 class BadNameContract(ContractBase):
     """A name is 1 to 256 bytes of UTF-8 without control characters."""
 
-    @pytest.mark.parametrize("bad", sorted(wrong.NAMES))
+    @pytest.mark.parametrize("bad", sorted(bad_arguments.NAMES))
     def test_rule_15_a_bad_name_is_refused_everywhere(self, store: Store, bad: str) -> None:
         furnish(store)
-        value = wrong.NAMES[bad]
+        value = bad_arguments.NAMES[bad]
         places = PLACES if value is None else {**PLACES, **OPTIONAL_PLACES}
         refuses(store, {n: place(value) for n, place in places.items()}, ADA, "s")
 
-    @pytest.mark.parametrize("bad", sorted(wrong.NAMES))
+    @pytest.mark.parametrize("bad", sorted(bad_arguments.NAMES))
     def test_rule_15_a_bad_owner_is_refused_by_every_method(self, store: Store, bad: str) -> None:
         furnish(store)
         calls = {
@@ -141,13 +141,13 @@ class BadNameContract(ContractBase):
             "erase": lambda s, o, n: s.erase_owner(o),
             "document": lambda s, o, n: s.put_document(o, "k", b""),
         }
-        refuses(store, calls, wrong.NAMES[bad], "s")
+        refuses(store, calls, bad_arguments.NAMES[bad], "s")
 
-    @pytest.mark.parametrize("bad", sorted(wrong.NAMES.keys() - {"nothing"}))
+    @pytest.mark.parametrize("bad", sorted(bad_arguments.NAMES.keys() - {"nothing"}))
     def test_rule_15_a_bad_session_is_refused_by_every_method(self, store: Store, bad: str) -> None:
         furnish(store)
         calls = {**SESSION_CALLS, "find": lambda s, o, n: s.find_session(o, n)}
-        refuses(store, calls, ADA, wrong.NAMES[bad])
+        refuses(store, calls, ADA, bad_arguments.NAMES[bad])
 
     def test_names_up_to_256_bytes_are_taken(self, store: Store) -> None:
         for name in ("x" * 256, "é" * 128, "日" * 85, "👩‍🚀", " ", "..", "a/b", "'", '"', "\\"):

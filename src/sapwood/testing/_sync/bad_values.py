@@ -25,7 +25,7 @@ from ...model import (
     Usage,
 )
 from ...store import Store
-from .. import wrong
+from .. import bad_arguments
 from ..makers import ADA, cover, ref, say
 from ..twin import Call
 from .bad_names import refuses
@@ -170,10 +170,10 @@ WRONG_CALLS: dict[str, Call] = {
 class BadValueContract(ContractBase):
     """What cannot be stored as it is, is refused."""
 
-    @pytest.mark.parametrize("bad", sorted(wrong.VALUES))
+    @pytest.mark.parametrize("bad", sorted(bad_arguments.VALUES))
     def test_rule_15_what_is_no_json_is_refused_everywhere(self, store: Store, bad: str) -> None:
         furnish(store)
-        refuses(store, _json_places(wrong.VALUES[bad]), ADA, "s")
+        refuses(store, _json_places(bad_arguments.VALUES[bad]), ADA, "s")
 
     def test_rule_15_the_error_says_where(self, store: Store) -> None:
         furnish(store)

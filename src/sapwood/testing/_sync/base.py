@@ -23,12 +23,12 @@ class ContractBase:
 
     @pytest.fixture
     def clock(self) -> Clock:
-        """Give the clock that the store reads; override it for a store with a clock of its own."""
+        """Return the clock that the store reads; override it for a store with its own."""
         return ManualClock()
 
     @pytest.fixture
     def store(self) -> Store:
-        """Give an empty store."""
+        """Return an empty store."""
         raise NotImplementedError("override the fixture `store`: give an empty store")
 
 
@@ -46,7 +46,7 @@ def grow(
 
 
 def record_of(store: Store, session: str = "s", owner: str = ADA) -> SessionRecord:
-    """Give a session's record, which must be there."""
+    """Return a session's record, which must be there."""
     record = store.find_session(owner, session)
     assert record is not None
     return record
@@ -63,14 +63,14 @@ def shown_in(store: Store, session: str = "s", owner: str = ADA, **query: Any) -
 
 
 def message_in(store: Store, id: str, session: str = "s") -> Message:
-    """Give a message, which must be there."""
+    """Return a message, which must be there."""
     [message] = store.find_messages(ADA, session, [id])
     assert message is not None
     return message
 
 
 def state_of(store: Store, session: str = "s", owner: str = ADA) -> list[Any]:
-    """Give all that can be seen of a session, to tell that a refused call changed nothing."""
+    """Return all that can be seen of a session, to tell that a refused call changed nothing."""
     history = history_of(store, session, owner)
     bare = history_of(store, session, owner, overlays=False)
     return [
@@ -86,5 +86,5 @@ def state_of(store: Store, session: str = "s", owner: str = ADA) -> list[Any]:
 
 
 def names_what(error: SapwoodError) -> bool:
-    """Tell whether an error says something and carries its code."""
+    """Whether an error says something and carries its code."""
     return bool(str(error).strip()) and bool(error.code)

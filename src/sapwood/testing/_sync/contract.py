@@ -22,7 +22,7 @@ from .missing import MissingContract
 from .overlay_checks import LeaseContract, OverlayEndContract, SnapshotContract
 from .overlays import OverlayContract, OverlayForkContract, PinContract
 from .owners import OwnerContract
-from .reading import ReadContract, TreeContract, WindowContract
+from .reads import ReadContract, TreeContract, WindowContract
 from .roundtrip import RoundTripContract
 from .search import SearchContract, SummarySearchContract
 from .search_query import FilterContract, HitContract, QueryContract

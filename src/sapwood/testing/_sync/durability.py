@@ -20,7 +20,7 @@ class DurableContract(ContractBase):
 
     @pytest.fixture
     def reopen(self) -> Reopen:
-        """Give a function that closes the store and opens it again on what it had stored."""
+        """Return a function that closes the store and opens it again on what it had stored."""
         raise NotImplementedError("override the fixture `reopen`")
 
     def test_rule_01_everything_is_there_after_reopening(

@@ -14,7 +14,7 @@ from ...model import ToolResultPart as Result
 from ...store import Store
 from ..makers import ADA, cover, say, say_parts
 from ..twin import Twin
-from .finding import Finding, SearchBase, make, tell, tell_part, written
+from .search_base import Finding, SearchBase, make, tell, tell_part, written
 
 CALL = ToolCallPart(call_id="c", name="fetch_page", input={"url": "lighthouse", "n": [7, "quartz"]})
 

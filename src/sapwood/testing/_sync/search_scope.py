@@ -10,7 +10,7 @@ from ...errors import NotFoundError
 from ...model import ROOT, Search
 from ...store import Store
 from ..makers import ADA, cover, fork_of, say
-from .finding import Finding, SearchBase, make, tell
+from .search_base import Finding, SearchBase, make, tell
 
 
 class SearchScopeContract(SearchBase):

@@ -22,7 +22,7 @@ class SharedContract(ContractBase):
 
     @pytest.fixture
     def another(self) -> Reopen:
-        """Give a function that opens a second store on the same place, beside the first."""
+        """Return a function that opens a second store on the same place, beside the first."""
         raise NotImplementedError("override the fixture `another`")
 
     def test_rule_06_appends_through_two_stores_all_land_once(

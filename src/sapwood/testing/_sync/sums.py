@@ -37,7 +37,7 @@ changed_by = pytest.mark.parametrize("change", CHANGES)
 
 
 def _is_right(store: Store, session: str) -> bool:
-    """Tell whether a session's record has the sum of what it shows."""
+    """Whether a session's record has the sum of what it shows."""
     history = history_of(store, session)
     total = 0
     for entry in history.entries:

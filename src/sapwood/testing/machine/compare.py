@@ -19,7 +19,7 @@ from ...model import (
     SessionRecord,
     Summary,
 )
-from ..oracle import Cover, Found, Node, Session, Shown
+from ..oracle import Cover, FoundByOracle, Node, Session, Shown
 from ..oracle.node import path_to
 
 
@@ -45,14 +45,16 @@ class Places:
 
 
 def name(node: Node | None) -> str | Root:
-    """Give a node's id, or the root."""
+    """Return a node's id, or the root."""
     return ROOT if node is None else node.id
 
 
-def compare_hits(expected: set[Found], hits: Hits) -> None:
+def compare_hits(expected: set[FoundByOracle], hits: Hits) -> None:
     """Compare what was found, which may come in any order but only once."""
     found = [
-        Found(hit.session, hit.entry.kind, hit.entry.id, hit.role, hit.created_us, hit.position)
+        FoundByOracle(
+            hit.session, hit.entry.kind, hit.entry.id, hit.role, hit.created_us, hit.position
+        )
         for hit in hits.hits
     ]
     assert set(found) == expected

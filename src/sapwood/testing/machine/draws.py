@@ -24,7 +24,7 @@ class Draws:
         self.ids: list[str] = []
 
     def fresh(self, kind: str = "m") -> str:
-        """Give an id that was never used."""
+        """Return an id that was never used."""
         self._count += 1
         id = f"{kind}{self._count}"
         if kind == "m":
@@ -148,7 +148,7 @@ class Draws:
 
 
 def _words(id: str, variant: int) -> str:
-    """Give two words that depend on the id, so that a repeated append says the same."""
+    """Return two words that depend on the id, so that a repeated append says the same."""
     n = sum(map(ord, id))
     count = len(VOCABULARY)
     return f"{VOCABULARY[n % count]} {VOCABULARY[(n // 3 + 2 * variant) % count]}"

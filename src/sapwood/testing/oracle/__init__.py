@@ -5,14 +5,14 @@ Messages point to their parents, and every question is answered by a walk.
 
 from .node import Cover, Home, Node, path_to
 from .oracle import Oracle, Refused
-from .searching import FOUND_BY, VOCABULARY, Found, found_by
+from .search import FOUND_BY, VOCABULARY, FoundByOracle, found_by
 from .session import Session, Shown
 
 __all__ = [
     "FOUND_BY",
     "VOCABULARY",
     "Cover",
-    "Found",
+    "FoundByOracle",
     "Home",
     "Node",
     "Oracle",

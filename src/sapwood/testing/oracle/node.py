@@ -52,7 +52,7 @@ def upwards(node: Node | None) -> Iterator[Node]:
 
 
 def path_to(node: Node | None) -> list[Node]:
-    """Give the path from the root to a node."""
+    """Return the path from the root to a node."""
     return list(upwards(node))[::-1]
 
 

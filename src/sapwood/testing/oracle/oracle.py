@@ -49,13 +49,13 @@ class Oracle:
         self._covers = 0
 
     def get(self, session: str) -> Session:
-        """Give a session, or expect that it is not found."""
+        """Return a session, or expect that it is not found."""
         if session not in self.sessions:
             raise Refused(NotFoundError)
         return self.sessions[session]
 
     def place(self, session: Session, id: str | Root) -> Node | None:
-        """Give a place that a session sees, or expect that it is not found."""
+        """Return a place that a session sees, or expect that it is not found."""
         if isinstance(id, Root):
             return None
         node = session.find(id)
@@ -189,7 +189,7 @@ class Oracle:
         expected_tip: str | Root | None = None,
         now_us: int = 0,
     ) -> tuple[list[Node], int]:
-        """Append a batch; give its nodes, known and new, and how many were new."""
+        """Append a batch; return its nodes, known and new, and how many were new."""
         found = self.get(session)
         known = self._known(found, batch)
         if parent is not None:
@@ -207,7 +207,7 @@ class Oracle:
         return known + new, len(new)
 
     def _known(self, session: Session, batch: Sequence[NewMessage]) -> list[Node]:
-        """Give the nodes of the known messages, which must be a prefix and the same."""
+        """Return the nodes of the known messages, which must be a prefix and the same."""
         ids = [message.id for message in batch]
         nodes = [session.find(message.id or "") for message in batch]
         known = [node for node in nodes if node is not None]
@@ -231,7 +231,7 @@ class Oracle:
         parent: str | Root | None,
         expected_tip: str | Root | None,
     ) -> Node | None:
-        """Give the node that new messages follow."""
+        """Return the node that new messages follow."""
         wrong: list[type[SapwoodError]] = []
         if expected_tip is not None:
             expected = known[-1].id if known else expected_tip
@@ -259,7 +259,7 @@ class Oracle:
         return node
 
     def delete_messages(self, session: str, ids: Sequence[str]) -> tuple[list[str], list[str]]:
-        """Erase messages; give their ids, and the overlays that cover one of them."""
+        """Erase messages; return their ids, and the overlays that cover one of them."""
         found = self.get(session)
         wrong: list[type[SapwoodError]] = []
         gone: list[Node] = []
@@ -322,7 +322,7 @@ class Oracle:
         return cover
 
     def overlay_ids(self, session: Session) -> set[str]:
-        """Give the ids of the overlays in force anywhere in a session's tree."""
+        """Return the ids of the overlays in force anywhere in a session's tree."""
         same = [other for other in self.sessions.values() if other.tree is session.tree]
         return {cover.id for other in same for cover in other.covers}
 

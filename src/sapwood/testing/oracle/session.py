@@ -66,7 +66,7 @@ class Session:
     """Whether its sum of tokens may wait for `settle`, or for a write through it."""
 
     def seen(self) -> list[Node]:
-        """Give all nodes that it sees: the path to its fork point, and its own."""
+        """Return all nodes that it sees: the path to its fork point, and its own."""
         return [*path_to(self.fork_point), *self.own]
 
     def find(self, id: str) -> Node | None:
@@ -74,11 +74,11 @@ class Session:
         return next((node for node in self.seen() if node.id == id), None)
 
     def children(self, parent: Node | None) -> list[Node]:
-        """Give the live nodes that it sees right after one."""
+        """Return the live nodes that it sees right after one."""
         return [node for node in self.seen() if node.parent is parent and not node.deleted]
 
     def leaves(self) -> list[Node]:
-        """Give the nodes that nothing it sees follows."""
+        """Return the nodes that nothing it sees follows."""
         seen = self.seen()
         parents = {node.parent for node in seen}
         return [node for node in seen if node not in parents]
@@ -88,7 +88,7 @@ class Session:
         return sum(not node.deleted for node in self.own)
 
     def shown(self, leaf: Node | None, overlays: bool = True) -> list[Shown]:
-        """Give what a path shows, from the root to the leaf."""
+        """Return what a path shows, from the root to the leaf."""
         entries: list[Shown] = []
         path = path_to(leaf)
         while path:

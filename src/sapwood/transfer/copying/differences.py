@@ -12,7 +12,7 @@ import msgspec
 MOST_TOLD = 5
 
 
-class Kind(enum.Enum):
+class DifferenceKind(enum.Enum):
     """What can be done about a difference."""
 
     MISSING = "missing"
@@ -27,24 +27,24 @@ class Differences:
     """The first few of each kind in words, and how many there are."""
 
     def __init__(self) -> None:
-        self._told: dict[Kind, list[str]] = {kind: [] for kind in Kind}
-        self._counts: Counter[Kind] = Counter()
+        self._first: dict[DifferenceKind, list[str]] = {kind: [] for kind in DifferenceKind}
+        self._counts: Counter[DifferenceKind] = Counter()
 
-    def add(self, kind: Kind, what: str) -> None:
+    def add(self, kind: DifferenceKind, what: str) -> None:
         """Add one, and say what it is."""
         self._counts[kind] += 1
-        if len(self._told[kind]) < MOST_TOLD:
-            self._told[kind].append(what)
+        if len(self._first[kind]) < MOST_TOLD:
+            self._first[kind].append(what)
 
-    def count(self, *kinds: Kind) -> int:
+    def count(self, *kinds: DifferenceKind) -> int:
         """Count those of some kinds; without any, all."""
-        return sum(self._counts[kind] for kind in kinds or Kind)
+        return sum(self._counts[kind] for kind in kinds or DifferenceKind)
 
-    def tell(self, kinds: Collection[Kind] = tuple(Kind)) -> str:
-        """Say a few, and how many more there are."""
-        told = [what for kind in Kind if kind in kinds for what in self._told[kind]]
-        more = self.count(*kinds) - len(told[:MOST_TOLD])
-        text = "; ".join(told[:MOST_TOLD])
+    def describe(self, kinds: Collection[DifferenceKind] = tuple(DifferenceKind)) -> str:
+        """Return a few in words, and how many more there are."""
+        shown = [what for kind in DifferenceKind if kind in kinds for what in self._first[kind]]
+        more = self.count(*kinds) - len(shown[:MOST_TOLD])
+        text = "; ".join(shown[:MOST_TOLD])
         return f"{text}; and {more} more" if more > 0 else text
 
 

@@ -8,26 +8,26 @@ import msgspec
 
 from ...errors import ConflictError, StoreCorruptError
 from ...store import Store
-from ..marking import KEEP_S
-from .events import Status
+from ..import_marks import KEEP_S
+from .events import CopyStatus
 from .sides import Sides
 
 KEY = "copied:documents"
 """A document of the owner with an expiry, in which a copy notes what it has written."""
 MOST_ROUNDS = 5
 MOST_TOLD = 5
-Values = dict[str, bytes]
-Known = dict[str, list[str]]
+DocumentValues = dict[str, bytes]
+KnownDigests = dict[str, list[str]]
 """By key, the digests of what copies wrote: only that may be replaced."""
 
 
-def copy_documents(sides: Sides) -> Status:
-    """Copy an owner's documents, but for those that expire; tell what became of them.
+def copy_documents(sides: Sides) -> CopyStatus:
+    """Copy an owner's documents, but for those that expire; return what became of them.
 
     Raises `ConflictError`, before anything is written, when others wrote one on the target.
     """
-    status: Status = "equal"
-    written: Values | None = None
+    status: CopyStatus = "equal"
+    written: DocumentValues | None = None
     for _ in range(MOST_ROUNDS):
         wanted, there = _values(sides.source, sides.owner), _values(sides.target, sides.owner)
         known = _known(sides)
@@ -44,8 +44,8 @@ def copy_documents(sides: Sides) -> Status:
     raise ConflictError("they change faster than they are copied: copy them again later")
 
 
-def _todo(wanted: Values, there: Values, known: Known) -> set[str]:
-    """Give the keys to write or delete; one that others wrote is a conflict."""
+def _todo(wanted: DocumentValues, there: DocumentValues, known: KnownDigests) -> set[str]:
+    """Return the keys to write or delete; one that others wrote is a conflict."""
     differ = {key for key, value in wanted.items() if there.get(key) != value}
     gone = {key for key in known.keys() - wanted.keys() if key in there}
     theirs = [
@@ -62,7 +62,9 @@ def _todo(wanted: Values, there: Values, known: Known) -> set[str]:
     return (differ | gone) - set(theirs)
 
 
-def _write(sides: Sides, known: Known, wanted: Values, there: Values, todo: set[str]) -> None:
+def _write(
+    sides: Sides, known: KnownDigests, wanted: DocumentValues, there: DocumentValues, todo: set[str]
+) -> None:
     # What is going to be written is noted first: after a kill, it is known to be ours.
     changed = {key: [_digest(side[key]) for side in (there, wanted) if key in side] for key in todo}
     _note(sides, known, {**known, **changed})
@@ -73,19 +75,19 @@ def _write(sides: Sides, known: Known, wanted: Values, there: Values, todo: set[
             sides.target.delete_document(sides.owner, key)
 
 
-def _values(store: Store, owner: str) -> Values:
+def _values(store: Store, owner: str) -> DocumentValues:
     return {it.key: it.value for it in store.list_documents(owner) if it.expires_us is None}
 
 
-def _known(sides: Sides) -> Known:
+def _known(sides: Sides) -> KnownDigests:
     document = sides.target.find_document(sides.owner, KEY)
     try:
-        return {} if document is None else msgspec.json.decode(document.value, type=Known)
+        return {} if document is None else msgspec.json.decode(document.value, type=KnownDigests)
     except msgspec.MsgspecError:
         return {}
 
 
-def _note(sides: Sides, known: Known, changed: Known) -> None:
+def _note(sides: Sides, known: KnownDigests, changed: KnownDigests) -> None:
     if changed != known:
         value = msgspec.json.encode(changed)
         sides.target.put_document(sides.owner, KEY, value, expires_in_s=KEEP_S)

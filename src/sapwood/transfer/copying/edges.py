@@ -9,7 +9,7 @@ from .sides import Sides
 
 
 def edge_for(sides: Sides, line: SessionLine, notes: list[str]) -> Edge | None:
-    """Return the link that a session can be created with; one that is lost is told.
+    """Return the link that a session can be created with; note one that is lost.
 
     Raises `ConflictError` when its parent could be there and is not: it is set only once.
     """
@@ -23,7 +23,7 @@ def edge_for(sides: Sides, line: SessionLine, notes: list[str]) -> Edge | None:
 
 
 def is_edge_lost(sides: Sides, line: SessionLine) -> bool:
-    """Tell whether a session's link to its parent cannot be had on the target.
+    """Whether a session's link to its parent cannot be had on the target.
 
     The parent is gone from the source, or came out of this session itself: of sessions that name
     each other, one has to be created first.

@@ -7,21 +7,21 @@ from typing import Literal
 
 import msgspec
 
-Status = Literal["copied", "updated", "equal", "gone"]
+CopyStatus = Literal["copied", "updated", "equal", "gone"]
 
 
-class _Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="event"):
+class _CopyEventBase(msgspec.Struct, frozen=True, kw_only=True, tag_field="event"):
     """What all events share: they say which they are."""
 
 
-class CopyBegun(_Event, frozen=True, kw_only=True, tag="began"):
+class CopyBegun(_CopyEventBase, frozen=True, kw_only=True, tag="began"):
     """The copy begins: so many owners, and about so many messages of theirs."""
 
     owners: int
     messages: int
 
 
-class CopyProgress(_Event, frozen=True, kw_only=True, tag="progress"):
+class CopyProgress(_CopyEventBase, frozen=True, kw_only=True, tag="progress"):
     """So many messages were gone over to be written, and so many were found equal after that."""
 
     gone_over: int
@@ -29,7 +29,7 @@ class CopyProgress(_Event, frozen=True, kw_only=True, tag="progress"):
     messages: int
 
 
-class SessionCopied(_Event, frozen=True, kw_only=True, tag="session"):
+class SessionCopied(_CopyEventBase, frozen=True, kw_only=True, tag="session"):
     """A session is on both sides, and equal.
 
     It is "copied" when it is new, "updated" when it was there and something was missing, "equal"
@@ -39,13 +39,13 @@ class SessionCopied(_Event, frozen=True, kw_only=True, tag="session"):
 
     owner: str
     session: str | None
-    status: Status
+    status: CopyStatus
     messages: int
     written: int
     notes: list[str]
 
 
-class CopyFailed(_Event, frozen=True, kw_only=True, tag="failed"):
+class CopyFailed(_CopyEventBase, frozen=True, kw_only=True, tag="failed"):
     """A session, or with None the documents of the owner, was not copied, or not to the end."""
 
     owner: str
@@ -55,7 +55,7 @@ class CopyFailed(_Event, frozen=True, kw_only=True, tag="failed"):
     message: str
 
 
-class CopyDone(_Event, frozen=True, kw_only=True, tag="done"):
+class CopyDone(_CopyEventBase, frozen=True, kw_only=True, tag="done"):
     """The copy is over; so many sessions of each kind, and messages that were written."""
 
     copied: int

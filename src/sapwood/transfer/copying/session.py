@@ -7,19 +7,19 @@ from collections.abc import Callable, Container
 from ...errors import AlreadyExistsError, ConflictError, NotFoundError, StoreCorruptError
 from ...model import Position, SessionRecord
 from ..export import tip_of
+from ..import_marks import ImportMark, drop_mark, find_mark, put_mark
 from ..lines import SessionLine
-from ..marking import Mark, drop_mark, find_mark, put_mark
-from .comparing import Comparison
-from .differences import Differences, Kind
+from .comparison import Comparison
+from .differences import DifferenceKind, Differences
 from .edges import edge_for
-from .events import Status
-from .following import Follower
-from .marks import find_fingerprint, put_fingerprint
+from .events import CopyStatus
+from .fingerprint import find_fingerprint, put_fingerprint
+from .session_update import SessionUpdater
 from .sides import Sides
 from .source import SessionSource
 
 MOST_ROUNDS = 5
-Ticks = Callable[[int, int], None]
+OnProgress = Callable[[int, int], None]
 """Takes how many messages were gone over to be written, and how many were verified."""
 
 
@@ -39,7 +39,7 @@ class SessionCopy:
         self._names = names
         self._failed = failed
         self._awaited = awaited
-        self._mark: Mark | None = None
+        self._mark: ImportMark | None = None
         self._is_new = False
         self._strikes = 0
         """How often the target differed though the source had stayed as it was written."""
@@ -49,8 +49,8 @@ class SessionCopy:
         """The messages that stand in gaps until the overlays of forks are put there."""
         self.notes: list[str] = []
 
-    def run(self, ticks: Ticks) -> Status:
-        """Copy it; give what became of it.
+    def run(self, ticks: OnProgress) -> CopyStatus:
+        """Copy it; return what became of it.
 
         Raises `ConflictError` when others wrote to it on the target, before anything of it is
         written, or when its source changes faster than it is copied, and `StoreCorruptError` when
@@ -73,8 +73,8 @@ class SessionCopy:
         why = "changes faster than it is copied" if missed is None else f"lacks something: {missed}"
         raise ConflictError(f"the session {why}; copy it again later") from missed
 
-    def _round(self, before: str, ticks: Ticks, *, is_first: bool) -> str | None:
-        """Compare and write; give the digest of what was written, or None if nothing had to be."""
+    def _round(self, before: str, ticks: OnProgress, *, is_first: bool) -> str | None:
+        """Compare and write; return the digest of what was written, None if nothing had to be."""
         record = self._find()
         if record is not None:
             source = self._read()
@@ -110,40 +110,40 @@ class SessionCopy:
         return source
 
     def _is_ours(self, record: SessionRecord) -> bool:
-        """Tell whether a copy that did not end has left it so."""
+        """Whether a copy that did not end has left it so."""
         if self._mark is None:
             self._mark = find_mark(self._sides.target, self._sides.owner, record)
         return self._mark is not None
 
     def _refuse(self, found: Comparison, *, is_ours: bool) -> None:
-        kinds = [Kind.APART]
-        if found.differences.count(Kind.CHANGED) and not is_ours:
+        kinds = [DifferenceKind.APART]
+        if found.differences.count(DifferenceKind.CHANGED) and not is_ours:
             left = find_fingerprint(self._sides.target, self._sides.owner, self._name)
             if left != found.fingerprint:
-                kinds.append(Kind.CHANGED)
+                kinds.append(DifferenceKind.CHANGED)
         if found.differences.count(*kinds):
             written = "" if self.written else "nothing of it was written, "
-            raise ConflictError(f"{written}the target differs: {found.differences.tell(kinds)}")
+            raise ConflictError(f"{written}the target differs: {found.differences.describe(kinds)}")
 
-    def _write(self, record: SessionRecord | None, ticks: Ticks) -> str:
+    def _write(self, record: SessionRecord | None, ticks: OnProgress) -> str:
         sides, source = self._sides, self._read()
         notes: list[str] = []
         edge = edge_for(sides, source.line, notes) if record is None else None
         if self._mark is None:
             self._mark = _mark_of(source.line, record)
             put_mark(sides.target, sides.owner, self._mark)
-        follower = Follower(sides, source, is_begun=self._mark.is_new)
+        updater = SessionUpdater(sides, source, is_begun=self._mark.is_new)
         try:
             if record is None:
-                record, self._is_new = follower.create(edge), True
+                record, self._is_new = updater.create(edge), True
         except AlreadyExistsError:
             self._leave_to_others(source.line)
             return ""
         try:
-            follower.run(record, lambda count: ticks(count, 0))
+            updater.run(record, lambda count: ticks(count, 0))
         finally:
-            self.written += follower.written
-            self.notes += [it for it in (*notes, *follower.notes) if it not in self.notes]
+            self.written += updater.written
+            self.notes += [it for it in (*notes, *updater.notes) if it not in self.notes]
         return source.digest
 
     def _leave_to_others(self, line: SessionLine) -> None:
@@ -156,7 +156,7 @@ class SessionCopy:
             drop_mark(self._sides.target, self._sides.owner, self._name)
 
     def _finish(self, source: SessionSource, fingerprint: str) -> None:
-        """Say that both sides are equal, and let the next copy know what is here."""
+        """Note that both sides are equal, and let the next copy know what is here."""
         sides = self._sides
         self.notes += [it for it in source.notes if it not in self.notes]
         if find_fingerprint(sides.target, sides.owner, self._name) != fingerprint:
@@ -178,13 +178,13 @@ class SessionCopy:
         self.written = 0 if self._is_new else self.written
 
 
-def _mark_of(line: SessionLine, record: SessionRecord | None) -> Mark:
+def _mark_of(line: SessionLine, record: SessionRecord | None) -> ImportMark:
     """Make the mark that stays until the session is complete, whatever happens to this run."""
     if record is None:
-        return Mark(session=line.id, created_us=line.created_us, is_new=True, tip=None)
+        return ImportMark(session=line.id, created_us=line.created_us, is_new=True, tip=None)
     tip = tip_of(record)
-    return Mark(session=line.id, created_us=record.created_us, is_new=False, tip=tip)
+    return ImportMark(session=line.id, created_us=record.created_us, is_new=False, tip=tip)
 
 
 def _different(differences: Differences) -> StoreCorruptError:
-    return StoreCorruptError(f"the copy is not equal to its source: {differences.tell()}")
+    return StoreCorruptError(f"the copy is not equal to its source: {differences.describe()}")

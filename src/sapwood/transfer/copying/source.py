@@ -11,8 +11,8 @@ from ...model import Leaf, Position, UsageTotal
 from ..export import Exported, SessionExport
 from ..lines import (
     DocumentLine,
+    FileLine,
     GapLine,
-    Line,
     MessageLine,
     OverlayLine,
     PlaceLine,
@@ -60,7 +60,7 @@ class SessionSource:
         return self._export.leaves
 
     def is_awaited(self, gap: GapLine) -> bool:
-        """Tell whether an overlay of a fork ends at a gap, and may still have to be put there."""
+        """Whether an overlay of a fork ends at a gap, and may still have to be put there."""
         return self._export.gaps[gap.id].position in self._awaited
 
     @property
@@ -85,7 +85,7 @@ class SessionSource:
             yield chunk
         self._read_rest(line)
 
-    def _read_rest(self, line: Line | None) -> None:
+    def _read_rest(self, line: FileLine | None) -> None:
         while line is not None:
             if isinstance(line, OverlayLine):
                 self.overlays.append(line)
@@ -94,7 +94,7 @@ class SessionSource:
         self.usage = self._sides.source.total_usage(self._sides.owner, name, by="message")
         self._hash.update(msgspec.json.encode(self.usage))
 
-    def _next(self) -> Line | None:
+    def _next(self) -> FileLine | None:
         line = next(self._lines, None)
         if line is not None:
             data = encode_line(line)

@@ -7,19 +7,19 @@ from collections.abc import Sequence
 from ...errors import ConflictError, NotFoundError, SapwoodError, StoreCorruptError, UsageError
 from ...store import Store
 from ..export import all_names, in_order
-from .awaiting import awaited_by_forks
+from .awaited_ends import awaited_by_forks
 from .documents import copy_documents
 from .events import (
     CopyBegun,
     CopyDone,
     CopyFailed,
     CopyProgress,
+    CopyStatus,
     OnEvent,
     SessionCopied,
-    Status,
 )
-from .held import Held
-from .session import SessionCopy, Ticks
+from .open_places import OpenPlaces
+from .session import OnProgress, SessionCopy
 from .sides import Sides
 
 PROBE = "copying:probe"
@@ -46,7 +46,7 @@ def copy_store(
     nothing. What `on_event` raises ends the copy between two writes.
     """
     wanted = check_owners(source, owners)
-    copy = _Copy(source, target, on_event)
+    copy = _StoreCopy(source, target, on_event)
     if wanted:
         _refuse_same(source, target, wanted[0])
     copy.begin(wanted)
@@ -56,7 +56,7 @@ def copy_store(
 
 
 def check_owners(source: Store, owners: Sequence[str] | None) -> list[str]:
-    """Give these owners, each once, or all; one that has nothing is `NotFoundError`."""
+    """Return these owners, each once, or all; one that has nothing is `NotFoundError`."""
     names = source.admin.list_owners()
     for owner in owners or ():
         if owner not in names:
@@ -64,7 +64,7 @@ def check_owners(source: Store, owners: Sequence[str] | None) -> list[str]:
     return names if owners is None else list(dict.fromkeys(owners))
 
 
-class _Copy:
+class _StoreCopy:
     """Counts what was done, and tells it."""
 
     def __init__(self, source: Store, target: Store, on_event: OnEvent) -> None:
@@ -72,11 +72,11 @@ class _Copy:
         self._target = target
         self._on_event = on_event
         self._gone_over = self._verified = self._total = self._written = 0
-        self._counts: dict[Status, int] = {"copied": 0, "updated": 0, "equal": 0, "gone": 0}
+        self._counts: dict[CopyStatus, int] = {"copied": 0, "updated": 0, "equal": 0, "gone": 0}
         self._failures: list[tuple[str, SapwoodError]] = []
 
     def begin(self, owners: Sequence[str]) -> None:
-        """Tell how much there is."""
+        """Report how much there is."""
         self._total = sum(self._source.statistics(owner).messages for owner in owners)
         self._on_event(CopyBegun(owners=len(owners), messages=self._total))
 
@@ -89,17 +89,19 @@ class _Copy:
         order = list(in_order(sides.source, owner, everything))
         names: set[str] = set()
         failed: set[str] = set()
-        held = Held(sides)
+        open_places = OpenPlaces(sides)
         for name in order:
             copy = SessionCopy(sides, name, names, failed, awaited)
             status = self._copy_session(sides, name, copy, failed, self._tick)
-            if status is not None and not held.keep(name, status, copy):
+            if status is not None and not open_places.keep(name, status, copy):
                 self._count(owner, name, status, copy)
             names.add(name)
-        if held.sessions:
-            self._empty_gaps(sides, order, held, failed)
+        if open_places.sessions:
+            self._empty_gaps(sides, order, open_places, failed)
 
-    def _empty_gaps(self, sides: Sides, order: Sequence[str], held: Held, failed: set[str]) -> None:
+    def _empty_gaps(
+        self, sides: Sides, order: Sequence[str], open_places: OpenPlaces, failed: set[str]
+    ) -> None:
         """Empty the gaps that were held open for forks; those that failed still await theirs.
 
         What shows such a place is not as its source is, and is told as a failure.
@@ -107,19 +109,19 @@ class _Copy:
         awaited = awaited_by_forks(sides.source, sides.owner, failed)
         above: set[str] = set()
         for name in order:
-            if name in held.sessions:
+            if name in open_places.sessions:
                 last = SessionCopy(sides, name, above, failed, awaited)
                 status = self._copy_session(sides, name, last, failed, _ignore)
-                first, copy = held.sessions[name]
+                first, copy = open_places.sessions[name]
                 copy.add(last)
                 if status is None:
                     self._written += copy.written
-                elif places := held.shown_in(name):
+                elif places := open_places.shown_in(name):
                     self._written += copy.written
                     self._fail(sides.owner, name, _still_open(places))
                 else:
-                    told = status if first == "equal" else first
-                    self._count(sides.owner, name, told, copy)
+                    outcome = status if first == "equal" else first
+                    self._count(sides.owner, name, outcome, copy)
             above.add(name)
 
     def _copy_documents(self, sides: Sides) -> None:
@@ -128,11 +130,11 @@ class _Copy:
         except (ConflictError, UsageError, StoreCorruptError) as error:
             self._fail(sides.owner, None, error)
             return
-        self._tell(sides.owner, None, status, messages=0, written=0, notes=[])
+        self._report(sides.owner, None, status, messages=0, written=0, notes=[])
 
     def _copy_session(
-        self, sides: Sides, name: str, copy: SessionCopy, failed: set[str], ticks: Ticks
-    ) -> Status | None:
+        self, sides: Sides, name: str, copy: SessionCopy, failed: set[str], ticks: OnProgress
+    ) -> CopyStatus | None:
         """Copy a session, and give what became of it; None when it failed."""
         try:
             return copy.run(ticks)
@@ -143,10 +145,10 @@ class _Copy:
             self._fail(sides.owner, name, error)
             return None
 
-    def _count(self, owner: str, name: str, status: Status, copy: SessionCopy) -> None:
+    def _count(self, owner: str, name: str, status: CopyStatus, copy: SessionCopy) -> None:
         self._counts[status] += 1
         self._written += copy.written
-        self._tell(
+        self._report(
             owner, name, status, messages=copy.messages, written=copy.written, notes=copy.notes
         )
 
@@ -157,11 +159,11 @@ class _Copy:
             CopyProgress(gone_over=self._gone_over, verified=self._verified, messages=self._total)
         )
 
-    def _tell(
+    def _report(
         self,
         owner: str,
         session: str | None,
-        status: Status,
+        status: CopyStatus,
         *,
         messages: int,
         written: int,
@@ -186,7 +188,7 @@ class _Copy:
         )
 
     def end(self) -> CopyDone:
-        """Bring the target up to date, and tell what was done, or what was not."""
+        """Bring the target up to date, and report what was done, or what was not."""
         self._target.settle()
         done = CopyDone(
             copied=self._counts["copied"],
@@ -201,9 +203,9 @@ class _Copy:
         return done
 
     def _error(self) -> SapwoodError:
-        told = "; ".join(text for text, _ in self._failures[:MOST_TOLD])
+        shown = "; ".join(text for text, _ in self._failures[:MOST_TOLD])
         more = len(self._failures) - MOST_TOLD
-        text = f"not everything was copied: {told}" + (f"; and {more} more" if more > 0 else "")
+        text = f"not everything was copied: {shown}" + (f"; and {more} more" if more > 0 else "")
         kinds: tuple[type[SapwoodError], ...] = (StoreCorruptError, ConflictError)
         for kind in kinds:
             if any(isinstance(error, kind) for _, error in self._failures):
@@ -216,9 +218,9 @@ def _ignore(gone_over: int, verified: int) -> None:
 
 
 def _still_open(places: Sequence[str]) -> ConflictError:
-    told = ", ".join(map(repr, places[:MOST_TOLD]))
+    shown = ", ".join(map(repr, places[:MOST_TOLD]))
     return ConflictError(
-        f"it shows an empty message where the source has deleted {told}: a summary of a fork that"
+        f"it shows an empty message where the source has deleted {shown}: a summary of a fork that"
         " was not copied ends there; mend what is told of that fork, and copy again"
     )
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 
 from ...model import Usage, UsageTotal
 from ...store import Store
-from .differences import Differences, Kind
+from .differences import DifferenceKind, Differences
 
 FIGURES = ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens", "cost_micros")
-Key = tuple[str | None, str]
+UsageKey = tuple[str | None, str]
 
 
 def compare_usage(
@@ -22,10 +22,10 @@ def compare_usage(
         calls, *figures = lacking = _lacking(total, left.pop(_key(total), None))
         if any(lacking):
             can_be_added = calls > 0 and min(figures) >= 0
-            kind = Kind.MISSING if can_be_added else Kind.APART
+            kind = DifferenceKind.MISSING if can_be_added else DifferenceKind.APART
             differences.add(kind, f"the usage of {_named(total)} is not the same")
     for total in left.values():
-        differences.add(Kind.APART, f"the usage of {_named(total)} is not in the source")
+        differences.add(DifferenceKind.APART, f"the usage of {_named(total)} is not in the source")
 
 
 def add_missing_usage(store: Store, owner: str, session: str, wanted: Sequence[UsageTotal]) -> None:
@@ -55,7 +55,7 @@ def _id(total: UsageTotal, number: int) -> str:
     return f"copy-{hashlib.sha256(name.encode()).hexdigest()[:16]}-{number}"
 
 
-def _key(total: UsageTotal) -> Key:
+def _key(total: UsageTotal) -> UsageKey:
     return total.message, total.model
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
+from ....calling import AsyncAnswer
 from ..loops import AsyncPerLoop
-from ..unit import Unit
 from .runner import AsyncRunner
+from .unit import AsyncUnit
 
 T = TypeVar("T")
 R = TypeVar("R", bound=AsyncRunner)
@@ -23,15 +24,15 @@ class AsyncPerLoopRunner(AsyncRunner, Generic[R]):
         """Give the runner to use here, with all that it can do."""
         return self._runners.here()
 
-    async def read(self, work: Callable[[Unit], T]) -> T:
+    async def read(self, work: Callable[[AsyncUnit], AsyncAnswer[T]]) -> T:
         """Run work that only reads, on one snapshot."""
         return await self.here().read(work)
 
-    async def glance(self, work: Callable[[Unit], T]) -> T:
+    async def glance(self, work: Callable[[AsyncUnit], AsyncAnswer[T]]) -> T:
         """Run work that reads with one statement, which is its own snapshot."""
         return await self.here().glance(work)
 
-    async def write(self, work: Callable[[Unit], T]) -> T:
+    async def write(self, work: Callable[[AsyncUnit], AsyncAnswer[T]]) -> T:
         """Run work and commit it; its outcome is told after the commit."""
         return await self.here().write(work)
 

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from ....calling import AsyncAnswer
 from ....errors import UnsupportedOperationError
 from ....store._async.contract import Progress
-from ..unit import Unit
+from .unit import AsyncUnit
 
 T = TypeVar("T")
 
@@ -18,15 +19,15 @@ class AsyncRunner(ABC):
     """Carries out units of work, each as a whole."""
 
     @abstractmethod
-    async def read(self, work: Callable[[Unit], T]) -> T:
+    async def read(self, work: Callable[[AsyncUnit], AsyncAnswer[T]]) -> T:
         """Run work that only reads, on one snapshot."""
 
-    async def glance(self, work: Callable[[Unit], T]) -> T:
+    async def glance(self, work: Callable[[AsyncUnit], AsyncAnswer[T]]) -> T:
         """Run work that reads with one statement, which is its own snapshot."""
         return await self.read(work)
 
     @abstractmethod
-    async def write(self, work: Callable[[Unit], T]) -> T:
+    async def write(self, work: Callable[[AsyncUnit], AsyncAnswer[T]]) -> T:
         """Run work and commit it; its outcome is told after the commit."""
 
     @abstractmethod
@@ -37,9 +38,9 @@ class AsyncRunner(ABC):
     async def migrate(self) -> int:
         """Bring the schema up to date; give its version."""
 
+    @abstractmethod
     async def repair(self) -> None:
         """Rebuild what is derived."""
-        await self.write(lambda unit: unit.admin.repair())
 
     async def backup(self, path: Path, replace: bool, progress: Progress | None) -> None:
         """Copy what is stored into a file."""

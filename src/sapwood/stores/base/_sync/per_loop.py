@@ -7,9 +7,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
+from ....calling import Answer
 from ..loops import PerLoop
-from ..unit import Unit
 from .runner import Runner
+from .unit import Unit
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Runner)
@@ -25,15 +26,15 @@ class PerLoopRunner(Runner, Generic[R]):
         """Give the runner to use here, with all that it can do."""
         return self._runners.here()
 
-    def read(self, work: Callable[[Unit], T]) -> T:
+    def read(self, work: Callable[[Unit], Answer[T]]) -> T:
         """Run work that only reads, on one snapshot."""
         return self.here().read(work)
 
-    def glance(self, work: Callable[[Unit], T]) -> T:
+    def glance(self, work: Callable[[Unit], Answer[T]]) -> T:
         """Run work that reads with one statement, which is its own snapshot."""
         return self.here().glance(work)
 
-    def write(self, work: Callable[[Unit], T]) -> T:
+    def write(self, work: Callable[[Unit], Answer[T]]) -> T:
         """Run work and commit it; its outcome is told after the commit."""
         return self.here().write(work)
 

@@ -9,9 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from ....calling import Answer
 from ....errors import UnsupportedOperationError
 from ....store._sync.contract import Progress
-from ..unit import Unit
+from .unit import Unit
 
 T = TypeVar("T")
 
@@ -20,15 +21,15 @@ class Runner(ABC):
     """Carries out units of work, each as a whole."""
 
     @abstractmethod
-    def read(self, work: Callable[[Unit], T]) -> T:
+    def read(self, work: Callable[[Unit], Answer[T]]) -> T:
         """Run work that only reads, on one snapshot."""
 
-    def glance(self, work: Callable[[Unit], T]) -> T:
+    def glance(self, work: Callable[[Unit], Answer[T]]) -> T:
         """Run work that reads with one statement, which is its own snapshot."""
         return self.read(work)
 
     @abstractmethod
-    def write(self, work: Callable[[Unit], T]) -> T:
+    def write(self, work: Callable[[Unit], Answer[T]]) -> T:
         """Run work and commit it; its outcome is told after the commit."""
 
     @abstractmethod
@@ -39,9 +40,9 @@ class Runner(ABC):
     def migrate(self) -> int:
         """Bring the schema up to date; give its version."""
 
+    @abstractmethod
     def repair(self) -> None:
         """Rebuild what is derived."""
-        self.write(lambda unit: unit.admin.repair())
 
     def backup(self, path: Path, replace: bool, progress: Progress | None) -> None:
         """Copy what is stored into a file."""

@@ -13,8 +13,8 @@ from typing import Any
 
 from ....errors import NotFoundError
 from ....model import Change, ChangeKind, Changes
+from ...relational.position import MAX_DEPTH
 from ..cursor import BEGINNING, Cursor
-from ..position import MAX_DEPTH
 from .lookup import find_owner, own_number
 from .tx import AsyncTx
 

@@ -6,17 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ....model import ROOT, Message, Root
-from ..rows import (
-    MESSAGE_COLUMNS,
-    SESSION_COLUMNS,
-    Names,
-    Seen,
-    SessionRow,
-    id_or_root,
-    message_of,
-    no_message,
-    no_session,
-)
+from ...base.refusals import no_message, no_session
+from ...relational._async.lookup import AsyncLookupStatements
+from ...relational.rows import HomeNames, SeenMessage, SessionRow, Touches
+from ..rows import MESSAGE_COLUMNS, SESSION_COLUMNS, id_or_root, message_of
 from .tx import AsyncTx
 
 _FIND = (
@@ -68,17 +61,19 @@ async def lock_session(tx: AsyncTx, owner: str, session: str) -> SessionRow | No
     return None if row is None else SessionRow._make(row)
 
 
-async def find_all_seen(tx: AsyncTx, session: SessionRow, ids: Sequence[str]) -> dict[str, Seen]:
+async def find_all_seen(
+    tx: AsyncTx, session: SessionRow, ids: Sequence[str]
+) -> dict[str, SeenMessage]:
     """Find those of the messages that a session sees."""
     if not ids:
         return {}
     rows = await tx.rows(
         _SEEN, (session.tree, session.number, session.home, session.fork, list(ids))
     )
-    return {id: Seen(pos, home, is_live) for id, pos, home, is_live in rows}
+    return {id: SeenMessage(pos, home, is_live) for id, pos, home, is_live in rows}
 
 
-async def find_seen(tx: AsyncTx, session: SessionRow, id: str) -> Seen | None:
+async def find_seen(tx: AsyncTx, session: SessionRow, id: str) -> SeenMessage | None:
     """Find a message that a session sees: its own, or on the path to its fork point."""
     return (await find_all_seen(tx, session, [id])).get(id)
 
@@ -106,7 +101,7 @@ async def is_on_path(tx: AsyncTx, tree: int, pos: int, leaf: int) -> bool:
     return found
 
 
-async def learn_names(tx: AsyncTx, tree: int, names: Names, homes: Iterable[int]) -> None:
+async def learn_names(tx: AsyncTx, tree: int, names: HomeNames, homes: Iterable[int]) -> None:
     """Look up the sessions behind homes that are not known yet; None for those that are gone."""
     unknown = {home for home in homes if home not in names}
     if not unknown:
@@ -116,7 +111,7 @@ async def learn_names(tx: AsyncTx, tree: int, names: Names, homes: Iterable[int]
     names.update(await tx.rows(sql, (tree, list(unknown))))
 
 
-async def messages_of(tx: AsyncTx, tree: int, rows: list[Any], names: Names) -> list[Message]:
+async def messages_of(tx: AsyncTx, tree: int, rows: list[Any], names: HomeNames) -> list[Message]:
     """Make messages of their rows."""
     await learn_names(tx, tree, names, (row[1] for row in rows))
     return [message_of(row, names) for row in rows]
@@ -132,6 +127,34 @@ async def rows_at(tx: AsyncTx, tree: int, positions: Sequence[int]) -> dict[int,
 async def message_at(tx: AsyncTx, session: SessionRow, pos: int) -> Message:
     """Read one live message."""
     rows = await rows_at(tx, session.tree, [pos])
-    names: Names = {session.home: session.id}
+    names: HomeNames = {session.home: session.id}
     [message] = await messages_of(tx, session.tree, list(rows.values()), names)
     return message
+
+
+class AsyncPostgresLookupStatements(AsyncLookupStatements):
+    """Statements that every subject needs."""
+
+    def __init__(self, tx: AsyncTx) -> None:
+        self._tx = tx
+
+    async def find_owner(self, name: str) -> int | None:
+        return await find_owner(self._tx, name)
+
+    async def own_number(self, name: str) -> int:
+        return await own_number(self._tx, name)
+
+    async def find_session(self, owner: str, session: str) -> SessionRow | None:
+        return await find_session(self._tx, owner, session)
+
+    async def lock_session(self, owner: str, session: str, touches: Touches) -> SessionRow | None:
+        find = lock_session if self._tx.locks else find_session
+        return await find(self._tx, owner, session)
+
+    async def find_all_seen(
+        self, session: SessionRow, ids: Sequence[str]
+    ) -> dict[str, SeenMessage]:
+        return await find_all_seen(self._tx, session, ids)
+
+    async def id_at(self, session: SessionRow, pos: int) -> str | Root:
+        return await id_at(self._tx, session.tree, pos)

@@ -1,32 +1,32 @@
-"""Work on messages that are there: change, erase, find, and look around."""
+"""Statements about messages: change, erase, find, read, and look around."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import sys
+from collections.abc import Iterable, Sequence
 
-from ....errors import ConflictError
-from ....model import Appended, Deleted, Gap, History, Leaf, Message, Read, Root
-from ....rules.codec import Packed, decode_body, digest
-from ..position import public
-from ..rows import Seen, SessionRow, no_message
-from ..words import body_words, home_word, owner_word
-from . import appending, reading
-from .lookup import (
-    find_all_seen,
-    find_seen,
-    get_pos,
-    get_session,
-    learn_names,
-    message_at,
-    messages_of,
-    rows_at,
+from ....model import ROOT, ChangeKind, Message, Root
+from ....rules.codec import Packed
+from ....rules.tree import Span
+from ...relational._async.messages import AsyncMessageStatements
+from ...relational.position import bounds
+from ...relational.rows import (
+    BODY,
+    HOME,
+    HomeNames,
+    Row,
+    SeenMessage,
+    SessionRow,
+    first_digest,
+    message_of,
 )
+from ..fresh import COLUMN_TYPES, columns
+from ..words import body_words, home_word, owner_word
+from .lookup import learn_names, rows_at
 from .sums import renew_context
 from .tx import AsyncTx
 
-KIND_APPEND, KIND_UPDATE, KIND_DELETE, KIND_RETIRE = range(1, 5)
-
+_KINDS = {ChangeKind.UPDATE: 2, ChangeKind.DELETE: 3}
 _UPDATE = (
     "UPDATE {s}.message SET role = %s, tokens = %s, digest = %s, body = %s,"
     " words = %s::tsvector || array_to_tsvector(%s::text[]), version = version + 1"
@@ -67,149 +67,146 @@ _ENDS = (
     " UNION SELECT %(fork)s::bigint WHERE %(fork)s > 0"
     " EXCEPT SELECT g.parent FROM {s}.segment g WHERE g.tree = %(tree)s AND g.home = %(home)s"
 )
+_BEFORE = "SELECT role, tokens, digest, body, id FROM {s}.message WHERE tree = %s AND pos = %s"
+_HELD = "SELECT pos, tokens FROM {s}.message WHERE tree = %s AND pos = ANY (%s)"
+_COUNT_LESS = (
+    "UPDATE {s}.session s SET messages = s.messages - (SELECT count(*) FROM {s}.message m"
+    " WHERE m.tree = s.tree AND m.home = s.home AND m.pos = ANY (%s))"
+    " WHERE s.tree = %s AND s.number = %s"
+)
+_DIGESTS = (
+    "SELECT pos, role, digest, body, id FROM {s}.message"
+    " WHERE tree = %s AND pos = ANY (%s::bigint[])"
+)
+_PARENTS = (
+    "SELECT m.pos, p.id FROM {s}.message m"
+    " LEFT JOIN {s}.message p ON p.tree = m.tree AND p.pos = {s}.parent_of(m.tree, m.pos)"
+    " WHERE m.tree = %s AND m.pos = ANY (%s::bigint[])"
+)
+_WRITE = f"SELECT {{s}}.write_after(%s, %s, %s, %s, {COLUMN_TYPES})"
+_RANGES = (
+    "SELECT pos, home, id, role, tokens, version, created_at, body"
+    " FROM {s}.in_ranges(%s, %s::bigint[], %s::bigint[], %s, %s::bigint)"
+)
+_DEPTHS = (
+    "SELECT m.pos & 16777215, m.body IS NOT NULL"
+    " FROM unnest(%s::bigint[], %s::bigint[]) u(first, last)"
+    " JOIN {s}.message m ON m.tree = %s AND m.pos BETWEEN u.first AND u.last ORDER BY 1"
+)
 
 
-class AsyncPostgresMessages:
-    """Work on messages."""
+class AsyncPostgresMessageStatements(AsyncMessageStatements):
+    """Statements about messages."""
+
+    spans_at_once = sys.maxsize
+    may_have_landed = True
 
     def __init__(self, tx: AsyncTx) -> None:
         self._tx = tx
 
-    async def append(
-        self,
-        owner: str,
-        session: str,
-        batch: Sequence[Packed],
-        parent: str | Root | None,
-        expected_tip: str | Root | None,
-    ) -> Appended:
-        """Append a batch."""
-        return await appending.append_planned(self._tx, owner, session, batch, parent, expected_tip)
+    async def rows_at(self, session: SessionRow, positions: Sequence[int]) -> dict[int, Row]:
+        return await rows_at(self._tx, session.tree, positions)
 
-    async def read(self, owner: str, session: str, query: Read) -> History:
-        """Read a path."""
-        return await reading.read(self._tx, owner, session, query)
+    async def messages_of(
+        self, session: SessionRow, rows: Iterable[Row], names: HomeNames
+    ) -> list[Message]:
+        found = list(rows)
+        await learn_names(self._tx, session.tree, names, (row[HOME] for row in found))
+        return [message_of(row, names.get(row[HOME])) for row in found]
 
-    async def find(self, owner: str, session: str, ids: Sequence[str]) -> list[Message | None]:
-        """Find messages by id."""
-        row = await get_session(self._tx, owner, session)
-        seen = await find_all_seen(self._tx, row, ids)
-        live = [it.pos for it in seen.values() if it.is_live]
-        rows = await rows_at(self._tx, row.tree, live)
-        messages = await self._messages(row, list(rows.values()))
-        found = {message.id: message for message in messages}
-        return [found.get(id) for id in ids]
+    async def home_names(self, session: SessionRow, homes: Iterable[int]) -> HomeNames:
+        names: HomeNames = {}
+        await learn_names(self._tx, session.tree, names, homes)
+        return names
 
-    async def _messages(self, row: SessionRow, rows: list[Any]) -> list[Message]:
-        return await messages_of(self._tx, row.tree, rows, {row.home: row.id})
+    # changes
 
-    async def update(self, owner: str, session: str, message: Packed) -> Message:
-        """Replace a message's content."""
-        row = await get_session(self._tx, owner, session)
-        seen = await find_seen(self._tx, row, message.id)
-        if seen is None or not seen.is_live:
-            raise no_message(session, message.id)
-        if seen.home != row.home:
-            raise ConflictError(
-                f"message {message.id!r} belongs to another session: edit it there, "
-                "or append a new one"
-            )
-        role, tokens, kept, body = await self._tx.row(
-            "SELECT role, tokens, digest, body FROM {s}.message WHERE tree = %s AND pos = %s",
-            (row.tree, seen.pos),
-        )
-        first = digest(role, decode_body(body, message.id)) if kept is None else kept
-        await self._write(row, seen.pos, message, first)
-        await self._note(row, [seen.pos], [message.tokens - tokens], KIND_UPDATE)
-        return await message_at(self._tx, row, seen.pos)
+    async def before_change(self, session: SessionRow, pos: int) -> tuple[int, bytes]:
+        role, tokens, kept, body, id = await self._tx.row(_BEFORE, (session.tree, pos))
+        first = first_digest(role, kept, body, id)
+        assert first is not None
+        return tokens, first
 
-    async def _write(self, row: SessionRow, pos: int, message: Packed, first: bytes) -> None:
-        marks = [owner_word(row.owner), home_word(row.home)]
-        words = body_words(message.body, message.id)
-        content = (message.role, message.tokens, first, message.body, words, marks)
-        await self._tx.run(_UPDATE, (*content, row.tree, pos))
+    async def rewrite(self, session: SessionRow, pos: int, new: Packed, first: bytes) -> None:
+        marks = [owner_word(session.owner), home_word(session.home)]
+        content = (new.role, new.tokens, first, new.body, body_words(new.body, new.id), marks)
+        await self._tx.run(_UPDATE, (*content, session.tree, pos))
 
-    async def delete(self, owner: str, session: str, ids: Sequence[str]) -> Deleted:
-        """Erase messages."""
-        row = await get_session(self._tx, owner, session)
-        seen = await find_all_seen(self._tx, row, ids)
-        doomed: dict[str, Seen] = {}
-        for id in ids:
-            if id not in seen:
-                raise no_message(session, id)
-            if seen[id].is_live:
-                doomed[id] = seen[id]
-        await self._refuse_inherited(row, doomed)
-        if not doomed:
-            return Deleted(ids=[], quoting_overlays=[])
-        positions = [it.pos for it in doomed.values()]
-        quoting = await self._tx.rows(_QUOTING, (row.tree, positions))
-        await self._erase(row, positions)
-        return Deleted(ids=list(doomed), quoting_overlays=[id for (id,) in quoting])
+    async def erase(self, session: SessionRow, doomed: Sequence[SeenMessage]) -> dict[int, int]:
+        positions = [it.pos for it in doomed]
+        held = dict(await self._tx.rows(_HELD, (session.tree, positions)))
+        await self._tx.run(_COUNT_LESS, (positions, session.tree, session.number))
+        await self._tx.run(_ERASE, (session.tree, positions))
+        return held
 
-    async def _refuse_inherited(self, row: SessionRow, doomed: dict[str, Seen]) -> None:
-        names: dict[int, str | None] = {}
-        await learn_names(self._tx, row.tree, names, (it.home for it in doomed.values()))
-        for id, it in doomed.items():
-            if it.home != row.home and names[it.home] is not None:
-                raise ConflictError(
-                    f"message {id!r} belongs to session {names[it.home]!r}: "
-                    "delete it through that one"
-                )
-
-    async def _erase(self, row: SessionRow, positions: list[int]) -> None:
-        """Empty positions, and keep the figures right."""
-        held = dict(
-            await self._tx.rows(
-                "SELECT pos, tokens FROM {s}.message WHERE tree = %s AND pos = ANY (%s)",
-                (row.tree, positions),
-            )
-        )
-        await self._tx.run(
-            "UPDATE {s}.session s SET messages = s.messages - (SELECT count(*) FROM {s}.message m"
-            " WHERE m.tree = s.tree AND m.home = s.home AND m.pos = ANY (%s))"
-            " WHERE s.tree = %s AND s.number = %s",
-            (positions, row.tree, row.number),
-        )
-        await self._tx.run(_ERASE, (row.tree, positions))
-        await self._note(row, positions, [-held[pos] for pos in positions], KIND_DELETE)
-
-    async def _note(
-        self, row: SessionRow, positions: list[int], deltas: list[int], kind: int
-    ) -> None:
-        """Keep the feed and the sums right after messages changed."""
+    async def note(self, session: SessionRow, deltas: dict[int, int], kind: ChangeKind) -> None:
+        now, lists = await self._tx.now(), (list(deltas), list(deltas.values()))
         await self._tx.run(
             "SELECT {s}.note_changes(%s, %s, %s::bigint[], %s::bigint[], %s, %s)",
-            (row.tree, row.number, positions, deltas, kind, await self._tx.now()),
+            (session.tree, session.number, *lists, _KINDS[kind], now),
         )
-        await renew_context(self._tx, row)
+        await renew_context(self._tx, session)
 
-    async def children(self, owner: str, session: str, message: str | Root) -> list[Message]:
-        """List what follows a message."""
-        row = await get_session(self._tx, owner, session)
-        pos = await get_pos(self._tx, row, message)
-        args = {"tree": row.tree, "pos": pos, "home": row.home, "fork": row.fork}
-        found = [child for (child,) in await self._tx.rows(_FOLLOWERS, args)]
-        rows = await rows_at(self._tx, row.tree, found)
-        live = [rows[child] for child in sorted(rows) if rows[child][-1] is not None]
-        return await self._messages(row, live)
+    async def quoting(self, session: SessionRow, positions: Sequence[int]) -> list[str]:
+        rows = await self._tx.rows(_QUOTING, (session.tree, list(positions)))
+        return [id for (id,) in rows]
 
-    async def gaps(self, owner: str, session: str, leaf: str, after: int) -> list[Gap]:
-        """List the empty positions of a path."""
-        row = await get_session(self._tx, owner, session)
-        args = {"tree": row.tree, "leaf": await get_pos(self._tx, row, leaf), "after": after}
-        rows = await self._tx.rows(_GAPS, args)
-        return [Gap(id=id, position=public(pos), home=home) for pos, id, home in rows]
+    # looking around
 
-    async def leaves(self, owner: str, session: str) -> list[Leaf]:
-        """List the ends of a session's branches."""
-        row = await get_session(self._tx, owner, session)
-        args = {"tree": row.tree, "home": row.home, "fork": row.fork}
-        ends = sorted(pos for (pos,) in await self._tx.rows(_ENDS, args))
-        rows = await rows_at(self._tx, row.tree, ends)
-        live = [rows[pos] for pos in ends if rows[pos][-1] is not None]
-        messages = await self._messages(row, live)
-        by_pos = {it[0]: message for it, message in zip(live, messages, strict=True)}
-        return [
-            Leaf(id=rows[pos][2], position=public(pos), message=by_pos.get(pos)) for pos in ends
-        ]
+    async def followers(self, session: SessionRow, pos: int) -> list[int]:
+        place = {"tree": session.tree, "home": session.home, "fork": session.fork}
+        return [child for (child,) in await self._tx.rows(_FOLLOWERS, {**place, "pos": pos})]
+
+    async def ends(self, session: SessionRow) -> list[int]:
+        place = {"tree": session.tree, "home": session.home, "fork": session.fork}
+        return [pos for (pos,) in await self._tx.rows(_ENDS, place)]
+
+    async def gaps(self, session: SessionRow, leaf: int, after: int) -> list[Row]:
+        return await self._tx.rows(_GAPS, {"tree": session.tree, "leaf": leaf, "after": after})
+
+    # appending
+
+    async def first_digests(
+        self, session: SessionRow, seen: Iterable[SeenMessage]
+    ) -> dict[int, bytes | None]:
+        rows = await self._tx.rows(_DIGESTS, (session.tree, [it.pos for it in seen]))
+        return {pos: first_digest(*found) for pos, *found in rows}
+
+    async def parent_ids(
+        self, session: SessionRow, positions: Iterable[int]
+    ) -> dict[int, str | Root]:
+        rows = await self._tx.rows(_PARENTS, (session.tree, list(positions)))
+        return {pos: ROOT if id is None else id for pos, id in rows}
+
+    async def write_after(
+        self, session: SessionRow, pos: int, batch: Sequence[Packed], now: int
+    ) -> tuple[int, int | None]:
+        args = (session.tree, session.number, pos, now, *columns(batch))
+        return await self._tx.value(_WRITE, args), None
+
+    # reading
+
+    async def read_spans(
+        self,
+        session: SessionRow,
+        spans: list[Span],
+        backwards: bool,
+        most: int | None,
+        names: HomeNames,
+    ) -> tuple[list[Message], list[int]]:
+        args = (session.tree, *_ends_of(spans), backwards, most)
+        rows = await self._tx.rows(_RANGES, args)
+        messages = await self.messages_of(session, rows, names)
+        return messages, [len(row[BODY]) for row in rows]
+
+    async def depths_in(self, session: SessionRow, spans: list[Span]) -> list[tuple[int, bool]]:
+        return await self._tx.rows(_DEPTHS, (*_ends_of(spans), session.tree))
+
+    async def snapshot(self, session: SessionRow) -> int:
+        sql = "SELECT max(seq) FROM {s}.edit WHERE tree = %s"
+        return await self._tx.value(sql, (session.tree,)) or 0
+
+
+def _ends_of(spans: Iterable[Span]) -> tuple[list[int], list[int]]:
+    ends = [bounds(span) for span in spans]
+    return [first for first, _ in ends], [last for _, last in ends]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import psycopg
 from psycopg import AsyncConnection
@@ -17,7 +17,6 @@ from ....model import Appended, History, Read, Root, SessionRecord
 from ....rules.codec import Packed
 from ...base._async.runner import AsyncRunner
 from ...base.appends import AsyncAppends, Request
-from ...base.unit import Unit
 from ..failure import RETRIED, UNPREPARED, is_lost, translate
 from ..waiting import NoAnswerError
 from .appending import append_each, append_new
@@ -87,11 +86,11 @@ class AsyncPostgresRunner(AsyncRunner):
 
     # units of work
 
-    async def read(self, work: Callable[[Unit], T]) -> T:
+    async def read(self, work: Callable[[AsyncPostgresUnit], AsyncAnswer[T]]) -> T:
         """Run work that only reads, on one snapshot."""
         return await self._transact(work, _BEGIN_READ, locks=False)
 
-    async def write(self, work: Callable[[Unit], T]) -> T:
+    async def write(self, work: Callable[[AsyncPostgresUnit], AsyncAnswer[T]]) -> T:
         """Run work and commit it; its outcome is told after the commit."""
         return await self._transact(work, _BEGIN_WRITE, locks=True)
 
@@ -173,7 +172,7 @@ class AsyncPostgresRunner(AsyncRunner):
 
     async def _transact(
         self,
-        work: Callable[[Unit], T],
+        work: Callable[[AsyncPostgresUnit], AsyncAnswer[T]],
         begin: str,
         *,
         locks: bool,
@@ -188,8 +187,7 @@ class AsyncPostgresRunner(AsyncRunner):
             is_committing = False
             unit = self._unit(raw, locks=locks)
             await raw.execute(begin.encode())
-            # The subjects' methods are coroutines here, which the shared facade does not know.
-            result: T = await cast("Any", work(cast("Unit", unit)))
+            result = await work(unit)
             is_committing = locks and not is_idempotent
             await raw.execute("COMMIT")
             left_to_sweep = unit.tx.left_to_sweep
@@ -210,9 +208,7 @@ class AsyncPostgresRunner(AsyncRunner):
             return
 
     async def _write_tx(self, work: Callable[[AsyncTx], AsyncAnswer[T]]) -> T:
-        return await self.write(
-            cast("Callable[[Unit], T]", lambda unit: work(cast("AsyncPostgresUnit", unit).tx))
-        )
+        return await self.write(lambda unit: work(unit.tx))
 
     async def settle(self) -> None:
         """Finish sweeping, renew sums, trim the feed."""
@@ -224,9 +220,7 @@ class AsyncPostgresRunner(AsyncRunner):
 
     async def erase_owner(self, owner: str) -> None:
         """Delete an owner's sessions, some in each transaction, and then all that is left."""
-        while await self.write(
-            cast("Callable[[Unit], bool]", lambda unit: unit.sessions.erase_some(owner))
-        ):
+        while await self.write(lambda unit: unit.sessions.erase_some(owner)):
             continue
         await self.write(lambda unit: unit.sessions.erase_owner(owner))
 

@@ -5,17 +5,26 @@ from __future__ import annotations
 from ....errors import StoreCorruptError
 from ....rules.overlay import Cover
 from ....rules.tree import Span
-from ..pins import pinned_ids
-from ..position import place_of, span_of
-from ..rows import SessionRow
+from ...relational._async.sums import AsyncSumStatements
+from ...relational.pins import PINS_KEY, pinned_ids
+from ...relational.position import pack_place, place_of, span_of
+from ...relational.rows import SessionRow
+from ..rows import OVERLAY_COLUMNS, SESSION_COLUMNS
 from .lookup import find_all_seen
 from .tx import AsyncTx
-
-PINS_KEY = "pins"
 
 _PINS = (
     "SELECT value FROM {s}.document WHERE tree = %s AND session = %s AND key = %s"
     " AND (expires_at IS NULL OR expires_at > %s)"
+)
+
+
+_VISIBLE = (
+    f"SELECT v.first, v.last, v.cover, {OVERLAY_COLUMNS} FROM {{s}}.visible(%s, %s::bigint, %s)"
+    " WITH ORDINALITY v(first, last, cover, nth)"
+    # Each is sought by itself, however many there are in the tree.
+    " LEFT JOIN LATERAL (SELECT * FROM {s}.overlay o WHERE o.tree = %s AND o.number = v.cover"
+    " OFFSET 0) o ON true ORDER BY v.nth"
 )
 
 
@@ -65,12 +74,14 @@ async def renew_context(tx: AsyncTx, session: SessionRow) -> int:
 async def visible(tx: AsyncTx, session: SessionRow, leaf: int) -> list[Span | Cover]:
     """Give what is shown at a leaf, from the leaf upwards."""
     rows = await tx.rows(
-        "SELECT first, last, cover FROM {s}.visible(%s, %s::bigint, %s)",
-        (session.tree, covering(session), leaf),
+        _VISIBLE,
+        (session.tree, covering(session), leaf, session.tree),
     )
     return [
-        span_of(first, last) if overlay is None else Cover(overlay, place_of(first), place_of(last))
-        for first, last, overlay in rows
+        span_of(first, last)
+        if cover is None
+        else Cover(cover, place_of(first), place_of(last), tuple(overlay))
+        for first, last, cover, *overlay in rows
     ]
 
 
@@ -81,9 +92,31 @@ async def renew_one(tx: AsyncTx) -> bool:
         return False
     await tx.run("SELECT {s}.lock_tree(%s)", (tree,))
     for row in await tx.rows(
-        "SELECT s.number, s.owner, s.id, s.home, s.tree, s.tip, s.fork, s.context, s.messages,"
-        " s.overlays, s.version, s.active_at FROM {s}.session s WHERE s.tree = %s AND s.is_to_sum",
+        f"SELECT {SESSION_COLUMNS} FROM {{s}}.session s WHERE s.tree = %s AND s.is_to_sum",
         (tree,),
     ):
         await renew_context(tx, SessionRow._make(row))
     return True
+
+
+class AsyncPostgresSumStatements(AsyncSumStatements):
+    """Statements about what a session shows, which the server works out."""
+
+    def __init__(self, tx: AsyncTx) -> None:
+        self._tx = tx
+
+    async def visible(self, session: SessionRow, leaf: int) -> list[Span | Cover]:
+        return await visible(self._tx, session, leaf)
+
+    async def pins_under(self, session: SessionRow, pins: list[int], cover: Cover) -> list[int]:
+        args = (session.tree, pins, pack_place(cover.first), pack_place(cover.last))
+        under: list[int] = await self._tx.value(
+            "SELECT {s}.pins_under(%s, %s::bigint[], %s, %s)", args
+        )
+        return under
+
+    async def context_at(self, session: SessionRow, leaf: int) -> int:
+        return await context_at(self._tx, session, leaf)
+
+    async def renew_context(self, session: SessionRow) -> int:
+        return await renew_context(self._tx, session)

@@ -7,8 +7,8 @@ that it stood on itself is looked at again.
 
 from __future__ import annotations
 
-from ..position import DEPTH_BITS, MAX_DEPTH
-from ..rows import SessionRow
+from ...relational.position import DEPTH_BITS, MAX_DEPTH
+from ...relational.rows import SessionRow
 from .tx import AsyncTx
 
 ROWS_IN_A_CHUNK = 500

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+from ...relational._async.documents import AsyncRelationalDocuments
+from ...relational._async.messages import AsyncRelationalMessages
+from ...relational._async.overlays import AsyncRelationalOverlays
+from ...relational._async.sessions import AsyncRelationalSessions
+from ...relational._async.usage import AsyncRelationalUsage
 from .admin import AsyncPostgresAdmin
-from .documents import AsyncPostgresDocuments
+from .dialect import AsyncPostgresDialect
 from .feed import AsyncPostgresFeed
-from .messages import AsyncPostgresMessages
-from .overlays import AsyncPostgresOverlays
 from .searching import AsyncPostgresSearch
-from .sessions import AsyncPostgresSessions
 from .tx import AsyncTx
-from .usage import AsyncPostgresUsage
 
 
 class AsyncPostgresUnit:
     """The subjects of work, over one connection."""
 
     def __init__(self, tx: AsyncTx) -> None:
+        dialect = AsyncPostgresDialect(tx)
         self.tx = tx
-        self.sessions = AsyncPostgresSessions(tx)
-        self.messages = AsyncPostgresMessages(tx)
-        self.overlays = AsyncPostgresOverlays(tx)
-        self.documents = AsyncPostgresDocuments(tx)
-        self.usage = AsyncPostgresUsage(tx)
+        self.sessions = AsyncRelationalSessions(dialect)
+        self.messages = AsyncRelationalMessages(dialect)
+        self.overlays = AsyncRelationalOverlays(dialect)
+        self.documents = AsyncRelationalDocuments(dialect)
+        self.usage = AsyncRelationalUsage(dialect)
         self.feed = AsyncPostgresFeed(tx)
         self.search = AsyncPostgresSearch(tx)
         self.admin = AsyncPostgresAdmin(tx)

@@ -1,73 +1,58 @@
-"""Work on usage: rows by id, so that a retry is not counted twice."""
+"""Statements about usage."""
 
 from __future__ import annotations
 
-from ....errors import ConflictError
-from ....model import Usage, UsageTotal
-from .lookup import get_session
+from ....model import Usage
+from ...relational._async.usage import AsyncUsageStatements, figures_of
+from ...relational.rows import Row, SessionRow
 from .tx import AsyncTx
 
 _FIGURES = (
     "model, message, input_tokens, output_tokens, cached_tokens, reasoning_tokens, cost_micros"
 )
 _SUMS = (
-    "model, count(*), sum(input_tokens)::bigint, sum(output_tokens)::bigint,"
-    " sum(cached_tokens)::bigint, sum(reasoning_tokens)::bigint, sum(cost_micros)::bigint"
+    "u.model, count(*), sum(u.input_tokens)::bigint, sum(u.output_tokens)::bigint,"
+    " sum(u.cached_tokens)::bigint, sum(u.reasoning_tokens)::bigint, sum(u.cost_micros)::bigint"
+)
+_MINE = "WHERE u.tree = %s AND u.session = %s"
+_FIND = f"SELECT {_FIGURES} FROM {{s}}.usage u {_MINE} AND u.id = %s"
+_ADD = (
+    f"INSERT INTO {{s}}.usage (tree, session, id, {_FIGURES})"
+    " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
+)
+_BY_MODEL = (
+    f"SELECT {_SUMS}, NULL::text FROM {{s}}.usage u {_MINE} GROUP BY u.model ORDER BY u.model"
+)
+_BY_MESSAGE = (
+    f"SELECT {_SUMS}, u.message FROM {{s}}.usage u {_MINE}"
+    " GROUP BY u.message, u.model ORDER BY min(u.number)"
+)
+_OF_OWNER = (
+    f"SELECT {_SUMS}, NULL::text FROM {{s}}.owner o JOIN {{s}}.session s ON s.owner = o.number"
+    " JOIN {s}.usage u ON u.tree = s.tree AND u.session = s.number"
+    " WHERE o.name = %s GROUP BY u.model ORDER BY u.model"
 )
 
 
-class AsyncPostgresUsage:
-    """Work on usage."""
+class AsyncPostgresUsageStatements(AsyncUsageStatements):
+    """Statements about usage."""
 
     def __init__(self, tx: AsyncTx) -> None:
         self._tx = tx
 
-    async def add(self, owner: str, session: str, usage: Usage) -> bool:
-        """Record a model call once."""
-        row = await get_session(self._tx, owner, session)
-        fields = (
-            usage.model,
-            usage.message,
-            usage.input_tokens,
-            usage.output_tokens,
-            usage.cached_tokens,
-            usage.reasoning_tokens,
-            usage.cost_micros,
-        )
-        stored = await self._tx.row(
-            f"SELECT {_FIGURES} FROM {{s}}.usage WHERE tree = %s AND session = %s AND id = %s",
-            (row.tree, row.number, usage.id),
-        )
-        if stored is not None:
-            if stored != fields:
-                raise ConflictError(f"usage {usage.id!r} is recorded with other figures")
-            return False
-        await self._tx.run(
-            f"INSERT INTO {{s}}.usage (tree, session, id, {_FIGURES})"
-            " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
-            (row.tree, row.number, usage.id, *fields),
-        )
-        return True
+    async def find(self, session: SessionRow, id: str) -> Row | None:
+        found: Row | None = await self._tx.row(_FIND, (session.tree, session.number, id))
+        return found
 
-    async def totals_by_model(self, owner: str, session: str) -> list[UsageTotal]:
-        """Sum a session's usage by model."""
-        text = (
-            f"SELECT {_SUMS}, NULL::text FROM {{s}}.usage WHERE tree = %s AND session = %s"
-            " GROUP BY model ORDER BY model"
-        )
-        return await self._totals(text, owner, session)
+    async def add(self, session: SessionRow, usage: Usage) -> None:
+        place = (session.tree, session.number, usage.id)
+        await self._tx.run(_ADD, (*place, *figures_of(usage)))
 
-    async def totals_by_message(self, owner: str, session: str) -> list[UsageTotal]:
-        """Sum a session's usage by message and model, in the order of the first calls."""
-        text = (
-            f"SELECT {_SUMS}, message FROM {{s}}.usage WHERE tree = %s AND session = %s"
-            " GROUP BY message, model ORDER BY min(number)"
-        )
-        return await self._totals(text, owner, session)
+    async def by_model(self, session: SessionRow) -> list[Row]:
+        return await self._tx.rows(_BY_MODEL, (session.tree, session.number))
 
-    async def _totals(self, text: str, owner: str, session: str) -> list[UsageTotal]:
-        row = await get_session(self._tx, owner, session)
-        return [
-            UsageTotal(**dict(zip(UsageTotal.__struct_fields__, it, strict=True)))
-            for it in await self._tx.rows(text, (row.tree, row.number))
-        ]
+    async def by_message(self, session: SessionRow) -> list[Row]:
+        return await self._tx.rows(_BY_MESSAGE, (session.tree, session.number))
+
+    async def of_owner(self, owner: str) -> list[Row]:
+        return await self._tx.rows(_OF_OWNER, (owner,))

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from ....errors import StoreCorruptError
 from ....model import Health, Problem
 from ....rules.codec import decode_body
-from ..rows import SESSION_COLUMNS, SessionRow
+from ...relational.rows import SessionRow
+from ..rows import SESSION_COLUMNS
 from ..words import body_words, home_word, owner_word
 from .repair import BY_NUMBER, FORCE_FAULTS, MESSAGES, PAGE, SEGMENTS, WRONG_SUMS, lineage_above
 from .sums import context_at

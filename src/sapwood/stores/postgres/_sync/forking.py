@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 from ....model import ForkPoint
-from ..position import DEPTH_BITS, MAX_DEPTH
-from ..rows import SessionRow
+from ...relational.position import DEPTH_BITS, MAX_DEPTH
+from ...relational.rows import SessionRow
 from ..words import home_word
 from .lookup import get_pos
 from .sums import context_at

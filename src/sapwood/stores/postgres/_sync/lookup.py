@@ -8,17 +8,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ....model import ROOT, Message, Root
-from ..rows import (
-    MESSAGE_COLUMNS,
-    SESSION_COLUMNS,
-    Names,
-    Seen,
-    SessionRow,
-    id_or_root,
-    message_of,
-    no_message,
-    no_session,
-)
+from ...base.refusals import no_message, no_session
+from ...relational._sync.lookup import LookupStatements
+from ...relational.rows import HomeNames, SeenMessage, SessionRow, Touches
+from ..rows import MESSAGE_COLUMNS, SESSION_COLUMNS, id_or_root, message_of
 from .tx import Tx
 
 _FIND = (
@@ -68,15 +61,15 @@ def lock_session(tx: Tx, owner: str, session: str) -> SessionRow | None:
     return None if row is None else SessionRow._make(row)
 
 
-def find_all_seen(tx: Tx, session: SessionRow, ids: Sequence[str]) -> dict[str, Seen]:
+def find_all_seen(tx: Tx, session: SessionRow, ids: Sequence[str]) -> dict[str, SeenMessage]:
     """Find those of the messages that a session sees."""
     if not ids:
         return {}
     rows = tx.rows(_SEEN, (session.tree, session.number, session.home, session.fork, list(ids)))
-    return {id: Seen(pos, home, is_live) for id, pos, home, is_live in rows}
+    return {id: SeenMessage(pos, home, is_live) for id, pos, home, is_live in rows}
 
 
-def find_seen(tx: Tx, session: SessionRow, id: str) -> Seen | None:
+def find_seen(tx: Tx, session: SessionRow, id: str) -> SeenMessage | None:
     """Find a message that a session sees: its own, or on the path to its fork point."""
     return (find_all_seen(tx, session, [id])).get(id)
 
@@ -104,7 +97,7 @@ def is_on_path(tx: Tx, tree: int, pos: int, leaf: int) -> bool:
     return found
 
 
-def learn_names(tx: Tx, tree: int, names: Names, homes: Iterable[int]) -> None:
+def learn_names(tx: Tx, tree: int, names: HomeNames, homes: Iterable[int]) -> None:
     """Look up the sessions behind homes that are not known yet; None for those that are gone."""
     unknown = {home for home in homes if home not in names}
     if not unknown:
@@ -114,7 +107,7 @@ def learn_names(tx: Tx, tree: int, names: Names, homes: Iterable[int]) -> None:
     names.update(tx.rows(sql, (tree, list(unknown))))
 
 
-def messages_of(tx: Tx, tree: int, rows: list[Any], names: Names) -> list[Message]:
+def messages_of(tx: Tx, tree: int, rows: list[Any], names: HomeNames) -> list[Message]:
     """Make messages of their rows."""
     learn_names(tx, tree, names, (row[1] for row in rows))
     return [message_of(row, names) for row in rows]
@@ -130,6 +123,32 @@ def rows_at(tx: Tx, tree: int, positions: Sequence[int]) -> dict[int, Any]:
 def message_at(tx: Tx, session: SessionRow, pos: int) -> Message:
     """Read one live message."""
     rows = rows_at(tx, session.tree, [pos])
-    names: Names = {session.home: session.id}
+    names: HomeNames = {session.home: session.id}
     [message] = messages_of(tx, session.tree, list(rows.values()), names)
     return message
+
+
+class PostgresLookupStatements(LookupStatements):
+    """Statements that every subject needs."""
+
+    def __init__(self, tx: Tx) -> None:
+        self._tx = tx
+
+    def find_owner(self, name: str) -> int | None:
+        return find_owner(self._tx, name)
+
+    def own_number(self, name: str) -> int:
+        return own_number(self._tx, name)
+
+    def find_session(self, owner: str, session: str) -> SessionRow | None:
+        return find_session(self._tx, owner, session)
+
+    def lock_session(self, owner: str, session: str, touches: Touches) -> SessionRow | None:
+        find = lock_session if self._tx.locks else find_session
+        return find(self._tx, owner, session)
+
+    def find_all_seen(self, session: SessionRow, ids: Sequence[str]) -> dict[str, SeenMessage]:
+        return find_all_seen(self._tx, session, ids)
+
+    def id_at(self, session: SessionRow, pos: int) -> str | Root:
+        return id_at(self._tx, session.tree, pos)

@@ -8,8 +8,9 @@ What was said is never touched, nor is where it stands: messages, parents, tips.
 from __future__ import annotations
 
 from ....rules.tree import extend_lineage
-from ..position import DEPTH_BITS, MAX_DEPTH, pack, place_of
-from ..rows import SESSION_COLUMNS, SessionRow, summary_text
+from ...relational.position import DEPTH_BITS, MAX_DEPTH, pack_place, place_of
+from ...relational.rows import SessionRow, summary_text
+from ..rows import SESSION_COLUMNS
 from ..words import body_words, home_word, owner_word, text_words
 from .sums import context_at
 from .tx import Tx
@@ -56,7 +57,7 @@ Trees = list[int]
 def lineage_above(parent: int, above: list[int] | None) -> list[int]:
     """Give the lineage of a segment that follows a position, by the lineage of that one's."""
     places = [place_of(pos) for pos in above or []]
-    return [pack(it) for it in extend_lineage(place_of(parent) if parent else None, places)]
+    return [pack_place(it) for it in extend_lineage(place_of(parent) if parent else None, places)]
 
 
 def repair_some(tx: Tx, *, after: int) -> Trees:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import psycopg
 from psycopg import Connection
@@ -19,7 +19,6 @@ from ....model import Appended, History, Read, Root, SessionRecord
 from ....rules.codec import Packed
 from ...base._sync.runner import Runner
 from ...base.appends import Appends, Request
-from ...base.unit import Unit
 from ..failure import RETRIED, UNPREPARED, is_lost, translate
 from ..waiting import NoAnswerError
 from .appending import append_each, append_new
@@ -89,11 +88,11 @@ class PostgresRunner(Runner):
 
     # units of work
 
-    def read(self, work: Callable[[Unit], T]) -> T:
+    def read(self, work: Callable[[PostgresUnit], Answer[T]]) -> T:
         """Run work that only reads, on one snapshot."""
         return self._transact(work, _BEGIN_READ, locks=False)
 
-    def write(self, work: Callable[[Unit], T]) -> T:
+    def write(self, work: Callable[[PostgresUnit], Answer[T]]) -> T:
         """Run work and commit it; its outcome is told after the commit."""
         return self._transact(work, _BEGIN_WRITE, locks=True)
 
@@ -173,7 +172,7 @@ class PostgresRunner(Runner):
 
     def _transact(
         self,
-        work: Callable[[Unit], T],
+        work: Callable[[PostgresUnit], Answer[T]],
         begin: str,
         *,
         locks: bool,
@@ -188,8 +187,7 @@ class PostgresRunner(Runner):
             is_committing = False
             unit = self._unit(raw, locks=locks)
             raw.execute(begin.encode())
-            # The subjects' methods are coroutines here, which the shared facade does not know.
-            result: T = cast("Any", work(cast("Unit", unit)))
+            result = work(unit)
             is_committing = locks and not is_idempotent
             raw.execute("COMMIT")
             left_to_sweep = unit.tx.left_to_sweep
@@ -210,9 +208,7 @@ class PostgresRunner(Runner):
             return
 
     def _write_tx(self, work: Callable[[Tx], Answer[T]]) -> T:
-        return self.write(
-            cast("Callable[[Unit], T]", lambda unit: work(cast("PostgresUnit", unit).tx))
-        )
+        return self.write(lambda unit: work(unit.tx))
 
     def settle(self) -> None:
         """Finish sweeping, renew sums, trim the feed."""
@@ -224,9 +220,7 @@ class PostgresRunner(Runner):
 
     def erase_owner(self, owner: str) -> None:
         """Delete an owner's sessions, some in each transaction, and then all that is left."""
-        while self.write(
-            cast("Callable[[Unit], bool]", lambda unit: unit.sessions.erase_some(owner))
-        ):
+        while self.write(lambda unit: unit.sessions.erase_some(owner)):
             continue
         self.write(lambda unit: unit.sessions.erase_owner(owner))
 

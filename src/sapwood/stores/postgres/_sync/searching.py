@@ -9,8 +9,8 @@ from typing import Any
 
 from ....model import Hits, Search
 from ....rules.query import Query
+from ...relational.rows import SessionRow
 from ..found import Found
-from ..rows import SessionRow
 from ..words import question
 from .lookup import find_owner, get_session
 from .tx import Tx

@@ -4,27 +4,29 @@
 
 from __future__ import annotations
 
+from ...relational._sync.documents import RelationalDocuments
+from ...relational._sync.messages import RelationalMessages
+from ...relational._sync.overlays import RelationalOverlays
+from ...relational._sync.sessions import RelationalSessions
+from ...relational._sync.usage import RelationalUsage
 from .admin import PostgresAdmin
-from .documents import PostgresDocuments
+from .dialect import PostgresDialect
 from .feed import PostgresFeed
-from .messages import PostgresMessages
-from .overlays import PostgresOverlays
 from .searching import PostgresSearch
-from .sessions import PostgresSessions
 from .tx import Tx
-from .usage import PostgresUsage
 
 
 class PostgresUnit:
     """The subjects of work, over one connection."""
 
     def __init__(self, tx: Tx) -> None:
+        dialect = PostgresDialect(tx)
         self.tx = tx
-        self.sessions = PostgresSessions(tx)
-        self.messages = PostgresMessages(tx)
-        self.overlays = PostgresOverlays(tx)
-        self.documents = PostgresDocuments(tx)
-        self.usage = PostgresUsage(tx)
+        self.sessions = RelationalSessions(dialect)
+        self.messages = RelationalMessages(dialect)
+        self.overlays = RelationalOverlays(dialect)
+        self.documents = RelationalDocuments(dialect)
+        self.usage = RelationalUsage(dialect)
         self.feed = PostgresFeed(tx)
         self.search = PostgresSearch(tx)
         self.admin = PostgresAdmin(tx)

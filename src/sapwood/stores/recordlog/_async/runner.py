@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import TypeVar
 
 from ....calling import AsyncAnswer
-from ....errors import ClosedError
 from ...base._async.runner import AsyncRunner
-from ...base.unit import Unit
+from ...base.refusals import store_closed
 from .desk import AsyncDesk
 from .log import AsyncLog
 from .settling import settle
@@ -35,22 +34,15 @@ class AsyncLogRunner(AsyncRunner):
         self._is_ready = False
         self._is_closed = False
 
-    async def read(self, work: Callable[[Unit], T]) -> T:
+    async def read(self, work: Callable[[AsyncLogUnit], AsyncAnswer[T]]) -> T:
         """Run work that only reads."""
         await self._make_ready()
-        # The subjects' methods are coroutines here, which the shared facade does not know.
-        result: T = await cast("Any", work(cast("Unit", self.unit)))
-        return result
+        return await work(self.unit)
 
-    async def write(self, work: Callable[[Unit], T]) -> T:
+    async def write(self, work: Callable[[AsyncLogUnit], AsyncAnswer[T]]) -> T:
         """Run work whose outcome is told after its record was created."""
         await self._make_ready()
-
-        def begin() -> AsyncAnswer[T]:
-            begun: AsyncAnswer[T] = cast("Any", work(cast("Unit", self.unit)))
-            return begun
-
-        return await self.desk.turns.to_the_end(begin)
+        return await self.desk.turns.to_the_end(lambda: work(self.unit))
 
     async def ready_unit(self) -> AsyncLogUnit:
         """Give the subjects of work, for reads that the contract does not have."""
@@ -61,6 +53,10 @@ class AsyncLogRunner(AsyncRunner):
         """Finish what units of work left to be done."""
         await self._make_ready()
         await settle(self.desk)
+
+    async def repair(self) -> None:
+        """Rebuild what is derived."""
+        await self.write(lambda unit: unit.admin.repair())
 
     async def migrate(self) -> int:
         """Set up what is missing; give the schema's version."""
@@ -77,7 +73,7 @@ class AsyncLogRunner(AsyncRunner):
 
     def _refuse_closed(self) -> None:
         if self._is_closed:
-            raise ClosedError("the store is closed: open a new one")
+            raise store_closed()
 
     async def aclose(self) -> None:
         """Let go of connections."""

@@ -5,12 +5,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import TypeVar
 
 from ....calling import Answer
-from ....errors import ClosedError
 from ...base._sync.runner import Runner
-from ...base.unit import Unit
+from ...base.refusals import store_closed
 from .desk import Desk
 from .log import Log
 from .settling import settle
@@ -37,22 +36,15 @@ class LogRunner(Runner):
         self._is_ready = False
         self._is_closed = False
 
-    def read(self, work: Callable[[Unit], T]) -> T:
+    def read(self, work: Callable[[LogUnit], Answer[T]]) -> T:
         """Run work that only reads."""
         self._make_ready()
-        # The subjects' methods are coroutines here, which the shared facade does not know.
-        result: T = cast("Any", work(cast("Unit", self.unit)))
-        return result
+        return work(self.unit)
 
-    def write(self, work: Callable[[Unit], T]) -> T:
+    def write(self, work: Callable[[LogUnit], Answer[T]]) -> T:
         """Run work whose outcome is told after its record was created."""
         self._make_ready()
-
-        def begin() -> Answer[T]:
-            begun: Answer[T] = cast("Any", work(cast("Unit", self.unit)))
-            return begun
-
-        return self.desk.turns.to_the_end(begin)
+        return self.desk.turns.to_the_end(lambda: work(self.unit))
 
     def ready_unit(self) -> LogUnit:
         """Give the subjects of work, for reads that the contract does not have."""
@@ -63,6 +55,10 @@ class LogRunner(Runner):
         """Finish what units of work left to be done."""
         self._make_ready()
         settle(self.desk)
+
+    def repair(self) -> None:
+        """Rebuild what is derived."""
+        self.write(lambda unit: unit.admin.repair())
 
     def migrate(self) -> int:
         """Set up what is missing; give the schema's version."""
@@ -79,7 +75,7 @@ class LogRunner(Runner):
 
     def _refuse_closed(self) -> None:
         if self._is_closed:
-            raise ClosedError("the store is closed: open a new one")
+            raise store_closed()
 
     def close(self) -> None:
         """Let go of connections."""

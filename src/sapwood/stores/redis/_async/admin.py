@@ -4,37 +4,37 @@ from __future__ import annotations
 
 from ...._version import __version__
 from ....model import Health, Problem
-from .checking import Finding, inspect, still_found
-from .context import AsyncContext
+from .context import AsyncRedisContext
+from .inspection import Finding, inspect, still_found
 from .listing import trees_of
-from .migrating import AsyncMigrator
-from .tending import tell, tell_all
-from .tree import State
+from .look import TreeState
+from .maintenance import publish, publish_all
+from .migration import AsyncRedisMigrator
 
 
 class AsyncRedisAdmin:
     """Work on the store as a whole."""
 
-    def __init__(self, context: AsyncContext) -> None:
+    def __init__(self, context: AsyncRedisContext) -> None:
         self._context = context
 
     async def health(self) -> Health:
-        """Tell which store this is, and whether all of its servers take writes."""
-        answers = await self._context.link.on_each_server("INFO", "everything")
-        names = "redis cluster" if self._context.link.is_cluster else "redis"
+        """Return which store this is, and whether all of its servers take writes."""
+        answers = await self._context.client.on_each_server("INFO", "everything")
+        names = "redis cluster" if self._context.client.is_cluster else "redis"
         is_writable = all(it.get("role") == "master" for it in answers)
         return Health(store=names, version=__version__, writable=is_writable)
 
     async def schema_version(self) -> int:
-        """Tell the version of what is stored."""
-        return await AsyncMigrator(self._context.link, self._context.keys).version()
+        """Return the version of what is stored."""
+        return await AsyncRedisMigrator(self._context.client, self._context.keys).version()
 
     async def owners(self) -> list[str]:
         """List the owners that have anything stored."""
-        names = await self._context.link.run("SMEMBERS", self._context.keys.owners)
+        names = await self._context.client.run("SMEMBERS", self._context.keys.owners)
         owners = sorted(name.decode() for name in names)
         keys = self._context.keys
-        parts = await self._context.link.run_all(
+        parts = await self._context.client.run_all(
             [("EXISTS", keys.owner(it, part)) for it in owners for part in ("d", "k:")]
         )
         return [it for n, it in enumerate(owners) if parts[2 * n] or parts[2 * n + 1]]
@@ -54,19 +54,19 @@ class AsyncRedisAdmin:
         for owner in await self.owners():
             findings = await self._check_directory(owner)
             for finding in findings:
-                await self._context.link.run_all(finding.commands)
+                await self._context.client.run_all(finding.commands)
             for tree in await trees_of(self._context, owner):
                 await self._repair_tree(owner, tree)
                 if findings:
                     # When its sessions were active is known there only.
-                    await tell(self._context, owner, [tree])
-            await tell_all(self._context, owner)
+                    await publish(self._context, owner, [tree])
+            await publish_all(self._context, owner)
 
     async def _repair_tree(self, owner: str, tree: str) -> None:
         loaded, findings = await inspect(self._context, tree)
         commands = [command for finding in findings for command in finding.commands]
         if commands:
-            state = State(tree, int(loaded.state[b"v"]), int(loaded.state[b"a"]))
+            state = TreeState(tree, int(loaded.state[b"v"]), int(loaded.state[b"a"]))
             await self._context.apply(owner, state, commands)
 
     async def _check_directory(self, owner: str) -> list[Finding]:
@@ -78,8 +78,8 @@ class AsyncRedisAdmin:
         return findings
 
     async def _look_at_directory(self, owner: str) -> list[Finding]:
-        link, keys = self._context.link, self._context.keys
-        directory, active, created = await link.run_all(
+        client, keys = self._context.client, self._context.keys
+        directory, active, created = await client.run_all(
             [
                 ("HGETALL", keys.owner(owner, "d")),
                 ("ZRANGE", keys.owner(owner, "la"), 0, -1),

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from ....errors import NotFoundError, UsageError
 from ....model import Change, ChangeKind, Changes
-from ...ahead import cursor_ahead
-from ..rows import SEP
-from .context import AsyncContext
-from .tending import tell_all
+from ...base.refusals import bad_feed_cursor, cursor_ahead, feed_trimmed
+from ..entries import SEP
+from .context import AsyncRedisContext
+from .maintenance import publish_all
 
 KEPT_AT_LEAST_US = 86_400_000_000
 _KINDS = {
@@ -21,15 +20,15 @@ _KINDS = {
 class AsyncRedisFeed:
     """Work on the change feed."""
 
-    def __init__(self, context: AsyncContext) -> None:
+    def __init__(self, context: AsyncRedisContext) -> None:
         self._context = context
 
     async def changes(self, owner: str, after: str, limit: int) -> Changes:
         """Read a page."""
         start = _read_cursor(after)
-        await tell_all(self._context, owner)
+        await publish_all(self._context, owner)
         key = self._context.keys.owner(owner)
-        base, end, lines = await self._context.link.ask("feed", [key], start, limit)
+        base, end, lines = await self._context.client.run_script("read_feed", [key], start, limit)
         _refuse_lost(after, start, int(base), int(end))
         start = max(start, int(base))
         cursor = start + len(lines)
@@ -43,15 +42,15 @@ class AsyncRedisFeed:
         """Keep what follows a cursor from being trimmed."""
         start = _read_cursor(after)
         key = self._context.keys.owner(owner)
-        base, end, _ = await self._context.link.ask("feed", [key], start, 0)
+        base, end, _ = await self._context.client.run_script("read_feed", [key], start, 0)
         _refuse_lost(after, start, int(base), int(end))
-        await self._context.link.run("HSET", self._context.keys.owner(owner, "r"), reader, start)
+        await self._context.client.run("HSET", self._context.keys.owner(owner, "r"), reader, start)
 
 
-async def trim_feed(context: AsyncContext, owner: str) -> None:
+async def trim_feed(context: AsyncRedisContext, owner: str) -> None:
     """Remove what every registered reader has seen and is old enough."""
     until = await context.now() - KEPT_AT_LEAST_US
-    while await context.link.ask("trim", [context.keys.owner(owner)], until):
+    while await context.client.run_script("trim_feed", [context.keys.owner(owner)], until):
         continue
 
 
@@ -59,7 +58,7 @@ def _read_cursor(after: str) -> int:
     if not after:
         return 0
     if not (after.isascii() and after.isdigit() and len(after) <= 16):
-        raise UsageError(f"{after!r} is not a cursor of this feed", path="after")
+        raise bad_feed_cursor(after)
     return int(after)
 
 
@@ -67,12 +66,7 @@ def _refuse_lost(after: str, start: int, base: int, end: int) -> None:
     if start > end:
         raise cursor_ahead(after)
     if after and start < base:
-        raise NotFoundError(
-            f"the feed was trimmed behind the cursor {after!r}: "
-            "read everything, then go on from the feed's beginning",
-            kind="cursor",
-            id=after,
-        )
+        raise feed_trimmed(after)
 
 
 def _change(line: bytes) -> Change:

@@ -6,18 +6,20 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ....errors import NotFoundError, UsageError
+from ....errors import NotFoundError
 from ....model import SessionPage, SessionQuery, SessionRecord, Statistics
-from ..matching import is_listed
-from ..rows import Row, document_of
-from .context import AsyncContext
-from .link import Asked
-from .tending import tell_all
+from ...base.refusals import bad_listing_cursor
+from ..document_row import document_of, is_expired
+from ..session_filter import is_listed
+from ..session_row import RedisSessionRow
+from .client import ScriptCall
+from .context import AsyncRedisContext
+from .maintenance import publish_all
 
 _CURSOR = re.compile(r"(active|created)\.(-?[0-9]{1,18})\.([0-9]{1,16})", re.ASCII)
 
 
-class Listed(NamedTuple):
+class ListedSession(NamedTuple):
     """A session by its place in a listing."""
 
     second: int
@@ -25,12 +27,12 @@ class Listed(NamedTuple):
     id: str
 
 
-async def list_page(context: AsyncContext, owner: str, query: SessionQuery) -> SessionPage:
-    """Give a page, and the cursor after its last session."""
+async def list_page(context: AsyncRedisContext, owner: str, query: SessionQuery) -> SessionPage:
+    """Return a page, with the cursor after its last session."""
     start = None if query.cursor is None else _read_cursor(query.cursor, query.order)
     if query.order == "active":
-        await tell_all(context, owner)
-    found: list[tuple[Listed, SessionRecord]] = []
+        await publish_all(context, owner)
+    found: list[tuple[ListedSession, SessionRecord]] = []
     while len(found) <= query.limit:
         chunk = await _next(context, owner, query.order, start, max(query.limit, 50) + 1)
         if not chunk:
@@ -53,20 +55,22 @@ async def list_page(context: AsyncContext, owner: str, query: SessionQuery) -> S
 
 
 async def _next(
-    context: AsyncContext, owner: str, order: str, start: Listed | None, count: int
-) -> list[Listed]:
-    """Give the sessions after a place in the listing, newest first."""
+    context: AsyncRedisContext, owner: str, order: str, start: ListedSession | None, count: int
+) -> list[ListedSession]:
+    """Return the sessions after a place in the listing, newest first."""
     if order == "created":
         key = context.keys.owner(owner, "lc")
         above = "+" if start is None else f"({start.number:016d}"
-        members = await context.link.run("ZREVRANGEBYLEX", key, above, "-", "LIMIT", 0, count)
+        members = await context.client.run("ZREVRANGEBYLEX", key, above, "-", "LIMIT", 0, count)
         return [_listed(0, member) for member in members]
     key = context.keys.owner(owner, "la")
     above = "+inf" if start is None else str(start.second)
-    skipped, found = 0, list[Listed]()
+    skipped, found = 0, list[ListedSession]()
     while not found:
         limit = ("LIMIT", skipped, count)
-        pairs = await context.link.run("ZREVRANGEBYSCORE", key, above, "-inf", "WITHSCORES", *limit)
+        pairs = await context.client.run(
+            "ZREVRANGEBYSCORE", key, above, "-inf", "WITHSCORES", *limit
+        )
         if not pairs:
             return []
         skipped += count
@@ -82,19 +86,19 @@ def _both(pairs: Sequence[object]) -> list[tuple[bytes, bytes]]:
     return [tuple(pair) for pair in pairs]  # type: ignore[misc, arg-type]
 
 
-def _listed(second: int, member: bytes) -> Listed:
-    return Listed(second, int(member[:16]), member[16:].decode())
+def _listed(second: int, member: bytes) -> ListedSession:
+    return ListedSession(second, int(member[:16]), member[16:].decode())
 
 
 async def _rows(
-    context: AsyncContext, owner: str, listed: Sequence[Listed]
-) -> list[tuple[Listed, Row]]:
+    context: AsyncRedisContext, owner: str, listed: Sequence[ListedSession]
+) -> list[tuple[ListedSession, RedisSessionRow]]:
     """Read the rows of sessions; those that are gone are left out."""
     key = context.keys.owner(owner, "d")
-    values = await context.link.run("HMGET", key, *(it.id for it in listed))
+    values = await context.client.run("HMGET", key, *(it.id for it in listed))
     there = [(it, value) for it, value in zip(listed, values, strict=True) if value is not None]
     trees = [context.directory.remember(owner, it.id, value) for it, value in there]
-    rows = await context.link.run_all(
+    rows = await context.client.run_all(
         [
             ("HGETALL", context.key(tree, f"s:{it.id}"))
             for (it, _), tree in zip(there, trees, strict=True)
@@ -102,38 +106,36 @@ async def _rows(
     )
     now = await context.now()
     found = [
-        (it, Row(it.id, fields)) for (it, _), fields in zip(there, rows, strict=True) if fields
+        (it, RedisSessionRow(it.id, fields))
+        for (it, _), fields in zip(there, rows, strict=True)
+        if fields
     ]
-    return [(it, row) for it, row in found if not row["x"] or int(row["x"]) > now]
+    return [(it, row) for it, row in found if not row.is_expired(now)]
 
 
-def _read_cursor(cursor: str, order: str) -> Listed:
+def _read_cursor(cursor: str, order: str) -> ListedSession:
     match = _CURSOR.fullmatch(cursor) if isinstance(cursor, str) else None
     if match is None or match[1] != order:
-        raise UsageError(
-            f"{cursor!r} is not a cursor of this listing: use the one that the last page gave",
-            path="cursor",
-        )
-    return Listed(int(match[2]), int(match[3]), "")
+        raise bad_listing_cursor(cursor)
+    return ListedSession(int(match[2]), int(match[3]), "")
 
 
-async def trees_of(context: AsyncContext, owner: str) -> list[str]:
-    """Give the trees that an owner's sessions are in."""
-    values = await context.link.run("HVALS", context.keys.owner(owner, "d"))
+async def trees_of(context: AsyncRedisContext, owner: str) -> list[str]:
+    """Return the trees that an owner's sessions are in."""
+    values = await context.client.run("HVALS", context.keys.owner(owner, "d"))
     return list(dict.fromkeys(value.split(b" ", 1)[0].decode() for value in values))
 
 
-async def count(context: AsyncContext, owner: str) -> Statistics:
+async def count(context: AsyncRedisContext, owner: str) -> Statistics:
     """Count what an owner has."""
     trees, now = await trees_of(context, owner), context.directory.time()
     totals = [0, 0, 0, 0]
-    for answer in await context.link.ask_each(
-        [Asked("count", [context.keys.tree(tree)], [now]) for tree in trees]
+    for answer in await context.client.run_scripts(
+        [ScriptCall("count_tree", [context.keys.tree(tree)], [now]) for tree in trees]
     ):
         totals = [one + other for one, other in zip(totals, answer, strict=True)]
     time = await context.now()
-    for stored in await context.link.run("HVALS", context.keys.owner(owner, "k:")):
-        expires = document_of("", stored).expires_us
-        totals[3] += expires is None or expires > time
+    for stored in await context.client.run("HVALS", context.keys.owner(owner, "k:")):
+        totals[3] += not is_expired(document_of("", stored), time)
     sessions, messages, overlays, documents = totals
     return Statistics(sessions=sessions, messages=messages, overlays=overlays, documents=documents)

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, cast
+from typing import TypeVar
 
+from ....calling import AsyncAnswer
 from ....errors import StoreBusyError, StoreCorruptError
 from ....model import Appended, Root
 from ....rules.codec import Packed
 from ...base._async.runner import AsyncRunner
 from ...base.appends import AsyncAppends, Request
-from ...base.unit import Unit
 from ...recordlog.turns import AsyncTurns
-from ..driver import AsyncDriver
-from ..keys import Keys
-from .appending import append_each, append_new
-from .context import AsyncContext
-from .erasing import DUE_AT_ONCE, delete_expired
+from ..driver import AsyncRedisDriver
+from ..keys import RedisKeys
+from .append import append_new, append_together
+from .client import AsyncRedisClient
+from .context import AsyncRedisContext
+from .expiry import DUE_AT_ONCE, delete_expired
 from .feed import trim_feed
-from .link import AsyncLink
-from .migrating import AsyncMigrator
-from .tending import settle_owner
-from .tree import MovedError
+from .maintenance import settle_owner
+from .migration import AsyncRedisMigrator
+from .trees import MovedError
 from .unit import AsyncRedisUnit
 
 T = TypeVar("T")
@@ -35,30 +35,30 @@ class AsyncRedisRunner(AsyncRunner):
 
     def __init__(
         self,
-        link: AsyncLink,
+        client: AsyncRedisClient,
         *,
-        keys: Keys,
+        keys: RedisKeys,
         clock: Callable[[], int] | None,
         new_id: Callable[[], str],
         auto_migrate: bool,
         ttl_us: int | None,
         max_message_bytes: int,
     ) -> None:
-        self._link = link
+        self._client = client
         self._max_message_bytes = max_message_bytes
-        self._context = AsyncContext(link, keys, clock=clock, new_id=new_id, ttl_us=ttl_us)
+        self._context = AsyncRedisContext(client, keys, clock=clock, new_id=new_id, ttl_us=ttl_us)
         self._unit = AsyncRedisUnit(self._context)
-        self._migrator = AsyncMigrator(link, keys)
+        self._migrator = AsyncRedisMigrator(client, keys)
         self._auto_migrate = auto_migrate
         self._appends = AsyncAppends(self._append_all)
         self._turns = AsyncTurns()
         self._is_ready = False
 
-    async def read(self, work: Callable[[Unit], T]) -> T:
+    async def read(self, work: Callable[[AsyncRedisUnit], AsyncAnswer[T]]) -> T:
         """Run work that only reads."""
         return await self.write(work)
 
-    async def write(self, work: Callable[[Unit], T]) -> T:
+    async def write(self, work: Callable[[AsyncRedisUnit], AsyncAnswer[T]]) -> T:
         """Run work until nothing changes between its look and its writes."""
         if not self._is_ready:
             await self._make_ready()
@@ -68,15 +68,14 @@ class AsyncRedisRunner(AsyncRunner):
                 return await self._try(work, turn)
             except MovedError as moved:
                 turn = moved.where
-                await self._link.pause(min(0.0005 * tried, LONGEST_PAUSE_S))
+                await self._client.pause(min(0.0005 * tried, LONGEST_PAUSE_S))
         raise StoreBusyError("others changed the session again and again meanwhile: try again")
 
-    async def _try(self, work: Callable[[Unit], T], turn: str) -> T:
+    async def _try(self, work: Callable[[AsyncRedisUnit], AsyncAnswer[T]], turn: str) -> T:
         if turn:
             async with self._turns.of(turn):
                 return await self._try(work, "")
-        # The subjects' methods are coroutines here, which the shared facade does not know.
-        return cast("T", await cast("Any", work(cast("Unit", self._unit))))
+        return await work(self._unit)
 
     async def append(
         self,
@@ -93,7 +92,7 @@ class AsyncRedisRunner(AsyncRunner):
         may_be_new = len(batch) == 1 or len({it.id for it in batch}) == len(batch)
         appended = await self._appends.add(request) if may_be_new else None
         if appended is None:
-            appended = await AsyncDriver.finish(self._append_alone, request, may_be_new)
+            appended = await AsyncRedisDriver.finish(self._append_alone, request, may_be_new)
         return appended
 
     async def _append_alone(self, request: Request, may_be_new: bool) -> Appended:
@@ -107,14 +106,14 @@ class AsyncRedisRunner(AsyncRunner):
         """Append for several callers in one go."""
         if len(requests) == 1:
             return [await append_new(self._context, requests[0])]
-        return await append_each(self._context, requests)
+        return await append_together(self._context, requests)
 
     async def settle(self) -> None:
-        """Delete what has expired, sweep, tell all owners, trim their feeds."""
+        """Delete what has expired, sweep, publish all changes, trim the feeds."""
         if not self._is_ready:
             await self._make_ready()
         damage: StoreCorruptError | None = None
-        for name in await self._link.run("SMEMBERS", self._context.keys.owners):
+        for name in await self._client.run("SMEMBERS", self._context.keys.owners):
             try:
                 await self._settle_owner(name.decode())
             except StoreCorruptError as error:
@@ -126,7 +125,7 @@ class AsyncRedisRunner(AsyncRunner):
     async def _settle_owner(self, owner: str) -> None:
         await self._delete_expired(owner)
         await settle_owner(self._context, owner)
-        # Of what an append made expire, the owner was told just now.
+        # When a session expires that was appended to, its owner knows since just now.
         if await self._delete_expired(owner):
             await settle_owner(self._context, owner)
         await trim_feed(self._context, owner)
@@ -135,15 +134,17 @@ class AsyncRedisRunner(AsyncRunner):
         """Delete what has expired; others may write to the same trees meanwhile."""
         all = 0
         while True:
-            some: int = await self.write(
-                lambda _: cast("Any", delete_expired(self._context, owner))
-            )
+            some = await self.write(lambda _: delete_expired(self._context, owner))
             all += some
             if some < DUE_AT_ONCE:
                 return all
 
+    async def repair(self) -> None:
+        """Rebuild what is derived."""
+        await self.write(lambda unit: unit.admin.repair())
+
     async def migrate(self) -> int:
-        """Bring what is stored up to date; give its version."""
+        """Bring what is stored up to date; return its version."""
         return await self._migrator.migrate()
 
     async def _make_ready(self) -> None:
@@ -153,4 +154,4 @@ class AsyncRedisRunner(AsyncRunner):
 
     async def aclose(self) -> None:
         """Close the client, unless it is somebody else's."""
-        await self._link.aclose()
+        await self._client.aclose()

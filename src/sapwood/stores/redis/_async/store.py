@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
-from ....errors import StoreUnavailableError, UsageError
+from ....errors import StoreUnavailableError
 from ....model import Appended, NewMessage, Root
 from ....rules import check
 from ....rules.codec import MAX_MESSAGE_BYTES, pack_all
 from ....store import Capability
 from ...base._async.per_loop import AsyncPerLoopRunner
 from ...base._async.store import AsyncBaseStore
+from ...base.refusals import url_or_client
 from ...doubt import in_doubt
 from ...url import take_parameters
-from ..driver import AsyncDriver, AsyncSlots
-from ..keys import PREFIX, Keys, check_prefix
+from ..driver import AsyncConnectionSlots, AsyncRedisDriver
+from ..keys import PREFIX, RedisKeys, check_prefix
 from ..options import check_client, check_ttl, check_url, read_ttl
-from .link import AsyncLink
+from .client import AsyncRedisClient
 from .runner import AsyncRedisRunner
 
 MOST_CONNECTIONS = 16
@@ -52,27 +53,27 @@ class AsyncRedisStore(AsyncBaseStore):
         max_message_bytes: int = MAX_MESSAGE_BYTES,
     ) -> None:
         if (url is None) == (client is None):
-            raise UsageError("give a URL or a client", path="url")
+            raise url_or_client()
         if url is None:
-            address, is_cluster = "", check_client(client, AsyncDriver.is_cluster)
+            address, is_cluster = "", check_client(client, AsyncRedisDriver.is_cluster)
         else:
             address, is_cluster = check_url(url)
-        keys, ttl_us = Keys(check_prefix(prefix)), check_ttl(session_ttl_s)
+        keys, ttl_us = RedisKeys(check_prefix(prefix)), check_ttl(session_ttl_s)
 
         def connect() -> Any:
             if client is not None:
                 return client
             if is_cluster:
-                return AsyncDriver.cluster(address, most_connections, answer_within_s)
-            return AsyncDriver.single(address, most_connections, patience_s, answer_within_s)
+                return AsyncRedisDriver.cluster(address, most_connections, answer_within_s)
+            return AsyncRedisDriver.single(address, most_connections, patience_s, answer_within_s)
 
         def runner() -> AsyncRedisRunner:
             return AsyncRedisRunner(
-                AsyncLink(
+                AsyncRedisClient(
                     connect,
                     is_cluster=is_cluster,
                     owns_client=client is None,
-                    slots=AsyncSlots(most_connections, patience_s),
+                    slots=AsyncConnectionSlots(most_connections, patience_s),
                 ),
                 keys=keys,
                 clock=clock,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from .admin import AsyncRedisAdmin
-from .context import AsyncContext
+from .context import AsyncRedisContext
 from .documents import AsyncRedisDocuments
 from .feed import AsyncRedisFeed
 from .messages import AsyncRedisMessages
 from .overlays import AsyncRedisOverlays
-from .searching import AsyncRedisSearch
+from .search import AsyncRedisSearch
 from .sessions import AsyncRedisSessions
 from .usage import AsyncRedisUsage
 
@@ -16,7 +16,7 @@ from .usage import AsyncRedisUsage
 class AsyncRedisUnit:
     """The subjects of work."""
 
-    def __init__(self, context: AsyncContext) -> None:
+    def __init__(self, context: AsyncRedisContext) -> None:
         self.sessions = AsyncRedisSessions(context)
         self.messages = AsyncRedisMessages(context)
         self.overlays = AsyncRedisOverlays(context)

@@ -10,47 +10,47 @@ from typing import Any
 
 from ....errors import ReadOnlyError
 from ....model import SessionRecord
-from ..keys import Keys
-from ..rows import Row
-from .directory import Directory, Known
-from .link import Command, Link
-from .tree import Look, Marks, State, Trees
+from ..keys import RedisKeys
+from ..session_row import RedisSessionRow
+from .client import RedisClient, RedisCommand
+from .directory import SessionDirectory
+from .look import Look, TreeState
+from .trees import TreeMarks, Trees
 
 
-class Context:
+class RedisContext:
     """The servers, the directory and the trees, for all subjects of work."""
 
     def __init__(
         self,
-        link: Link,
-        keys: Keys,
+        client: RedisClient,
+        keys: RedisKeys,
         *,
         clock: Callable[[], int] | None,
         new_id: Callable[[], str],
         ttl_us: int | None,
     ) -> None:
-        self.link = link
+        self.client = client
         self.keys = keys
         self.clock = clock
         self.new_id = new_id
         self.ttl_us = ttl_us
-        self.marks = Marks()
-        known: Known = {}
-        self.directory = Directory(link, keys, known, clock)
-        self.trees = Trees(link, keys, self.marks)
+        self.marks = TreeMarks()
+        self.directory = SessionDirectory(client, keys, clock)
+        self.trees = Trees(client, keys, self.marks)
 
     def now(self) -> int:
-        """Tell the time: the server's, or that of a clock that was given."""
+        """Return the time: the server's, or that of a clock that was given."""
         if self.clock is not None:
             return self.clock()
-        seconds, micros = self.link.run("TIME")
+        seconds, micros = self.client.run("TIME")
         return int(seconds) * 1_000_000 + int(micros)
 
     def apply(
         self,
         owner: str,
-        look: Look | State,
-        commands: Sequence[Command],
+        look: Look | TreeState,
+        commands: Sequence[RedisCommand],
         *,
         after_appends: bool = False,
         only_frees: bool = False,
@@ -68,34 +68,34 @@ class Context:
     def claim(
         self, owner: str, session: str, tree: str, created_us: int | None
     ) -> tuple[bytes, int]:
-        """Claim a session's name; give the claim and the server's time."""
+        """Claim a session's name; return the claim and the server's time."""
         return self.directory.claim(owner, session, tree, created_us, self.new_id())
 
     def key(self, tree: str, part: str) -> str:
         """Name a key of a tree."""
         return self.keys.tree(tree, part)
 
-    def change(self, look: Look, changes: dict[str, Any], session: str = "") -> Command:
-        """Give the command that changes the record of a session, by default the one looked at."""
+    def change(self, look: Look, changes: dict[str, Any], session: str = "") -> RedisCommand:
+        """Return the command that changes a session's record, by default of the one looked at."""
         pairs = [word for pair in changes.items() for word in pair]
         return ("HSET", self.key(look.tree, f"s:{session or look.row.id}"), *pairs)
 
-    def forget_sums(self, look: Look) -> list[Command]:
-        """Give the commands after which the sums of all sessions of a tree are worked out anew."""
+    def forget_context_sums(self, look: Look) -> list[RedisCommand]:
+        """Return the commands after which the sums of all sessions are worked out anew."""
         return [self.change(look, {"c": ""}, session) for session in look.sessions.values()]
 
-    def record(self, owner: str, row: Row) -> SessionRecord:
-        """Give a session's record; its context is worked out if it is not known."""
-        known = row["c"]
-        return row.record(int(known) if known else self.context_of(owner, row.id))
+    def record(self, owner: str, row: RedisSessionRow) -> SessionRecord:
+        """Return a session's record; its context is worked out if it is not known."""
+        tokens = row.context_tokens
+        return row.record(self.context_tokens(owner, row.id) if tokens is None else tokens)
 
-    def context_of(self, owner: str, session: str) -> int:
+    def context_tokens(self, owner: str, session: str) -> int:
         """Work out a session's context at its tip, and keep it unless something changed."""
-        tree, answer = self.directory.ask_script(owner, session, "sum")
-        _, version, appends, context, is_worked_out = answer
-        if is_worked_out:
-            key = self.key(tree, f"s:{session}")
+        tree, answer = self.directory.run_script(owner, session, "context_tokens")
+        _, version, appends, tokens, may_be_kept = answer
+        if may_be_kept:
+            args = (version, appends, self.key(tree, f"s:{session}"), tokens)
             # Where nothing can be written, as on a replica, it is worked out each time.
             with suppress(ReadOnlyError):
-                self.link.ask("keep", [self.keys.tree(tree)], version, appends, key, context)
-        return int(context)
+                self.client.run_script("keep_context", [self.keys.tree(tree)], *args)
+        return int(tokens)

@@ -8,51 +8,49 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ....calling import Answer
-from ....errors import AlreadyExistsError, StoreBusyError
-from ..keys import Keys
-from ..rows import no_session
-from .link import Link
-from .tree import Look, look_of
+from ....errors import StoreBusyError
+from ...base.refusals import no_session, session_exists
+from ..keys import RedisKeys
+from .client import RedisClient
+from .look import Look, look_of
 
 CLAIM_US = 3_000_000
 """How long a session may take to be created after its name was claimed."""
 CLAIM_PAUSE_S = 0.02
 MOST_REMEMBERED = 100_000
 
-Known = dict[tuple[str, str], str]
 
-
-class Directory:
+class SessionDirectory:
     """Finds sessions, and claims names for new ones."""
 
     def __init__(
-        self, link: Link, keys: Keys, known: Known, clock: Callable[[], int] | None
+        self, client: RedisClient, keys: RedisKeys, clock: Callable[[], int] | None
     ) -> None:
-        self._link = link
+        self._client = client
         self._keys = keys
-        self._known = known
+        self._known: dict[tuple[str, str], str] = {}
         self._clock = clock
 
     def time(self) -> str:
-        """Give the time to tell a script; empty when it is the server's."""
+        """Return the time for a script; empty when it is the server's."""
         return "" if self._clock is None else str(self._clock())
 
-    def value(self, owner: str, session: str) -> bytes | None:
-        """Give what stands in the directory."""
+    def entry(self, owner: str, session: str) -> bytes | None:
+        """Return what stands in the directory under a session's name."""
         key = self._keys.owner(owner, "d")
-        found: bytes | None = self._link.run("HGET", key, session)
+        found: bytes | None = self._client.run("HGET", key, session)
         return found
 
     def find_tree(self, owner: str, session: str) -> str | None:
         """Find the tree of a session in the directory."""
-        found = self.value(owner, session)
+        found = self.entry(owner, session)
         return None if found is None else self.remember(owner, session, found)
 
-    def remember(self, owner: str, session: str, value: bytes) -> str:
-        """Remember the tree of a session; give it."""
+    def remember(self, owner: str, session: str, entry: bytes) -> str:
+        """Remember the tree of a session; return it."""
         if len(self._known) >= MOST_REMEMBERED:
             self._known.clear()
-        tree = value.split(b" ", 1)[0].decode()
+        tree = entry.split(b" ", 1)[0].decode()
         self._known[owner, session] = tree
         return tree
 
@@ -60,13 +58,19 @@ class Directory:
         """Forget the tree of a session."""
         self._known.pop((owner, session), None)
 
-    def known(self, owner: str, session: str) -> str | None:
-        """Give the tree that a session was last seen in."""
+    def known_tree(self, owner: str, session: str) -> str | None:
+        """Return the tree that a session was last seen in."""
         return self._known.get((owner, session))
 
-    def ask(self, owner: str, session: str, go: Callable[[str], Answer[Any]]) -> tuple[str, Any]:
-        """Ask a tree about a session, another one if it is not there; give its name, too."""
-        tree = self.known(owner, session)
+    def in_tree(
+        self, owner: str, session: str, go: Callable[[str], Answer[Any]]
+    ) -> tuple[str, Any]:
+        """Run `go` on the tree of a session: the one remembered, or else the directory's.
+
+        The tree's name is returned before the answer. A script answers `gone` when its tree does
+        not have the session, or when that has expired.
+        """
+        tree = self.known_tree(owner, session)
         if tree is not None:
             answer = go(tree)
             if answer[0] != b"gone":
@@ -80,57 +84,54 @@ class Directory:
             raise no_session(session)
         return tree, answer
 
-    def ask_script(
+    def run_script(
         self, owner: str, session: str, name: str, *args: Any
     ) -> tuple[str, Sequence[Any]]:
-        """Ask a script about a session."""
+        """Run a script on the tree of a session; return the tree's name before the answer."""
         time = self.time()
-        return self.ask(
+        return self.in_tree(
             owner,
             session,
-            lambda tree: self._link.ask(name, [self._keys.tree(tree)], session, time, *args),
+            lambda tree: self._client.run_script(
+                name, [self._keys.tree(tree)], session, time, *args
+            ),
         )
 
     def look(
         self, owner: str, session: str, ids: Sequence[str] = (), *, with_sessions: bool = False
     ) -> Look:
         """Look at a session, and at messages that it may see."""
-        tree, answer = self.ask_script(owner, session, "look", "1" if with_sessions else "", *ids)
+        tree, answer = self.run_script(owner, session, "look", "1" if with_sessions else "", *ids)
         return look_of(tree, session, answer)
 
     def claim(
         self, owner: str, session: str, tree: str, created_us: int | None, token: str
     ) -> tuple[bytes, int]:
-        """Claim a name for a session that will be in a tree; give the claim and the time."""
+        """Claim a name for a session that will be in a tree; return the claim and the time."""
         # The owner is listed before it has anything, so that it is listed once it has.
-        self._link.run("SADD", self._keys.owners, owner)
+        self._client.run("SADD", self._keys.owners, owner)
         key = self._keys.owner(owner)
         stands, created = b"", "" if created_us is None else created_us
         for _ in range(3 * int(CLAIM_US / 1_000_000 / CLAIM_PAUSE_S)):
-            answer = self._link.ask(
-                "claim", [key], session, tree, stands, CLAIM_US, created, self.time(), token
+            answer = self._client.run_script(
+                "claim_name", [key], session, tree, stands, CLAIM_US, created, self.time(), token
             )
             if answer[0] == b"ok":
                 return answer[1], int(answer[2])
             if answer[0] == b"taken":
                 stands = answer[1]
             else:
-                self._link.pause(CLAIM_PAUSE_S)
+                self._client.pause(CLAIM_PAUSE_S)
             if stands and self._is_there(owner, session, stands):
-                raise exists(session)
+                raise session_exists(session)
         raise StoreBusyError(f"session {session!r} is being created by somebody: try again")
 
-    def _is_there(self, owner: str, session: str, value: bytes) -> bool:
-        tree = self.remember(owner, session, value)
-        found = self._link.run("EXISTS", self._keys.tree(tree, f"s:{session}"))
+    def _is_there(self, owner: str, session: str, entry: bytes) -> bool:
+        tree = self.remember(owner, session, entry)
+        found = self._client.run("EXISTS", self._keys.tree(tree, f"s:{session}"))
         return bool(found)
 
-    def release(self, owner: str, session: str, value: bytes) -> None:
+    def release(self, owner: str, session: str, entry: bytes) -> None:
         """Take a name out of the directory, if it stands there as given."""
         self.forget(owner, session)
-        self._link.ask("forget", [self._keys.owner(owner)], session, value)
-
-
-def exists(session: str) -> AlreadyExistsError:
-    """Say that a session is there already."""
-    return AlreadyExistsError(f"there is a session {session!r} already: open that one")
+        self._client.run_script("release_name", [self._keys.owner(owner)], session, entry)

@@ -9,15 +9,17 @@ from typing import Any, NamedTuple
 
 from ....errors import StaleVersionError
 from ....model import Document
-from ..rows import document_of, encode_document
-from .context import Context
-from .link import Command
-from .tree import Look, MovedError, flat
+from ...base.refusals import stale_document
+from ..document_row import document_of, encode_document, is_expired
+from .client import RedisCommand
+from .context import RedisContext
+from .look import Look
+from .trees import MovedError, flat_commands
 
 PINS = "pins"
 
 
-class _Shelf(NamedTuple):
+class _DocumentSlot(NamedTuple):
     """Where a document is, what is there, and what its version will be when it is changed."""
 
     key: str
@@ -31,7 +33,7 @@ class _Shelf(NamedTuple):
 class RedisDocuments:
     """Work on documents; a session of None means the owner's own."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: RedisContext) -> None:
         self._context = context
 
     def find(self, owner: str, session: str | None, key: str) -> Document | None:
@@ -54,7 +56,7 @@ class RedisDocuments:
         if session is None:
             answer = self._owned(owner, key)
         else:
-            _, answer = directory.ask_script(owner, session, "documents", key)
+            _, answer = directory.run_script(owner, session, "session_documents", key)
         pairs: Sequence[Any] = answer[-1]
         found = {
             name.decode(): document_of(name.decode(), stored)
@@ -65,8 +67,8 @@ class RedisDocuments:
 
     def _owned(self, owner: str, key: str) -> Sequence[Any]:
         time = self._context.directory.time()
-        answer: Sequence[Any] = self._context.link.ask(
-            "owned", [self._context.keys.owner(owner)], time, key
+        answer: Sequence[Any] = self._context.client.run_script(
+            "owner_documents", [self._context.keys.owner(owner)], time, key
         )
         return answer
 
@@ -80,38 +82,38 @@ class RedisDocuments:
         expires_in_us: int | None,
     ) -> Document:
         """Create or replace a document."""
-        shelf = self._shelf(owner, session, key)
-        _check_version(key, shelf.stored, expected_version, shelf.now)
+        slot = self._slot(owner, session, key)
+        _check_version(key, slot.stored, expected_version, slot.now)
         document = Document(
             key=key,
             value=value,
-            version=shelf.next_version,
-            updated_us=shelf.now,
-            expires_us=None if expires_in_us is None else shelf.now + expires_in_us,
+            version=slot.next_version,
+            updated_us=slot.now,
+            expires_us=None if expires_in_us is None else slot.now + expires_in_us,
         )
         owners = ("SADD", self._context.keys.owners, owner)
         if session is None:
-            self._context.link.run(*owners)
-        self._apply(owner, key, shelf, ("HSET", shelf.key, key, encode_document(document)))
-        if session is None and not shelf.owner_version:
+            self._context.client.run(*owners)
+        self._apply(owner, key, slot, ("HSET", slot.key, key, encode_document(document)))
+        if session is None and not slot.owner_version:
             # Somebody may have erased the owner in between, who had none before.
-            self._context.link.run(*owners)
+            self._context.client.run(*owners)
         return document
 
     def delete(
         self, owner: str, session: str | None, key: str, expected_version: int | None
     ) -> bool:
-        """Delete a document; tell whether it was there and not expired."""
-        shelf = self._shelf(owner, session, key)
-        stored = shelf.stored
+        """Delete a document; return whether it was there and not expired."""
+        slot = self._slot(owner, session, key)
+        stored = slot.stored
         if expected_version is not None and (stored is None or stored.version != expected_version):
             raise _stale(key, stored, expected_version)
         if stored is None:
             return False
-        self._apply(owner, key, shelf, ("HDEL", shelf.key, key))
-        return not is_expired(stored, shelf.now)
+        self._apply(owner, key, slot, ("HDEL", slot.key, key))
+        return not is_expired(stored, slot.now)
 
-    def _shelf(self, owner: str, session: str | None, key: str) -> _Shelf:
+    def _slot(self, owner: str, session: str | None, key: str) -> _DocumentSlot:
         if session is None:
             version, clock, now, (_, stored) = self._owned(owner, key)
             # It begins with a time, so that versions from before an erasure are not used again.
@@ -120,13 +122,13 @@ class RedisDocuments:
         else:
             look = self._context.directory.look(owner, session)
             place = self._context.key(look.tree, f"k:{look.row.number}")
-            stored = self._context.link.run("HGET", place, key)
+            stored = self._context.client.run("HGET", place, key)
             now, next_version, state = look.now, look.version + 1, ""
         document = None if stored is None else document_of(key, stored)
-        return _Shelf(place, int(now), document, next_version, look, state)
+        return _DocumentSlot(place, int(now), document, next_version, look, state)
 
-    def _apply(self, owner: str, key: str, shelf: _Shelf, command: Command) -> None:
-        context, look = self._context, shelf.look
+    def _apply(self, owner: str, key: str, slot: _DocumentSlot, command: RedisCommand) -> None:
+        context, look = self._context, slot.look
         if look is not None:
             commands = [command]
             if key == PINS:
@@ -134,15 +136,10 @@ class RedisDocuments:
             context.apply(owner, look, commands, after_appends=True)
             return
         place = context.keys.owner(owner)
-        begun = () if shelf.owner_version else (("HSET", place, "v", shelf.next_version - 1),)
-        args = (shelf.owner_version, "*", context.new_id(), "", *flat([*begun, command]))
-        if context.link.ask("apply", [place], *args) != b"ok":
+        begun = () if slot.owner_version else (("HSET", place, "v", slot.next_version - 1),)
+        args = (slot.owner_version, "*", context.new_id(), "", *flat_commands([*begun, command]))
+        if context.client.run_script("apply", [place], *args) != b"ok":
             raise MovedError(place)
-
-
-def is_expired(document: Document, now: int) -> bool:
-    """Tell whether a document is not to be found any more."""
-    return document.expires_us is not None and document.expires_us <= now
 
 
 def _check_version(key: str, stored: Document | None, expected: int | None, now: int) -> None:
@@ -155,7 +152,4 @@ def _check_version(key: str, stored: Document | None, expected: int | None, now:
 
 
 def _stale(key: str, stored: Document | None, expected: int) -> StaleVersionError:
-    found = "not there" if stored is None else f"at version {stored.version}"
-    return StaleVersionError(
-        f"document {key!r} is {found}, not at version {expected}: read it again, then decide"
-    )
+    return stale_document(key, None if stored is None else stored.version, expected)

@@ -10,22 +10,24 @@ from typing import Any
 from ....model import Appended, Deleted, Gap, History, Leaf, Message, Position, Read, Root
 from ....rules.codec import Packed
 from ...base.appends import Request
-from ..history import history_of, window
-from ..rows import message_of, name_of, no_message, split_entry
-from .appending import append_planned
-from .context import Context
-from .editing import delete_messages, update_message
-from .glancing import Glances, is_end
-from .reading import Reading, is_whole
+from ...base.refusals import no_message
+from ..entries import message_of, name_of, split_entry
+from ..history import history_of, read_arguments
+from ..place_words import place_words
+from .append_planned import append_planned
+from .context import RedisContext
+from .edits import delete_messages, update_message
+from .path_end import PathEnds, is_end
+from .whole_path import WholePaths, is_whole
 
 
 class RedisMessages:
     """Work on messages."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: RedisContext) -> None:
         self._context = context
-        self._glances = Glances(context)
-        self._reading = Reading(context, self._glances)
+        self._path_ends = PathEnds(context)
+        self._whole_paths = WholePaths(context, self._path_ends)
 
     def append(
         self,
@@ -60,27 +62,27 @@ class RedisMessages:
     def read(self, owner: str, session: str, query: Read) -> History:
         """Read a path as it is shown, in one round trip where it was read before."""
         directory = self._context.directory
-        tree = directory.known(owner, session)
+        tree = directory.known_tree(owner, session)
         if tree is not None:
-            history = self._glances.read(tree, session, query)
+            history = self._path_ends.read(tree, session, query)
             if history is None and is_whole(query):
-                history = self._reading.read(tree, session, query)
+                history = self._whole_paths.read(tree, session, query)
             if history is not None:
                 return history
-        tree, answer = directory.ask_script(owner, session, "read", *window(query))
+        tree, answer = directory.run_script(owner, session, "read_path", *read_arguments(query))
         if answer[0] == b"none":
             raise no_message(session, str(query.leaf))
         history = history_of(answer, session, query)
         if is_end(query):
-            self._glances.remember(tree, session, query, answer[9])
-            self._reading.forget(tree, session, query, answer[9])
+            self._path_ends.remember(tree, session, query, answer[9])
+            self._whole_paths.try_again(tree, session, query, answer[9])
         return history
 
     def children(self, owner: str, session: str, message: str | Root) -> list[Message]:
         """List the live messages right after a message."""
-        how = ("r", "") if isinstance(message, Root) else ("m", message)
+        words = place_words(message)
         directory = self._context.directory
-        _, answer = directory.ask_script(owner, session, "children", *how)
+        _, answer = directory.run_script(owner, session, "children", *words)
         if answer[0] == b"none":
             raise no_message(session, str(message))
         found = [_message(it) for it in answer[1]]
@@ -88,7 +90,7 @@ class RedisMessages:
 
     def gaps(self, owner: str, session: str, leaf: str, after: int) -> list[Gap]:
         """List the empty positions of a path."""
-        _, answer = self._context.directory.ask_script(owner, session, "gaps", leaf, after)
+        _, answer = self._context.directory.run_script(owner, session, "gaps", leaf, after)
         if answer[0] == b"none":
             raise no_message(session, leaf)
         return [
@@ -102,7 +104,7 @@ class RedisMessages:
 
     def leaves(self, owner: str, session: str) -> list[Leaf]:
         """List the ends of a session's branches."""
-        _, (_, ends) = self._context.directory.ask_script(owner, session, "leaves")
+        _, (_, ends) = self._context.directory.run_script(owner, session, "leaves")
         return [
             Leaf(
                 id=split_entry(entry)[0].id,

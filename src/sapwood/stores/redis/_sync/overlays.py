@@ -9,30 +9,28 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ....errors import (
-    AlreadyExistsError,
-    ConflictError,
-    LeaseLostError,
-    UsageError,
-)
 from ....model import EntryRef, Fence, NewOverlay, Overlay
 from ....rules.codec import encode_json
-from ..rows import (
-    Covering,
-    Range,
-    document_of,
-    encode_overlay,
+from ...base.refusals import (
+    bad_snapshot,
+    changed_since,
+    lease_lost,
     no_message,
     no_overlay,
-    overlay_of,
-    range_of,
+    not_shown,
+    overlay_exists,
+    range_order,
 )
-from .context import Context
-from .retiring import lift
-from .tree import Look, MovedError, Placed
+from ..document_row import document_of
+from ..overlay_row import OverlayDetails, OverlayRange, encode_overlay, overlay_of, range_of
+from ..place_words import place_words
+from .context import RedisContext
+from .look import Look, PlacedMessage
+from .overlay_release import release_overlays
+from .trees import MovedError
 
 
-class _Piece(NamedTuple):
+class _VisiblePiece(NamedTuple):
     """A part of what is shown: an overlay, or a span of one segment."""
 
     number: str
@@ -48,7 +46,7 @@ class _Piece(NamedTuple):
 class RedisOverlays:
     """Work on overlays."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: RedisContext) -> None:
         self._context = context
 
     def add(
@@ -56,16 +54,18 @@ class RedisOverlays:
     ) -> Overlay:
         """Put an overlay over a range."""
         context = self._context
-        ids = [it for it in (new.leaf, _message(new.first), _message(new.last)) if it is not None]
+        ids = [
+            it for it in (new.leaf, _message_id(new.first), _message_id(new.last)) if it is not None
+        ]
         look = context.directory.look(owner, session, ids)
         self._check_fence(look, fence)
         places = dict(zip(ids, look.places, strict=True))
         pieces = self._pieces(owner, session, new.leaf)
         first = self._ends(look, pieces, places, new.first)
         last = self._ends(look, pieces, places, new.last)
-        range = Range(*first[:2], *last[2:], tokens, id)
+        range = OverlayRange(*first[:2], *last[2:], tokens, id)
         covered = self._check_range(look, pieces, range, new.snapshot)
-        rest = Covering(
+        rest = OverlayDetails(
             covered_tokens=covered,
             created_by=session,
             created_us=look.now,
@@ -89,16 +89,14 @@ class RedisOverlays:
         if fence is None:
             return
         key = self._context.key(look.tree, f"k:{look.row.number}")
-        stored = self._context.link.run("HGET", key, fence.key)
+        stored = self._context.client.run("HGET", key, fence.key)
         if stored is None or document_of(fence.key, stored).version != fence.version:
-            raise LeaseLostError(
-                f"the lease {fence.key!r} was taken over, released or cleared: "
-                "nothing was written; begin again"
-            )
+            raise lease_lost(fence.key, look.row.id)
 
-    def _pieces(self, owner: str, session: str, leaf: str | None) -> list[_Piece]:
-        how = ("", "") if leaf is None else ("m", leaf)
-        _, answer = self._context.directory.ask_script(owner, session, "shape", *how)
+    def _pieces(self, owner: str, session: str, leaf: str | None) -> list[_VisiblePiece]:
+        words = place_words(leaf)
+        directory = self._context.directory
+        _, answer = directory.run_script(owner, session, "visible_pieces", *words)
         if answer[0] == b"none":
             raise no_message(session, str(leaf))
         return [_piece(it) for it in answer[1]]
@@ -106,13 +104,13 @@ class RedisOverlays:
     def _ends(
         self,
         look: Look,
-        pieces: Sequence[_Piece],
-        places: dict[str, Placed | None],
+        pieces: Sequence[_VisiblePiece],
+        places: dict[str, PlacedMessage | None],
         ref: EntryRef,
     ) -> tuple[int, int, int, int]:
-        """Give the first and last position that a visible entry covers."""
+        """Return the first and last position that a visible entry covers."""
         if ref.kind == "overlay":
-            self._number(look, ref.id)
+            self._in_force(look, ref.id)
             for piece in pieces:
                 if piece.number and piece.id == ref.id:
                     return piece[1:5]
@@ -122,32 +120,30 @@ class RedisOverlays:
                 raise no_message(look.row.id, ref.id)
             if _is_visible(pieces, place):
                 return place.segment, place.depth, place.segment, place.depth
-        raise ConflictError(
-            f"{ref.kind} {ref.id!r} is not visible at the leaf: read the history again, then decide"
-        )
+        raise not_shown(ref)
 
-    def _number(self, look: Look, id: str) -> tuple[bytes, Range]:
-        """Get the number and range of an overlay that is in force."""
+    def _in_force(self, look: Look, id: str) -> tuple[bytes, OverlayRange]:
+        """Return the number and range of an overlay that is in force."""
         context, tree = self._context, look.tree
-        number = context.link.run("HGET", context.key(tree, "q"), id)
-        stored = number and context.link.run("HGET", context.key(tree, "w"), number)
+        number = context.client.run("HGET", context.key(tree, "q"), id)
+        stored = number and context.client.run("HGET", context.key(tree, "w"), number)
         if stored is not None:
             range = range_of(stored)
             key = context.key(tree, f"v:{look.row.number}")
             member = range.member(number.decode())
-            if context.link.run("ZSCORE", key, member) is not None:
+            if context.client.run("ZSCORE", key, member) is not None:
                 return number, range
         raise no_overlay(look.row.id, id)
 
     def _check_range(
-        self, look: Look, pieces: Sequence[_Piece], range: Range, snapshot: str | None
+        self, look: Look, pieces: Sequence[_VisiblePiece], range: OverlayRange, snapshot: str | None
     ) -> int:
-        """Refuse a range that cannot be covered; give the tokens that are visible in it."""
+        """Refuse a range that cannot be covered; return the tokens that are visible in it."""
         if range.first > range.last:
-            raise UsageError("the first entry comes after the last one: swap them", path="first")
+            raise range_order()
         context = self._context
-        if context.link.run("HEXISTS", context.key(look.tree, "q"), range.id):
-            raise AlreadyExistsError(f"overlay {range.id!r} exists already: choose another id")
+        if context.client.run("HEXISTS", context.key(look.tree, "q"), range.id):
+            raise overlay_exists(range.id)
         since = None if snapshot is None else _read_snapshot(snapshot)
         inside = [it for it in pieces if range.first <= it.last and it.first <= range.last]
         spans = [
@@ -156,52 +152,51 @@ class RedisOverlays:
             if not it.number
             for n in (it.last_segment, max(it.first, range.first), min(it.last, range.last))
         ]
+        key = context.keys.tree(look.tree)
         args = (look.version, range.last_segment, range.last, range.first, *spans)
-        answer = context.link.ask("range", [context.keys.tree(look.tree)], *args)
+        answer = context.client.run_script("range_tokens", [key], *args)
         if answer is None:
             raise MovedError
         total, latest = answer
         if since is not None and int(latest) > since:
-            raise ConflictError(
-                "a message of the range was edited or deleted since the snapshot: "
-                "read the history again and make a new summary"
-            )
+            raise changed_since()
         return int(total) + sum(it.tokens for it in inside if it.number)
 
     def in_force(self, owner: str, session: str) -> list[Overlay]:
         """List the overlays in force, oldest first."""
-        _, (_, found) = self._context.directory.ask_script(owner, session, "overlays")
+        directory = self._context.directory
+        _, (_, found) = directory.run_script(owner, session, "overlays_in_force")
         return [overlay_of(range, stored) for _, range, stored in found]
 
     def undo(self, owner: str, session: str, overlay: str) -> Overlay:
         """Take an overlay out of force."""
         context = self._context
         look = context.directory.look(owner, session)
-        number, range = self._number(look, overlay)
-        stored = context.link.run("HGET", context.key(look.tree, "y"), number)
+        number, range = self._in_force(look, overlay)
+        stored = context.client.run("HGET", context.key(look.tree, "y"), number)
         member = range.member(number.decode())
         commands = [
             ("ZREM", context.key(look.tree, f"v:{look.row.number}"), member),
-            *lift(context, look.tree, [number]),
+            *release_overlays(context, look.tree, [number]),
             context.change(look, {"c": "", "ov": look.row.overlays - 1}),
         ]
         context.apply(owner, look, commands, after_appends=True)
         return overlay_of(str(range).encode(), stored)
 
 
-def _message(ref: EntryRef) -> str | None:
+def _message_id(ref: EntryRef) -> str | None:
     return ref.id if ref.kind == "message" else None
 
 
-def _piece(found: Sequence[Any]) -> _Piece:
+def _piece(found: Sequence[Any]) -> _VisiblePiece:
     if found[0]:
         _, number, fs, fd, ls, ld, tokens, id = found
-        return _Piece(number.decode(), fs, fd, ls, ld, int(tokens), id.decode())
+        return _VisiblePiece(number.decode(), fs, fd, ls, ld, int(tokens), id.decode())
     _, segment, first, last = found
-    return _Piece("", segment, first, segment, last, 0, "")
+    return _VisiblePiece("", segment, first, segment, last, 0, "")
 
 
-def _is_visible(pieces: Sequence[_Piece], place: Placed) -> bool:
+def _is_visible(pieces: Sequence[_VisiblePiece], place: PlacedMessage) -> bool:
     return not place.entry.endswith(b"\n") and any(
         not piece.number
         and piece.last_segment == place.segment
@@ -212,5 +207,5 @@ def _is_visible(pieces: Sequence[_Piece], place: Placed) -> bool:
 
 def _read_snapshot(snapshot: str) -> int:
     if not (isinstance(snapshot, str) and snapshot.isascii() and snapshot.isdigit()):
-        raise UsageError(f"{snapshot!r} is not a history's snapshot", path="snapshot")
+        raise bad_snapshot(snapshot)
     return int(snapshot)

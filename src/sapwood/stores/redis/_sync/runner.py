@@ -5,25 +5,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, cast
+from typing import TypeVar
 
+from ....calling import Answer
 from ....errors import StoreBusyError, StoreCorruptError
 from ....model import Appended, Root
 from ....rules.codec import Packed
 from ...base._sync.runner import Runner
 from ...base.appends import Appends, Request
-from ...base.unit import Unit
 from ...recordlog.turns import Turns
-from ..driver import Driver
-from ..keys import Keys
-from .appending import append_each, append_new
-from .context import Context
-from .erasing import DUE_AT_ONCE, delete_expired
+from ..driver import RedisDriver
+from ..keys import RedisKeys
+from .append import append_new, append_together
+from .client import RedisClient
+from .context import RedisContext
+from .expiry import DUE_AT_ONCE, delete_expired
 from .feed import trim_feed
-from .link import Link
-from .migrating import Migrator
-from .tending import settle_owner
-from .tree import MovedError
+from .maintenance import settle_owner
+from .migration import RedisMigrator
+from .trees import MovedError
 from .unit import RedisUnit
 
 T = TypeVar("T")
@@ -37,30 +37,30 @@ class RedisRunner(Runner):
 
     def __init__(
         self,
-        link: Link,
+        client: RedisClient,
         *,
-        keys: Keys,
+        keys: RedisKeys,
         clock: Callable[[], int] | None,
         new_id: Callable[[], str],
         auto_migrate: bool,
         ttl_us: int | None,
         max_message_bytes: int,
     ) -> None:
-        self._link = link
+        self._client = client
         self._max_message_bytes = max_message_bytes
-        self._context = Context(link, keys, clock=clock, new_id=new_id, ttl_us=ttl_us)
+        self._context = RedisContext(client, keys, clock=clock, new_id=new_id, ttl_us=ttl_us)
         self._unit = RedisUnit(self._context)
-        self._migrator = Migrator(link, keys)
+        self._migrator = RedisMigrator(client, keys)
         self._auto_migrate = auto_migrate
         self._appends = Appends(self._append_all)
         self._turns = Turns()
         self._is_ready = False
 
-    def read(self, work: Callable[[Unit], T]) -> T:
+    def read(self, work: Callable[[RedisUnit], Answer[T]]) -> T:
         """Run work that only reads."""
         return self.write(work)
 
-    def write(self, work: Callable[[Unit], T]) -> T:
+    def write(self, work: Callable[[RedisUnit], Answer[T]]) -> T:
         """Run work until nothing changes between its look and its writes."""
         if not self._is_ready:
             self._make_ready()
@@ -70,15 +70,14 @@ class RedisRunner(Runner):
                 return self._try(work, turn)
             except MovedError as moved:
                 turn = moved.where
-                self._link.pause(min(0.0005 * tried, LONGEST_PAUSE_S))
+                self._client.pause(min(0.0005 * tried, LONGEST_PAUSE_S))
         raise StoreBusyError("others changed the session again and again meanwhile: try again")
 
-    def _try(self, work: Callable[[Unit], T], turn: str) -> T:
+    def _try(self, work: Callable[[RedisUnit], Answer[T]], turn: str) -> T:
         if turn:
             with self._turns.of(turn):
                 return self._try(work, "")
-        # The subjects' methods are coroutines here, which the shared facade does not know.
-        return cast("T", cast("Any", work(cast("Unit", self._unit))))
+        return work(self._unit)
 
     def append(
         self,
@@ -95,7 +94,7 @@ class RedisRunner(Runner):
         may_be_new = len(batch) == 1 or len({it.id for it in batch}) == len(batch)
         appended = self._appends.add(request) if may_be_new else None
         if appended is None:
-            appended = Driver.finish(self._append_alone, request, may_be_new)
+            appended = RedisDriver.finish(self._append_alone, request, may_be_new)
         return appended
 
     def _append_alone(self, request: Request, may_be_new: bool) -> Appended:
@@ -109,14 +108,14 @@ class RedisRunner(Runner):
         """Append for several callers in one go."""
         if len(requests) == 1:
             return [append_new(self._context, requests[0])]
-        return append_each(self._context, requests)
+        return append_together(self._context, requests)
 
     def settle(self) -> None:
-        """Delete what has expired, sweep, tell all owners, trim their feeds."""
+        """Delete what has expired, sweep, publish all changes, trim the feeds."""
         if not self._is_ready:
             self._make_ready()
         damage: StoreCorruptError | None = None
-        for name in self._link.run("SMEMBERS", self._context.keys.owners):
+        for name in self._client.run("SMEMBERS", self._context.keys.owners):
             try:
                 self._settle_owner(name.decode())
             except StoreCorruptError as error:
@@ -128,7 +127,7 @@ class RedisRunner(Runner):
     def _settle_owner(self, owner: str) -> None:
         self._delete_expired(owner)
         settle_owner(self._context, owner)
-        # Of what an append made expire, the owner was told just now.
+        # When a session expires that was appended to, its owner knows since just now.
         if self._delete_expired(owner):
             settle_owner(self._context, owner)
         trim_feed(self._context, owner)
@@ -137,13 +136,17 @@ class RedisRunner(Runner):
         """Delete what has expired; others may write to the same trees meanwhile."""
         all = 0
         while True:
-            some: int = self.write(lambda _: cast("Any", delete_expired(self._context, owner)))
+            some = self.write(lambda _: delete_expired(self._context, owner))
             all += some
             if some < DUE_AT_ONCE:
                 return all
 
+    def repair(self) -> None:
+        """Rebuild what is derived."""
+        self.write(lambda unit: unit.admin.repair())
+
     def migrate(self) -> int:
-        """Bring what is stored up to date; give its version."""
+        """Bring what is stored up to date; return its version."""
         return self._migrator.migrate()
 
     def _make_ready(self) -> None:
@@ -153,4 +156,4 @@ class RedisRunner(Runner):
 
     def close(self) -> None:
         """Close the client, unless it is somebody else's."""
-        self._link.close()
+        self._client.close()

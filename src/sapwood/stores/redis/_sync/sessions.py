@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from ....errors import NotFoundError, ReadOnlyError, StaleVersionError
+from ....errors import NotFoundError, ReadOnlyError
 from ....model import (
     ROOT,
     NewSession,
@@ -22,44 +22,45 @@ from ....model import (
     Statistics,
 )
 from ....rules.codec import encode_json
-from ..rows import Profile, Row, encode_profile, no_message, no_session, split_entry
-from . import erasing, listing
-from .context import Context
-from .creating import create_session
-from .directory import exists
-from .retiring import clear_session, delete_session, is_expired
-from .tree import Look
+from ...base.refusals import no_message, no_session, session_exists, stale_session
+from ..entries import split_entry
+from ..session_row import RedisProfile, RedisSessionRow, encode_profile
+from . import erase_owner, listing
+from .context import RedisContext
+from .create import create_session
+from .look import Look
+from .retire import clear_session, delete_session
 
 
 class RedisSessions:
     """Work on sessions."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: RedisContext) -> None:
         self._context = context
 
     def create(self, owner: str, new: NewSession) -> SessionRecord:
         """Create a session."""
         if self._row(owner, new.id) is not None:
-            raise exists(new.id)
+            raise session_exists(new.id)
         if new.parent is not None and self._row(owner, new.parent.session) is None:
             raise no_session(new.parent.session)
         row = create_session(self._context, owner, new)
         return self._context.record(owner, row)
 
-    def _row(self, owner: str, session: str) -> Row | None:
+    def _row(self, owner: str, session: str) -> RedisSessionRow | None:
         """Find a session's row; one that has expired is deleted."""
-        directory, link = self._context.directory, self._context.link
-        known = directory.known(owner, session)
+        directory, client = self._context.directory, self._context.client
+        known = directory.known_tree(owner, session)
         for is_sure in (False, True):
             tree = known if not is_sure else directory.find_tree(owner, session)
             if tree is None:
                 continue
             key = self._context.key(tree, f"s:{session}")
-            fields: dict[bytes, bytes] = link.run("HGETALL", key)
+            fields: dict[bytes, bytes] = client.run("HGETALL", key)
             if not fields:
                 continue
-            row = Row(session, fields)
-            if row["x"] and is_expired(row, now := self._context.now()):
+            row = RedisSessionRow(session, fields)
+            if row["x"] and row.is_expired(now := self._context.now()):
                 with suppress(ReadOnlyError):
                     delete_session(self._context, owner, session, tree, expired_at=now)
                 return None
@@ -82,10 +83,7 @@ class RedisSessions:
         """Change a session's record."""
         look = self._context.directory.look(owner, session)
         if expected_version is not None and look.row.version != expected_version:
-            raise StaleVersionError(
-                f"session {session!r} is at version {look.row.version}, not {expected_version}: "
-                "read it again, then decide"
-            )
+            raise stale_session(session, look.row.version, expected_version)
         changes: dict[str, Any] = {"ver": look.row.version + 1}
         changes["p"] = encode_profile(patched(look.row.profile, patch))
         if patch.data is not UNSET:
@@ -133,15 +131,15 @@ class RedisSessions:
 
     def erase_owner(self, owner: str) -> None:
         """Delete all that an owner has."""
-        erasing.erase_owner(self._context, owner)
+        erase_owner.erase_owner(self._context, owner)
 
     def statistics(self, owner: str) -> Statistics:
         """Count what an owner has."""
         return listing.count(self._context, owner)
 
 
-def patched(profile: Profile, patch: SessionPatch) -> Profile:
-    """Give a profile with what a patch gives."""
+def patched(profile: RedisProfile, patch: SessionPatch) -> RedisProfile:
+    """Return a profile as it is after a patch."""
     names = ("title", "state", "tags", "budget")
     changes = {name: getattr(patch, name) for name in names}
     return replace(profile, **{name: it for name, it in changes.items() if it is not UNSET})

@@ -7,19 +7,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
-from ....errors import StoreUnavailableError, UsageError
+from ....errors import StoreUnavailableError
 from ....model import Appended, NewMessage, Root
 from ....rules import check
 from ....rules.codec import MAX_MESSAGE_BYTES, pack_all
 from ....store import Capability
 from ...base._sync.per_loop import PerLoopRunner
 from ...base._sync.store import BaseStore
+from ...base.refusals import url_or_client
 from ...doubt import in_doubt
 from ...url import take_parameters
-from ..driver import Driver, Slots
-from ..keys import PREFIX, Keys, check_prefix
+from ..driver import ConnectionSlots, RedisDriver
+from ..keys import PREFIX, RedisKeys, check_prefix
 from ..options import check_client, check_ttl, check_url, read_ttl
-from .link import Link
+from .client import RedisClient
 from .runner import RedisRunner
 
 MOST_CONNECTIONS = 16
@@ -54,27 +55,27 @@ class RedisStore(BaseStore):
         max_message_bytes: int = MAX_MESSAGE_BYTES,
     ) -> None:
         if (url is None) == (client is None):
-            raise UsageError("give a URL or a client", path="url")
+            raise url_or_client()
         if url is None:
-            address, is_cluster = "", check_client(client, Driver.is_cluster)
+            address, is_cluster = "", check_client(client, RedisDriver.is_cluster)
         else:
             address, is_cluster = check_url(url)
-        keys, ttl_us = Keys(check_prefix(prefix)), check_ttl(session_ttl_s)
+        keys, ttl_us = RedisKeys(check_prefix(prefix)), check_ttl(session_ttl_s)
 
         def connect() -> Any:
             if client is not None:
                 return client
             if is_cluster:
-                return Driver.cluster(address, most_connections, answer_within_s)
-            return Driver.single(address, most_connections, patience_s, answer_within_s)
+                return RedisDriver.cluster(address, most_connections, answer_within_s)
+            return RedisDriver.single(address, most_connections, patience_s, answer_within_s)
 
         def runner() -> RedisRunner:
             return RedisRunner(
-                Link(
+                RedisClient(
                     connect,
                     is_cluster=is_cluster,
                     owns_client=client is None,
-                    slots=Slots(most_connections, patience_s),
+                    slots=ConnectionSlots(most_connections, patience_s),
                 ),
                 keys=keys,
                 clock=clock,

@@ -5,12 +5,12 @@
 from __future__ import annotations
 
 from .admin import RedisAdmin
-from .context import Context
+from .context import RedisContext
 from .documents import RedisDocuments
 from .feed import RedisFeed
 from .messages import RedisMessages
 from .overlays import RedisOverlays
-from .searching import RedisSearch
+from .search import RedisSearch
 from .sessions import RedisSessions
 from .usage import RedisUsage
 
@@ -18,7 +18,7 @@ from .usage import RedisUsage
 class RedisUnit:
     """The subjects of work."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: RedisContext) -> None:
         self.sessions = RedisSessions(context)
         self.messages = RedisMessages(context)
         self.overlays = RedisOverlays(context)

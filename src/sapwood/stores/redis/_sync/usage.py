@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import msgspec
 
-from ....errors import ConflictError, StoreCorruptError
+from ....errors import StoreCorruptError
 from ....model import Usage, UsageTotal
-from ..totals import by_message, by_model
-from .context import Context
+from ...base.refusals import usage_conflict
+from ..usage_totals import by_message, by_model
+from .context import RedisContext
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Usage).decode
@@ -18,20 +19,17 @@ _decode = msgspec.json.Decoder(Usage).decode
 class RedisUsage:
     """Work on usage."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: RedisContext) -> None:
         self._context = context
 
     def add(self, owner: str, session: str, usage: Usage) -> bool:
         """Record a call, once."""
         look = self._context.directory.look(owner, session)
         key = self._context.key(look.tree, f"u:{look.row.number}")
-        stored = self._context.link.run("HGET", key, usage.id)
+        stored = self._context.client.run("HGET", key, usage.id)
         if stored is not None:
             if _usage_of(stored)[1] != usage:
-                raise ConflictError(
-                    f"usage {usage.id!r} is stored with other figures: "
-                    "use a new id for another call"
-                )
+                raise usage_conflict(usage.id)
             return False
         value = f"{look.version} ".encode() + _encode(usage)
         command = ("HSET", key, usage.id, value)
@@ -47,8 +45,8 @@ class RedisUsage:
         return by_message(self._recorded(owner, session))
 
     def _recorded(self, owner: str, session: str) -> list[Usage]:
-        """Give a session's usage in the order in which it was recorded."""
-        _, (_, stored) = self._context.directory.ask_script(owner, session, "usage")
+        """Return a session's usage in the order in which it was recorded."""
+        _, (_, stored) = self._context.directory.run_script(owner, session, "usage")
         found = [_usage_of(it) for it in stored]
         return [usage for _, usage in sorted(found, key=lambda it: it[0])]
 

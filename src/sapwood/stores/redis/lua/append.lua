@@ -3,12 +3,12 @@
 -- KEYS: the tree of each caller; then, on one server, their owners' marks.
 -- ARGV: what all share (how many callers, time, time to live, how long a mark holds); for each
 -- caller, what is asked (number of messages, session, until when the tree is marked, which key has
--- the owner's marks, state of the tree when it was planned, how and parent, how and expected tip,
--- and of each message: whether others may have used its id, tokens, time); then the messages, as
--- they are stored from the role on. Lua reads all of a text that it makes: bodies are joined once.
-local ASKED = '^' .. string.rep('([^\31]*)\31', 9) .. '()'
+-- the owner's marks, state of the tree when it was planned, words for the parent and for the expected
+-- tip, and of each message: whether others may have used its id, tokens, time); then the messages,
+-- as they are stored from the role on. Lua reads all of a text that it makes: bodies are joined once.
+local CALLER_WORDS = '^' .. string.rep('([^\31]*)\31', 9) .. '()'
 local MOST_WORDS = 1000 -- of one command
-local callers, time, ttl, holds = string.match(ARGV[1], '^(%d+)\31(%d*)\31(%d*)\31(%d+)$')
+local callers, time, ttl, mark_holds = string.match(ARGV[1], '^(%d+)\31(%d*)\31(%d*)\31(%d+)$')
 local clock = server_time()
 local now = time ~= '' and time or clock
 
@@ -21,8 +21,8 @@ local function is_known(row, messages)
       if at then return true end
     end
   end
-  if row.inh == '' then return false end
-  row.fs, row.fd = place_of(call('HGET', row.key, 'fk'))
+  if row.inherited == '' then return false end
+  row.fork_segment, row.fork_depth = place_of(call('HGET', row.key, 'fk'))
   for _, message in ipairs(messages) do
     if message.is_foreign and find_place(row, message.id) then return true end
   end
@@ -41,15 +41,15 @@ local function place_after(row, how, parent)
   end
   if how == 'p' then
     local s, d = place_of(parent)
-    return s, d, text(segment(s).home) == row.h, above(s)
+    return s, d, text(segment(s).home) == row.home, above(s)
   end
   return row.seg, row.depth, row.is_own, row.start
 end
 
 -- What a new segment after a place is stored with: its home, and the path above it.
 local function line_after(row, seg, depth)
-  if seg == 0 then return row.h end
-  local line = row.h .. ' ' .. seg .. ' ' .. depth
+  if seg == 0 then return row.home end
+  local line = row.home .. ' ' .. seg .. ' ' .. depth
   local parents = segment(seg).line
   for i = 1, math.min(#parents, CAP - 2) do line = line .. ' ' .. parents[i] end
   return line
@@ -76,18 +76,18 @@ end
 
 local function append(n, at, session, marked, owner, planned, how, parent, tip_how, tip, of)
   local tree = KEYS[n]
-  B, segments = string.sub(tree, 1, -2), {}
-  local key = B .. 's:' .. session
+  stem, segments = string.sub(tree, 1, -2), {}
+  local key = stem .. 's:' .. session
   local f = call('HMGET', key, 'h', 'tip', 'ti', 'raw', 'c', 'inh', 'ov', 'x', 'm', 'ver', 'cr')
   if not f[1] or (f[8] ~= '' and tonumber(now) >= tonumber(f[8])) then return 'gone' end
-  local row = {key = key, h = f[1], ids = B .. 'i:' .. f[1], inh = f[6]}
+  local row = {key = key, home = f[1], ids = stem .. 'i:' .. f[1], inherited = f[6]}
   local seg, depth, start, own = string.match(f[2], '^(%d+) (%d+) (%d+) (%d)')
   row.seg, row.depth = tonumber(seg or 0), tonumber(depth or 0)
   row.start, row.is_own = tonumber(start or 0), own == '1'
   local deadline = marked
   if tonumber(clock) > tonumber(marked) then
     if owner == '' then return 'mark' end
-    deadline = text(tonumber(clock) + tonumber(holds))
+    deadline = text(tonumber(clock) + tonumber(mark_holds))
   end
   if planned ~= '' and planned ~= table.concat(call('HMGET', tree, 'v', 'a'), ' ') then
     return 'moved'
@@ -97,14 +97,14 @@ local function append(n, at, session, marked, owner, planned, how, parent, tip_h
   local messages = messages_of(at, of)
   local count = #messages
   -- One that is alone is looked for by the command that writes it down.
-  local is_sole = count == 1 and (row.inh == '' or not messages[1].is_foreign)
+  local is_sole = count == 1 and (row.inherited == '' or not messages[1].is_foreign)
   if planned == '' and not is_sole and is_known(row, messages) then return 'plan' end
   local is_own
   seg, depth, is_own, start = place_after(row, how, parent)
   if not seg then return 'plan' end
   local follows = seg == row.seg and depth == row.depth
   local raw = follows and tonumber(f[4]) or raw_at(seg, depth)
-  local is_new = seg == 0 or not is_own or call('LLEN', B .. 'b:' .. seg) ~= depth - start
+  local is_new = seg == 0 or not is_own or call('LLEN', stem .. 'b:' .. seg) ~= depth - start
   local line = is_new and line_after(row, seg, depth)
   if is_new then start = depth end
   local target = whole(is_new and tonumber(call('HGET', tree, 'n')) + 1 or seg)
@@ -116,24 +116,24 @@ local function append(n, at, session, marked, owner, planned, how, parent, tip_h
     local is_there = call('HSETNX', row.ids, messages[1].id, target .. ' ' .. first) == 0
     if is_there and planned == '' then return 'plan' end
   end
-  local entries, places, sum, said = {}, {}, raw, now
+  local entries, places, sum, created = {}, {}, raw, now
   for i = 1, count do
     local message = messages[i]
     sum = sum + tonumber(message.tokens)
-    said = message.created ~= '' and message.created or now
-    entries[i] = message.tokens .. '\0311\031' .. said .. '\031' .. text(sum) .. '\031'
+    created = message.created ~= '' and message.created or now
+    entries[i] = message.tokens .. '\0311\031' .. created .. '\031' .. text(sum) .. '\031'
       .. ARGV[at + i - 1]
     if not is_sole then
       places[2 * i - 1], places[2 * i] = message.id, target .. ' ' .. whole(depth + i)
     end
   end
-  send('RPUSH', B .. 'b:' .. target, entries)
+  send('RPUSH', stem .. 'b:' .. target, entries)
   send('HSET', row.ids, places)
   if is_new then
     call('HSET', tree, 'n', target)
-    call('HSET', B .. 'g', target, line)
-    call('ZADD', B .. 'c', 0, string.format('%012d%010d%012d', seg, depth, target))
-    call('RPUSH', B .. 'o:' .. row.h, target)
+    call('HSET', stem .. 'g', target, line)
+    call('ZADD', stem .. 'c', 0, string.format('%012d%010d%012d', seg, depth, target))
+    call('RPUSH', stem .. 'o:' .. row.home, target)
   end
   local total, context = text(sum), ''
   if follows and f[5] ~= '' then
@@ -142,12 +142,12 @@ local function append(n, at, session, marked, owner, planned, how, parent, tip_h
     context = total
   end
   local changes = {'tip', target .. ' ' .. last .. ' ' .. whole(start) .. ' 1',
-    'ti', messages[count].id, 'raw', total, 'c', context, 'act', said, 'm', held}
+    'ti', messages[count].id, 'raw', total, 'c', context, 'act', created, 'm', held}
   if ttl ~= '' then
     changes[13], changes[14] = 'x', text(tonumber(now) + tonumber(ttl))
   end
   call('HSET', key, unpack(changes))
-  call('RPUSH', B .. 'f', 'A ' .. target .. ' ' .. first .. ' ' .. count .. ' ' .. now)
+  call('RPUSH', stem .. 'f', 'A ' .. target .. ' ' .. first .. ' ' .. count .. ' ' .. now)
   call('HINCRBY', tree, 'a', 1)
   if deadline ~= marked and owner ~= '' then
     call('ZADD', KEYS[tonumber(owner)], 'GT', deadline, string.match(tree, '{(.-)}'))
@@ -158,19 +158,19 @@ end
 
 local at = 2
 local function next_caller(n)
-  local asked = ARGV[at]
+  local words = ARGV[at]
   local count, session, marked, owner, planned, how, parent, tip_how, tip, from =
-    string.match(asked, ASKED)
+    string.match(words, CALLER_WORDS)
   local first = at + 1
   at = first + tonumber(count)
   return append(n, first, session, marked, owner, planned, how, parent, tip_how, tip,
-    string.sub(asked, from))
+    string.sub(words, from))
 end
 
 if callers == '1' then return next_caller(1) end
 local answers = {}
 for n = 1, tonumber(callers) do
-  -- What is wrong with one is told when it is sent by itself; the others have nothing to do with it.
+  -- What is wrong with one shows when it is sent by itself; the others have nothing to do with it.
   local went_well, answer = pcall(next_caller, n)
   answers[n] = went_well and answer or 'failed'
 end

@@ -1,4 +1,4 @@
--- The entries that a session sees right after a message. ARGV: session, time, how and message.
+-- The entries that a session sees right after a message. ARGV: session, time, words for the message.
 local now = ARGV[2] ~= '' and ARGV[2] or server_time()
 local row = row_of(ARGV[1], now)
 if not row then return {'gone'} end
@@ -9,15 +9,15 @@ if ARGV[3] == 'm' then
 end
 local prefix = string.format('%012d%010d', seg, depth)
 local found = {}
-for _, member in ipairs(call('ZRANGEBYLEX', B .. 'c', '[' .. prefix, '(' .. prefix .. '~')) do
+for _, member in ipairs(call('ZRANGEBYLEX', stem .. 'c', '[' .. prefix, '(' .. prefix .. '~')) do
   found[#found + 1] = tonumber(string.sub(member, 23))
 end
-if seg > 0 and depth < above(seg) + call('LLEN', B .. 'b:' .. seg) then found[#found + 1] = seg end
+if seg > 0 and depth < above(seg) + call('LLEN', stem .. 'b:' .. seg) then found[#found + 1] = seg end
 table.sort(found)
 local out = {}
 for _, s in ipairs(found) do
   if sees(row, s, depth + 1) then
-    out[#out + 1] = {s, depth + 1, call('HGET', B .. 'm', segment(s).home), entry(s, depth + 1)}
+    out[#out + 1] = {s, depth + 1, call('HGET', stem .. 'm', segment(s).home), entry(s, depth + 1)}
   end
 end
 return {'ok', out}

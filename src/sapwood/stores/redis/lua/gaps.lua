@@ -7,10 +7,10 @@ if not seg then return {'none'} end
 local after, out = tonumber(ARGV[4]), {}
 each_span(seg, depth, function(s, first, last)
   first = math.max(first, after + 1)
-  local base, home = above(s) + 1, call('HGET', B .. 'm', segment(s).home)
+  local base, home = above(s) + 1, call('HGET', stem .. 'm', segment(s).home)
   while last >= first do
     local low = math.max(first, last - 255)
-    local chunk = call('LRANGE', B .. 'b:' .. s, low - base, last - base)
+    local chunk = call('LRANGE', stem .. 'b:' .. s, low - base, last - base)
     for k = #chunk, 1, -1 do
       if not is_live(chunk[k]) then out[#out + 1] = {s, low + k - 1, home, chunk[k]} end
     end

@@ -10,11 +10,11 @@ for i = 4, #ARGV do
     local e = entry(s, d)
     local ps, pd = before(s, d)
     places[#places + 1] = {s, d, above(s), text(segment(s).home),
-      call('HGET', B .. 'm', segment(s).home), e, id_at(ps, pd), call('HGET', B .. 'e:' .. s, d)}
+      call('HGET', stem .. 'm', segment(s).home), e, id_at(ps, pd), call('HGET', stem .. 'e:' .. s, d)}
   else
     places[#places + 1] = false
   end
 end
-local names = ARGV[3] == '1' and call('HGETALL', B .. 'm') or {}
+local names = ARGV[3] == '1' and call('HGETALL', stem .. 'm') or {}
 return {'ok', call('HMGET', KEYS[1], 'v', 'a', 'n', 'h', 'e'), now,
-  call('HGETALL', B .. 's:' .. row.id), names, places}
+  call('HGETALL', stem .. 's:' .. row.id), names, places}

@@ -2,4 +2,4 @@
 local now = ARGV[2] ~= '' and ARGV[2] or server_time()
 local row = row_of(ARGV[1], now)
 if not row then return {'gone'} end
-return {'ok', call('HVALS', B .. 'u:' .. row.n)}
+return {'ok', call('HVALS', stem .. 'u:' .. row.number)}

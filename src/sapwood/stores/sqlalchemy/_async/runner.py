@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from sqlalchemy import exc
 from sqlalchemy.engine import Connection
 
+from ....calling import AsyncAnswer
 from ....errors import ClosedError, SapwoodError, StoreBusyError, StoreError, UsageError
 from ....model import Appended, Changes, History, Read, SessionRecord
 from ...base._async.runner import AsyncRunner
+from ...base._async.unit import AsyncUnit
 from ...base.appends import Request
-from ...base.unit import Unit
 from ..appends import AsyncAppends
 from ..bridge import AsyncBridge, AsyncEngine
 from ..extra import Extra
@@ -60,44 +61,44 @@ class AsyncSqlAlchemyRunner(AsyncRunner):
 
     # units of work
 
-    async def read(self, work: Callable[[Unit], T]) -> T:
+    async def read(self, work: Callable[[AsyncUnit], AsyncAnswer[T]]) -> T:
         """Run work that only reads, on one snapshot."""
+        return await self._read(AsyncBridge.sync_work(work))
+
+    async def _read(self, work: Callable[[SqlUnit], T]) -> T:
         return await self._attempt(lambda conn: self._worker.look(conn, work, Mode.READ))
 
-    async def glance(self, work: Callable[[Unit], T]) -> T:
+    async def glance(self, work: Callable[[AsyncUnit], AsyncAnswer[T]]) -> T:
         """Run work that reads with one statement, which is its own snapshot."""
+        return await self._glance(AsyncBridge.sync_work(work))
+
+    async def _glance(self, work: Callable[[SqlUnit], T]) -> T:
         return await self._attempt(
             lambda conn: self._worker.look(conn, work, Mode.GLANCE), engine=self._at_once
         )
 
-    async def write(self, work: Callable[[Unit], T]) -> T:
+    async def write(self, work: Callable[[AsyncUnit], AsyncAnswer[T]]) -> T:
         """Run work and commit it; its outcome is told after the commit."""
-        return await self._transact(work, is_idempotent=False)
+        return await self._transact(AsyncBridge.sync_work(work))
 
     async def find_session(self, owner: str, session: str) -> SessionRecord | None:
         """Find a record, with one statement where its context is known."""
-        is_enough, record = await self.glance(
-            lambda unit: cast("SqlUnit", unit).sessions.glance(owner, session)
-        )
+        is_enough, record = await self._glance(lambda unit: unit.sessions.glance(owner, session))
         if is_enough:
             return record
         return await self.read(lambda unit: unit.sessions.find(owner, session))
 
     async def read_path(self, owner: str, session: str, query: Read) -> History:
         """Read a path, with one statement where that is enough."""
-        history = await self.glance(
-            lambda unit: read_quickly(cast("SqlUnit", unit).tx, owner, session, query)
-        )
+        history = await self._glance(lambda unit: read_quickly(unit.tx, owner, session, query))
         if history is not None:
             return history
         return await self.read(lambda unit: unit.messages.read(owner, session, query))
 
     async def changes(self, owner: str, after: str, limit: int) -> Changes:
         """Read the feed up to where all is committed."""
-        bound = await self.write(lambda unit: cast("SqlUnit", unit).feed.bound(owner))
-        return await self.read(
-            lambda unit: cast("SqlUnit", unit).feed.changes(owner, after, limit, bound)
-        )
+        bound = await self._transact(lambda unit: unit.feed.bound(owner))
+        return await self._read(lambda unit: unit.feed.changes(owner, after, limit, bound))
 
     async def append(self, request: Request) -> Appended:
         """Append, in few statements where all is new; what is known or wrong takes some more.
@@ -134,7 +135,7 @@ class AsyncSqlAlchemyRunner(AsyncRunner):
         # long way.
         return [None] * len(requests)
 
-    async def _transact(self, work: Callable[[Unit], T], *, is_idempotent: bool) -> T:
+    async def _transact(self, work: Callable[[SqlUnit], T], *, is_idempotent: bool = False) -> T:
         """Run work in a transaction, again if need be: not when it may have been committed."""
         is_committing = False
         left_to_sweep = False
@@ -143,7 +144,7 @@ class AsyncSqlAlchemyRunner(AsyncRunner):
             nonlocal is_committing, left_to_sweep
             is_committing = False
             unit = SqlUnit(self._worker.begin(conn, Mode.WRITE))
-            result = work(cast("Unit", unit))
+            result = work(unit)
             is_committing = not is_idempotent
             conn.commit()
             left_to_sweep = unit.tx.left_to_sweep
@@ -164,9 +165,7 @@ class AsyncSqlAlchemyRunner(AsyncRunner):
             return
 
     async def _write_tx(self, work: Callable[[Tx], T]) -> T:
-        return await self.write(
-            cast("Callable[[Unit], T]", lambda unit: work(cast("SqlUnit", unit).tx))
-        )
+        return await self._transact(lambda unit: work(unit.tx))
 
     async def settle(self) -> None:
         """Finish sweeping, renew sums, trim the feed."""
@@ -175,6 +174,10 @@ class AsyncSqlAlchemyRunner(AsyncRunner):
         while await self._write_tx(renew_one):
             continue
         await self._write_tx(trim_feed)
+
+    async def repair(self) -> None:
+        """Rebuild what is derived."""
+        await self._transact(lambda unit: unit.admin.repair())
 
     # connections
 

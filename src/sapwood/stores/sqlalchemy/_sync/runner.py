@@ -5,16 +5,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from sqlalchemy import exc
 from sqlalchemy.engine import Connection
 
+from ....calling import Answer
 from ....errors import ClosedError, SapwoodError, StoreBusyError, StoreError, UsageError
 from ....model import Appended, Changes, History, Read, SessionRecord
 from ...base._sync.runner import Runner
+from ...base._sync.unit import Unit
 from ...base.appends import Request
-from ...base.unit import Unit
 from ..appends import Appends
 from ..bridge import Bridge, Engine
 from ..extra import Extra
@@ -62,44 +63,44 @@ class SqlAlchemyRunner(Runner):
 
     # units of work
 
-    def read(self, work: Callable[[Unit], T]) -> T:
+    def read(self, work: Callable[[Unit], Answer[T]]) -> T:
         """Run work that only reads, on one snapshot."""
+        return self._read(Bridge.sync_work(work))
+
+    def _read(self, work: Callable[[SqlUnit], T]) -> T:
         return self._attempt(lambda conn: self._worker.look(conn, work, Mode.READ))
 
-    def glance(self, work: Callable[[Unit], T]) -> T:
+    def glance(self, work: Callable[[Unit], Answer[T]]) -> T:
         """Run work that reads with one statement, which is its own snapshot."""
+        return self._glance(Bridge.sync_work(work))
+
+    def _glance(self, work: Callable[[SqlUnit], T]) -> T:
         return self._attempt(
             lambda conn: self._worker.look(conn, work, Mode.GLANCE), engine=self._at_once
         )
 
-    def write(self, work: Callable[[Unit], T]) -> T:
+    def write(self, work: Callable[[Unit], Answer[T]]) -> T:
         """Run work and commit it; its outcome is told after the commit."""
-        return self._transact(work, is_idempotent=False)
+        return self._transact(Bridge.sync_work(work))
 
     def find_session(self, owner: str, session: str) -> SessionRecord | None:
         """Find a record, with one statement where its context is known."""
-        is_enough, record = self.glance(
-            lambda unit: cast("SqlUnit", unit).sessions.glance(owner, session)
-        )
+        is_enough, record = self._glance(lambda unit: unit.sessions.glance(owner, session))
         if is_enough:
             return record
         return self.read(lambda unit: unit.sessions.find(owner, session))
 
     def read_path(self, owner: str, session: str, query: Read) -> History:
         """Read a path, with one statement where that is enough."""
-        history = self.glance(
-            lambda unit: read_quickly(cast("SqlUnit", unit).tx, owner, session, query)
-        )
+        history = self._glance(lambda unit: read_quickly(unit.tx, owner, session, query))
         if history is not None:
             return history
         return self.read(lambda unit: unit.messages.read(owner, session, query))
 
     def changes(self, owner: str, after: str, limit: int) -> Changes:
         """Read the feed up to where all is committed."""
-        bound = self.write(lambda unit: cast("SqlUnit", unit).feed.bound(owner))
-        return self.read(
-            lambda unit: cast("SqlUnit", unit).feed.changes(owner, after, limit, bound)
-        )
+        bound = self._transact(lambda unit: unit.feed.bound(owner))
+        return self._read(lambda unit: unit.feed.changes(owner, after, limit, bound))
 
     def append(self, request: Request) -> Appended:
         """Append, in few statements where all is new; what is known or wrong takes some more.
@@ -136,7 +137,7 @@ class SqlAlchemyRunner(Runner):
         # long way.
         return [None] * len(requests)
 
-    def _transact(self, work: Callable[[Unit], T], *, is_idempotent: bool) -> T:
+    def _transact(self, work: Callable[[SqlUnit], T], *, is_idempotent: bool = False) -> T:
         """Run work in a transaction, again if need be: not when it may have been committed."""
         is_committing = False
         left_to_sweep = False
@@ -145,7 +146,7 @@ class SqlAlchemyRunner(Runner):
             nonlocal is_committing, left_to_sweep
             is_committing = False
             unit = SqlUnit(self._worker.begin(conn, Mode.WRITE))
-            result = work(cast("Unit", unit))
+            result = work(unit)
             is_committing = not is_idempotent
             conn.commit()
             left_to_sweep = unit.tx.left_to_sweep
@@ -166,7 +167,7 @@ class SqlAlchemyRunner(Runner):
             return
 
     def _write_tx(self, work: Callable[[Tx], T]) -> T:
-        return self.write(cast("Callable[[Unit], T]", lambda unit: work(cast("SqlUnit", unit).tx)))
+        return self._transact(lambda unit: work(unit.tx))
 
     def settle(self) -> None:
         """Finish sweeping, renew sums, trim the feed."""
@@ -175,6 +176,10 @@ class SqlAlchemyRunner(Runner):
         while self._write_tx(renew_one):
             continue
         self._write_tx(trim_feed)
+
+    def repair(self) -> None:
+        """Rebuild what is derived."""
+        self._transact(lambda unit: unit.admin.repair())
 
     # connections
 

@@ -34,7 +34,7 @@ def home_token(home: int) -> str:
 
 def text_of(owner: int, row: tuple[Any, ...]) -> Text:
     """Make the text of a message's row; a damaged one has none."""
-    _, pos, home, *_ = row
+    pos, home, *_ = row
     return Text(owner, pos, segment(fold(text_in(row) or "")), home_token(home))
 
 

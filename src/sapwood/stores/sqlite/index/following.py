@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...relational.rows import HOME
 from ..connection import Connection
 from ..descent import BELOW
 from ..feed import KIND_APPEND, KIND_COVER, KIND_UNCOVER, KIND_UPDATE
@@ -119,7 +120,7 @@ class Follower:
     def _texts_at(self, positions: list[int], owners: Owners) -> Iterator[Text]:
         for pos in positions:
             for row in self._main.rows(_MESSAGES, (pos, pos)):
-                owner = owners.of_home(row[2])
+                owner = owners.of_home(row[HOME])
                 if owner is not None:
                     yield text_of(owner, row)
 

@@ -1,0 +1,121 @@
+"""Records as the plain JSON objects and the lines of text in which commands answer."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from ..model import (
+    Message,
+    Overlay,
+    Part,
+    Position,
+    ReasoningPart,
+    Root,
+    SessionRecord,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
+from .text import MOST_CHARACTERS, clean
+
+
+def session_json(record: SessionRecord) -> dict[str, Any]:
+    """Return a session's record; a tip of null is the root."""
+    parent = record.parent
+    return {
+        "id": record.id,
+        "title": record.title,
+        "state": record.state,
+        "tags": record.tags,
+        "data": record.data,
+        "budget": record.budget,
+        "parent": parent and {"kind": parent.kind.value, "session": parent.session},
+        "forked_at": position_json(record.forked_at),
+        "tip": None if isinstance(record.tip, Root) else record.tip,
+        "messages": record.messages,
+        "context_tokens": record.context_tokens,
+        "version": record.version,
+        "created_at": iso(record.created_at),
+        "active_at": iso(record.active_at),
+    }
+
+
+def message_json(message: Message) -> dict[str, Any]:
+    """Return a message, its parts as a client would write them."""
+    return {
+        "kind": "message",
+        "id": message.id,
+        "role": message.role,
+        "parts": [part.to_json() for part in message.parts],
+        "metadata": message.metadata,
+        "tokens": message.tokens,
+        "version": message.version,
+        "home": message.home,
+        "position": position_json(message.position),
+        "created_at": iso(message.created_at),
+    }
+
+
+def overlay_json(overlay: Overlay) -> dict[str, Any]:
+    """Return an overlay."""
+    return {
+        "kind": "overlay",
+        "id": overlay.id,
+        "first": position_json(overlay.first),
+        "last": position_json(overlay.last),
+        "summary": overlay.summary,
+        "tokens": overlay.tokens,
+        "covered_tokens": overlay.covered_tokens,
+        "metadata": overlay.metadata,
+        "created_by": overlay.created_by,
+        "created_at": iso(overlay.created_at),
+    }
+
+
+def position_json(position: Position | None) -> dict[str, Any] | None:
+    """Return a position; null is the root, or none at all."""
+    return None if position is None else msgspec.structs.asdict(position)
+
+
+def iso(moment: datetime) -> str:
+    """Write a time for programs."""
+    return moment.isoformat().replace("+00:00", "Z")
+
+
+def local(moment: datetime) -> str:
+    """Write a time for people, by their own clock, to the minute."""
+    return moment.astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def brief(message: Message) -> str:
+    """Return in one line what a message holds."""
+    pieces: list[str] = []
+    size = 0
+    for part in message.parts:
+        pieces.append(clean(words_of(part)))
+        size += len(pieces[-1])
+        if size > MOST_CHARACTERS:
+            break
+    return " ".join(pieces)
+
+
+def words_of(part: Part) -> str:
+    """Write a part as text."""
+    if isinstance(part, TextPart):
+        return part.text
+    if isinstance(part, ReasoningPart):
+        return f"({part.text})"
+    if isinstance(part, ToolCallPart):
+        return f"→ {part.name} {_plain(part.input)}"
+    if isinstance(part, ToolResultPart):
+        return f"← {_plain(part.output)}"
+    return _plain(part.to_json())
+
+
+def _plain(value: Any) -> str:
+    from .output import encode_json
+
+    return value if isinstance(value, str) else encode_json(value)

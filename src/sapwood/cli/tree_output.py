@@ -1,0 +1,192 @@
+"""Write a session's tree, to a terminal, a pipe or as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from ..model import Message, Overlay, SessionRecord
+from ..session import SessionManager
+from .heading import write_heading
+from .output import Output, note
+from .overlay_margin import TreeLine, lines_of, margins_of
+from .records import brief, message_json, overlay_json, session_json
+from .text import clean, pad, shorten, width_of
+from .tree_view import TreePage, TreeView, read_view
+
+ROOM_FOR_IDS = 100
+LEAST_TEXT = 10
+LEAST_ID = 6
+TEXT_IN_A_PIPE = 200
+MOST_ROLE = 9
+TIP = "◀ tip"
+PIN = "pinned"
+GAP = 2
+COLOURS = {"user": "green", "assistant": "cyan", "tool": "yellow", "system": "magenta"}
+
+
+def show_tree(
+    sessions: SessionManager,
+    record: SessionRecord,
+    page: TreePage,
+    is_json: bool,
+    has_ids: bool | None,
+) -> None:
+    """Show a page of a session as a tree."""
+    output = Output()
+    view = read_view(sessions, record, page)
+    if is_json:
+        output.json(tree_json(record, view))
+        return
+    write_heading(output, record)
+    if not view.tree.messages:
+        note("no messages")
+    _TreeWriter(output, record, view, has_ids).write()
+    _write_rest(record, view)
+
+
+def tree_json(record: SessionRecord, view: TreeView) -> dict[str, object]:
+    """Return a page of a session's tree."""
+
+    def parent_of(message: Message) -> str | None:
+        place = view.tree.parents[message.position]
+        return view.tree.messages[place].id if place else None
+
+    return {
+        "session": session_json(record),
+        "messages": [
+            {**message_json(message), "parent": parent_of(message)}
+            for message in view.tree.messages.values()
+        ],
+        "overlays": [overlay_json(cover.overlay) for cover in view.covers],
+        "forks": [
+            {"session": name, "message": view.tree.messages[place].id}
+            for place, names in view.forks.items()
+            if place in view.tree.messages
+            for name in names
+        ],
+        "pins": view.pins,
+        "more_above": view.has_more,
+        "before": view.path[0].depth if view.has_more else None,
+        "other_branches": view.other_branches,
+    }
+
+
+def _write_rest(record: SessionRecord, view: TreeView) -> None:
+    """Note what is not shown, and how to see it."""
+    name = clean(record.id)
+    if view.has_more:
+        note(f"there is more above: sapwood show {name} --before {view.path[0].depth}")
+    if view.other_branches:
+        many = view.other_branches
+        note(f"{many} branch{'' if many == 1 else 'es'} elsewhere: sapwood show {name} --all")
+
+
+class _LineCells(NamedTuple):
+    """A line's pieces before they are fitted to the width."""
+
+    lead: str
+    role: str
+    id: str
+    text: str
+    marks: str = ""
+    forks: str = ""
+
+    @property
+    def notes(self) -> str:
+        """What stands at the end of the line."""
+        return ", ".join(filter(None, (self.marks, self.forks)))
+
+
+class _TreeWriter:
+    """Fits the lines of a tree into the width that there is."""
+
+    def __init__(
+        self, output: Output, record: SessionRecord, view: TreeView, has_ids: bool | None
+    ) -> None:
+        self._output = output
+        self._record = record
+        self._view = view
+        self._has_ids = self._room_for_ids() if has_ids is None else has_ids
+
+    def _room_for_ids(self) -> bool:
+        return self._output.width is None or self._output.width >= ROOM_FOR_IDS
+
+    def write(self) -> None:
+        """Write all lines."""
+        lines = lines_of(self._view.tree.rows(), self._view.covers)
+        margins = margins_of(lines, self._view.covers)
+        cells = [self._cells(line, margin) for line, margin in zip(lines, margins, strict=True)]
+        widths = [_widest(row.lead for row in cells), _widest(row.role for row in cells)]
+        widths.append(self._width_of_ids(cells, sum(widths)))
+        for row in cells:
+            self._write(row, widths)
+
+    def _width_of_ids(self, cells: Sequence[_LineCells], used: int) -> int:
+        widest = _widest(row.id for row in cells)
+        if self._output.width is None:
+            return widest
+        # Between lead, role, id, text and the marks there are gaps.
+        marks = f"{TIP}, {PIN}" if self._view.pins else TIP
+        taken = used + LEAST_TEXT + width_of(marks) + 4 * GAP
+        return min(widest, max(self._output.width - taken, LEAST_ID))
+
+    def _cells(self, line: TreeLine, margin: str) -> _LineCells:
+        lead = f"{margin} " if margin else ""
+        if line.overlay is not None:
+            return _LineCells(lead, "summary", "", _summary(line.overlay))
+        assert line.row is not None
+        lead += line.row.graph
+        message = line.row.message
+        if message is None:
+            return _LineCells(lead, "", "", clean(line.row.note))
+        id = clean(message.id) if self._has_ids else ""
+        role = shorten(clean(message.role), MOST_ROLE)
+        return _LineCells(lead, role, id, brief(message), *self._notes(message))
+
+    def _notes(self, message: Message) -> tuple[str, str]:
+        is_tip = message.position == self._record.tip_position
+        marks = [TIP] if is_tip else []
+        if message.id in self._view.pins:
+            marks.append(PIN)
+        forks = self._view.forks.get(message.position, [])
+        return ", ".join(marks), ", ".join(f"fork {clean(name)}" for name in forks)
+
+    def _write(self, row: _LineCells, widths: list[int]) -> None:
+        pieces = [pad(row.lead, widths[0]), pad(row.role, widths[1])]
+        if widths[2]:
+            pieces.append(pad(shorten(row.id, widths[2]), widths[2]))
+        used = sum(width_of(piece) + 2 for piece in pieces)
+        text, notes = self._fitted(row, used)
+        style = self._output.style
+        pieces[1] = style(pieces[1], fg=COLOURS.get(row.role, "blue"))
+        if widths[2]:
+            pieces[2] = style(pieces[2], dim=True)
+        if row.role == "summary" and not row.id:
+            text = style(text, italic=True)
+        ends = [text, style(notes, bold=True)] if notes else [text]
+        line = "  ".join([*pieces, *ends])
+        self._output.line(line)
+
+    def _fitted(self, row: _LineCells, used: int) -> tuple[str, str]:
+        """Cut the text, and then the notes, to what is left of the line."""
+        if self._output.width is None:
+            return shorten(row.text, TEXT_IN_A_PIPE), row.notes
+        left = max(self._output.width - used, 0)
+        room = left - width_of(row.notes) - GAP if row.notes else left
+        # Names of forks may be cut, the marks of the tip and of a pin may not.
+        most = left - width_of(row.marks) - GAP if row.marks else left
+        text = shorten(row.text, max(room, min(LEAST_TEXT, most), 0))
+        rest = max(left - width_of(text) - GAP, 0)
+        notes = shorten(row.notes, rest)
+        return text, notes if notes.startswith(row.marks) else shorten(row.marks, rest)
+
+
+def _widest(texts: Iterable[str]) -> int:
+    return max((width_of(text) for text in texts), default=0)
+
+
+def _summary(overlay: Overlay) -> str:
+    span = f"{overlay.first.depth}-{overlay.last.depth}"
+    saved = f"{overlay.covered_tokens} → {overlay.tokens} tokens"
+    return f"[{clean(overlay.id)}: {span}, {saved}] {clean(overlay.summary)}"

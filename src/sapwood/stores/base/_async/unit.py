@@ -1,0 +1,190 @@
+"""What can be done inside one unit of work: a store implements these, by subject.
+
+Arguments were checked by the facade. The contract's text stands on `AsyncStore`.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Protocol
+
+from ....model import (
+    Appended,
+    Changes,
+    Deleted,
+    Document,
+    Fence,
+    Gap,
+    Health,
+    History,
+    Hits,
+    Leaf,
+    Message,
+    NewOverlay,
+    NewSession,
+    Overlay,
+    Problem,
+    Read,
+    Root,
+    Search,
+    SessionPage,
+    SessionPatch,
+    SessionQuery,
+    SessionRecord,
+    Statistics,
+    Usage,
+    UsageTotal,
+)
+from ....rules.codec import Packed
+from ....rules.query import Query
+
+
+class AsyncSessions(Protocol):
+    """Work on sessions."""
+
+    @abstractmethod
+    async def create(self, owner: str, new: NewSession) -> SessionRecord: ...
+    @abstractmethod
+    async def find(self, owner: str, session: str) -> SessionRecord | None: ...
+    @abstractmethod
+    async def update(
+        self, owner: str, session: str, patch: SessionPatch, expected_version: int | None
+    ) -> SessionRecord: ...
+    @abstractmethod
+    async def checkout(self, owner: str, session: str, message: str | Root) -> SessionRecord: ...
+    @abstractmethod
+    async def list_page(self, owner: str, query: SessionQuery) -> SessionPage: ...
+    @abstractmethod
+    async def delete(self, owner: str, session: str) -> None: ...
+    @abstractmethod
+    async def clear(self, owner: str, session: str) -> SessionRecord: ...
+    @abstractmethod
+    async def erase_owner(self, owner: str) -> None: ...
+    @abstractmethod
+    async def statistics(self, owner: str) -> Statistics: ...
+
+
+class AsyncMessages(Protocol):
+    """Work on messages."""
+
+    @abstractmethod
+    async def append(
+        self,
+        owner: str,
+        session: str,
+        batch: Sequence[Packed],
+        parent: str | Root | None,
+        expected_tip: str | Root | None,
+    ) -> Appended: ...
+    @abstractmethod
+    async def update(self, owner: str, session: str, message: Packed) -> Message: ...
+    @abstractmethod
+    async def delete(self, owner: str, session: str, ids: Sequence[str]) -> Deleted: ...
+    @abstractmethod
+    async def find(self, owner: str, session: str, ids: Sequence[str]) -> list[Message | None]: ...
+    @abstractmethod
+    async def read(self, owner: str, session: str, query: Read) -> History: ...
+    @abstractmethod
+    async def children(self, owner: str, session: str, message: str | Root) -> list[Message]: ...
+    @abstractmethod
+    async def leaves(self, owner: str, session: str) -> list[Leaf]: ...
+    @abstractmethod
+    async def gaps(self, owner: str, session: str, leaf: str, after: int) -> list[Gap]: ...
+
+
+class AsyncOverlays(Protocol):
+    """Work on overlays. `tokens` is the summary's, counted or estimated."""
+
+    @abstractmethod
+    async def add(
+        self, owner: str, session: str, new: NewOverlay, id: str, tokens: int, fence: Fence | None
+    ) -> Overlay: ...
+    @abstractmethod
+    async def in_force(self, owner: str, session: str) -> list[Overlay]: ...
+    @abstractmethod
+    async def undo(self, owner: str, session: str, overlay: str) -> Overlay: ...
+
+
+class AsyncDocuments(Protocol):
+    """Work on documents; a session of None means the owner's own."""
+
+    @abstractmethod
+    async def find(self, owner: str, session: str | None, key: str) -> Document | None: ...
+    @abstractmethod
+    async def put(
+        self,
+        owner: str,
+        session: str | None,
+        key: str,
+        value: bytes,
+        expected_version: int | None,
+        expires_in_us: int | None,
+    ) -> Document: ...
+    @abstractmethod
+    async def delete(
+        self, owner: str, session: str | None, key: str, expected_version: int | None
+    ) -> bool: ...
+    @abstractmethod
+    async def list_prefix(self, owner: str, session: str | None, prefix: str) -> list[Document]: ...
+
+
+class AsyncSearches(Protocol):
+    """Work on searching; the query is what the search's text means."""
+
+    @abstractmethod
+    async def search(self, owner: str, search: Search, query: Query) -> Hits: ...
+
+
+class AsyncUsages(Protocol):
+    """Work on usage."""
+
+    @abstractmethod
+    async def add(self, owner: str, session: str, usage: Usage) -> bool: ...
+    @abstractmethod
+    async def totals_by_model(self, owner: str, session: str) -> list[UsageTotal]: ...
+    @abstractmethod
+    async def totals_by_message(self, owner: str, session: str) -> list[UsageTotal]: ...
+
+
+class AsyncFeed(Protocol):
+    """Work on the change feed."""
+
+    @abstractmethod
+    async def changes(self, owner: str, after: str, limit: int) -> Changes: ...
+    @abstractmethod
+    async def register(self, owner: str, reader: str, after: str) -> None: ...
+
+
+class AsyncAdmin(Protocol):
+    """Work on the store as a whole."""
+
+    @abstractmethod
+    async def health(self) -> Health: ...
+    @abstractmethod
+    async def schema_version(self) -> int: ...
+    @abstractmethod
+    async def check(self) -> list[Problem]: ...
+    @abstractmethod
+    async def owners(self) -> list[str]: ...
+
+
+class AsyncUnit(Protocol):
+    """All that a unit of work can do."""
+
+    @property
+    def sessions(self) -> AsyncSessions: ...
+    @property
+    def messages(self) -> AsyncMessages: ...
+    @property
+    def overlays(self) -> AsyncOverlays: ...
+    @property
+    def documents(self) -> AsyncDocuments: ...
+    @property
+    def search(self) -> AsyncSearches: ...
+    @property
+    def usage(self) -> AsyncUsages: ...
+    @property
+    def feed(self) -> AsyncFeed: ...
+    @property
+    def admin(self) -> AsyncAdmin: ...

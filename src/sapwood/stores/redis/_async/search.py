@@ -1,0 +1,128 @@
+"""Searching: everything is looked at, the sessions that were active last first."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+from ....errors import StoreCorruptError
+from ....model import EntryRef, Hits, Position, Search
+from ....rules.match import Facts, matches
+from ....rules.query import Query, terms
+from ....rules.relevance import is_ranked, scores
+from ....rules.storedtext import stored_text
+from ....rules.text import fold
+from ...base.found import SUMMARY_ROLE, Said, counted, counted_terms, hit_of
+from ..entries import split_entry
+from ..overlay_row import overlay_of
+from ..session_row import RedisSessionRow
+from .context import AsyncRedisContext
+from .listing import trees_of
+from .whole_tree import LoadedTree, entries_of, load_tree
+
+MOST_LOOKED_AT = 1_000_000
+"""How many messages a search looks at; where there are more, it says that there is more."""
+
+
+class AsyncRedisSearch:
+    """Searches by looking at everything: there is no index."""
+
+    def __init__(self, context: AsyncRedisContext) -> None:
+        self._context = context
+
+    async def search(self, owner: str, search: Search, query: Query) -> Hits:
+        """Find what matches, the best first; of equals, the newest."""
+        found: list[tuple[Said[RedisSessionRow], str]] = []
+        looked_at = 0
+        async for said in self._said(owner, search.session):
+            looked_at += 1
+            if looked_at > MOST_LOOKED_AT:
+                break
+            folded = fold(said.text)
+            if matches(query, folded, _facts(said)):
+                found.append((said, folded))
+        found.sort(key=lambda it: -it[0].created_us)
+        points = [1.0] * len(found)
+        if is_ranked(query):
+            wanted = counted_terms(query)
+            points = scores([counted(wanted, folded) for _, folded in found])
+        ranked = sorted(zip(points, found, strict=True), key=lambda it: -it[0])
+        return Hits(
+            hits=[
+                hit_of(said, terms(query), score, folded)
+                for score, (said, folded) in ranked[: search.limit]
+            ],
+            more=len(ranked) > search.limit or looked_at > MOST_LOOKED_AT,
+        )
+
+    async def _said(self, owner: str, session: str | None) -> AsyncIterator[Said[RedisSessionRow]]:
+        only, trees = None, list[str]()
+        if session is None:
+            trees = await trees_of(self._context, owner)
+        else:
+            look = await self._context.directory.look(owner, session)
+            only, trees = look.row, [look.tree]
+        for name in trees:
+            tree = await load_tree(self._context, name)
+            async for said in self._messages(tree, only):
+                yield said
+            async for said in self._summaries(tree, only):
+                yield said
+
+    async def _messages(
+        self, tree: LoadedTree, only: RedisSessionRow | None
+    ) -> AsyncIterator[Said[RedisSessionRow]]:
+        for segment in tree.segments:
+            async for place, entry in entries_of(self._context, tree, segment):
+                if entry.endswith(b"\n") or (only and not tree.sees(only, place)):
+                    continue
+                session = tree.reported_session(place)
+                if session is None:
+                    continue
+                head, body = split_entry(entry)
+                try:
+                    text = stored_text(body, head.id)
+                except StoreCorruptError:
+                    # Whoever reads the message is told; the others are still to be found.
+                    continue
+                yield Said(
+                    session,
+                    session.id,
+                    EntryRef(kind="message", id=head.id),
+                    head.role,
+                    Position(str(place.segment), place.depth),
+                    head.created_us,
+                    text,
+                )
+
+    async def _summaries(
+        self, tree: LoadedTree, only: RedisSessionRow | None
+    ) -> AsyncIterator[Said[RedisSessionRow]]:
+        shown: dict[bytes, RedisSessionRow] = {}
+        for row in sorted(tree.rows.values(), key=lambda row: int(row.number)):
+            if only is None or row.id == only.id:
+                for number in tree.in_force[row.home]:
+                    shown.setdefault(number, row)
+        if not shown:
+            return
+        context = self._context
+        ranges, stored = await context.client.run_all(
+            [("HMGET", context.key(tree.name, part), *shown) for part in ("w", "y")]
+        )
+        for row, range, rest in zip(shown.values(), ranges, stored, strict=True):
+            if range is None or rest is None:
+                continue  # it was undone meanwhile
+            overlay = overlay_of(range, rest)
+            yield Said(
+                row,
+                row.id,
+                EntryRef(kind="overlay", id=overlay.id),
+                SUMMARY_ROLE,
+                overlay.last,
+                overlay.created_us,
+                overlay.summary,
+            )
+
+
+def _facts(said: Said[RedisSessionRow]) -> Facts:
+    profile = said.session.profile
+    return Facts(role=said.role, created_us=said.created_us, title=profile.title, tags=profile.tags)

@@ -1,2 +1,0 @@
--- The trees of an owner that may have been written to, and until when; the server's time first.
-return {server_time(), call('ZRANGE', B .. 'h', 0, -1, 'WITHSCORES')}

@@ -1,0 +1,54 @@
+-- What a tree has to publish: its changes that are not in the owner's feed yet, and when its
+-- sessions were active and when they expire. ARGV: how many changes at most.
+local state = call('HMGET', KEYS[1], 'v', 'a', 'fb')
+if not state[1] then return {'none'} end
+local seq = tonumber(state[3] or '0')
+local changes = {}
+local names = {}
+local function name_of(home)
+  if names[home] == nil then names[home] = call('HGET', stem .. 'm', home) end
+  return names[home]
+end
+local function add(kind, session, message, depth, at)
+  changes[#changes + 1] = text(seq)
+  changes[#changes + 1] = table.concat({kind, session, message, depth, at}, '\31')
+end
+local log = call('LRANGE', stem .. 'f', 0, tonumber(ARGV[1]) - 1)
+for _, line in ipairs(log) do
+  seq = seq + 1
+  local kind, rest = string.match(line, '^(%a) (.*)$')
+  if kind == 'R' then
+    local at, session = string.match(rest, '^(%d+) (.*)$')
+    add('R', session, '', '', at)
+  elseif kind == 'A' then
+    local s, first, count, at = string.match(rest, '^(%d+) (%d+) (%d+) (%d+)$')
+    s, first = tonumber(s), tonumber(first)
+    -- What a session that is gone wrote may have been cut, with its segment.
+    local known = call('HEXISTS', stem .. 'g', s) == 1 and name_of(segment(s).home)
+    if known then
+      local from = first - above(s) - 1
+      for i, e in ipairs(call('LRANGE', stem .. 'b:' .. s, from, from + tonumber(count) - 1)) do
+        local _, _, _, _, _, id = fields_of(e)
+        add('A', known, id, first + i - 1, at)
+      end
+    end
+  else
+    local s, d, at, actor = string.match(rest, '^(%d+) (%d+) (%d+) (.*)$')
+    s, d = tonumber(s), tonumber(d)
+    if call('HEXISTS', stem .. 'g', s) == 1 and d <= above(s) + call('LLEN', stem .. 'b:' .. s) then
+      local session = name_of(segment(s).home) or (kind == 'D' and actor)
+      if session then add(kind, session, id_at(s, d), d, at) end
+    end
+  end
+end
+local sessions = {}
+for _, id in ipairs(call('HVALS', stem .. 'm')) do
+  local f = call('HMGET', stem .. 's:' .. id, 'n', 'act', 'x')
+  if f[1] then
+    sessions[#sessions + 1] = string.format('%016d', f[1]) .. id
+    sessions[#sessions + 1] = f[2]
+    sessions[#sessions + 1] = f[3]
+  end
+end
+return {'ok', state[1], state[2] or '0', text(seq), #log < tonumber(ARGV[1]) and 0 or 1, changes,
+  sessions, call('ZCARD', stem .. 'z'), call('HLEN', stem .. 'm')}

@@ -1,0 +1,148 @@
+"""Work on documents: an owner's own, or a session's."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from ....model import Document
+from ...base.refusals import stale_document
+from ..pins import PINS_KEY
+from ..rows import DOCUMENT_EXPIRES_AT, DOCUMENT_VERSION, DocumentScope, Row, SessionRow
+from .lookup import get_session
+
+if TYPE_CHECKING:
+    from .dialect import AsyncDialect
+
+
+class AsyncDocumentStatements(Protocol):
+    """Statements about documents. A row begins with version, key, updated_at, expires_at, value."""
+
+    @abstractmethod
+    def scope_of(self, session: SessionRow) -> DocumentScope:
+        """Return the scope of a session's documents."""
+
+    @abstractmethod
+    async def find_scope(self, owner: str) -> DocumentScope:
+        """Return the scope of an owner's own documents; it holds none without such an owner."""
+
+    @abstractmethod
+    async def own_scope(self, owner: str) -> DocumentScope:
+        """Return the scope of an owner's own documents, made if there was none, for a write."""
+
+    @abstractmethod
+    async def find(self, scope: DocumentScope, key: str) -> Row | None:
+        """Return a document's row, expired or not."""
+
+    @abstractmethod
+    async def lock(self, scope: DocumentScope, key: str) -> Row | None:
+        """Return a document's row, expired or not, which nobody else changes then."""
+
+    @abstractmethod
+    async def put(
+        self,
+        scope: DocumentScope,
+        key: str,
+        value: bytes,
+        expires_in_us: int | None,
+        replaced: Row | None,
+    ) -> Row:
+        """Write a document under a version of its own, in place of another; return its row."""
+
+    @abstractmethod
+    async def delete(self, scope: DocumentScope, found: Row) -> None:
+        """Delete a document that was found."""
+
+    @abstractmethod
+    async def list_prefix(self, scope: DocumentScope, prefix: str, now: int) -> list[Row]:
+        """Return the documents that have not expired, in the order of their keys' bytes."""
+
+    @abstractmethod
+    def document_of(self, row: Row) -> Document:
+        """Return the document of a row; a damaged one is `StoreCorruptError`."""
+
+
+class _Holder(NamedTuple):
+    """Whose a document is."""
+
+    scope: DocumentScope
+    session: SessionRow | None
+
+
+class AsyncRelationalDocuments:
+    """Work on documents."""
+
+    def __init__(self, dialect: AsyncDialect) -> None:
+        self._dialect = dialect
+
+    async def find(self, owner: str, session: str | None, key: str) -> Document | None:
+        """Find a document that has not expired."""
+        statements = self._dialect.documents
+        found = await statements.find((await self._place(owner, session)).scope, key)
+        is_there = found is not None and not await self._is_expired(found)
+        return statements.document_of(found) if found is not None and is_there else None
+
+    async def put(
+        self,
+        owner: str,
+        session: str | None,
+        key: str,
+        value: bytes,
+        expected_version: int | None,
+        expires_in_us: int | None,
+    ) -> Document:
+        """Create or replace a document."""
+        statements = self._dialect.documents
+        if session is None:
+            place = _Holder(await statements.own_scope(owner), None)
+        else:
+            place = await self._place(owner, session)
+        found = await statements.lock(place.scope, key)
+        if expected_version is not None:
+            await self._refuse_stale(found, key, expected_version)
+        stored = await statements.put(place.scope, key, value, expires_in_us, found)
+        await self._renew_if_pins(place.session, key)
+        return statements.document_of(stored)
+
+    async def delete(
+        self, owner: str, session: str | None, key: str, expected_version: int | None
+    ) -> bool:
+        """Delete a document; an expired one counts as not there."""
+        statements = self._dialect.documents
+        place = await self._place(owner, session)
+        found = await statements.lock(place.scope, key)
+        version = None if found is None else found[DOCUMENT_VERSION]
+        if expected_version is not None and version != expected_version:
+            raise stale_document(key, version, expected_version)
+        if found is None:
+            return False
+        await statements.delete(place.scope, found)
+        await self._renew_if_pins(place.session, key)
+        return not await self._is_expired(found)
+
+    async def list_prefix(self, owner: str, session: str | None, prefix: str) -> list[Document]:
+        """List documents by key."""
+        statements = self._dialect.documents
+        scope = (await self._place(owner, session)).scope
+        rows = await statements.list_prefix(scope, prefix, await self._dialect.now())
+        return [statements.document_of(row) for row in rows]
+
+    async def _place(self, owner: str, session: str | None) -> _Holder:
+        if session is None:
+            return _Holder(await self._dialect.documents.find_scope(owner), None)
+        row = await get_session(self._dialect, owner, session)
+        return _Holder(self._dialect.documents.scope_of(row), row)
+
+    async def _is_expired(self, found: Row) -> bool:
+        at = found[DOCUMENT_EXPIRES_AT]
+        return at is not None and at <= await self._dialect.now()
+
+    async def _refuse_stale(self, found: Row | None, key: str, expected: int) -> None:
+        is_free = expected == 0 and (found is None or await self._is_expired(found))
+        version = None if found is None else found[DOCUMENT_VERSION]
+        if not is_free and version != expected:
+            raise stale_document(key, version, expected)
+
+    async def _renew_if_pins(self, session: SessionRow | None, key: str) -> None:
+        if session is not None and key == PINS_KEY and session.overlays:
+            await self._dialect.sums.renew_context(session)

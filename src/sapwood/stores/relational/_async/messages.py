@@ -1,0 +1,256 @@
+"""Work on messages that are there: change, erase, find, and look around."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from ....errors import StoreCorruptError
+from ....model import Appended, ChangeKind, Deleted, Gap, History, Leaf, Message, Read, Root
+from ....rules.codec import Packed
+from ....rules.tree import Span
+from ...base.refusals import delete_inherited, edit_inherited, no_message
+from ..position import public
+from ..rows import BODY, ID, POS, HomeNames, Row, SeenMessage, SessionRow, Touches
+from .append import append_planned
+from .lookup import find_seen, get_pos, get_session
+from .read import read_path
+
+if TYPE_CHECKING:
+    from .dialect import AsyncDialect
+
+
+class AsyncMessageStatements(Protocol):
+    """Statements about messages.
+
+    A row begins with pos, home, id, role, tokens, version, created_at, body, which is None where
+    the message was deleted.
+    """
+
+    spans_at_once: int
+    """How many spans of a path are read by one statement."""
+    may_have_landed: bool
+    """Whether an append is sent again after a lost connection, so that our own ids may be known."""
+
+    @abstractmethod
+    async def rows_at(self, session: SessionRow, positions: Sequence[int]) -> dict[int, Row]:
+        """Return the rows at positions, deleted messages' too."""
+
+    @abstractmethod
+    async def messages_of(
+        self, session: SessionRow, rows: Iterable[Row], names: HomeNames
+    ) -> list[Message]:
+        """Return the messages of live rows; `names` is filled as homes are met."""
+
+    @abstractmethod
+    async def home_names(self, session: SessionRow, homes: Iterable[int]) -> HomeNames:
+        """Return the sessions behind homes."""
+
+    # changes
+
+    @abstractmethod
+    async def before_change(self, session: SessionRow, pos: int) -> tuple[int, bytes]:
+        """Return the tokens of a live message, and its digest as it was first appended."""
+
+    @abstractmethod
+    async def rewrite(self, session: SessionRow, pos: int, new: Packed, first: bytes) -> None:
+        """Replace a message's content; `first` is its digest as it was first appended."""
+
+    @abstractmethod
+    async def erase(self, session: SessionRow, doomed: Sequence[SeenMessage]) -> dict[int, int]:
+        """Empty positions, and count them out; return the tokens that each held."""
+
+    @abstractmethod
+    async def note(self, session: SessionRow, deltas: dict[int, int], kind: ChangeKind) -> None:
+        """Keep the feed and the sums right after messages changed their tokens by so many."""
+
+    @abstractmethod
+    async def quoting(self, session: SessionRow, positions: Sequence[int]) -> list[str]:
+        """Return the overlays of the tree that cover any of the positions, the oldest first."""
+
+    # looking around
+
+    @abstractmethod
+    async def followers(self, session: SessionRow, pos: int) -> Iterable[int]:
+        """Return the positions right after a position that a session sees."""
+
+    @abstractmethod
+    async def ends(self, session: SessionRow) -> Iterable[int]:
+        """Return the positions at the ends of a session's branches."""
+
+    @abstractmethod
+    async def gaps(self, session: SessionRow, leaf: int, after: int) -> list[Row]:
+        """Return pos, id and home's session of the empty positions of a path, from the root."""
+
+    # appending
+
+    @abstractmethod
+    async def first_digests(
+        self, session: SessionRow, seen: Iterable[SeenMessage]
+    ) -> dict[int, bytes | None]:
+        """Return messages' digests as first appended, by position; None of deleted ones."""
+
+    @abstractmethod
+    async def parent_ids(
+        self, session: SessionRow, positions: Iterable[int]
+    ) -> dict[int, str | Root]:
+        """Return the ids of the messages that positions follow."""
+
+    @abstractmethod
+    async def write_after(
+        self, session: SessionRow, pos: int, batch: Sequence[Packed], now: int
+    ) -> tuple[int, int | None]:
+        """Write new messages after a position, move the tip, and note it in the feed.
+
+        Return the first one's position, and the context after them where it is known.
+        """
+
+    # reading
+
+    @abstractmethod
+    async def read_spans(
+        self,
+        session: SessionRow,
+        spans: list[Span],
+        backwards: bool,
+        most: int | None,
+        names: HomeNames,
+    ) -> tuple[list[Message], list[int]]:
+        """Return the live messages of spans, which are given in the order of the read.
+
+        At most so many, and how many bytes each has.
+        """
+
+    @abstractmethod
+    async def depths_in(self, session: SessionRow, spans: list[Span]) -> list[tuple[int, bool]]:
+        """Return the depths that have rows in spans, in order, and whether each is live."""
+
+    @abstractmethod
+    async def snapshot(self, session: SessionRow) -> int:
+        """Return the number of the newest change that a history has to know of."""
+
+
+class AsyncRelationalMessages:
+    """Work on messages."""
+
+    def __init__(self, dialect: AsyncDialect) -> None:
+        self._dialect = dialect
+
+    async def append(
+        self,
+        owner: str,
+        session: str,
+        batch: Sequence[Packed],
+        parent: str | Root | None,
+        expected_tip: str | Root | None,
+    ) -> Appended:
+        """Append a batch."""
+        return await append_planned(self._dialect, owner, session, batch, parent, expected_tip)
+
+    async def read(self, owner: str, session: str, query: Read) -> History:
+        """Read a path."""
+        return await read_path(self._dialect, owner, session, query)
+
+    async def find(self, owner: str, session: str, ids: Sequence[str]) -> list[Message | None]:
+        """Find messages by id."""
+        row = await get_session(self._dialect, owner, session)
+        seen = await self._dialect.lookup.find_all_seen(row, ids)
+        live = {id: it.pos for id, it in seen.items() if it.is_live}
+        messages = await self._messages_at(row, list(live.values()))
+        for id, pos in live.items():
+            if messages[pos].id != id:
+                raise StoreCorruptError(
+                    f"message {id!r} is found as {messages[pos].id!r}: repair the database"
+                )
+        return [messages[live[id]] if id in live else None for id in ids]
+
+    async def update(self, owner: str, session: str, message: Packed) -> Message:
+        """Replace a message's content."""
+        row = await get_session(self._dialect, owner, session, Touches.CHANGES)
+        seen = await find_seen(self._dialect, row, message.id)
+        if seen is None or not seen.is_live:
+            raise no_message(session, message.id)
+        if seen.home != row.home:
+            raise edit_inherited(message.id)
+        statements = self._dialect.messages
+        tokens, first = await statements.before_change(row, seen.pos)
+        await statements.rewrite(row, seen.pos, message, first)
+        await statements.note(row, {seen.pos: message.tokens - tokens}, ChangeKind.UPDATE)
+        return (await self._messages_at(row, [seen.pos]))[seen.pos]
+
+    async def delete(self, owner: str, session: str, ids: Sequence[str]) -> Deleted:
+        """Erase messages."""
+        row = await get_session(self._dialect, owner, session, Touches.CHANGES)
+        seen = await self._dialect.lookup.find_all_seen(row, ids)
+        for id in ids:
+            if id not in seen:
+                raise no_message(session, id)
+        doomed = {id: seen[id] for id in ids if seen[id].is_live}
+        await self._refuse_inherited(row, doomed)
+        if not doomed:
+            return Deleted(ids=[], quoting_overlays=[])
+        statements = self._dialect.messages
+        quoting = await statements.quoting(row, [it.pos for it in doomed.values()])
+        held = await statements.erase(row, list(doomed.values()))
+        deltas = {it.pos: -held[it.pos] for it in doomed.values()}
+        await statements.note(row, deltas, ChangeKind.DELETE)
+        return Deleted(ids=list(doomed), quoting_overlays=quoting)
+
+    async def _refuse_inherited(self, row: SessionRow, doomed: dict[str, SeenMessage]) -> None:
+        inherited = {id: it.home for id, it in doomed.items() if it.home != row.home}
+        names = await self._dialect.messages.home_names(row, inherited.values())
+        for id, home in inherited.items():
+            name = names.get(home)
+            if name is not None:
+                raise delete_inherited(id, name)
+
+    async def children(self, owner: str, session: str, message: str | Root) -> list[Message]:
+        """List what follows a message."""
+        row = await get_session(self._dialect, owner, session)
+        pos = await get_pos(self._dialect, row, message)
+        found = await self._dialect.messages.followers(row, pos)
+        messages = await self._messages_at(row, sorted(found))
+        return list(messages.values())
+
+    async def gaps(self, owner: str, session: str, leaf: str, after: int) -> list[Gap]:
+        """List the empty positions of a path."""
+        row = await get_session(self._dialect, owner, session)
+        pos = await get_pos(self._dialect, row, leaf)
+        rows = await self._dialect.messages.gaps(row, pos, after)
+        return [Gap(id=id, position=public(pos), home=home) for pos, id, home in rows]
+
+    async def leaves(self, owner: str, session: str) -> list[Leaf]:
+        """List the ends of a session's branches."""
+        row = await get_session(self._dialect, owner, session)
+        ends = sorted(await self._dialect.messages.ends(row))
+        rows = await self._rows_at(row, ends)
+        messages = await self._messages(row, rows)
+        return [
+            Leaf(id=it[ID], position=public(it[POS]), message=messages.get(it[POS])) for it in rows
+        ]
+
+    async def _messages_at(self, row: SessionRow, positions: Sequence[int]) -> dict[int, Message]:
+        """Return the live messages at positions, in their order."""
+        return await self._messages(row, await self._rows_at(row, positions))
+
+    async def _messages(self, row: SessionRow, rows: Iterable[Row]) -> dict[int, Message]:
+        live = [it for it in rows if it[BODY] is not None]
+        messages = await self._dialect.messages.messages_of(row, live, {row.home: row.id})
+        return dict(zip((it[POS] for it in live), messages, strict=True))
+
+    async def _rows_at(self, row: SessionRow, positions: Sequence[int]) -> list[Row]:
+        found = await self._dialect.messages.rows_at(row, positions)
+        return [get_row(found, pos) for pos in positions]
+
+
+def get_row(found: dict[int, Row], pos: int) -> Row:
+    """Return the row at a position; what stands on one that is not there is damage."""
+    row = found.get(pos)
+    if row is None:
+        at = public(pos)
+        raise StoreCorruptError(
+            f"the message at position {at.segment}.{at.depth} is missing from the database: "
+            "it can only come back from a backup"
+        )
+    return row

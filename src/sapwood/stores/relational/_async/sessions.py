@@ -1,0 +1,273 @@
+"""Work on sessions: make, find, change, move, retire."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any, Protocol
+
+from msgspec import UNSET
+
+from ....model import (
+    EdgeKind,
+    ForkPoint,
+    NewSession,
+    Root,
+    SessionPage,
+    SessionPatch,
+    SessionQuery,
+    SessionRecord,
+    Statistics,
+)
+from ....rules.codec import encode_json
+from ...base.refusals import no_session, session_exists, stale_session
+from ..rows import CONTEXT_IN_RECORD, Profile, Row, SessionRow, Touches
+from .listing import list_page
+from .lookup import get_pos, get_session
+
+if TYPE_CHECKING:
+    from .dialect import AsyncDialect
+
+ERASED_AT_ONCE = 100
+"""How many sessions one transaction erases: a server has room for so many locks only."""
+
+
+class AsyncSessionStatements(Protocol):
+    """Statements about sessions. The columns of a record's row stand in `relational.rows`."""
+
+    @abstractmethod
+    async def find_record(self, owner: str, session: str) -> Row | None:
+        """Return a record's row."""
+
+    @abstractmethod
+    def record_of(self, row: Row, context: int) -> SessionRecord:
+        """Return the record of a row; `context` is what the row has, or was worked out."""
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Let several statements read the same state, if the unit does not do so already."""
+        return nullcontext()
+
+    @abstractmethod
+    def pack_title(self, title: str | None) -> Any:
+        """Return a title as its column holds it."""
+
+    @abstractmethod
+    def pack_tags(self, tags: list[str]) -> Any:
+        """Return tags as their column holds them."""
+
+    @abstractmethod
+    async def inherited_profile(self, source: SessionRow) -> Row:
+        """Return what a fork inherits of a profile, as it is held: tags, budget and data."""
+
+    @abstractmethod
+    async def insert(
+        self, owner: str, number: int, id: str, now: int, tree: int | None, profile: Profile
+    ) -> SessionRow | None:
+        """Write a new, empty session of an owner; None when another has its id meanwhile.
+
+        A store that places rows by their tree is given that which the session will stand in, if
+        it is another's.
+        """
+
+    @abstractmethod
+    async def change(self, session: SessionRow, columns: Mapping[str, Any]) -> None:
+        """Write columns of a profile, maybe none, and count that in the session's version."""
+
+    @abstractmethod
+    async def place(self, session: SessionRow) -> None:
+        """Let a session stand where its row says, with the figures that the row has."""
+
+    @abstractmethod
+    async def empty(self, session: SessionRow) -> None:
+        """Let a session go on in a new tree, without its pins and leases, after it was retired."""
+
+    @abstractmethod
+    async def delete(self, session: SessionRow) -> None:
+        """Delete a session that was retired, and all that is its own."""
+
+    @abstractmethod
+    async def lock_owner(self, name: str) -> int | None:
+        """Return an owner's number, for whom nobody else makes a session then."""
+
+    @abstractmethod
+    async def lock_some(self, owner: str, number: int, most: int) -> list[SessionRow | None]:
+        """Return so many of an owner's sessions, locked; None for each that is gone by then."""
+
+    @abstractmethod
+    async def erase_rest(self, owner: int) -> None:
+        """Delete all that an owner without sessions has, and the owner."""
+
+    @abstractmethod
+    async def count(self, owner: int, now: int) -> Row:
+        """Return how many sessions, messages, overlays and documents an owner has."""
+
+    @abstractmethod
+    async def fork(self, session: SessionRow, source: SessionRow, point: ForkPoint) -> None:
+        """Make a new, empty session a fork of another one, which is locked."""
+
+    @abstractmethod
+    async def retire(self, session: SessionRow) -> None:
+        """Take a session's messages out of use."""
+
+
+class AsyncRelationalSessions:
+    """Work on sessions."""
+
+    def __init__(self, dialect: AsyncDialect) -> None:
+        self._dialect = dialect
+        self._statements = dialect.sessions
+
+    async def create(self, owner: str, new: NewSession) -> SessionRecord:
+        """Create a session."""
+        lookup = self._dialect.lookup
+        # The owner comes first: where it is locked, that is before any tree.
+        number = await lookup.own_number(owner)
+        if await lookup.find_session(owner, new.id) is not None:
+            raise session_exists(new.id)
+        parent = None if new.parent is None else new.parent.session
+        if parent is not None and await lookup.find_session(owner, parent) is None:
+            raise no_session(parent)
+        source = None
+        if new.fork is not None:
+            source = await get_session(self._dialect, owner, new.fork.session)
+        row = await self._insert(owner, number, new, source)
+        if new.fork is not None and source is not None:
+            await self._statements.fork(row, source, new.fork)
+        return await self._get(owner, new.id)
+
+    async def _insert(
+        self, owner: str, number: int, new: NewSession, source: SessionRow | None
+    ) -> SessionRow:
+        is_attached = new.fork is not None and not new.fork.detach
+        tree = source.tree if source is not None and is_attached else None
+        now = await self._dialect.now() if new.created_us is None else new.created_us
+        profile = await self._profile(new, source)
+        row = await self._statements.insert(owner, number, new.id, now, tree, profile)
+        if row is None:
+            raise session_exists(new.id)
+        return row
+
+    async def _profile(self, new: NewSession, source: SessionRow | None) -> Profile:
+        tags, budget, data = self._statements.pack_tags([]), None, b"{}"
+        kind, parent = None, None
+        if source is not None:
+            tags, budget, data = await self._statements.inherited_profile(source)
+            kind, parent = EdgeKind.BRANCH.value, source.id
+        if new.parent is not None:
+            kind, parent = new.parent.kind.value, new.parent.session
+        return Profile(
+            title=self._statements.pack_title(new.title),
+            state=new.state,
+            tags=tags if new.tags is UNSET else self._statements.pack_tags(new.tags),
+            budget=budget if new.budget is UNSET else new.budget,
+            parent_kind=kind,
+            parent=parent,
+            data=data if new.data is UNSET else encode_json(new.data, "data"),
+        )
+
+    async def find(self, owner: str, session: str) -> SessionRecord | None:
+        """Find a session's record; its context is worked out if it is not known."""
+        is_enough, record = await self.glance(owner, session)
+        return record if is_enough else await self._find_with_context(owner, session)
+
+    async def glance(self, owner: str, session: str) -> tuple[bool, SessionRecord | None]:
+        """Find a record with one statement; return also whether that was enough."""
+        found = await self._statements.find_record(owner, session)
+        if found is None or found[CONTEXT_IN_RECORD] is None:
+            return found is None, None
+        return True, self._statements.record_of(found, found[CONTEXT_IN_RECORD])
+
+    async def _find_with_context(self, owner: str, session: str) -> SessionRecord | None:
+        with self._statements.snapshot():
+            row = await self._dialect.lookup.find_session(owner, session)
+            found = await self._statements.find_record(owner, session)
+            if row is None or found is None:
+                return None
+            context = await self._dialect.sums.context_at(row, row.tip)
+            return self._statements.record_of(found, context)
+
+    async def _get(self, owner: str, session: str) -> SessionRecord:
+        found = await self.find(owner, session)
+        assert found is not None
+        return found
+
+    async def update(
+        self, owner: str, session: str, patch: SessionPatch, expected_version: int | None
+    ) -> SessionRecord:
+        """Change a session's record."""
+        row = await get_session(self._dialect, owner, session)
+        if expected_version is not None and row.version != expected_version:
+            raise stale_session(session, row.version, expected_version)
+        await self._statements.change(row, self._columns(patch))
+        return await self._get(owner, session)
+
+    def _columns(self, patch: SessionPatch) -> dict[str, Any]:
+        """Return the columns of a profile that a patch changes."""
+        pack = self._statements
+        values = {
+            "title": UNSET if patch.title is UNSET else pack.pack_title(patch.title),
+            "state": patch.state,
+            "budget": patch.budget,
+            "tags": UNSET if patch.tags is UNSET else pack.pack_tags(patch.tags),
+            "data": UNSET if patch.data is UNSET else encode_json(patch.data, "data"),
+        }
+        return {column: value for column, value in values.items() if value is not UNSET}
+
+    async def checkout(self, owner: str, session: str, message: str | Root) -> SessionRecord:
+        """Move the tip."""
+        row = await get_session(self._dialect, owner, session)
+        moved = row._replace(tip=await get_pos(self._dialect, row, message))
+        context = await self._dialect.sums.keep_context_at(moved, moved.tip)
+        await self._statements.place(moved._replace(context=context))
+        return await self._get(owner, session)
+
+    async def list_page(self, owner: str, query: SessionQuery) -> SessionPage:
+        """List sessions."""
+        return await list_page(self._dialect, owner, query, self._get)
+
+    async def delete(self, owner: str, session: str) -> None:
+        """Delete a session; its messages are left to be swept."""
+        await self._delete(await get_session(self._dialect, owner, session, Touches.CHANGES))
+
+    async def _delete(self, row: SessionRow) -> None:
+        await self._statements.retire(row)
+        await self._statements.delete(row)
+
+    async def clear(self, owner: str, session: str) -> SessionRecord:
+        """Retire a session's messages and go on under a new number."""
+        row = await get_session(self._dialect, owner, session, Touches.CHANGES)
+        await self._statements.retire(row)
+        await self._statements.empty(row)
+        return await self._get(owner, session)
+
+    async def erase_owner(self, owner: str) -> None:
+        """Delete all that an owner still has; whoever creates a session meanwhile waits."""
+        number = await self._statements.lock_owner(owner)
+        if number is None:
+            return
+        while await self.erase_some(owner):
+            continue
+        await self._statements.erase_rest(number)
+
+    async def erase_some(self, owner: str) -> bool:
+        """Delete some of an owner's sessions; return whether there may be more."""
+        number = await self._dialect.lookup.find_owner(owner)
+        if number is None:
+            return False
+        rows = await self._statements.lock_some(owner, number, ERASED_AT_ONCE)
+        for row in rows:
+            if row is not None:
+                await self._delete(row)
+        return len(rows) == ERASED_AT_ONCE
+
+    async def statistics(self, owner: str) -> Statistics:
+        """Count what an owner has."""
+        number = await self._dialect.lookup.find_owner(owner)
+        counts = (0, 0, 0, 0)
+        if number is not None:
+            counts = await self._statements.count(number, await self._dialect.now())
+        sessions, messages, overlays, documents = counts
+        return Statistics(
+            sessions=sessions, messages=messages, overlays=overlays, documents=documents
+        )

@@ -1,0 +1,38 @@
+"""How full the context is, and what a session shows."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable
+from typing import Protocol
+
+from ....rules.overlay import Cover
+from ....rules.tree import Span
+from ..rows import SessionRow
+
+
+class AsyncSumStatements(Protocol):
+    """Statements about what a session shows at a leaf, and about its tokens."""
+
+    @abstractmethod
+    async def visible(self, session: SessionRow, leaf: int) -> Iterable[Span | Cover]:
+        """Return what is shown at a leaf, upwards; it may be looked up while it is gone through.
+
+        A cover brings the row of its overlay along.
+        """
+
+    @abstractmethod
+    async def pins_under(self, session: SessionRow, pins: list[int], cover: Cover) -> list[int]:
+        """Return those of the pinned positions that an overlay covers, by depth."""
+
+    @abstractmethod
+    async def context_at(self, session: SessionRow, leaf: int) -> int:
+        """Return the tokens shown at a leaf."""
+
+    async def keep_context_at(self, session: SessionRow, leaf: int) -> int:
+        """Return the tokens shown at a leaf, in a unit that writes: sums on the way may be kept."""
+        return await self.context_at(session, leaf)
+
+    @abstractmethod
+    async def renew_context(self, session: SessionRow) -> int:
+        """Work out a session's context at its tip, keep it, and return it."""

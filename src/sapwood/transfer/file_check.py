@@ -1,0 +1,255 @@
+"""The first pass of an import: is the file right, and does what is stored agree with it?
+
+Nothing is written. Of a session that is in the store already, messages are compared a few hundred
+at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import BinaryIO
+
+from ..errors import MessageConflictError, UsageError
+from ..model import Leaf, Message, Read, Root, SessionRecord
+from ..rules import check
+from ..rules.codec import pack
+from ..store import Store
+from .file_lines import NumberedLine, iter_lines
+from .import_marks import ImportMark, find_mark
+from .lines import (
+    DocumentLine,
+    GapLine,
+    MessageLine,
+    OverlayLine,
+    PlaceLine,
+    SessionLine,
+    UsageLine,
+    wrong,
+)
+from .new_records import new_overlay, new_place, new_session, new_usage
+from .plan import CHUNK, CHUNK_BYTES, ImportPlan, SessionPlan
+from .positions import find_named
+from .stored_messages import StoredMessages
+from .visible_messages import VisibleMessages, sources_of
+
+MOST_TOLD = 5
+
+
+def check_file(
+    store: Store, owner: str, file: BinaryIO, progress: Callable[[], None]
+) -> ImportPlan:
+    """Read the whole file and give what the second pass has to know.
+
+    Raises `UsageError` for a file that is wrong, and `ConflictError` when what is stored differs.
+    """
+    checker = _FileCheck(store, owner, VisibleMessages(sources_of(file)))
+    for it in iter_lines(file):
+        checker.take(it)
+        if it.number % CHUNK == 0:
+            progress()
+    checker.finish()
+    return checker.plan
+
+
+def check_alone(file: BinaryIO) -> None:
+    """Read the whole file for what is wrong with it where nothing is stored."""
+    from ..stores.memory import MemoryStore
+
+    with MemoryStore(clock=lambda: 0, new_id=lambda: "") as nothing:
+        check_file(nothing, "nobody", file, lambda: None)
+
+
+class _FileCheck:
+    """Goes over the lines, a session at a time."""
+
+    def __init__(self, store: Store, owner: str, visible: VisibleMessages) -> None:
+        self._store = store
+        self._owner = owner
+        self._visible = visible
+        self.plan = ImportPlan()
+        self._line: SessionLine | None = None
+        self._number = 0
+        self._now = SessionPlan(exists=False)
+        self._elsewhere: set[str] = set()
+        """Ends of stored branches that the file has not shown yet."""
+        self._mark: ImportMark | None = None
+        self._waiting: list[NumberedLine] = []
+        self._size = 0
+        self._conflicts: list[str] = []
+
+    @property
+    def _session(self) -> str:
+        return "" if self._line is None else self._line.id
+
+    def take(self, it: NumberedLine) -> None:
+        """Look at a line."""
+        line = it.line
+        try:
+            if isinstance(line, SessionLine):
+                self._begin(line, it.number)
+            elif isinstance(line, MessageLine | GapLine):
+                self._place(line, it)
+            elif isinstance(line, OverlayLine):
+                self._overlay(line, it.number)
+            elif isinstance(line, DocumentLine):
+                self._document(line)
+            elif isinstance(line, UsageLine):
+                check.usage(new_usage(line))
+        except UsageError as error:
+            if error.path.startswith("line "):
+                raise
+            raise wrong(it.number, f"is wrong: {error}") from error
+
+    def _begin(self, line: SessionLine, number: int) -> None:
+        self._end()
+        if line.id in self.plan.sessions:
+            raise wrong(number, f"is a second session {line.id!r}")
+        if line.fork is not None and line.fork.session not in self.plan.sessions:
+            raise wrong(
+                number, f"is a fork of {line.fork.session!r}, which does not come before it"
+            )
+        check.new_session(new_session(line, line.parent))
+        self._line, self._number = line, number
+        self._visible.begin(line)
+        self._now = self.plan.sessions[line.id] = self._planned(line)
+        self._check_origin(line, number)
+
+    def _planned(self, line: SessionLine) -> SessionPlan:
+        self._elsewhere, self._mark = set(), None
+        record = self._store.find_session(self._owner, line.id)
+        if record is None:
+            return SessionPlan(exists=False)
+        planned = SessionPlan(exists=True)
+        planned.tip = None if isinstance(record.tip, Root) else record.tip
+        self._elsewhere = set(self._ends(record))
+        overlays = self._store.list_overlays(self._owner, line.id)
+        planned.stored_overlays = {it.id: it.summary for it in overlays}
+        mark = find_mark(self._store, self._owner, record)
+        if mark is not None:
+            planned.has_mark, planned.is_unfinished = True, mark.is_new
+            self._mark = mark
+        return planned
+
+    def _ends(self, record: SessionRecord) -> Iterator[str]:
+        """Yield the last live messages of the stored branches, but for what a fork inherited."""
+        for leaf in self._store.list_leaves(self._owner, record.id):
+            message = leaf.message or self._above(record, leaf)
+            if message is None or message.home != record.id or message.id in self._visible:
+                continue
+            yield message.id
+
+    def _above(self, record: SessionRecord, leaf: Leaf) -> Message | None:
+        query = Read(leaf=leaf.id, overlays=False, limit=1, backwards=True)
+        messages = self._store.read(self._owner, record.id, query).messages_only
+        return messages[0] if messages else None
+
+    def _check_origin(self, line: SessionLine, number: int) -> None:
+        """Look for the message that a fork is to be made of."""
+        fork = line.fork
+        if fork is None or self._visible.is_origin_known or self._now.exists:
+            return
+        if not self._is_stored(fork.session, fork.message):
+            raise wrong(
+                number,
+                f"is a fork of {fork.session!r} at {fork.message!r}, which is no message of it",
+            )
+
+    def _is_stored(self, session: str, id: str) -> bool:
+        if self._store.find_session(self._owner, session) is None:
+            return False
+        return find_named(self._store, self._owner, session, id) is not None
+
+    def _sees(self, id: str) -> bool:
+        """Whether the session of the file sees a message, or will when it is imported."""
+        if id in self._visible:
+            return True
+        if self._line is None or self._line.fork is None:
+            return False
+        # The store may know more of a fork's path than the file.
+        if self._now.exists:
+            return self._is_stored(self._line.id, id)
+        return not self._visible.is_origin_known and self._is_stored(self._line.fork.session, id)
+
+    def _place(self, line: PlaceLine, it: NumberedLine) -> None:
+        if line.id in self._visible:
+            what = "inherits" if line.id in self._visible.inherited else "has already"
+            raise wrong(it.number, f"has the id {line.id!r}, which the session {what}")
+        if line.parent is not None and not self._sees(line.parent):
+            raise wrong(it.number, f"follows {line.parent!r}, which does not come before it")
+        pack(new_place(line), lambda: "", self._store.max_message_bytes)
+        self._visible.add(line.id, line.parent)
+        self._elsewhere.discard(line.id)
+        if self._now.exists and isinstance(line, MessageLine):
+            self._waiting.append(it)
+            self._size += it.size
+            if len(self._waiting) >= CHUNK or self._size >= CHUNK_BYTES:
+                self._compare_waiting()
+
+    def _overlay(self, line: OverlayLine, number: int) -> None:
+        if line.id in self._now.overlays:
+            raise wrong(number, f"is a second overlay {line.id!r}")
+        for end in (line.first, line.last):
+            if not self._sees(end):
+                raise wrong(number, f"covers {end!r}, which is no message of the session")
+        check.new_overlay(new_overlay(line), self._store.max_message_bytes)
+        self._now.overlays.add(line.id)
+        self.plan.awaited |= {line.first, line.last} & self._visible.inherited.keys()
+        stored = self._now.stored_overlays.get(line.id)
+        if stored is not None and stored != line.summary:
+            self._add_conflict(number, f"overlay {line.id!r} has another summary in the store")
+
+    def _end(self) -> None:
+        """Finish a session: all that it has was seen."""
+        self._compare_waiting()
+        if self._line is None:
+            return
+        if self._line.tip is not None and not self._sees(self._line.tip):
+            raise wrong(
+                self._number, f"has the tip {self._line.tip!r}, which is no message of the session"
+            )
+        self._now.went_on = bool(self._elsewhere)
+        if self._mark is not None and self._now.tip is not None and self._now.tip in self._visible:
+            # An import that was cut off may have left the tip on a branch of the file.
+            self._now.tip_before = self._mark.tip
+            self._now.is_tip_left = not self._mark.is_new
+
+    def _document(self, line: DocumentLine) -> None:
+        check.document(self._owner, self._session or None, line.key)
+        check.document_value(line.value, self._store.max_message_bytes)
+        self._now.documents.add(line.key)
+
+    def _compare_waiting(self) -> None:
+        """Compare messages with those stored under their ids."""
+        waiting, self._waiting, self._size = self._waiting, [], 0
+        if not waiting:
+            return
+        lines = [it.line for it in waiting if isinstance(it.line, MessageLine)]
+        stored = StoredMessages(self._store, self._owner, self._session)
+        found = stored.find_with_parents(lines)
+        for it, line in zip(waiting, lines, strict=True):
+            what = _difference(stored, line, found)
+            if what:
+                self._add_conflict(it.number, f"message {line.id!r} {what}")
+
+    def _add_conflict(self, number: int, what: str) -> None:
+        self._conflicts.append(f"session {self._session!r}: {what} (line {number})")
+
+    def finish(self) -> None:
+        """Compare what is left, and raise if anything differed."""
+        self._end()
+        if not self._conflicts:
+            return
+        shown = "; ".join(self._conflicts[:MOST_TOLD])
+        rest = len(self._conflicts) - MOST_TOLD
+        more = f"; and {rest} more" if rest > 0 else ""
+        raise MessageConflictError(f"nothing was written, what is stored differs: {shown}{more}")
+
+
+def _difference(stored: StoredMessages, line: MessageLine, found: dict[str, Message]) -> str:
+    message = found.get(line.id)
+    if message is None:
+        return "was deleted in the store" if stored.is_deleted(line.id) else ""
+    here = (line.role, line.parts, line.metadata)
+    if (message.role, message.parts, message.metadata) != here:
+        return "has other content in the store"
+    return "" if stored.follows(message, line, found) else "follows another message in the store"
