@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
-from ...calling import AsyncAnswer
+from ...calls import AsyncAnswer
 from ...errors import ClosedError
 from ..base._async.runner import AsyncRunner
 from ..base._async.unit import AsyncUnit
