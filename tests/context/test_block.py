@@ -5,13 +5,20 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.context.block import NOTHING, Held, StoredBlock, undone, versions_of, written
+from sapwood.context.block import (
+    NOTHING,
+    HeldBlock,
+    StoredBlock,
+    after_undo,
+    after_write,
+    versions_of,
+)
 
 STEPS = st.lists(st.none() | st.text("ab", max_size=3), max_size=20)
 
 
-def stored(held: Held, after: StoredBlock) -> Held:
-    return Held(stored=after, version=held.version + 1, updated_us=held.updated_us + 10)
+def stored(held: HeldBlock, after: StoredBlock) -> HeldBlock:
+    return HeldBlock(stored=after, version=held.version + 1, updated_us=held.updated_us + 10)
 
 
 @given(STEPS)
@@ -21,10 +28,10 @@ def test_undo_goes_back_as_a_stack_does(steps: list[str | None]) -> None:
     seen: list[str | None] = []
     for step in steps:
         if step is not None:
-            held = stored(held, written(held, step, "user", None))
+            held = stored(held, after_write(held, step, "user", None))
             stack.append(step)
         else:
-            back = undone(held)
+            back = after_undo(held)
             assert (back is None) == (len(stack) == 1)
             if back is None:
                 continue
@@ -44,7 +51,7 @@ def test_nothing_that_was_written_is_missing(steps: list[str | None]) -> None:
     held = NOTHING
     texts = set()
     for step in steps:
-        after = undone(held) if step is None else written(held, step, "user", None)
+        after = after_undo(held) if step is None else after_write(held, step, "user", None)
         if step is not None:
             texts.add(step)
         if after is not None:
@@ -55,5 +62,5 @@ def test_nothing_that_was_written_is_missing(steps: list[str | None]) -> None:
 def test_only_what_is_newest_is_kept() -> None:
     held = NOTHING
     for number in range(100):
-        held = stored(held, written(held, f"{number}", "user", None))
+        held = stored(held, after_write(held, f"{number}", "user", None))
     assert [it.content for it in held.stored.earlier] == [f"{n}" for n in range(79, 99)]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sapwood.rules.fingerprint import BlockFacts, fingerprint_all, fingerprint_of
 from sapwood.rules.prompt import (
     FRAME,
-    Piece,
+    PromptBlock,
     first_difference,
     has_frame,
     heading,
@@ -20,7 +20,7 @@ from sapwood.rules.prompt import (
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 KINDS = st.sampled_from(["readonly", "writable", "loadable", "searchable"])
 PIECES = st.builds(
-    Piece,
+    PromptBlock,
     label=st.text("abc", min_size=1, max_size=5),
     description=st.none() | TEXT,
     content=TEXT,
@@ -30,13 +30,13 @@ PIECES = st.builds(
 )
 
 
-def piece(content: str = "Likes tea.", **fields: object) -> Piece:
+def block(content: str = "Likes tea.", **fields: object) -> PromptBlock:
     given = {"label": "memory", "tokens": 3, "kind": "writable", "content": content, **fields}
-    return Piece(**given)  # type: ignore[arg-type]
+    return PromptBlock(**given)  # type: ignore[arg-type]
 
 
 def test_a_block_is_framed_and_named() -> None:
-    memory = piece(description="Facts", max_tokens=100)
+    memory = block(description="Facts", max_tokens=100)
     assert render([memory]).text == (
         "══════════════════════════════════════════════\n"
         "MEMORY (Facts) [3% — 3/100 tokens] [writable]\n"
@@ -47,15 +47,15 @@ def test_a_block_is_framed_and_named() -> None:
 
 
 def test_blocks_are_parted_by_an_empty_line_in_their_order() -> None:
-    first, second = piece("a"), piece("b", label="soul", kind="readonly")
+    first, second = block("a"), block("b", label="soul", kind="readonly")
     text = render([first, second]).text
     assert text == f"{render([first]).text}\n\n{render([second]).text}"
 
 
 def test_an_empty_block_is_shown_unless_nobody_can_fill_it() -> None:
-    assert render([piece("", kind="readonly")]).text == ""
+    assert render([block("", kind="readonly")]).text == ""
     for kind in ("writable", "loadable", "searchable"):
-        assert f"MEMORY [{kind}]" in render([piece("", kind=kind)]).text
+        assert f"MEMORY [{kind}]" in render([block("", kind=kind)]).text
 
 
 def test_nothing_is_an_empty_prompt() -> None:
@@ -63,7 +63,7 @@ def test_nothing_is_an_empty_prompt() -> None:
 
 
 def test_a_description_stays_in_its_line() -> None:
-    assert heading(piece(description="a\nb\t c")) == "MEMORY (a b c) [writable]"
+    assert heading(block(description="a\nb\t c")) == "MEMORY (a b c) [writable]"
 
 
 def test_a_share_is_rounded_and_may_be_more_than_all() -> None:
@@ -73,10 +73,10 @@ def test_a_share_is_rounded_and_may_be_more_than_all() -> None:
 
 
 @given(st.lists(PIECES, max_size=5))
-def test_spans_say_where_each_block_stands(pieces: list[Piece]) -> None:
-    text, spans = render(pieces)
-    assert len(spans) == len(pieces)
-    for shown, span in zip(pieces, spans, strict=True):
+def test_spans_say_where_each_block_stands(blocks: list[PromptBlock]) -> None:
+    text, spans = render(blocks)
+    assert len(spans) == len(blocks)
+    for shown, span in zip(blocks, spans, strict=True):
         if span is None:
             assert (shown.kind, shown.content) == ("readonly", "")
             continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 NAMES = """
     Appends Args AsyncAppends Block Candidate Change Cover Cursor Durability End Entry Facts Found
-    Key Kind Mark Name Outcome Packed Page Part Piece Place Question Ranges Row Said Scope Seen
+    Key Mark Name Outcome Packed Page Part Piece Place Question Ranges Row Said Scope
     Segment SessionRow Shown Sieve Span State Step Told View Wanted Work _Answers _Desk
 """
 CLASSES = """

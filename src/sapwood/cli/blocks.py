@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ..context import BlockEntry, Scope, StoreBlock
-from ..context.block import Held, held_in
+from ..context import BlockEntry, BlockScope, StoreBlock
+from ..context.block import HeldBlock, held_block_in
+from ..context.document_keys import NamedDocument, document_named_by
 from ..context.entry import entry_in
-from ..context.place import Named, named_by
 from ..errors import NotFoundError, UsageError
 from ..model import Document
 from ..session import SessionManager
@@ -17,7 +17,7 @@ from ..session import SessionManager
 class BlockPlace(NamedTuple):
     """Where something is stored: for the session, for all of the owner's, or for an agent."""
 
-    scope: Scope
+    scope: BlockScope
     agent: str | None = None
 
     def __str__(self) -> str:
@@ -29,7 +29,7 @@ class StoredTextBlock(NamedTuple):
 
     label: str
     place: BlockPlace
-    held: Held
+    held: HeldBlock
 
 
 class StoredBlockEntry(NamedTuple):
@@ -61,7 +61,7 @@ def stored_blocks(sessions: SessionManager, session: str) -> StoredBlocks:
     found = StoredBlocks([], [])
     for name, place, document in _documents(sessions, session):
         if name.entry is None:
-            found.texts.append(StoredTextBlock(name.label, place, held_in(document)))
+            found.texts.append(StoredTextBlock(name.label, place, held_block_in(document)))
         else:
             entry = entry_in(document, document.key.removesuffix(name.entry))
             found.entries.append(StoredBlockEntry(name.label, place, entry))
@@ -70,7 +70,7 @@ def stored_blocks(sessions: SessionManager, session: str) -> StoredBlocks:
 
 def _documents(
     sessions: SessionManager, session: str
-) -> Iterator[tuple[Named, BlockPlace, Document]]:
+) -> Iterator[tuple[NamedDocument, BlockPlace, Document]]:
     store, owner = sessions.store, sessions.owner
     for holder, scope in ((session, BlockPlace("session")), (None, BlockPlace("owner"))):
         for prefix in ("block/", "entries/", "agent/"):
@@ -78,7 +78,7 @@ def _documents(
             if holder is not None and prefix == "agent/":
                 continue
             for document in store.list_documents(owner, prefix, session=holder):
-                name = named_by(document.key)
+                name = document_named_by(document.key)
                 if name is not None:
                     place = scope if name.agent is None else BlockPlace("agent", name.agent)
                     yield name, place, document

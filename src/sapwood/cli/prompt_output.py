@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..context import PromptChange
-from ..context.frozen import Frozen, changes_of, frozen_in
+from ..context.prompt_document import PromptDocument, changes_of, prompt_document_in
 from ..rules.fingerprint import digest_of
 from ..rules.tokens import estimate_text
 from ..session import SessionManager
@@ -24,7 +24,7 @@ NO_PROMPT = "no prompt is frozen: its program has not called system_prompt or pr
 class StoredPrompt(NamedTuple):
     """The frozen prompt as it is stored, and the log of its changes, the newest first."""
 
-    frozen: Frozen
+    frozen: PromptDocument
     changes: list[PromptChange]
 
     @property
@@ -38,7 +38,7 @@ def stored_prompt(sessions: SessionManager, session: str) -> StoredPrompt | None
     document = sessions.store.find_document(sessions.owner, KEY, session=session)
     if document is None:
         return None
-    frozen = frozen_in(document)
+    frozen = prompt_document_in(document)
     return StoredPrompt(frozen, changes_of(frozen, document.updated_us))
 
 
@@ -104,7 +104,7 @@ def _change_json(change: PromptChange) -> dict[str, Any]:
     }
 
 
-def changed_since(frozen: Frozen, stored: StoredBlocks) -> list[str]:
+def changed_since(frozen: PromptDocument, stored: StoredBlocks) -> list[str]:
     """Name the blocks whose stored text is not the one that was frozen.
 
     A label may be stored in several places, and which of them is shown only the program knows: it

@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..rules.hidden import find_hidden
-from ..rules.prompt import Kind
+from ..rules.prompt import BlockKind
 from ._sync.context import Context
 from ._sync.entries import StoreEntries
-from ._sync.history import SearchableHistory
+from ._sync.searchable_history import SearchableHistory
 from ._sync.store_block import StoreBlock
 from ._sync.tools import ContextTools
 from .block import Block, BlockVersion
-from .config import BlockConfig, Scope, Shape
-from .elide import elide_unloaded
+from .config import BlockConfig, BlockScope, BlockShape
+from .elision import elide_unloaded
 from .entry import BlockEntry
-from .frozen import CacheReport, PromptChange
-from .loaded import LoadedKey
+from .loaded_key import LoadedKey
+from .prompt_document import CacheReport, PromptChange
 from .provider import (
     LoadableProvider,
     ReadProvider,
@@ -29,13 +29,13 @@ from .provider import (
     kind_of,
 )
 from .providers import CallableProvider, FileProvider, TextProvider
-from .shapes import to_anthropic, to_mcp, to_openai_chat, to_openai_responses
 from .skills import SkillsFolder
+from .vendor_tools import to_anthropic, to_mcp, to_openai_chat, to_openai_responses
 
 if TYPE_CHECKING:
     from ._async.context import AsyncContext
     from ._async.entries import AsyncStoreEntries
-    from ._async.history import AsyncSearchableHistory
+    from ._async.searchable_history import AsyncSearchableHistory
     from ._async.store_block import AsyncStoreBlock
     from ._async.tools import AsyncContextTools
 
@@ -48,21 +48,21 @@ __all__ = [
     "Block",
     "BlockConfig",
     "BlockEntry",
+    "BlockKind",
+    "BlockScope",
+    "BlockShape",
     "BlockVersion",
     "CacheReport",
     "CallableProvider",
     "Context",
     "ContextTools",
     "FileProvider",
-    "Kind",
     "LoadableProvider",
     "LoadedKey",
     "PromptChange",
     "ReadProvider",
-    "Scope",
     "SearchableHistory",
     "SearchableProvider",
-    "Shape",
     "SkillsFolder",
     "StoreBlock",
     "StoreEntries",
@@ -84,7 +84,7 @@ __all__ = [
 _HOMES = {
     "AsyncContext": "context",
     "AsyncContextTools": "tools",
-    "AsyncSearchableHistory": "history",
+    "AsyncSearchableHistory": "searchable_history",
     "AsyncStoreBlock": "store_block",
     "AsyncStoreEntries": "entries",
 }

@@ -52,7 +52,7 @@ class BlockVersion(msgspec.Struct, frozen=True, kw_only=True):
         return datetime_of(self.at_us)
 
 
-class Earlier(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class EarlierContent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What the block held before; no content means the default."""
 
     version: int
@@ -69,10 +69,10 @@ class StoredBlock(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     content: str | None
     origin: str
     by: str | None = None
-    earlier: list[Earlier] = []
+    earlier: list[EarlierContent] = []
 
 
-class Held(msgspec.Struct, frozen=True, kw_only=True):
+class HeldBlock(msgspec.Struct, frozen=True, kw_only=True):
     """A block's document as it was read; version 0 means that there is none."""
 
     stored: StoredBlock
@@ -80,12 +80,12 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
     updated_us: int = 0
 
 
-NOTHING = Held(stored=StoredBlock(content=None, origin="default"))
+NOTHING = HeldBlock(stored=StoredBlock(content=None, origin="default"))
 
 _decode = msgspec.json.Decoder(StoredBlock).decode
 
 
-def held_in(document: Document | None) -> Held:
+def held_block_in(document: Document | None) -> HeldBlock:
     """Read a block's document; one that cannot be decoded is `StoreCorruptError`."""
     if document is None:
         return NOTHING
@@ -93,17 +93,17 @@ def held_in(document: Document | None) -> Held:
         stored = _decode(document.value)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise StoreCorruptError(f"document {document.key!r} is no block: {error}") from error
-    return Held(stored=stored, version=document.version, updated_us=document.updated_us)
+    return HeldBlock(stored=stored, version=document.version, updated_us=document.updated_us)
 
 
-def written(held: Held, content: str, origin: str, by: str | None) -> StoredBlock:
+def after_write(held: HeldBlock, content: str, origin: str, by: str | None) -> StoredBlock:
     """Give the document after a write."""
     return StoredBlock(
         content=content, origin=origin, by=by, earlier=_kept([*held.stored.earlier, _past(held)])
     )
 
 
-def undone(held: Held) -> StoredBlock | None:
+def after_undo(held: HeldBlock) -> StoredBlock | None:
     """Give the document with the last write taken back; None when there is none to take back.
 
     What is taken back stays among the earlier contents, but is not gone back to again.
@@ -120,8 +120,8 @@ def undone(held: Held) -> StoredBlock | None:
     )
 
 
-def _past(held: Held) -> Earlier:
-    return Earlier(
+def _past(held: HeldBlock) -> EarlierContent:
+    return EarlierContent(
         version=held.version,
         content=held.stored.content,
         origin=held.stored.origin,
@@ -130,10 +130,10 @@ def _past(held: Held) -> Earlier:
     )
 
 
-def _kept(earlier: Sequence[Earlier]) -> list[Earlier]:
+def _kept(earlier: Sequence[EarlierContent]) -> list[EarlierContent]:
     """Keep the newest, within their number and size: a document must fit the store."""
     room = KEPT_BYTES
-    kept: list[Earlier] = []
+    kept: list[EarlierContent] = []
     for each in reversed(earlier[-KEPT:]):
         room -= len((each.content or "").encode())
         if room < 0:
@@ -142,7 +142,7 @@ def _kept(earlier: Sequence[Earlier]) -> list[Earlier]:
     return kept[::-1]
 
 
-def versions_of(held: Held, default: str | None) -> list[BlockVersion]:
+def versions_of(held: HeldBlock, default: str | None) -> list[BlockVersion]:
     """Give what a block held, the newest first; what was never written is left out."""
     now = _past(held)
     return [

@@ -11,9 +11,9 @@ import msgspec
 from ..errors import BlockLimitError, UsageError
 from ..rules import check
 from ..rules.fingerprint import BlockFacts
-from ..rules.prompt import Kind
+from ..rules.prompt import BlockKind
 from ..rules.tokens import MAX_TOKENS
-from .place import check_place
+from .document_keys import check_scope
 from .provider import (
     ReadProvider,
     check_provider,
@@ -27,7 +27,7 @@ from .providers import TextProvider
 
 logger = logging.getLogger(__name__)
 
-Scope = Literal["session", "agent", "owner"]
+BlockScope = Literal["session", "agent", "owner"]
 
 
 class BlockConfig(msgspec.Struct, frozen=True):
@@ -46,14 +46,14 @@ class BlockConfig(msgspec.Struct, frozen=True):
     provider: ReadProvider | None = None
     default: str | None = None
     readonly: bool = False
-    scope: Scope = "session"
+    scope: BlockScope = "session"
     agent: str | None = None
 
 
-class Shape(msgspec.Struct, frozen=True, kw_only=True):
+class BlockShape(msgspec.Struct, frozen=True, kw_only=True):
     """What can be done with a block."""
 
-    kind: Kind
+    kind: BlockKind
     writable: bool
     loadable: bool
     searchable: bool
@@ -72,7 +72,7 @@ def check_config(config: BlockConfig) -> None:
 
 
 def _check_fields(config: BlockConfig) -> None:
-    if config.scope not in get_args(Scope):
+    if config.scope not in get_args(BlockScope):
         raise UsageError(
             f"scope must be 'session', 'agent' or 'owner', not {config.scope!r}", path="scope"
         )
@@ -84,7 +84,7 @@ def _check_fields(config: BlockConfig) -> None:
     check.whole(config.max_tokens, "max_tokens", 1, MAX_TOKENS)
     if config.provider is not None:
         check_provider(config.provider, "provider")
-    check_place(config.scope, config.agent, config.label)
+    check_scope(config.scope, config.agent, config.label)
 
 
 def check_labels(labels: Iterable[str]) -> None:
@@ -118,11 +118,11 @@ def provider_of(config: BlockConfig) -> ReadProvider | None:
     return config.provider
 
 
-def shape_of(config: BlockConfig, provider: ReadProvider) -> Shape:
+def shape_of(config: BlockConfig, provider: ReadProvider) -> BlockShape:
     """Tell what can be done with a block that has this provider."""
     kind = kind_of(provider)
     writable = is_writable(provider) and not config.readonly
-    return Shape(
+    return BlockShape(
         kind="readonly" if kind == "writable" and not writable else kind,
         writable=writable,
         loadable=is_loadable(provider),

@@ -9,15 +9,15 @@ from collections.abc import Awaitable, Mapping
 from typing import Any, Protocol, TypeGuard
 
 from ..errors import UsageError
-from ..rules.prompt import Kind
+from ..rules.prompt import BlockKind
 
-Given = str | None | Awaitable[str | None]
+ProvidedText = str | None | Awaitable[str | None]
 
 
 class ReadProvider(Protocol):
     """Gives a text that the model reads; None when there is none."""
 
-    def get(self) -> Given:
+    def get(self) -> ProvidedText:
         """Give the text."""
 
 
@@ -34,7 +34,7 @@ class LoadableProvider(ReadProvider, Protocol):
     It may have a `set(key, content, description=None)`.
     """
 
-    def load(self, key: str) -> Given:
+    def load(self, key: str) -> ProvidedText:
         """Give an entry's text, or None when there is no such entry."""
 
 
@@ -44,7 +44,7 @@ class SearchableProvider(ReadProvider, Protocol):
     It may have a `set(key, content, description=None)`.
     """
 
-    def search(self, query: str) -> Given:
+    def search(self, query: str) -> ProvidedText:
         """Give what was found as text, or None when nothing was."""
 
 
@@ -68,7 +68,7 @@ def is_keyed(provider: object) -> bool:
     return is_writable(provider) and (is_loadable(provider) or is_searchable(provider))
 
 
-def kind_of(provider: object) -> Kind:
+def kind_of(provider: object) -> BlockKind:
     """Give the kind that the prompt names: the strongest of those that the shape has."""
     if is_searchable(provider):
         return "searchable"

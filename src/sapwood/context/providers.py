@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ..rules import check
-from .provider import Given
+from .provider import ProvidedText
 
 
 class TextProvider:
@@ -30,10 +30,10 @@ class TextProvider:
 class CallableProvider:
     """What a function without arguments gives; in the async twins it may have to be awaited."""
 
-    def __init__(self, function: Callable[[], Given]) -> None:
+    def __init__(self, function: Callable[[], ProvidedText]) -> None:
         self._function = function
 
-    def get(self) -> Given:
+    def get(self) -> ProvidedText:
         """Call the function."""
         return self._function()
 

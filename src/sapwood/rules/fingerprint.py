@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from .prompt import Kind
+from .prompt import BlockKind
 
 # Goes up when the same blocks would be rendered as another text.
 FORMAT = 1
@@ -25,7 +25,7 @@ class BlockFacts(msgspec.Struct, frozen=True, kw_only=True):
     label: str
     description: str | None
     max_tokens: int | None
-    kind: Kind
+    kind: BlockKind
     writable: bool
     loadable: bool
     searchable: bool

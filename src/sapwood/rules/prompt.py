@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-Kind = Literal["readonly", "writable", "loadable", "searchable"]
+BlockKind = Literal["readonly", "writable", "loadable", "searchable"]
 
 FRAME = "═" * 46
 BETWEEN = "\n\n"
@@ -16,7 +16,7 @@ BETWEEN = "\n\n"
 _FRAME_LIKE = re.compile(r"^[^\S\n]*═{10,}[^\S\n]*$", re.M)
 
 
-class Piece(msgspec.Struct, frozen=True, kw_only=True):
+class PromptBlock(msgspec.Struct, frozen=True, kw_only=True):
     """A block as it is rendered."""
 
     label: str
@@ -24,10 +24,10 @@ class Piece(msgspec.Struct, frozen=True, kw_only=True):
     content: str
     tokens: int
     max_tokens: int | None = None
-    kind: Kind
+    kind: BlockKind
 
 
-class Span(NamedTuple):
+class BlockSpan(NamedTuple):
     """Where a block stands in the text: its first frame, its content, and its end."""
 
     start: int
@@ -35,44 +35,44 @@ class Span(NamedTuple):
     end: int
 
 
-class Rendered(NamedTuple):
+class RenderedPrompt(NamedTuple):
     """The text, and where each block stands in it; None for one that is not shown."""
 
     text: str
-    spans: list[Span | None]
+    spans: list[BlockSpan | None]
 
 
-def render(pieces: Sequence[Piece]) -> Rendered:
+def render(blocks: Sequence[PromptBlock]) -> RenderedPrompt:
     """Render blocks in their order; a read-only one without content is left out.
 
     Any other is shown empty, so that the model knows that it is there.
     """
     # Joined at the end: a text that is added to is copied whole, time and again.
     shown: list[str] = []
-    spans: list[Span | None] = []
+    spans: list[BlockSpan | None] = []
     end = 0
-    for piece in pieces:
-        if piece.kind == "readonly" and not piece.content:
+    for block in blocks:
+        if block.kind == "readonly" and not block.content:
             spans.append(None)
             continue
         start = end + len(BETWEEN) if shown else 0
-        frame = f"{FRAME}\n{heading(piece)}\n{FRAME}\n"
+        frame = f"{FRAME}\n{heading(block)}\n{FRAME}\n"
         content = start + len(frame)
-        end = content + len(piece.content)
-        spans.append(Span(start, content, end))
-        shown.append(frame + piece.content)
-    return Rendered(BETWEEN.join(shown), spans)
+        end = content + len(block.content)
+        spans.append(BlockSpan(start, content, end))
+        shown.append(frame + block.content)
+    return RenderedPrompt(BETWEEN.join(shown), spans)
 
 
-def heading(piece: Piece) -> str:
+def heading(block: PromptBlock) -> str:
     """Give the line that names a block: label, description, usage, kind."""
-    words = [piece.label.upper()]
-    if piece.description:
-        words.append(f"({' '.join(piece.description.split())})")
-    if piece.max_tokens is not None:
-        share = percent(piece.tokens, piece.max_tokens)
-        words.append(f"[{share}% — {piece.tokens}/{piece.max_tokens} tokens]")
-    return " ".join([*words, f"[{piece.kind}]"])
+    words = [block.label.upper()]
+    if block.description:
+        words.append(f"({' '.join(block.description.split())})")
+    if block.max_tokens is not None:
+        share = percent(block.tokens, block.max_tokens)
+        words.append(f"[{share}% — {block.tokens}/{block.max_tokens} tokens]")
+    return " ".join([*words, f"[{block.kind}]"])
 
 
 def percent(used: int, limit: int) -> int:

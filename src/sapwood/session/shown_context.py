@@ -10,7 +10,7 @@ import msgspec
 from ..errors import ContextOverflowError, UsageError
 from ..model import ModelMessage, ToolDefinition
 from ..rules import check
-from ..rules.prompt import Kind, Piece, render
+from ..rules.prompt import BlockKind, PromptBlock, render
 from ..rules.tokens import estimate_text
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def prompt_of(blocks: Sequence[Block]) -> str:
     """Render blocks as a freeze would: what is not frozen yet is counted as it will be."""
     return render(
         [
-            Piece(
+            PromptBlock(
                 label=block.label,
                 description=block.description,
                 content=block.content,
@@ -92,7 +92,7 @@ def prompt_of(blocks: Sequence[Block]) -> str:
     ).text
 
 
-def _kind_of(block: Block) -> Kind:
+def _kind_of(block: Block) -> BlockKind:
     if block.searchable:
         return "searchable"
     if block.loadable:

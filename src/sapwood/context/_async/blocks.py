@@ -13,7 +13,7 @@ from ...rules.ids import check_name
 from ...rules.tokens import MAX_TOKENS, estimate_text
 from ...store._async.contract import AsyncStore
 from ..config import BlockConfig, check_config, check_labels, check_limit
-from .bound import AsyncBound
+from .bound_block import AsyncBoundBlock
 
 logger = logging.getLogger(__name__)
 
@@ -42,11 +42,11 @@ class AsyncBlocks:
         self._on_change = on_change
         self._lock = threading.Lock()
         # Replaced and never changed, so that a thread that reads it sees one state of it.
-        self._bound: tuple[AsyncBound, ...] = tuple(self._bind(config) for config in configs)
+        self._bound: tuple[AsyncBoundBlock, ...] = tuple(self._bind(config) for config in configs)
         check_labels(bound.label for bound in self._bound)
 
     @property
-    def bound(self) -> tuple[AsyncBound, ...]:
+    def bound(self) -> tuple[AsyncBoundBlock, ...]:
         """The blocks, in their order."""
         return self._bound
 
@@ -55,7 +55,7 @@ class AsyncBlocks:
         """Whether the session may not be there yet when something is written."""
         return self._before_write is not None
 
-    def get(self, label: str) -> AsyncBound:
+    def get(self, label: str) -> AsyncBoundBlock:
         """Give a block, or raise `NotFoundError`."""
         for bound in self._bound:
             if bound.label == label:
@@ -65,7 +65,7 @@ class AsyncBlocks:
             f"there is no block {label!r}: the blocks are {known}", kind="block", id=str(label)
         )
 
-    def add(self, config: BlockConfig) -> AsyncBound:
+    def add(self, config: BlockConfig) -> AsyncBoundBlock:
         """Add a block after the others."""
         new = self._bind(config)
         with self._lock:
@@ -107,8 +107,8 @@ class AsyncBlocks:
         except Exception:
             logger.warning("on_change failed for block %r", label, exc_info=True)
 
-    def _bind(self, config: BlockConfig) -> AsyncBound:
+    def _bind(self, config: BlockConfig) -> AsyncBoundBlock:
         check_config(config)
         if config.default is not None:
             check_limit(config, config.default, self.count)
-        return AsyncBound(config, self.store, self.owner, self.session)
+        return AsyncBoundBlock(config, self.store, self.owner, self.session)

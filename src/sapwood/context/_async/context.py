@@ -13,14 +13,14 @@ from ...rules import check
 from ...rules.tokens import estimate_text
 from ...store._async.contract import AsyncStore
 from ..block import Block, BlockVersion
-from ..config import BlockConfig, Shape
-from ..frozen import CacheReport
-from ..loaded import LoadedKey
+from ..config import BlockConfig, BlockShape
+from ..loaded_key import LoadedKey
+from ..prompt_document import CacheReport
+from .block_writer import AsyncBlockWriter
 from .blocks import AsyncBlocks
-from .bound import AsyncBound, Reading
-from .loaded import AsyncLoaded
-from .prompt import AsyncPrompt
-from .writing import AsyncWriting
+from .bound_block import AsyncBoundBlock, BlockContent
+from .frozen_prompt import AsyncFrozenPrompt
+from .loaded_entries import AsyncLoadedEntries
 
 logger = logging.getLogger(__name__)
 
@@ -53,9 +53,9 @@ class AsyncContext:
             before_write=before_write,
             on_change=on_change,
         )
-        self._writing = AsyncWriting(self._blocks)
-        self._prompt = AsyncPrompt(self._blocks)
-        self._loaded = AsyncLoaded(self._blocks)
+        self._writer = AsyncBlockWriter(self._blocks)
+        self._prompt = AsyncFrozenPrompt(self._blocks)
+        self._loaded = AsyncLoadedEntries(self._blocks)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.session!r} of {self.owner!r}>"
@@ -83,7 +83,7 @@ class AsyncContext:
         return [bound.config for bound in self._blocks.bound]
 
     @property
-    def shapes(self) -> dict[str, Shape]:
+    def shapes(self) -> dict[str, BlockShape]:
         """What can be done with each block, by label, in their order."""
         return {bound.label: bound.shape for bound in self._blocks.bound}
 
@@ -129,7 +129,7 @@ class AsyncContext:
         written yet), `BlockLimitError` when it would be over its limit. The same again writes
         nothing.
         """
-        return await self._writing.write(
+        return await self._writer.write(
             label, content, add=False, origin=origin, expected_version=expected_version
         )
 
@@ -145,7 +145,7 @@ class AsyncContext:
 
         Several writers of a stored block all land, one after the other.
         """
-        return await self._writing.write(
+        return await self._writer.write(
             label, content, add=True, origin=origin, expected_version=expected_version
         )
 
@@ -155,11 +155,11 @@ class AsyncContext:
         `NotFoundError` when there is nothing to go back to, `StaleVersionError` when somebody
         wrote to it meanwhile.
         """
-        return await self._writing.undo(label)
+        return await self._writer.undo(label)
 
     async def versions(self, label: str) -> list[BlockVersion]:
         """Give what a stored block held, the newest first: the last 20 contents, up to 1 MB."""
-        return await self._writing.versions(label)
+        return await self._writer.versions(label)
 
     # entries
 
@@ -176,7 +176,7 @@ class AsyncContext:
 
         The same title writes the same entry again. Without a title, the content names it.
         """
-        return await self._writing.put_entry(label, title, content, description, origin)
+        return await self._writer.put_entry(label, title, content, description, origin)
 
     async def load(self, label: str, key: str) -> str:
         """Give an entry's text, and remember that it is loaded."""
@@ -227,7 +227,7 @@ class AsyncContext:
         """Tell what changed the prompt, when and why."""
         return await self._prompt.report()
 
-    async def _listed(self, bound: AsyncBound, *, missing_ok: bool = False) -> Block:
+    async def _listed(self, bound: AsyncBoundBlock, *, missing_ok: bool = False) -> Block:
         if bound.stored is not None:
             reading = await bound.read(missing_ok=missing_ok)
             return bound.block(reading, self._blocks.count(reading.content))
@@ -235,7 +235,7 @@ class AsyncContext:
             reading = await bound.read()
         except Exception as error:
             logger.warning("block %r cannot be read", bound.label, exc_info=True)
-            unread = Reading(content="", version=None, origin="provider")
+            unread = BlockContent(content="", version=None, origin="provider")
             block = bound.block(unread, 0)
             return msgspec.structs.replace(block, error=f"{type(error).__name__}: {error}")
         return bound.block(reading, self._blocks.count(reading.content))

@@ -8,9 +8,9 @@ from ...errors import NotFoundError, StaleVersionError
 from ...rules import check
 from ...rules.ids import check_name
 from ...store._async.contract import AsyncStore
-from ..block import Held, StoredBlock, held_in, written
-from ..config import Scope
-from ..place import check_place, place_of
+from ..block import HeldBlock, StoredBlock, after_write, held_block_in
+from ..config import BlockScope
+from ..document_keys import check_scope, document_keys_of
 
 
 class AsyncStoreBlock:
@@ -26,15 +26,15 @@ class AsyncStoreBlock:
         label: str,
         *,
         session: str | None = None,
-        scope: Scope = "session",
+        scope: BlockScope = "session",
         agent: str | None = None,
     ) -> None:
         check_name(owner, "owner")
         check_name(label, "label")
-        check_place(scope, agent, label)
+        check_scope(scope, agent, label)
         self._store = store
         self._owner = owner
-        self._place = place_of(scope, session, agent)
+        self._place = document_keys_of(scope, session, agent)
         self._key = self._place.block(label)
 
     async def get(self) -> str | None:
@@ -48,12 +48,12 @@ class AsyncStoreBlock:
         while True:
             held = await self.read()
             try:
-                await self.put(written(held, content, "user", None), held.version)
+                await self.put(after_write(held, content, "user", None), held.version)
             except StaleVersionError:
                 continue
             return
 
-    async def read(self, *, missing_ok: bool = False) -> Held:
+    async def read(self, *, missing_ok: bool = False) -> HeldBlock:
         """Read the document; with `missing_ok` a session that is not there has none."""
         try:
             document = await self._store.find_document(
@@ -63,9 +63,9 @@ class AsyncStoreBlock:
             if not missing_ok:
                 raise
             document = None
-        return held_in(document)
+        return held_block_in(document)
 
-    async def put(self, stored: StoredBlock, expected_version: int) -> Held:
+    async def put(self, stored: StoredBlock, expected_version: int) -> HeldBlock:
         """Write the document, or raise `StaleVersionError`."""
         document = await self._store.put_document(
             self._owner,
@@ -74,4 +74,4 @@ class AsyncStoreBlock:
             session=self._place.session,
             expected_version=expected_version,
         )
-        return Held(stored=stored, version=document.version, updated_us=document.updated_us)
+        return HeldBlock(stored=stored, version=document.version, updated_us=document.updated_us)

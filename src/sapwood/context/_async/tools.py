@@ -8,8 +8,9 @@ from typing import Any
 from ...errors import ConflictError, NotFoundError, StoreError, UsageError
 from ...model import ToolDefinition
 from ...rules.prompt import usage
-from ..answers import REFUSED, not_found
-from ..arguments import (
+from ..listings import NOTHING_FOUND
+from ..tool_answers import REFUSED, not_found
+from ..tool_arguments import (
     action_of,
     check_written,
     label_of,
@@ -18,8 +19,7 @@ from ..arguments import (
     read_arguments,
     text_of,
 )
-from ..definitions import LOAD, SEARCH, SESSION_SEARCH, UNLOAD, UPDATE, define_tools
-from ..showing import NOTHING_FOUND
+from ..tool_definitions import LOAD, SEARCH, SESSION_SEARCH, UNLOAD, UPDATE, define_tools
 from .context import AsyncContext
 from .session_search import AsyncSessionSearch
 

@@ -15,7 +15,7 @@ from ...rules.ids import check_name
 from ...rules.tokens import MAX_TOKENS, estimate_text
 from ...store._sync.contract import Store
 from ..config import BlockConfig, check_config, check_labels, check_limit
-from .bound import Bound
+from .bound_block import BoundBlock
 
 logger = logging.getLogger(__name__)
 
@@ -44,11 +44,11 @@ class Blocks:
         self._on_change = on_change
         self._lock = threading.Lock()
         # Replaced and never changed, so that a thread that reads it sees one state of it.
-        self._bound: tuple[Bound, ...] = tuple(self._bind(config) for config in configs)
+        self._bound: tuple[BoundBlock, ...] = tuple(self._bind(config) for config in configs)
         check_labels(bound.label for bound in self._bound)
 
     @property
-    def bound(self) -> tuple[Bound, ...]:
+    def bound(self) -> tuple[BoundBlock, ...]:
         """The blocks, in their order."""
         return self._bound
 
@@ -57,7 +57,7 @@ class Blocks:
         """Whether the session may not be there yet when something is written."""
         return self._before_write is not None
 
-    def get(self, label: str) -> Bound:
+    def get(self, label: str) -> BoundBlock:
         """Give a block, or raise `NotFoundError`."""
         for bound in self._bound:
             if bound.label == label:
@@ -67,7 +67,7 @@ class Blocks:
             f"there is no block {label!r}: the blocks are {known}", kind="block", id=str(label)
         )
 
-    def add(self, config: BlockConfig) -> Bound:
+    def add(self, config: BlockConfig) -> BoundBlock:
         """Add a block after the others."""
         new = self._bind(config)
         with self._lock:
@@ -109,8 +109,8 @@ class Blocks:
         except Exception:
             logger.warning("on_change failed for block %r", label, exc_info=True)
 
-    def _bind(self, config: BlockConfig) -> Bound:
+    def _bind(self, config: BlockConfig) -> BoundBlock:
         check_config(config)
         if config.default is not None:
             check_limit(config, config.default, self.count)
-        return Bound(config, self.store, self.owner, self.session)
+        return BoundBlock(config, self.store, self.owner, self.session)

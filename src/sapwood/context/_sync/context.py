@@ -15,14 +15,14 @@ from ...rules import check
 from ...rules.tokens import estimate_text
 from ...store._sync.contract import Store
 from ..block import Block, BlockVersion
-from ..config import BlockConfig, Shape
-from ..frozen import CacheReport
-from ..loaded import LoadedKey
+from ..config import BlockConfig, BlockShape
+from ..loaded_key import LoadedKey
+from ..prompt_document import CacheReport
+from .block_writer import BlockWriter
 from .blocks import Blocks
-from .bound import Bound, Reading
-from .loaded import Loaded
-from .prompt import Prompt
-from .writing import Writing
+from .bound_block import BlockContent, BoundBlock
+from .frozen_prompt import FrozenPrompt
+from .loaded_entries import LoadedEntries
 
 logger = logging.getLogger(__name__)
 
@@ -55,9 +55,9 @@ class Context:
             before_write=before_write,
             on_change=on_change,
         )
-        self._writing = Writing(self._blocks)
-        self._prompt = Prompt(self._blocks)
-        self._loaded = Loaded(self._blocks)
+        self._writer = BlockWriter(self._blocks)
+        self._prompt = FrozenPrompt(self._blocks)
+        self._loaded = LoadedEntries(self._blocks)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.session!r} of {self.owner!r}>"
@@ -85,7 +85,7 @@ class Context:
         return [bound.config for bound in self._blocks.bound]
 
     @property
-    def shapes(self) -> dict[str, Shape]:
+    def shapes(self) -> dict[str, BlockShape]:
         """What can be done with each block, by label, in their order."""
         return {bound.label: bound.shape for bound in self._blocks.bound}
 
@@ -131,7 +131,7 @@ class Context:
         written yet), `BlockLimitError` when it would be over its limit. The same again writes
         nothing.
         """
-        return self._writing.write(
+        return self._writer.write(
             label, content, add=False, origin=origin, expected_version=expected_version
         )
 
@@ -147,7 +147,7 @@ class Context:
 
         Several writers of a stored block all land, one after the other.
         """
-        return self._writing.write(
+        return self._writer.write(
             label, content, add=True, origin=origin, expected_version=expected_version
         )
 
@@ -157,11 +157,11 @@ class Context:
         `NotFoundError` when there is nothing to go back to, `StaleVersionError` when somebody
         wrote to it meanwhile.
         """
-        return self._writing.undo(label)
+        return self._writer.undo(label)
 
     def versions(self, label: str) -> list[BlockVersion]:
         """Give what a stored block held, the newest first: the last 20 contents, up to 1 MB."""
-        return self._writing.versions(label)
+        return self._writer.versions(label)
 
     # entries
 
@@ -178,7 +178,7 @@ class Context:
 
         The same title writes the same entry again. Without a title, the content names it.
         """
-        return self._writing.put_entry(label, title, content, description, origin)
+        return self._writer.put_entry(label, title, content, description, origin)
 
     def load(self, label: str, key: str) -> str:
         """Give an entry's text, and remember that it is loaded."""
@@ -229,7 +229,7 @@ class Context:
         """Tell what changed the prompt, when and why."""
         return self._prompt.report()
 
-    def _listed(self, bound: Bound, *, missing_ok: bool = False) -> Block:
+    def _listed(self, bound: BoundBlock, *, missing_ok: bool = False) -> Block:
         if bound.stored is not None:
             reading = bound.read(missing_ok=missing_ok)
             return bound.block(reading, self._blocks.count(reading.content))
@@ -237,7 +237,7 @@ class Context:
             reading = bound.read()
         except Exception as error:
             logger.warning("block %r cannot be read", bound.label, exc_info=True)
-            unread = Reading(content="", version=None, origin="provider")
+            unread = BlockContent(content="", version=None, origin="provider")
             block = bound.block(unread, 0)
             return msgspec.structs.replace(block, error=f"{type(error).__name__}: {error}")
         return bound.block(reading, self._blocks.count(reading.content))

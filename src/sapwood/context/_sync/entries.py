@@ -10,9 +10,9 @@ from ...rules import check
 from ...rules.ids import MAX_NAME_BYTES, check_name
 from ...rules.query import parse
 from ...store._sync.contract import Store
-from ..config import Scope
+from ..config import BlockScope
+from ..document_keys import check_scope, document_keys_of
 from ..entry import BlockEntry, StoredEntry, entry_in, find_entries, show_found
-from ..place import check_place, place_of
 
 
 class StoreEntries:
@@ -29,15 +29,15 @@ class StoreEntries:
         label: str,
         *,
         session: str | None = None,
-        scope: Scope = "owner",
+        scope: BlockScope = "owner",
         agent: str | None = None,
     ) -> None:
         check_name(owner, "owner")
         check_name(label, "label")
-        check_place(scope, agent, label)
+        check_scope(scope, agent, label)
         self._store = store
         self._owner = owner
-        self._place = place_of(scope, session, agent)
+        self._place = document_keys_of(scope, session, agent)
         self._prefix = self._place.entries(label)
 
     def get(self) -> str | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from ...errors import NotFoundError
 from ...model import Entry, Message, Read, Search, SessionQuery
 from ...store._sync.contract import Store
-from ..showing import NOTHING_FOUND, show_entries, show_hits, show_sessions
+from ..listings import NOTHING_FOUND, show_entries, show_hits, show_sessions
 
 
 class SessionSearch:

@@ -10,9 +10,9 @@ from ...errors import NotFoundError, StaleVersionError
 from ...rules import check
 from ...rules.ids import check_name
 from ...store._sync.contract import Store
-from ..block import Held, StoredBlock, held_in, written
-from ..config import Scope
-from ..place import check_place, place_of
+from ..block import HeldBlock, StoredBlock, after_write, held_block_in
+from ..config import BlockScope
+from ..document_keys import check_scope, document_keys_of
 
 
 class StoreBlock:
@@ -28,15 +28,15 @@ class StoreBlock:
         label: str,
         *,
         session: str | None = None,
-        scope: Scope = "session",
+        scope: BlockScope = "session",
         agent: str | None = None,
     ) -> None:
         check_name(owner, "owner")
         check_name(label, "label")
-        check_place(scope, agent, label)
+        check_scope(scope, agent, label)
         self._store = store
         self._owner = owner
-        self._place = place_of(scope, session, agent)
+        self._place = document_keys_of(scope, session, agent)
         self._key = self._place.block(label)
 
     def get(self) -> str | None:
@@ -50,12 +50,12 @@ class StoreBlock:
         while True:
             held = self.read()
             try:
-                self.put(written(held, content, "user", None), held.version)
+                self.put(after_write(held, content, "user", None), held.version)
             except StaleVersionError:
                 continue
             return
 
-    def read(self, *, missing_ok: bool = False) -> Held:
+    def read(self, *, missing_ok: bool = False) -> HeldBlock:
         """Read the document; with `missing_ok` a session that is not there has none."""
         try:
             document = self._store.find_document(
@@ -65,9 +65,9 @@ class StoreBlock:
             if not missing_ok:
                 raise
             document = None
-        return held_in(document)
+        return held_block_in(document)
 
-    def put(self, stored: StoredBlock, expected_version: int) -> Held:
+    def put(self, stored: StoredBlock, expected_version: int) -> HeldBlock:
         """Write the document, or raise `StaleVersionError`."""
         document = self._store.put_document(
             self._owner,
@@ -76,4 +76,4 @@ class StoreBlock:
             session=self._place.session,
             expected_version=expected_version,
         )
-        return Held(stored=stored, version=document.version, updated_us=document.updated_us)
+        return HeldBlock(stored=stored, version=document.version, updated_us=document.updated_us)

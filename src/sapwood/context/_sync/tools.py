@@ -10,8 +10,9 @@ from typing import Any
 from ...errors import ConflictError, NotFoundError, StoreError, UsageError
 from ...model import ToolDefinition
 from ...rules.prompt import usage
-from ..answers import REFUSED, not_found
-from ..arguments import (
+from ..listings import NOTHING_FOUND
+from ..tool_answers import REFUSED, not_found
+from ..tool_arguments import (
     action_of,
     check_written,
     label_of,
@@ -20,8 +21,7 @@ from ..arguments import (
     read_arguments,
     text_of,
 )
-from ..definitions import LOAD, SEARCH, SESSION_SEARCH, UNLOAD, UPDATE, define_tools
-from ..showing import NOTHING_FOUND
+from ..tool_definitions import LOAD, SEARCH, SESSION_SEARCH, UNLOAD, UPDATE, define_tools
 from .context import Context
 from .session_search import SessionSearch
 

@@ -29,8 +29,8 @@ from .kept import MEMORY, entries_of
 
 async def test_blocks_are_added_and_removed_at_run_time(make: Make) -> None:
     context = make(MEMORY)
-    added = await context.add(BlockConfig("soul", provider=TextProvider("Kind.")))
-    assert added.content == "Kind."
+    added = await context.add(BlockConfig("soul", provider=TextProvider("BlockKind.")))
+    assert added.content == "BlockKind."
     assert [block.label for block in await context.blocks()] == ["memory", "soul"]
     await context.replace("memory", "a")
     assert await context.remove("memory")

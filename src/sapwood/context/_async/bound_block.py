@@ -11,14 +11,14 @@ from ...calls import AsyncCall
 from ...errors import UsageError
 from ...rules import check
 from ...rules.fingerprint import fingerprint_of
-from ...rules.prompt import Piece
+from ...rules.prompt import PromptBlock
 from ...store._async.contract import AsyncStore
 from ..block import Block
 from ..config import BlockConfig, facts_of, provider_of, shape_of
 from .store_block import AsyncStoreBlock
 
 
-class Reading(msgspec.Struct, frozen=True, kw_only=True):
+class BlockContent(msgspec.Struct, frozen=True, kw_only=True):
     """What a block holds now."""
 
     content: str
@@ -27,7 +27,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     by: str | None = None
 
 
-class AsyncBound:
+class AsyncBoundBlock:
     """A block that can be read. It remembers nothing: every call asks its provider."""
 
     def __init__(self, config: BlockConfig, store: AsyncStore, owner: str, session: str) -> None:
@@ -56,21 +56,21 @@ class AsyncBound:
         """Give the fingerprint of the configuration."""
         return fingerprint_of(facts_of(self.config, self.provider, self.stored is not None))
 
-    async def read(self, *, missing_ok: bool = False) -> Reading:
+    async def read(self, *, missing_ok: bool = False) -> BlockContent:
         """Read what it holds; with `missing_ok` a session that is not there holds nothing."""
         default = self.config.default or ""
         if self.stored is not None:
             held = await self.stored.read(missing_ok=missing_ok)
             stored = held.stored
             content = default if stored.content is None else stored.content
-            return Reading(
+            return BlockContent(
                 content=content, version=held.version, origin=stored.origin, by=stored.by
             )
         given = await self.ask(self.provider.get)
         if given is None:
-            return Reading(content=default, version=None, origin="default")
+            return BlockContent(content=default, version=None, origin="default")
         origin = "default" if self._is_default else "provider"
-        return Reading(content=given, version=None, origin=origin)
+        return BlockContent(content=given, version=None, origin=origin)
 
     async def ask(self, method: Callable[..., Any], *args: Any) -> str | None:
         """Call a provider's method, and make sure that it gives text or nothing."""
@@ -86,7 +86,7 @@ class AsyncBound:
         check.text(given, f"the text of block {self.label!r}")
         return given
 
-    def block(self, reading: Reading, tokens: int) -> Block:
+    def block(self, reading: BlockContent, tokens: int) -> Block:
         """Give the record of what was read."""
         return Block(
             label=self.label,
@@ -102,9 +102,9 @@ class AsyncBound:
             by=reading.by,
         )
 
-    def piece(self, content: str, tokens: int) -> Piece:
+    def prompt_block(self, content: str, tokens: int) -> PromptBlock:
         """Give what the prompt shows of a content."""
-        return Piece(
+        return PromptBlock(
             label=self.label,
             description=self.config.description,
             content=content,

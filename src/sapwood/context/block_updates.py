@@ -10,7 +10,7 @@ SMALL = 500
 INTRODUCTION = "These blocks of the system prompt have changed since it was written:"
 
 
-class Changed(msgspec.Struct, frozen=True, kw_only=True):
+class BlockUpdate(msgspec.Struct, frozen=True, kw_only=True):
     """A block that changed. `before` is None when it was not in the prompt or could not be read."""
 
     label: str
@@ -19,14 +19,14 @@ class Changed(msgspec.Struct, frozen=True, kw_only=True):
     heading: str = ""
 
 
-def tell(changes: Sequence[Changed], count: Callable[[str], int]) -> str:
+def describe_updates(changes: Sequence[BlockUpdate], count: Callable[[str], int]) -> str:
     """Tell of changes; nothing when there are none."""
     if not changes:
         return ""
     return "\n\n".join([INTRODUCTION, *(_told(change, count) for change in changes)])
 
 
-def _told(change: Changed, count: Callable[[str], int]) -> str:
+def _told(change: BlockUpdate, count: Callable[[str], int]) -> str:
     if change.now is None:
         return f"{change.label.upper()} is no longer there."
     if not change.now:

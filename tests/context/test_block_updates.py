@@ -5,21 +5,21 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.context.updates import SMALL, Changed, tell
+from sapwood.context.block_updates import SMALL, BlockUpdate, describe_updates
 
 LINES = st.lists(st.text("ab ", max_size=5), max_size=8).map("\n".join)
 
 
-def changed(before: str | None, now: str | None) -> Changed:
-    return Changed(label="memory", before=before, now=now, heading="MEMORY")
+def changed(before: str | None, now: str | None) -> BlockUpdate:
+    return BlockUpdate(label="memory", before=before, now=now, heading="MEMORY")
 
 
 def told(before: str | None, now: str | None) -> str:
-    return tell([changed(before, now)], len).partition("\n\n")[2]
+    return describe_updates([changed(before, now)], len).partition("\n\n")[2]
 
 
 def test_nothing_changed_is_nothing_told() -> None:
-    assert tell([], len) == ""
+    assert describe_updates([], len) == ""
 
 
 def test_a_small_block_is_told_as_a_whole() -> None:

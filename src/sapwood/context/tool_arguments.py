@@ -10,7 +10,7 @@ import msgspec
 from ..errors import UsageError
 from ..rules.hidden import find_hidden
 from ..rules.prompt import has_frame
-from .definitions import DEFAULT_LIMIT, MAX_LIMIT
+from .tool_definitions import DEFAULT_LIMIT, MAX_LIMIT
 
 
 def read_arguments(given: Any) -> dict[str, Any]:

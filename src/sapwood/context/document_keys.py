@@ -8,7 +8,7 @@ from ..errors import UsageError
 from ..rules.ids import MAX_NAME_BYTES, check_name
 
 
-class Place(NamedTuple):
+class DocumentKeys(NamedTuple):
     """Documents of a session, or without one of the owner; and what their keys begin with."""
 
     session: str | None
@@ -23,15 +23,15 @@ class Place(NamedTuple):
         return f"{self.prefix}entries/{_escaped(label)}/"
 
 
-def place_of(scope: str, session: str | None, agent: str | None) -> Place:
+def document_keys_of(scope: str, session: str | None, agent: str | None) -> DocumentKeys:
     """Find the place of a scope."""
     if scope == "session":
         if session is None:
             raise UsageError("the scope 'session' needs a session: give its id", path="session")
         check_name(session, "session")
-        return Place(session, "")
+        return DocumentKeys(session, "")
     if scope == "owner":
-        return Place(None, "")
+        return DocumentKeys(None, "")
     if scope != "agent":
         raise UsageError(
             f"the scope must be 'session', 'agent' or 'owner', not {scope!r}", path="scope"
@@ -39,21 +39,21 @@ def place_of(scope: str, session: str | None, agent: str | None) -> Place:
     if agent is None:
         raise UsageError("the scope 'agent' needs an agent: give its name", path="agent")
     check_name(agent, "agent")
-    return Place(None, f"agent/{_escaped(agent)}/")
+    return DocumentKeys(None, f"agent/{_escaped(agent)}/")
 
 
-def check_place(scope: str, agent: str | None, label: str) -> None:
+def check_scope(scope: str, agent: str | None, label: str) -> None:
     """Refuse an agent where none is meant, and names that are too long together."""
     if agent is not None and scope != "agent":
         raise UsageError(
             f"there is an agent, and the scope is {scope!r}: use scope='agent'", path="agent"
         )
-    key = place_of(scope, "any", agent).block(label)
+    key = document_keys_of(scope, "any", agent).block(label)
     if len(key.encode()) > MAX_NAME_BYTES:
         raise UsageError(f"the label {label!r:.40} is too long, or the agent's name", path="label")
 
 
-class Named(NamedTuple):
+class NamedDocument(NamedTuple):
     """What a document's key names: a block, or with an entry's key one entry of a block."""
 
     agent: str | None
@@ -61,7 +61,7 @@ class Named(NamedTuple):
     entry: str | None = None
 
 
-def named_by(key: str) -> Named | None:
+def document_named_by(key: str) -> NamedDocument | None:
     """Read the key of a block's or an entry's document; None for any other document."""
     agent = None
     if key.startswith("agent/"):
@@ -69,9 +69,9 @@ def named_by(key: str) -> Named | None:
         agent = _unescaped(name)
     kind, _, rest = key.partition("/")
     if kind == "block" and rest:
-        return Named(agent, rest)
+        return NamedDocument(agent, rest)
     label, slash, entry = rest.partition("/")
-    return Named(agent, _unescaped(label), entry) if kind == "entries" and slash else None
+    return NamedDocument(agent, _unescaped(label), entry) if kind == "entries" and slash else None
 
 
 def _escaped(name: str) -> str:

@@ -11,13 +11,13 @@ from typing import Any
 import msgspec
 
 from ..model import ModelMessage, OtherPart, Part, ToolCallPart, ToolResultPart
-from .answers import REFUSED, elided, loaded_later
-from .definitions import LOAD
-from .loaded import LoadedKey
+from .loaded_key import LoadedKey
+from .tool_answers import REFUSED, elided, loaded_later
+from .tool_definitions import LOAD
 
 LONGEST_REFUSAL = 500
 
-Place = tuple[int, int]
+ResultIndex = tuple[int, int]
 
 
 def elide_unloaded(
@@ -39,7 +39,7 @@ def elide_unloaded(
     ]
 
 
-def _marked(message: ModelMessage, index: int, marks: dict[Place, str]) -> ModelMessage:
+def _marked(message: ModelMessage, index: int, marks: dict[ResultIndex, str]) -> ModelMessage:
     parts = [
         _replaced(part, marks[index, at]) if (index, at) in marks else part
         for at, part in enumerate(message.parts)
@@ -47,7 +47,7 @@ def _marked(message: ModelMessage, index: int, marks: dict[Place, str]) -> Model
     return msgspec.structs.replace(message, parts=parts)
 
 
-def _results(messages: Sequence[ModelMessage]) -> Iterator[tuple[Place, LoadedKey]]:
+def _results(messages: Sequence[ModelMessage]) -> Iterator[tuple[ResultIndex, LoadedKey]]:
     """Find the results that hold an entry's text, in order.
 
     A result belongs to the nearest call before it: some models use the same call ids every turn.

@@ -8,7 +8,7 @@ import msgspec
 
 from ..errors import StoreCorruptError
 from ..model import Document, datetime_of
-from ..rules.prompt import Span, first_difference
+from ..rules.prompt import BlockSpan, first_difference
 
 KEPT_CHANGES = 20
 
@@ -24,7 +24,7 @@ class FrozenBlock(msgspec.Struct, frozen=True, kw_only=True):
     config: str
     digest: str | None
     version: int | None
-    span: Span | None
+    span: BlockSpan | None
 
 
 class LoggedChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,7 +42,7 @@ class LoggedChange(msgspec.Struct, frozen=True, kw_only=True):
     alternates: bool = False
 
 
-class Frozen(msgspec.Struct, frozen=True, kw_only=True):
+class PromptDocument(msgspec.Struct, frozen=True, kw_only=True):
     """The session's document `prompt`."""
 
     text: str
@@ -107,10 +107,10 @@ class CacheReport(msgspec.Struct, frozen=True, kw_only=True):
         return any(change.alternates for change in self.changes)
 
 
-_decode = msgspec.json.Decoder(Frozen).decode
+_decode = msgspec.json.Decoder(PromptDocument).decode
 
 
-def frozen_in(document: Document) -> Frozen:
+def prompt_document_in(document: Document) -> PromptDocument:
     """Read a prompt's document; one that cannot be decoded is `StoreCorruptError`."""
     try:
         return _decode(document.value)
@@ -120,14 +120,16 @@ def frozen_in(document: Document) -> Frozen:
         ) from error
 
 
-def is_back(new: Frozen, before: Frozen | None) -> bool:
+def is_back(new: PromptDocument, before: PromptDocument | None) -> bool:
     """Whether a prompt is for a configuration that was there before the last one."""
     if before is None or new.fingerprint == before.fingerprint or new.text == before.text:
         return False
     return any(change.fingerprint == new.fingerprint for change in before.log)
 
 
-def with_log(new: Frozen, before: Frozen | None, before_us: int, change: LoggedChange) -> Frozen:
+def with_log(
+    new: PromptDocument, before: PromptDocument | None, before_us: int, change: LoggedChange
+) -> PromptDocument:
     """Give a new prompt with the log of the one before, and this change if it is one."""
     change = msgspec.structs.replace(change, fingerprint=new.fingerprint)
     if before is None:
@@ -141,7 +143,7 @@ def with_log(new: Frozen, before: Frozen | None, before_us: int, change: LoggedC
     return msgspec.structs.replace(new, log=log[-KEPT_CHANGES:])
 
 
-def changes_of(frozen: Frozen, updated_us: int) -> list[PromptChange]:
+def changes_of(frozen: PromptDocument, updated_us: int) -> list[PromptChange]:
     """Give the log of a prompt, the newest first."""
     return [
         PromptChange(
@@ -160,11 +162,11 @@ def _timed(change: LoggedChange, before_us: int) -> LoggedChange:
     return msgspec.structs.replace(change, at_us=before_us) if change.at_us is None else change
 
 
-def _shown(frozen: Frozen) -> list[str]:
+def _shown(frozen: PromptDocument) -> list[str]:
     return [block.label for block in frozen.blocks if block.span is not None]
 
 
-def _changed(before: Frozen, after: Frozen) -> list[str]:
+def _changed(before: PromptDocument, after: PromptDocument) -> list[str]:
     """Name the blocks that are shown otherwise; when only their order changed, those that moved."""
     old, new = before.shown(), after.shown()
     labels = list(dict.fromkeys([*new, *old]))

@@ -8,7 +8,7 @@ import msgspec
 
 from ...errors import NotFoundError, StaleVersionError, StoreCorruptError, UsageError
 from ...rules import check
-from ..loaded import LoadedKey
+from ..loaded_key import LoadedKey
 from .blocks import AsyncBlocks
 
 KEY = "loaded"
@@ -16,7 +16,7 @@ KEY = "loaded"
 _decode = msgspec.json.Decoder(list[LoadedKey]).decode
 
 
-class AsyncLoaded:
+class AsyncLoadedEntries:
     """The loaded keys of one session."""
 
     def __init__(self, blocks: AsyncBlocks) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..model import ToolDefinition
-from .config import Shape
+from .config import BlockShape
 
 UPDATE, LOAD, UNLOAD, SEARCH = "update_context", "load_context", "unload_context", "search_context"
 SESSION_SEARCH = "session_search"
@@ -15,7 +15,7 @@ MAX_LIMIT = 50
 DEFAULT_LIMIT = 10
 
 
-def define_tools(shapes: Mapping[str, Shape], *, search: bool) -> list[ToolDefinition]:
+def define_tools(shapes: Mapping[str, BlockShape], *, search: bool) -> list[ToolDefinition]:
     """Give the tools that these blocks have a use for, and if asked for, that for sessions."""
     writable = [label for label, shape in shapes.items() if shape.writable]
     keyed = [label for label, shape in shapes.items() if shape.keyed]
