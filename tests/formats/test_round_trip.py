@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import sapwood
 from sapwood import formats
-from sapwood.formats.rest import NAMES
+from sapwood.formats.unmapped_fields import NAMES
 
 from . import chats, claude, items, ui
 from .values import Json, encoded

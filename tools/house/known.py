@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 NAMES = """
-    Appends Args AsyncAppends Block Candidate Change Cover Cursor Durability End Entry Facts Found
+    Appends Args AsyncAppends Block Candidate Change Cover Cursor Durability End Entry Found
     Key Mark Name Outcome Packed Page Part Piece Place Question Ranges Row Said Scope
-    Segment SessionRow Shown Sieve Span State Step Told View Wanted Work _Answers _Desk
+    Segment SessionRow Shown Sieve Span State Step Told View Wanted Work _Desk
 """
 CLASSES = """
     AsyncDurableStoreContract

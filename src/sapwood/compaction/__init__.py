@@ -1,6 +1,7 @@
 """The parts that a compaction is made of, each of use on its own."""
 
 from .boundary import align_backward, align_forward, find_tail_cut
+from .cut_points import IN_FLIGHT_REPLIES, first_in_flight
 from .digest import digest
 from .estimate import EntryCounter, entry_tokens, estimate_parts, estimate_text, history_tokens
 from .fit import Fitted, MessageCounter, fit_messages
@@ -16,8 +17,7 @@ from .overflow import is_context_overflow
 from .plan import TAIL_TOKEN_BUDGET, CompactionRange, choose_range
 from .repair import SUMMARY_HEADING, model_messages, repair_messages
 from .summary_prompt import SummaryRequest, Template, build_summary_prompt, summary_budget
-from .ties import IN_FLIGHT_REPLIES, first_in_flight
-from .truncate import truncate_older_messages
+from .truncation import truncate_older_messages
 from .validity import is_valid_input
 
 __all__ = [

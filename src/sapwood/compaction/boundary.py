@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from ..model import Entry
 from ..rules import check
+from .cut_points import allowed_cuts
 from .estimate import EntryCounter, entry_tokens
-from .ties import allowed_cuts
 
 
 def align_forward(entries: Sequence[Entry], index: int) -> int:

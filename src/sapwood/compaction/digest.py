@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from ..model import Entry, Summary
 from ..rules import check
 from ..rules.tokens import estimate_text
-from .cutting import cut_middle, cut_to_tokens
-from .facts import Facts, read_facts
+from .facts import ConversationFacts, read_facts
+from .text_cuts import cut_middle, cut_to_tokens
 
 HEADING = "Earlier summary:\n"
 MAX_LINE = 300
@@ -65,7 +65,7 @@ def _fitting(sections: Sequence[str], room: int) -> list[str]:
     return fitting
 
 
-def _sections(facts: Facts) -> list[str]:
+def _sections(facts: ConversationFacts) -> list[str]:
     sections = [
         _listed("First request", facts.requests[:1]),
         _listed("Open questions", facts.open_questions),

@@ -28,7 +28,7 @@ _DECISION = re.compile(
 )
 
 
-class Facts(msgspec.Struct, frozen=True, kw_only=True):
+class ConversationFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What was asked, answered, used and left open."""
 
     messages: int
@@ -39,12 +39,12 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     files: list[str]
 
 
-def read_facts(entries: Sequence[Entry]) -> Facts:
+def read_facts(entries: Sequence[Entry]) -> ConversationFacts:
     """Read the facts off the messages among the entries; summaries are left to the caller."""
     messages = [entry for entry in entries if isinstance(entry, Message)]
     spoken = [message for message in messages if message.text.strip()]
     requests = [_lead(message.text) for message in spoken if message.role == "user"]
-    return Facts(
+    return ConversationFacts(
         messages=len(messages),
         requests=requests[:MAX_LINES],
         decisions=_decisions(spoken)[-MAX_LINES:],

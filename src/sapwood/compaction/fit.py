@@ -11,7 +11,7 @@ from ..errors import ContextOverflowError
 from ..model import ModelMessage, ToolCallPart, ToolResultPart
 from ..rules import check
 from .repair import is_summary, repair_messages
-from .truncate import KEEP_RECENT, shorten
+from .truncation import KEEP_RECENT, shorten
 
 MessageCounter = Callable[[ModelMessage], int]
 
@@ -43,7 +43,7 @@ def fit_messages(
     needs.
     """
     check.count(budget, "budget", 0)
-    fitting = _Fitting(repair_messages(messages), budget, count, set(keep))
+    fitting = _BudgetFit(repair_messages(messages), budget, count, set(keep))
     fitting.run()
     if fitting.tokens > budget:
         raise ContextOverflowError(
@@ -53,7 +53,7 @@ def fit_messages(
     return fitting.result()
 
 
-class _Fitting:
+class _BudgetFit:
     """Messages on their way to fit. Those that go together are one unit."""
 
     def __init__(

@@ -57,7 +57,7 @@ def repair_messages(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
     between, the results are moved up, out of their message if that says more. A call without a
     result is followed, after the other results, by one that says that it was interrupted.
     """
-    answers = _Answers(messages)
+    answers = _ToolAnswers(messages)
     repaired: list[ModelMessage] = []
     for index, message in enumerate(messages):
         parts = answers.own_parts(index)
@@ -68,7 +68,7 @@ def repair_messages(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
     return repaired
 
 
-class _Answers:
+class _ToolAnswers:
     """Which result answers which call, and where each part of each message goes."""
 
     def __init__(self, messages: Sequence[ModelMessage]) -> None:

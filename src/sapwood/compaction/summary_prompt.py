@@ -11,7 +11,7 @@ from ..errors import UsageError
 from ..model import Entry, Summary
 from ..rules import check
 from .estimate import EntryCounter, history_tokens
-from .rendering import render
+from .transcript import render_transcript
 
 MAX_CHARS_PER_VALUE = 500
 MAX_CHARS = 200_000
@@ -119,7 +119,7 @@ def _default_request(
         before += PREVIOUS + "\n" + _marked_summaries(previous) + "\n"
     before += "\n===== The conversation =====\n\n"
     after = "\n\n===== End =====\n" + (FOCUS.replace("{focus}", focus) if focus else "")
-    conversation = render(
+    conversation = render_transcript(
         entries,
         summaries=[f"[earlier summary {number}]" for number, _ in enumerate(previous, 1)],
         value_chars=value_chars,

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from ..model import NewMessage, OtherPart, Part, ToolCallPart, ToolResultPart
 from . import ai_sdk_parts as ui
-from .given import id_of, objects_at, text_at, values_of
-from .rest import NAMES, Json, difference, has_other, rest_of, restore
-from .said import Place, Said, callers, said
+from .client_values import id_of, objects_at, text_at, values_of
+from .message_like import MessageLike, PartIndex, callers, checked_messages
+from .unmapped_fields import NAMES, Json, difference, has_other, rest_of, restore
 
 _ROLES = {"assistant": "assistant", "system": "system", "developer": "system", "tool": "assistant"}
 
@@ -22,27 +22,27 @@ def from_ai_sdk(value: Any) -> list[NewMessage]:
     return [_read(message, path) for message, path in values_of(value, "message", "messages")]
 
 
-def to_ai_sdk(messages: Iterable[Said]) -> list[Json]:
+def to_ai_sdk(messages: Iterable[MessageLike]) -> list[Json]:
     """Write UI messages; those that came from this format are written as they came.
 
     The result of a tool stands in the part of its call, so that a message with results only is
     not shown by itself.
     """
-    listed = said(messages)
+    listed = checked_messages(messages)
     answers = _answers(listed)
     written = [_write(row, message, answers) for row, message in enumerate(listed)]
     return [message for message in written if message is not None]
 
 
-class _Answers(NamedTuple):
+class _ToolResults(NamedTuple):
     """The result of each call, by the call's place, and the places of these results."""
 
-    results: dict[Place, ToolResultPart]
-    places: set[Place]
+    results: dict[PartIndex, ToolResultPart]
+    places: set[PartIndex]
 
 
-def _answers(messages: list[Said]) -> _Answers:
-    answers = _Answers({}, set())
+def _answers(messages: list[MessageLike]) -> _ToolResults:
+    answers = _ToolResults({}, set())
     for (row, column), call in callers([message.parts for message in messages]).items():
         part = messages[row].parts[column]
         if call not in answers.results and isinstance(part, ToolResultPart):
@@ -79,7 +79,7 @@ def _is_strange(part: Part) -> bool:
     return isinstance(part, OtherPart) and not ui.is_own(part.value)
 
 
-def _write(row: int, message: Said, answers: _Answers) -> Json | None:
+def _write(row: int, message: MessageLike, answers: _ToolResults) -> Json | None:
     rest = rest_of(message.metadata, ui.NAME)
     parts = list(_parts(row, message, answers, "other" in rest))
     if not parts and message.parts:
@@ -90,7 +90,7 @@ def _write(row: int, message: Said, answers: _Answers) -> Json | None:
     return restore(_made(message.id, message.role, parts, metadata), rest)
 
 
-def _parts(row: int, message: Said, answers: _Answers, native: bool) -> Iterator[Json]:
+def _parts(row: int, message: MessageLike, answers: _ToolResults, native: bool) -> Iterator[Json]:
     for column, part in enumerate(message.parts):
         if isinstance(part, ToolCallPart):
             yield ui.write_tool(part, answers.results.get((row, column)))

@@ -6,9 +6,18 @@ from typing import Any
 
 from ..model import FilePart, OtherPart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
 from . import files
-from .given import text_at
-from .rest import AnyTyped, Json, is_only_text, keep, kind_of, part_rest, restore, with_rest
-from .spoken import as_text, file_note
+from .client_values import text_at
+from .part_text import as_text, file_note
+from .unmapped_fields import (
+    AnyTyped,
+    Json,
+    is_only_text,
+    keep,
+    kind_of,
+    part_rest,
+    restore,
+    with_rest,
+)
 
 NAME = "ai_sdk"
 DENIED = "The tool was not allowed to run."

@@ -7,14 +7,14 @@ from typing import Any
 
 from ..model import NewMessage, Part, TextPart
 from . import anthropic_parts as blocks
-from .blocks import Block, Manner, blocks_of
-from .fit import fit_anthropic
-from .given import id_of, objects_at, only_content, text_at, values_of, wrong
-from .rest import Json, besides, difference, has_other, is_only_text, only_text, restore
-from .said import Said, said
-from .spoken import Reasoning, check_reasoning
+from .client_values import id_of, objects_at, only_content, text_at, values_of, wrong
+from .message_like import MessageLike, checked_messages
+from .part_text import Reasoning, check_reasoning
+from .role_blocks import BlockRules, RoleBlock, blocks_of
+from .unmapped_fields import Json, besides, difference, has_other, is_only_text, only_text, restore
+from .vendor_limits import fit_anthropic
 
-MANNER = Manner(blocks.NAME, users_hold_results=True, stays=blocks.stays_with_call)
+BLOCK_RULES = BlockRules(blocks.NAME, users_hold_results=True, stays=blocks.stays_with_call)
 
 _OWN_ROLES = ("user", "assistant", "system")
 _ROLES = {"developer": "system", "system": "system", "assistant": "assistant"}
@@ -26,7 +26,7 @@ def from_anthropic(value: Any) -> list[NewMessage]:
 
 
 def to_anthropic(
-    messages: Iterable[Said], *, wire: bool = False, reasoning: Reasoning = "text"
+    messages: Iterable[MessageLike], *, wire: bool = False, reasoning: Reasoning = "text"
 ) -> list[Json]:
     """Write messages; those that came from this format are written as they came.
 
@@ -37,7 +37,7 @@ def to_anthropic(
     check_reasoning(reasoning)
     written: list[Json] = []
     is_results = False
-    for block in blocks_of(said(messages), MANNER):
+    for block in blocks_of(checked_messages(messages), BLOCK_RULES):
         if block.role == "tool" and is_results:
             written[-1]["content"] += _contents(block, "user", reasoning)
             continue
@@ -80,7 +80,7 @@ def _parts(message: Json, role: str, path: str) -> Iterator[Part]:
         yield blocks.read_block(block, role, served, where)
 
 
-def _write_block(block: Block, reasoning: Reasoning) -> Iterator[Json]:
+def _write_block(block: RoleBlock, reasoning: Reasoning) -> Iterator[Json]:
     text = only_text(block.parts, block.rest)
     if text is not None:
         yield {"role": _ROLES.get(block.role, "user"), "content": text}
@@ -92,7 +92,7 @@ def _write_block(block: Block, reasoning: Reasoning) -> Iterator[Json]:
         yield restore(made, block.rest)
 
 
-def _write(block: Block, reasoning: Reasoning) -> Json:
+def _write(block: RoleBlock, reasoning: Reasoning) -> Json:
     role = _ROLES.get(block.role, "user")
     contents = _contents(block, role, reasoning)
     if "list" in block.rest:
@@ -102,6 +102,6 @@ def _write(block: Block, reasoning: Reasoning) -> Json:
     return {"role": role, "content": contents or ""}
 
 
-def _contents(block: Block, role: str, reasoning: Reasoning) -> list[Json]:
+def _contents(block: RoleBlock, role: str, reasoning: Reasoning) -> list[Json]:
     written = [blocks.write_block(part, role, reasoning) for part in block.parts]
     return [block for block in written if block is not None]

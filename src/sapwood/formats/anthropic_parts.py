@@ -6,11 +6,12 @@ from typing import Any
 
 from ..model import FilePart, OtherPart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
 from . import files
-from .arguments import as_object
-from .blocks import NativePart
-from .given import mapping_at, text_at
-from .outputs import anthropic_file, pieces_of
-from .rest import (
+from .call_arguments import as_object
+from .client_values import mapping_at, text_at
+from .part_text import Reasoning, text_of_part
+from .role_blocks import NativePart
+from .tool_outputs import anthropic_file, pieces_of
+from .unmapped_fields import (
     NOTHING,
     AnyTyped,
     Json,
@@ -22,7 +23,6 @@ from .rest import (
     restore,
     with_rest,
 )
-from .spoken import Reasoning, spoken
 
 NAME = "anthropic"
 
@@ -144,7 +144,7 @@ def write_block(part: Part, role: str, reasoning: Reasoning) -> Json | None:
     kind = kind_in(rest) or default_kind(part, role)
     if kind is not None:
         return restore(_write(part, kind), rest)
-    text = spoken(part, reasoning)
+    text = text_of_part(part, reasoning)
     return {"type": "text", "text": text} if text else None
 
 

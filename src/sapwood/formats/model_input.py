@@ -7,12 +7,12 @@ from itertools import takewhile
 from ..errors import UsageError
 from ..model import ModelInput, ModelMessage, ToolDefinition
 from .anthropic import to_anthropic
-from .fit import fit_name
+from .message_like import has_tools
 from .openai_chat import to_openai_chat
 from .openai_responses import to_openai_responses
-from .rest import Json
-from .said import has_tools
-from .spoken import Reasoning, spoken
+from .part_text import Reasoning, text_of_part
+from .unmapped_fields import Json
+from .vendor_limits import fit_name
 
 
 def input_to_openai_chat(input: ModelInput, *, reasoning: Reasoning = "text") -> Json:
@@ -60,7 +60,7 @@ def _is_system(message: ModelMessage) -> bool:
 
 
 def _text(message: ModelMessage, reasoning: Reasoning) -> str:
-    return "\n".join(spoken(part, reasoning) for part in message.parts)
+    return "\n".join(text_of_part(part, reasoning) for part in message.parts)
 
 
 def _with_tools(written: Json, tools: list[Json]) -> Json:

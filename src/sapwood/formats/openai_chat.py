@@ -7,14 +7,14 @@ from typing import Any
 
 from ..model import NewMessage, Part, TextPart, ToolCallPart, ToolResultPart
 from . import openai_chat_parts as chat
-from .blocks import Block, Manner, blocks_of
-from .fit import fit_chat
-from .given import mapping, objects_at, only_content, text_at, values_of, wrong
-from .rest import Json, besides, difference, has_other, is_only_text, only_text, restore
-from .said import Said, said
-from .spoken import Reasoning, check_reasoning
+from .client_values import mapping, objects_at, only_content, text_at, values_of, wrong
+from .message_like import MessageLike, checked_messages
+from .part_text import Reasoning, check_reasoning
+from .role_blocks import BlockRules, RoleBlock, blocks_of
+from .unmapped_fields import Json, besides, difference, has_other, is_only_text, only_text, restore
+from .vendor_limits import fit_chat
 
-MANNER = Manner(chat.NAME, users_hold_results=False, stays=lambda part: False)
+BLOCK_RULES = BlockRules(chat.NAME, users_hold_results=False, stays=lambda part: False)
 
 _ROLES = ("system", "developer", "user", "assistant")
 
@@ -25,7 +25,7 @@ def from_openai_chat(value: Any) -> list[NewMessage]:
 
 
 def to_openai_chat(
-    messages: Iterable[Said], *, wire: bool = False, reasoning: Reasoning = "text"
+    messages: Iterable[MessageLike], *, wire: bool = False, reasoning: Reasoning = "text"
 ) -> list[Json]:
     """Write messages; those that came from this format are written as they came.
 
@@ -36,7 +36,7 @@ def to_openai_chat(
     check_reasoning(reasoning)
     written = [
         message
-        for block in blocks_of(said(messages), MANNER)
+        for block in blocks_of(checked_messages(messages), BLOCK_RULES)
         for message in _write_block(block, reasoning)
     ]
     return fit_chat(written) if wire else written
@@ -103,7 +103,7 @@ def _calls(message: Json, path: str) -> Iterator[Part]:
         yield chat.read_function_call(mapping(message["function_call"], where), where)
 
 
-def _write_block(block: Block, reasoning: Reasoning) -> Iterator[Json]:
+def _write_block(block: RoleBlock, reasoning: Reasoning) -> Iterator[Json]:
     if block.role == "tool":
         for part in block.parts:
             if isinstance(part, ToolResultPart):
@@ -120,7 +120,7 @@ def _write_block(block: Block, reasoning: Reasoning) -> Iterator[Json]:
         yield restore(made, block.rest)
 
 
-def _write(block: Block, reasoning: Reasoning) -> Json:
+def _write(block: RoleBlock, reasoning: Reasoning) -> Json:
     role = block.role if block.role in _ROLES else "user"
     contents: list[Json] = []
     fields: Json = {}

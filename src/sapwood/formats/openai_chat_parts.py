@@ -6,12 +6,22 @@ from typing import Any
 
 from ..model import FilePart, OtherPart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
 from . import files
-from .arguments import call_of, written
-from .blocks import NativePart
-from .given import mapping_at, text_at
-from .outputs import openai_file, text_of_output
-from .rest import NOTHING, AnyTyped, Json, keep, kind_in, kind_of, part_rest, restore, with_rest
-from .spoken import Reasoning, as_text, spoken
+from .call_arguments import call_of, written
+from .client_values import mapping_at, text_at
+from .part_text import Reasoning, as_text, text_of_part
+from .role_blocks import NativePart
+from .tool_outputs import openai_file, text_of_output
+from .unmapped_fields import (
+    NOTHING,
+    AnyTyped,
+    Json,
+    keep,
+    kind_in,
+    kind_of,
+    part_rest,
+    restore,
+    with_rest,
+)
 
 NAME = "openai_chat"
 
@@ -68,7 +78,7 @@ def write_content(part: Part, role: str, reasoning: Reasoning) -> Json | None:
     kind = kind_in(rest) or default_kind(part, role)
     if kind is not None and isinstance(part, (TextPart, FilePart)):
         return restore(_write(part, kind), rest)
-    text = spoken(part, reasoning)
+    text = text_of_part(part, reasoning)
     return {"type": "text", "text": text} if text else None
 
 

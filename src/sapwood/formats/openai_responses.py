@@ -9,12 +9,21 @@ from typing import Any
 from ..model import NewMessage, OtherPart, Part, TextPart, ToolCallPart, ToolResultPart
 from . import openai_responses_items as items
 from . import openai_responses_parts as contents
-from .fit import fit_items
-from .given import id_of, objects_at, only_content, text_at, values_of, wrong
+from .client_values import id_of, objects_at, only_content, text_at, values_of, wrong
+from .message_like import MessageLike, checked_messages
 from .openai_responses_parts import NAME
-from .rest import Json, besides, difference, has_other, kind_of, only_text, rest_of, restore
-from .said import Said, said
-from .spoken import Reasoning, check_reasoning
+from .part_text import Reasoning, check_reasoning
+from .unmapped_fields import (
+    Json,
+    besides,
+    difference,
+    has_other,
+    kind_of,
+    only_text,
+    rest_of,
+    restore,
+)
+from .vendor_limits import fit_items
 
 _ROLES = ("user", "assistant", "system", "developer")
 # Their id is that of something else.
@@ -32,7 +41,7 @@ def from_openai_responses(value: Any) -> list[NewMessage]:
 
 
 def to_openai_responses(
-    messages: Iterable[Said], *, wire: bool = False, reasoning: Reasoning = "text"
+    messages: Iterable[MessageLike], *, wire: bool = False, reasoning: Reasoning = "text"
 ) -> list[Json]:
     """Write items; those that came from this format are written as they came.
 
@@ -41,7 +50,7 @@ def to_openai_responses(
     """
     check_reasoning(reasoning)
     calls: dict[str, str | None] = {}
-    written = [item for it in said(messages) for item in _write(it, calls, reasoning)]
+    written = [item for it in checked_messages(messages) for item in _write(it, calls, reasoning)]
     return fit_items(written) if wire else written
 
 
@@ -113,7 +122,9 @@ def _contents(item: Json, role: str, path: str) -> Iterator[Part]:
         yield contents.read_content(value, role, where)
 
 
-def _write(message: Said, calls: dict[str, str | None], reasoning: Reasoning) -> Iterator[Json]:
+def _write(
+    message: MessageLike, calls: dict[str, str | None], reasoning: Reasoning
+) -> Iterator[Json]:
     rest = rest_of(message.metadata, NAME)
     if "item" in rest and [type(part) for part in message.parts] == [OtherPart]:
         yield message.parts[0].to_json()

@@ -6,12 +6,12 @@ from typing import Any
 
 from ..model import FilePart, OtherPart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
 from . import files
-from .arguments import call_of, written
-from .given import text_at
+from .call_arguments import call_of, written
+from .client_values import text_at
 from .openai_responses_parts import NAME, write_content
-from .outputs import pieces_of, text_of_output
-from .rest import Json, besides, keep, kind_of, part_rest, restore, with_rest
-from .spoken import as_text
+from .part_text import as_text
+from .tool_outputs import pieces_of, text_of_output
+from .unmapped_fields import Json, besides, keep, kind_of, part_rest, restore, with_rest
 
 _BETWEEN = "\n\n"
 _INPUTS = ("action", "operation", "actions", "arguments")

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from ..model import FilePart, OtherPart, Part, TextPart
 from . import files
-from .given import text_at
-from .outputs import openai_file
-from .rest import NOTHING, AnyTyped, Json, besides, keep, kind_in, part_rest, restore, with_rest
-from .spoken import Reasoning, spoken
+from .client_values import text_at
+from .part_text import Reasoning, text_of_part
+from .tool_outputs import openai_file
+from .unmapped_fields import (
+    NOTHING,
+    AnyTyped,
+    Json,
+    besides,
+    keep,
+    kind_in,
+    part_rest,
+    restore,
+    with_rest,
+)
 
 NAME = "openai_responses"
 
@@ -64,7 +74,7 @@ def write_content(part: Part, role: str, native: bool, reasoning: Reasoning) -> 
     kind = kind_in(rest) or default_kind(part, role)
     if kind is not None and isinstance(part, (TextPart, FilePart)):
         return restore(_write(part, kind), rest)
-    text = spoken(part, reasoning)
+    text = text_of_part(part, reasoning)
     return (
         _write(TextPart(text=text), default_kind(TextPart(text=""), role) or "") if text else None
     )

@@ -11,8 +11,8 @@ from ...compaction.function import Summarize
 from ...formats import input_to_openai_chat
 from ...model import ModelInput, Usage
 from ...summarizers import OpenAISummarizer
-from ...summarizers.completion import usage_of_completion
-from ...summarizers.plain import pick, text_at
+from ...summarizers.chat_completion import usage_of_completion
+from ...summarizers.loose_values import pick, text_at
 from ...summarizers.sdk import ClientSettings, client_of, load_sdk
 from .chat_model import AnswerEnd, AnswerPiece, AnswerPieces, CallPiece, TextPiece, ThoughtPiece
 

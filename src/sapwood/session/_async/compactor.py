@@ -219,7 +219,7 @@ class AsyncCompactor:
 
 
 async def _draft(function: CompactCallable, request: CompactRequest) -> CompactDraft | None:
-    from ...compaction._async.running import draft_compaction
+    from ...compaction._async.drafts import draft_compaction
 
     try:
         return await draft_compaction(function, request)

@@ -219,7 +219,7 @@ class Compactor:
 
 
 def _draft(function: CompactCallable, request: CompactRequest) -> CompactDraft | None:
-    from ...compaction._sync.running import draft_compaction
+    from ...compaction._sync.drafts import draft_compaction
 
     try:
         return draft_compaction(function, request)

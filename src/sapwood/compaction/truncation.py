@@ -9,8 +9,8 @@ import msgspec
 
 from ..model import Message, ModelMessage, Part, TextPart, ToolCallPart, ToolResultPart
 from ..rules import check
-from .cutting import cut_middle
-from .shape import cut_value
+from .json_cuts import cut_value
+from .text_cuts import cut_middle
 
 KEEP_RECENT = 4
 MAX_TOOL_OUTPUT_CHARS = 500

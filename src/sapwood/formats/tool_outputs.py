@@ -6,8 +6,8 @@ from typing import Any
 
 from ..model import FilePart, TextPart
 from . import files
-from .rest import Json
-from .spoken import as_text, file_note
+from .part_text import as_text, file_note
+from .unmapped_fields import Json
 
 
 def pieces_of(output: Any) -> list[TextPart | FilePart]:

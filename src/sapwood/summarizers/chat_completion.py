@@ -7,7 +7,7 @@ from typing import Any
 from ..compaction.function import SummaryAnswer
 from ..errors import CompactionError
 from ..model import Usage
-from .plain import count_at, id_at, pick, quoted, text_at
+from .loose_values import count_at, id_at, pick, quoted, text_at
 
 _CUT_OFF = {
     "length": "was cut off by the limit on its length: raise max_tokens, or ask for less",

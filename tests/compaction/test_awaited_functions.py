@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from sapwood.compaction import CompactDraft, CompactRequest, create_compact_function
-from sapwood.compaction._async.running import draft_compaction as draft_on_a_loop
-from sapwood.compaction._sync.running import draft_compaction
+from sapwood.compaction._async.drafts import draft_compaction as draft_on_a_loop
+from sapwood.compaction._sync.drafts import draft_compaction
 from sapwood.errors import CompactionError, UsageError
 
 from .histories import talk

@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from ..model import OtherPart, Part, ToolCallPart, ToolResultPart
-from .rest import Json, rest_of
-from .said import Said, callers, has_tools
+from .message_like import MessageLike, callers, has_tools
+from .unmapped_fields import Json, rest_of
 
 
 class NativePart(OtherPart, frozen=True, kw_only=True, tag="other", gc=False):
     """What has no part of ours, in a message that came from the format being written."""
 
 
-class Block(NamedTuple):
+class RoleBlock(NamedTuple):
     """Parts of one role; `tool` has results only. `rest` is that of a message that is whole."""
 
     role: str
@@ -23,7 +23,7 @@ class Block(NamedTuple):
     rest: Json
 
 
-class Manner(NamedTuple):
+class BlockRules(NamedTuple):
     """How a format wants it: does a user's message hold results, and which stay with their call."""
 
     name: str
@@ -35,29 +35,29 @@ class Manner(NamedTuple):
         return isinstance(part, ToolResultPart) and not self.stays(part)
 
 
-def blocks_of(messages: list[Said], manner: Manner) -> list[Block]:
+def blocks_of(messages: list[MessageLike], rules: BlockRules) -> list[RoleBlock]:
     """Cut messages into blocks, and put each result where its call is."""
-    blocks: list[Block] = []
+    blocks: list[RoleBlock] = []
     for message in messages:
-        blocks += _cut(message, manner)
-    ends = _last_results(blocks, manner)
+        blocks += _cut(message, rules)
+    ends = _last_results(blocks, rules)
     joined = _joined(blocks, ends)
     if len(joined) < len(blocks):
-        ends = _last_results(joined, manner)
-    return _placed(joined, ends, manner)
+        ends = _last_results(joined, rules)
+    return _placed(joined, ends, rules)
 
 
-def _cut(message: Said, manner: Manner) -> list[Block]:
-    rest = rest_of(message.metadata, manner.name)
+def _cut(message: MessageLike, rules: BlockRules) -> list[RoleBlock]:
+    rest = rest_of(message.metadata, rules.name)
     role, parts = message.role, message.parts
     if "other" in rest:
         parts = [_native(part) for part in parts]
     if not has_tools(parts):
-        return [Block("user" if role == "tool" else role, parts, rest)]
+        return [RoleBlock("user" if role == "tool" else role, parts, rest)]
     is_assistant = role == "assistant" or any(isinstance(part, ToolCallPart) for part in parts)
-    cut = _steps(parts, manner) if is_assistant else _turns(role, parts, manner)
+    cut = _steps(parts, rules) if is_assistant else _results_apart(role, parts, rules)
     return [
-        Block(role, some, rest if len(some) == len(parts) else {}) for role, some in cut if some
+        RoleBlock(role, some, rest if len(some) == len(parts) else {}) for role, some in cut if some
     ]
 
 
@@ -65,12 +65,12 @@ def _native(part: Part) -> Part:
     return NativePart(value=part.value) if isinstance(part, OtherPart) else part
 
 
-def _steps(parts: list[Part], manner: Manner) -> Iterator[tuple[str, list[Part]]]:
+def _steps(parts: list[Part], rules: BlockRules) -> Iterator[tuple[str, list[Part]]]:
     """Cut what the assistant said after each round of results."""
     said: list[Part] = []
     results: list[Part] = []
     for part in parts:
-        if manner.is_result(part):
+        if rules.is_result(part):
             results.append(part)
             continue
         if results and not _goes_on(part, results):
@@ -88,74 +88,76 @@ def _goes_on(part: Part, results: list[Part]) -> bool:
     )
 
 
-def _turns(role: str, parts: list[Part], manner: Manner) -> Iterator[tuple[str, list[Part]]]:
+def _results_apart(
+    role: str, parts: list[Part], rules: BlockRules
+) -> Iterator[tuple[str, list[Part]]]:
     """Part the results that somebody hands in from what they say."""
-    if role == "user" and manner.users_hold_results:
+    if role == "user" and rules.users_hold_results:
         yield role, parts
         return
-    yield "tool", [part for part in parts if manner.is_result(part)]
+    yield "tool", [part for part in parts if rules.is_result(part)]
     yield (
         "user" if role == "tool" else role,
-        [part for part in parts if not manner.is_result(part)],
+        [part for part in parts if not rules.is_result(part)],
     )
 
 
-def _joined(blocks: list[Block], ends: dict[int, int]) -> list[Block]:
+def _joined(blocks: list[RoleBlock], ends: dict[int, int]) -> list[RoleBlock]:
     """Join neighbouring blocks of calls whose results come after all of them."""
     if not ends:
         return blocks
-    joined: list[Block] = []
+    joined: list[RoleBlock] = []
     end = -1
     for index, block in enumerate(blocks):
         if end > index and block.role == joined[-1].role == "assistant":
-            joined[-1] = Block("assistant", joined[-1].parts + block.parts, {})
+            joined[-1] = RoleBlock("assistant", joined[-1].parts + block.parts, {})
         else:
             joined.append(block)
             end = ends.get(index, -1)
     return joined
 
 
-def _last_results(blocks: list[Block], manner: Manner) -> dict[int, int]:
+def _last_results(blocks: list[RoleBlock], rules: BlockRules) -> dict[int, int]:
     """Give for each block with calls where the last of their results stands."""
     ends: dict[int, int] = {}
     for (row, column), (call, _) in callers([block.parts for block in blocks]).items():
-        if manner.is_result(blocks[row].parts[column]):
+        if rules.is_result(blocks[row].parts[column]):
             ends[call] = row
     return ends
 
 
-def _placed(blocks: list[Block], ends: dict[int, int], manner: Manner) -> list[Block]:
+def _placed(blocks: list[RoleBlock], ends: dict[int, int], rules: BlockRules) -> list[RoleBlock]:
     """Move the results that do not follow their call to it; the others stay as they are."""
-    astray = {call for call, end in ends.items() if not _follow(blocks, call, end, manner)}
+    astray = {call for call, end in ends.items() if not _follow(blocks, call, end, rules)}
     if not astray:
         return blocks
     moved: dict[int, list[Part]] = {call: [] for call in astray}
     left: list[set[int]] = [set() for _ in blocks]
     for (row, column), (call, _) in callers([block.parts for block in blocks]).items():
         part = blocks[row].parts[column]
-        if call in astray and manner.is_result(part):
+        if call in astray and rules.is_result(part):
             moved[call].append(part)
             left[row].add(column)
     return list(_with_moved(blocks, moved, left))
 
 
-def _follow(blocks: list[Block], call: int, end: int, manner: Manner) -> bool:
+def _follow(blocks: list[RoleBlock], call: int, end: int, rules: BlockRules) -> bool:
     """Tell whether nothing but results stands between a call and the last of its results."""
-    return all(_has_result(block, manner) for block in blocks[call + 1 : end + 1])
+    return all(_has_result(block, rules) for block in blocks[call + 1 : end + 1])
 
 
-def _has_result(block: Block, manner: Manner) -> bool:
-    return block.role == "tool" or any(map(manner.is_result, block.parts))
+def _has_result(block: RoleBlock, rules: BlockRules) -> bool:
+    return block.role == "tool" or any(map(rules.is_result, block.parts))
 
 
 def _with_moved(
-    blocks: list[Block], moved: dict[int, list[Part]], left: list[set[int]]
-) -> Iterator[Block]:
+    blocks: list[RoleBlock], moved: dict[int, list[Part]], left: list[set[int]]
+) -> Iterator[RoleBlock]:
     for index, block in enumerate(blocks):
         stays = [it for column, it in enumerate(block.parts) if column not in left[index]]
         if len(stays) == len(block.parts):
             yield block
         elif stays:
-            yield Block(block.role, stays, {})
+            yield RoleBlock(block.role, stays, {})
         if index in moved:
-            yield Block("tool", moved[index], {})
+            yield RoleBlock("tool", moved[index], {})

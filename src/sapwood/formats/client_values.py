@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import UsageError
 from ..rules.codec import copy_json
 from ..rules.ids import check_name
-from .rest import Json
+from .unmapped_fields import Json
 
 
 def values_of(given: Any, one: str, many: str) -> Iterator[tuple[Json, str]]:

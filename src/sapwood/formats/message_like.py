@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from ..errors import UsageError
 from ..model import Message, ModelMessage, NewMessage, Part, Summary, ToolCallPart, ToolResultPart
 
-Place = tuple[int, int]
+PartIndex = tuple[int, int]
 
 _OF_TOOLS: frozenset[type] = frozenset((ToolCallPart, ToolResultPart))
 
@@ -18,7 +18,7 @@ def has_tools(parts: Iterable[Part]) -> bool:
     return not _OF_TOOLS.isdisjoint(map(type, parts))
 
 
-class Said(Protocol):
+class MessageLike(Protocol):
     """A message of any kind: `Message`, `NewMessage` or `ModelMessage`."""
 
     @property
@@ -31,7 +31,7 @@ class Said(Protocol):
     def id(self) -> str | None: ...
 
 
-def said(messages: Iterable[Said]) -> list[Said]:
+def checked_messages(messages: Iterable[MessageLike]) -> list[MessageLike]:
     """Check that these are messages, and put each result of their own calls after its call."""
     if isinstance(messages, (Message, NewMessage, ModelMessage)):
         messages = [messages]
@@ -45,7 +45,7 @@ def said(messages: Iterable[Said]) -> list[Said]:
     return _in_order(listed)
 
 
-def _in_order(messages: list[Said]) -> list[Said]:
+def _in_order(messages: list[MessageLike]) -> list[MessageLike]:
     called: set[str] = set()
     for index, message in enumerate(messages):
         own = {part.call_id for part in message.parts if isinstance(part, ToolCallPart)}
@@ -56,7 +56,7 @@ def _in_order(messages: list[Said]) -> list[Said]:
     return messages
 
 
-def _with_results_after_calls(message: Said, own: set[str]) -> Said:
+def _with_results_after_calls(message: MessageLike, own: set[str]) -> MessageLike:
     """Bring the results that stand before their call in the same message right after it.
 
     `own` was not called before: results of what was are not of the calls in this message.
@@ -84,10 +84,10 @@ def _not_messages(value: object, path: str) -> UsageError:
     return UsageError(f"{path} is {advice}", path=path)
 
 
-def callers(rows: Sequence[Sequence[Part]]) -> dict[Place, Place]:
+def callers(rows: Sequence[Sequence[Part]]) -> dict[PartIndex, PartIndex]:
     """Find the call of each result: the nearest before it, since some models reuse their ids."""
-    found: dict[Place, Place] = {}
-    last: dict[str, Place] = {}
+    found: dict[PartIndex, PartIndex] = {}
+    last: dict[str, PartIndex] = {}
     for row, parts in enumerate(rows):
         if not has_tools(parts):
             continue

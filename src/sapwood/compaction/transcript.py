@@ -16,10 +16,10 @@ from ..model import (
     ToolCallPart,
     ToolResultPart,
 )
-from .cutting import SHORTEST, cut_middle, shown_json
+from .text_cuts import SHORTEST, cut_middle, shown_json
 
 
-def render(
+def render_transcript(
     entries: Sequence[Entry], *, summaries: Sequence[str], value_chars: int, max_chars: int
 ) -> str:
     """Write entries down, one block for each message, in about so many characters.

@@ -8,8 +8,8 @@ from typing import Any
 from ..errors import CompactionError, UsageError
 from ..model import Entry, EntryRef, Usage
 from ..rules import check
+from .cut_points import allowed_cuts
 from .function import CompactDraft, CompactRequest, SummaryAnswer
-from .ties import allowed_cuts
 
 logger = logging.getLogger(__name__)
 

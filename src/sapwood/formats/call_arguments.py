@@ -9,7 +9,7 @@ import msgspec
 from ..errors import UsageError
 from ..model import ToolCallPart
 from ..rules.codec import encode_json
-from .rest import part_rest, same
+from .unmapped_fields import part_rest, same
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode

@@ -6,7 +6,7 @@ import hashlib
 import re
 from typing import Any
 
-from .rest import Json
+from .unmapped_fields import Json
 
 MAX_NAME = 64
 

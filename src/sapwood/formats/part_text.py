@@ -22,7 +22,7 @@ def check_reasoning(reasoning: str) -> None:
         raise UsageError(f"reasoning must be 'text' or 'omit', not {reasoning!r}", path="reasoning")
 
 
-def spoken(part: Part, reasoning: Reasoning) -> str:
+def text_of_part(part: Part, reasoning: Reasoning) -> str:
     """Give a part as text; the empty string when there is nothing that could be read."""
     match part:
         case TextPart(text=text):
