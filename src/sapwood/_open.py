@@ -94,7 +94,7 @@ class Server(NamedTuple):
         return not_installed("SQLAlchemy", error.name, scheme)
 
 
-Place = Path | Server | None
+StorePlace = Path | Server | None
 """Where sessions live: in a file, on a server, or in memory."""
 
 
@@ -180,7 +180,7 @@ def _clock() -> int:
     return time.time_ns() // 1000
 
 
-def _place(url: str | None, owner: str, durability: str) -> Place:
+def _place(url: str | None, owner: str, durability: str) -> StorePlace:
     """Check the arguments, and give where sessions live."""
     check_name(owner, "owner")
     if durability not in ("full", "normal"):
@@ -219,7 +219,7 @@ def file_of(url: str | None = None) -> Path | None:
     return place if isinstance(place, Path) else None
 
 
-def _find(url: str | None) -> Place:
+def _find(url: str | None) -> StorePlace:
     given = _given(url)
     return _own_folder() / "sapwood.db" if given is None else _parse(given)
 
@@ -229,7 +229,7 @@ def _given(url: str | None) -> str | None:
     return os.environ.get(VARIABLE) or None if url is None else url
 
 
-def _parse(url: str) -> Place:
+def _parse(url: str) -> StorePlace:
     # Only the scheme is ever quoted in an error: what follows it may hold a password.
     scheme, colon, rest = str(url).partition("://")
     scheme = scheme.lower()

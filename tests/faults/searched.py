@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from sapwood.model import NewMessage, Search, TextPart
 from sapwood.rules.codec import decode_body
-from sapwood.rules.match import Facts, matches
+from sapwood.rules.match import MessageFacts, matches
 from sapwood.rules.query import parse
 from sapwood.rules.text import fold, searchable
 from sapwood.stores.sqlite import SqliteStore
@@ -66,7 +66,8 @@ def scan(said: Iterable[Said], text: str, session: str | None = None) -> list[st
     return sorted(
         it.id
         for it in said
-        if session in (None, it.home) and matches(query, it.text, Facts(role=it.role, created_us=0))
+        if session in (None, it.home)
+        and matches(query, it.text, MessageFacts(role=it.role, created_us=0))
     )
 
 

@@ -10,7 +10,7 @@ from hypothesis.errors import UnsatisfiedAssumption
 from sapwood.errors import UsageError
 from sapwood.rules.query import (
     Branch,
-    Facts,
+    MessageFacts,
     Query,
     Term,
     candidates,
@@ -19,16 +19,16 @@ from sapwood.rules.query import (
     occurrences,
     parse,
 )
-from sapwood.rules.term import Sequence
+from sapwood.rules.term import TokenSequence
 from sapwood.rules.text import fold, is_unspaced, is_word, tokens
 from sapwood.testing import QueryCase
 
 from .scripts import anything, mixed
 
-FACTS = Facts(role="user", created_us=1_000_000, title="My Café chat", tags=("Bug", "p1"))
+FACTS = MessageFacts(role="user", created_us=1_000_000, title="My Café chat", tags=("Bug", "p1"))
 
 
-def finds(query: str, text: str, facts: Facts = FACTS) -> bool:
+def finds(query: str, text: str, facts: MessageFacts = FACTS) -> bool:
     return matches(parse(query), fold(text), facts)
 
 
@@ -46,7 +46,7 @@ def tokens_of(folded: str) -> list[str]:
     return tokens(folded)
 
 
-def is_indexed(sequence: Sequence, folded: str) -> bool:
+def is_indexed(sequence: TokenSequence, folded: str) -> bool:
     """Look for tokens that follow one another, as a full-text index does."""
     made, (wanted, prefix) = tokens_of(folded), sequence
     *head, last = wanted

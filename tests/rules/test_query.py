@@ -15,8 +15,8 @@ from sapwood.rules.query import (
     MAX_QUERY,
     MAX_WORDS,
     Branch,
-    Facts,
     Filter,
+    MessageFacts,
     Term,
     candidates,
     parse,
@@ -208,7 +208,7 @@ def test_filters_ask_the_message_and_its_session(query: str, found: bool) -> Non
 
 
 def test_a_session_without_title_and_tags_has_none() -> None:
-    bare = Facts(role="user", created_us=0)
+    bare = MessageFacts(role="user", created_us=0)
     assert not finds("x title:a", "x", bare)
     assert not finds("x tag:a", "x", bare)
     assert finds("x NOT title:a NOT tag:a", "x", bare)

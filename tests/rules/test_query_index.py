@@ -16,7 +16,7 @@ from sapwood.rules.query import (
     occurrences,
     parse,
 )
-from sapwood.rules.term import MAX_SEQUENCE, Sequence
+from sapwood.rules.term import MAX_SEQUENCE, TokenSequence
 from sapwood.rules.text import fold
 
 from .querying import (
@@ -92,8 +92,8 @@ def test_an_index_is_not_asked_for_punctuation_nor_for_more_than_it_takes() -> N
 
 def test_only_what_an_index_decides_is_asked_of_it() -> None:
     (alternative,) = candidates(parse("a && NOT b NOT .env NOT role:user NOT ++"))
-    assert alternative.all_of == (Sequence(("a",), False),)
-    assert alternative.none_of == (Sequence(("b",), False),)
+    assert alternative.all_of == (TokenSequence(("a",), False),)
+    assert alternative.none_of == (TokenSequence(("b",), False),)
     assert is_exact(parse("a NOT b OR c*"))
     for query in ("a NOT .b", "a .b", "a &&", "a role:user", "a OR b-c"):
         assert not is_exact(parse(query))

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.rules.query import parse, terms
-from sapwood.rules.relevance import Counted, count, scores
+from sapwood.rules.relevance import TermCounts, count, scores
 from sapwood.rules.text import fold
 
 
@@ -45,14 +45,14 @@ def test_nothing_found_has_no_scores() -> None:
 
 
 def test_what_was_found_scores_also_without_a_count() -> None:
-    assert scores([Counted([0, 0], 0), Counted([1, 0], 5)])[0] > 0
-    assert scores([Counted([], 0)])[0] > 0
+    assert scores([TermCounts([0, 0], 0), TermCounts([1, 0], 5)])[0] > 0
+    assert scores([TermCounts([], 0)])[0] > 0
 
 
 counted = st.integers(1, 4).flatmap(
     lambda terms: st.lists(
         st.builds(
-            Counted,
+            TermCounts,
             st.lists(st.integers(0, 10**9), min_size=terms, max_size=terms),
             st.integers(0, 10**9),
         ),
@@ -63,20 +63,20 @@ counted = st.integers(1, 4).flatmap(
 
 
 @given(counted)
-def test_every_score_is_finite_and_more_than_nothing(found: list[Counted]) -> None:
+def test_every_score_is_finite_and_more_than_nothing(found: list[TermCounts]) -> None:
     assert len(scores(found)) == len(found)
     assert all(0 < score < 1_000 for score in scores(found))
 
 
 @given(counted)
-def test_the_order_of_what_was_found_does_not_matter(found: list[Counted]) -> None:
+def test_the_order_of_what_was_found_does_not_matter(found: list[TermCounts]) -> None:
     there = scores(found)
     back = scores(found[::-1])[::-1]
     assert all(abs(one - other) < 1e-9 for one, other in zip(there, back, strict=True))
 
 
 @given(counted)
-def test_one_more_of_a_term_never_scores_less(found: list[Counted]) -> None:
+def test_one_more_of_a_term_never_scores_less(found: list[TermCounts]) -> None:
     first, *rest = found
-    more = Counted([count + 1 if count else 0 for count in first.counts], first.length)
+    more = TermCounts([count + 1 if count else 0 for count in first.counts], first.length)
     assert scores([more, *rest])[0] > scores(found)[0] - 1e-9

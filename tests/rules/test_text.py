@@ -23,9 +23,9 @@ from sapwood.model import (
 )
 from sapwood.rules.codec import pack
 from sapwood.rules.fold import is_latin
-from sapwood.rules.jsontext import _spelled
+from sapwood.rules.json_text import _spelled
 from sapwood.rules.match import occurs
-from sapwood.rules.storedtext import stored_text
+from sapwood.rules.stored_text import stored_text
 from sapwood.rules.term import Term
 from sapwood.rules.text import (
     fold,

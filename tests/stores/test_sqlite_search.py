@@ -28,7 +28,7 @@ from sapwood.model import (
     ToolResultPart,
 )
 from sapwood.rules.ids import IdMaker
-from sapwood.rules.match import Facts, matches
+from sapwood.rules.match import MessageFacts, matches
 from sapwood.rules.query import Query, parse
 from sapwood.rules.text import fold, searchable
 from sapwood.stores.sqlite import SqliteStore
@@ -216,7 +216,9 @@ class Corpus:
             for id, message in self.live.items()
             if session in (None, self.sessions[id])
             and matches(
-                query, fold(searchable(message.parts)), Facts(role=message.role, created_us=0)
+                query,
+                fold(searchable(message.parts)),
+                MessageFacts(role=message.role, created_us=0),
             )
         )
 

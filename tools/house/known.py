@@ -4,8 +4,8 @@ from __future__ import annotations
 
 NAMES = """
     Appends Args AsyncAppends Block Candidate Change Cover Cursor Durability End Entry Found
-    Key Mark Name Outcome Packed Page Part Piece Place Question Ranges Row Said Scope
-    Segment SessionRow Shown Sieve Span State Step Told View Wanted Work _Desk
+    Key Mark Name Outcome Packed Part Piece Place Question Ranges Row Said Scope
+    Segment SessionRow Shown Sieve State Step Told View Wanted Work _Desk
 """
 CLASSES = """
     AsyncDurableStoreContract

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..rules.hidden import find_hidden
+from ..rules.hidden_characters import find_hidden
 from ..rules.prompt import BlockKind
 from ._sync.context import Context
 from ._sync.entries import StoreEntries

@@ -10,7 +10,7 @@ import msgspec
 from ..errors import StoreCorruptError
 from ..model import Document, datetime_of
 from ..rules.fold import fold
-from ..rules.match import Facts, Query, matches, terms
+from ..rules.match import MessageFacts, Query, matches, terms
 from ..rules.relevance import count, is_ranked, scores
 from ..rules.snippet import snippet
 
@@ -96,5 +96,5 @@ def _passage(entry: BlockEntry, query: Query) -> str:
     return head + snippet(entry.content, terms(query), SNIPPET).text
 
 
-def _facts(entry: BlockEntry) -> Facts:
-    return Facts(role="entry", created_us=entry.updated_us, title=entry.description)
+def _facts(entry: BlockEntry) -> MessageFacts:
+    return MessageFacts(role="entry", created_us=entry.updated_us, title=entry.description)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import UsageError
-from ..rules.frontmatter import Page, read_page
+from ..rules.frontmatter import MarkdownPage, read_page
 from ..rules.ids import check_name
 
 logger = logging.getLogger(__name__)
@@ -22,7 +22,7 @@ class Skill(NamedTuple):
 
     key: str
     folder: Path
-    page: Page
+    page: MarkdownPage
 
 
 class SkillsFolder:

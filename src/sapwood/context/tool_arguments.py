@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from ..errors import UsageError
-from ..rules.hidden import find_hidden
+from ..rules.hidden_characters import find_hidden
 from ..rules.prompt import has_frame
 from .tool_definitions import DEFAULT_LIMIT, MAX_LIMIT
 

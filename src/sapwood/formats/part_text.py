@@ -8,7 +8,7 @@ import msgspec
 
 from ..errors import UsageError
 from ..model import FilePart, OtherPart, Part, ReasoningPart, TextPart
-from ..rules.jsontext import json_text
+from ..rules.json_text import json_text
 from .files import text_of
 
 Reasoning = Literal["text", "omit"]

@@ -14,20 +14,20 @@ _FIELD = re.compile(r"([A-Za-z_][\w-]*):(?:[ \t]+(.*))?\Z")
 _BLOCK = re.compile(r"[|>][+-]?\Z")
 
 
-class Page(NamedTuple):
+class MarkdownPage(NamedTuple):
     """What stands between the dashes, and the text after them."""
 
     fields: dict[str, str]
     body: str
 
 
-def read_page(text: str) -> Page:
+def read_page(text: str) -> MarkdownPage:
     """Read a page; without dashes at its top, or without their end, all of it is text."""
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
     end = _end_of(lines)
     if end is None:
-        return Page({}, "\n".join(lines))
-    return Page(_fields(lines[1:end]), "\n".join(lines[end + 1 :]).strip("\n"))
+        return MarkdownPage({}, "\n".join(lines))
+    return MarkdownPage(_fields(lines[1:end]), "\n".join(lines[end + 1 :]).strip("\n"))
 
 
 def _end_of(lines: list[str]) -> int | None:

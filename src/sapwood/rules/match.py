@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence as Many
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import msgspec
 
 from .fold import fold
-from .term import Sequence, Term, indexed, occurrences, stands_at
+from .term import Term, TokenSequence, indexed, occurrences, stands_at
 
 Field = Literal["role", "title", "tag", "after", "before"]
 
@@ -42,23 +42,23 @@ class Query(msgspec.Struct, frozen=True):
     branches: tuple[Branch, ...]
 
 
-class Facts(msgspec.Struct, frozen=True, kw_only=True):
+class MessageFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What filters ask of a message: its role and time, and its session's title and tags."""
 
     role: str
     created_us: int
     title: str | None = None
-    tags: Many[str] = ()
+    tags: Sequence[str] = ()
 
 
 class Alternative(NamedTuple):
     """What an index is asked for a branch: all of these sequences, and none of those."""
 
-    all_of: tuple[Sequence, ...]
-    none_of: tuple[Sequence, ...]
+    all_of: tuple[TokenSequence, ...]
+    none_of: tuple[TokenSequence, ...]
 
 
-def matches(query: Query, folded: str, facts: Facts) -> bool:
+def matches(query: Query, folded: str, facts: MessageFacts) -> bool:
     """Tell whether a query finds a message; the text is folded."""
     return any(is_admitted(branch, facts) and is_said(branch, folded) for branch in query.branches)
 
@@ -77,12 +77,12 @@ def occurs(term: Term, folded: str) -> bool:
     return next(occurrences(term, folded), None) is not None
 
 
-def is_admitted(branch: Branch, facts: Facts) -> bool:
+def is_admitted(branch: Branch, facts: MessageFacts) -> bool:
     """Tell whether a branch's filters hold."""
     return all(_holds(filter, facts) != filter.negated for filter in branch.filters)
 
 
-def _holds(filter: Filter, facts: Facts) -> bool:
+def _holds(filter: Filter, facts: MessageFacts) -> bool:
     value = filter.value
     if isinstance(value, int):
         return facts.created_us >= value if filter.field == "after" else facts.created_us < value

@@ -17,15 +17,15 @@ from .fold import fold
 from .match import (
     Alternative,
     Branch,
-    Facts,
     Field,
     Filter,
+    MessageFacts,
     Query,
     candidates,
     matches,
     terms,
 )
-from .term import Indexed, Term, indexed, occurrences
+from .term import IndexedTerm, Term, indexed, occurrences
 from .text import solid
 
 __all__ = [
@@ -33,9 +33,9 @@ __all__ = [
     "MAX_WORDS",
     "Alternative",
     "Branch",
-    "Facts",
     "Filter",
-    "Indexed",
+    "IndexedTerm",
+    "MessageFacts",
     "Query",
     "Term",
     "candidates",

@@ -26,19 +26,19 @@ def is_ranked(query: Query) -> bool:
     return len(query.branches) > 1
 
 
-class Counted(NamedTuple):
+class TermCounts(NamedTuple):
     """How often each term is in a text, and how long that is, in any one unit."""
 
     counts: Sequence[int]
     length: int
 
 
-def count(terms: Sequence[Term], folded: str) -> Counted:
+def count(terms: Sequence[Term], folded: str) -> TermCounts:
     """Count the terms in a folded text."""
-    return Counted([sum(1 for _ in occurrences(term, folded)) for term in terms], len(folded))
+    return TermCounts([sum(1 for _ in occurrences(term, folded)) for term in terms], len(folded))
 
 
-def scores(found: Sequence[Counted]) -> list[float]:
+def scores(found: Sequence[TermCounts]) -> list[float]:
     """Score each text of those that were found, all with counts of the same terms.
 
     A higher score is better, and every one is more than 0. More of a term is better, but ever less

@@ -25,14 +25,14 @@ _UNTIDY = re.compile(rf"[\s{_CONTROLS}]{{2,}}|[^\S ]|[{_CONTROLS}]")
 
 _LINES = {ord(char): " " for char in "\n\r\t"}
 
-Span = tuple[int, int]
+TextSpan = tuple[int, int]
 
 
 class Snippet(NamedTuple):
     """A passage, and the (start, end) places of the matches in it."""
 
     text: str
-    marks: list[Span]
+    marks: list[TextSpan]
 
 
 def snippet(
@@ -116,7 +116,7 @@ def _spans(source: Folded, terms: Sequence[Term]) -> list[tuple[int, int, int]]:
     return [(offsets.start(start), offsets.end(end), index) for start, end, index in found]
 
 
-def _densest(spans: Sequence[tuple[int, int, int]], width: int) -> Span:
+def _densest(spans: Sequence[tuple[int, int, int]], width: int) -> TextSpan:
     """Give the ends of the first group of spans with the most distinct terms within a width."""
     best, most = (0, 0), 0
     inside: dict[int, int] = {}
@@ -134,7 +134,7 @@ def _densest(spans: Sequence[tuple[int, int, int]], width: int) -> Span:
     return best
 
 
-def _window(text: str, first: int, last: int, width: int) -> Span:
+def _window(text: str, first: int, last: int, width: int) -> TextSpan:
     """Choose what to show around a group of matches; cut where words and characters end."""
     last = min(last, first + width)
     start = max(0, min(first - (width - (last - first)) // 2, len(text) - width))
@@ -178,12 +178,12 @@ def _continues(before: str, char: str) -> bool:
     )
 
 
-def _merged(spans: Sequence[tuple[int, int, int]], window: Span, width: int) -> list[Span]:
+def _merged(spans: Sequence[tuple[int, int, int]], window: TextSpan, width: int) -> list[TextSpan]:
     """Give the spans in a window; those that overlap become one.
 
     Of those that it cuts only such as are too wide for any: half a match would mislead.
     """
-    merged: list[Span] = []
+    merged: list[TextSpan] = []
     for start, end, _ in spans:
         if end - start > width:
             start, end = max(start, window[0]), min(end, window[1])
@@ -195,7 +195,7 @@ def _merged(spans: Sequence[tuple[int, int, int]], window: Span, width: int) -> 
     return merged
 
 
-def _render(text: str, window: Span, spans: Sequence[Span]) -> Snippet:
+def _render(text: str, window: TextSpan, spans: Sequence[TextSpan]) -> Snippet:
     """Show a window, with an ellipsis where there is more."""
     start, end = window
     before = ELLIPSIS if _blank_from(text, 0) < start else ""
@@ -211,11 +211,11 @@ def _render(text: str, window: Span, spans: Sequence[Span]) -> Snippet:
     return Snippet(shown + after, marks)
 
 
-def _tidied(text: str, window: Span, spans: Sequence[Span], shown: str) -> Snippet:
+def _tidied(text: str, window: TextSpan, spans: Sequence[TextSpan], shown: str) -> Snippet:
     """Show runs of blanks as one, and no controls, after what is shown already."""
     at, end = window
     edge = len(shown)
-    marks: list[Span] = []
+    marks: list[TextSpan] = []
     for first, last in spans:
         shown = _add(shown, edge, text[at:first])
         marked = _add(shown, edge, text[first:last])

@@ -24,20 +24,20 @@ class Term(msgspec.Struct, frozen=True):
     prefix: bool = False
 
 
-class Sequence(NamedTuple):
+class TokenSequence(NamedTuple):
     """Tokens that follow one another; with `prefix` the last one may go on."""
 
     tokens: tuple[str, ...]
     prefix: bool
 
 
-class Indexed(NamedTuple):
+class IndexedTerm(NamedTuple):
     """What an index is asked for a term; no sequence when it has nothing but punctuation.
 
     `is_exact` says that its answer needs no second look.
     """
 
-    sequence: Sequence | None
+    sequence: TokenSequence | None
     is_exact: bool
 
 
@@ -93,12 +93,12 @@ def _follow(words: list[str], folded: str, at: int, open_end: bool) -> int | Non
 
 
 @lru_cache(maxsize=256)
-def indexed(term: Term) -> Indexed:
+def indexed(term: Term) -> IndexedTerm:
     """Give the tokens that every text with this term has, one after the other."""
     text = " ".join(term.words)
     found = tokens(text)
     if not found:
-        return Indexed(None, False)
+        return IndexedTerm(None, False)
     prefix = term.prefix and is_word(text[-1])
     if is_unspaced(text[-1]):
         # A text may go on here, so that its last pair is not the term's. Alone, a character
@@ -110,7 +110,7 @@ def indexed(term: Term) -> Indexed:
     if len(found) > MAX_SEQUENCE:
         del found[MAX_SEQUENCE:]
         prefix = False
-    return Indexed(Sequence(tuple(found), prefix), is_exact)
+    return IndexedTerm(TokenSequence(tuple(found), prefix), is_exact)
 
 
 def _is_one_run(word: str) -> bool:

@@ -12,7 +12,7 @@ from itertools import chain
 
 from ..model import FilePart, OtherPart, Part, TextPart, ToolCallPart, ToolResultPart
 from .fold import Folded, Offsets, fold, fold_with_map
-from .jsontext import json_text
+from .json_text import json_text
 
 __all__ = [
     "Folded",

@@ -7,7 +7,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from ...model import EntryRef, Hit, Position
 from ...rules.query import Query, Term, indexed, terms
-from ...rules.relevance import Counted, count
+from ...rules.relevance import TermCounts, count
 from ...rules.snippet import snippet
 
 SUMMARY_ROLE = "summary"
@@ -52,6 +52,6 @@ def counted_terms(query: Query) -> Sequence[Term]:
     return list(by_sequence.values())
 
 
-def counted(terms: Sequence[Term], folded: str) -> Counted:
+def counted(terms: Sequence[Term], folded: str) -> TermCounts:
     """Count terms in a text that is not indexed; a word has about six characters with its blank."""
-    return Counted(count(terms, folded).counts, len(folded) // 6 + 1)
+    return TermCounts(count(terms, folded).counts, len(folded) // 6 + 1)

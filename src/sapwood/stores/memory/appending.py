@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from ...model import Appended, ChangeKind, Message, Root
-from ...rules.append import AppendPlan, Known, plan_append
+from ...rules.append_plan import AppendPlan, KnownMessage, plan_append
 from ...rules.codec import Packed
 from ...rules.tree import Place
 from .feed import new_change
@@ -50,7 +50,7 @@ def _plan(
     expected_tip: str | Root | None,
 ) -> AppendPlan:
     seen = {
-        message.id: Known(row_at(state, place).digest, id_at(state, before(state, place)))
+        message.id: KnownMessage(row_at(state, place).digest, id_at(state, before(state, place)))
         for message, place in zip(batch, found, strict=True)
         if place is not None
     }

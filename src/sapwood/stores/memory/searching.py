@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ...model import EntryRef, Hits, Search
 from ...rules.codec import decode_body
-from ...rules.match import Facts, matches
+from ...rules.match import MessageFacts, matches
 from ...rules.query import Query
 from ...rules.query import terms as terms_of
 from ...rules.relevance import is_ranked, scores
@@ -100,6 +100,8 @@ def _summary(session: SessionRow, overlay: OverlayRow) -> Said[SessionRow]:
     )
 
 
-def _facts(said: Said[SessionRow]) -> Facts:
+def _facts(said: Said[SessionRow]) -> MessageFacts:
     session = said.session
-    return Facts(role=said.role, created_us=said.created_us, title=session.title, tags=session.tags)
+    return MessageFacts(
+        role=said.role, created_us=said.created_us, title=session.title, tags=session.tags
+    )

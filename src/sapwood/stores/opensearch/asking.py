@@ -7,7 +7,7 @@ from typing import Any
 from ...rules.fold import fold
 from ...rules.match import Alternative, Branch, Filter
 from ...rules.query import candidates
-from ...rules.term import Sequence
+from ...rules.term import TokenSequence
 from ..searched.entry import Question, Scope
 from .mapping import LONGEST_WORD
 
@@ -61,7 +61,7 @@ def _any_word(asked: tuple[Alternative, ...]) -> Clause:
     return {"bool": {"should": [{"terms": {"text": whole}}, *open_ended]}}
 
 
-def _length(sequence: Sequence) -> tuple[bool, int]:
+def _length(sequence: TokenSequence) -> tuple[bool, int]:
     return not sequence.prefix, len(sequence.tokens[0])
 
 
@@ -74,13 +74,13 @@ def _side(branch: Branch, side: Alternative) -> Clause:
     return {"bool": {"filter": must, "must_not": without}}
 
 
-def _is_whole(sequence: Sequence) -> bool:
+def _is_whole(sequence: TokenSequence) -> bool:
     """Tell whether the index decides: not by words that are cut, or may go on."""
     is_cut = any(len(word) > LONGEST_WORD for word in sequence.tokens)
     return not is_cut and (not sequence.prefix or len(sequence.tokens) == 1)
 
 
-def _sequence(sequence: Sequence) -> list[Clause]:
+def _sequence(sequence: TokenSequence) -> list[Clause]:
     words = [word[:LONGEST_WORD] for word in sequence.tokens]
     asked: list[Clause] = []
     if sequence.prefix:

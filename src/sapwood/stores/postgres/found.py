@@ -7,10 +7,10 @@ from typing import Any
 
 from ...errors import StoreCorruptError
 from ...model import EntryRef, Hits
-from ...rules.match import Facts, matches
+from ...rules.match import MessageFacts, matches
 from ...rules.query import Query, terms
 from ...rules.relevance import is_ranked, scores
-from ...rules.storedtext import stored_text
+from ...rules.stored_text import stored_text
 from ...rules.text import fold
 from ..base.found import SUMMARY_ROLE, Said, counted, counted_terms, hit_of
 from ..relational.position import public
@@ -47,7 +47,7 @@ class Found:
                 continue
             folded = fold(text)
             told_role = role if kind else SUMMARY_ROLE
-            facts = Facts(
+            facts = MessageFacts(
                 role=told_role,
                 created_us=created_us,
                 title=None if title is None else title.decode(),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...model import Hits
-from ...rules.match import Facts, matches
+from ...rules.match import MessageFacts, matches
 from ...rules.query import Query, terms
 from ...rules.relevance import is_ranked, scores
 from ...rules.text import fold
@@ -45,7 +45,7 @@ class Found:
         """Look at what a candidate says; tell whether it matches."""
         name = (said.session_id, said.entry.kind, said.entry.id)
         folded = fold(said.text)
-        facts = Facts(role=said.role, created_us=said.created_us, title=title, tags=tags)
+        facts = MessageFacts(role=said.role, created_us=said.created_us, title=title, tags=tags)
         if name in self._told or not matches(self._query, folded, facts):
             return False
         self._told.add(name)

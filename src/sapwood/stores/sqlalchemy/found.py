@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...model import Hits
-from ...rules.match import Facts, matches
+from ...rules.match import MessageFacts, matches
 from ...rules.query import Query, terms
 from ...rules.relevance import is_ranked, scores
 from ...rules.text import fold
@@ -31,7 +31,7 @@ class Found:
     def take(self, said: Said[None], title: str | None, tags: list[str]) -> None:
         """Look at one message or summary."""
         folded = fold(said.text)
-        facts = Facts(role=said.role, created_us=said.created_us, title=title, tags=tags)
+        facts = MessageFacts(role=said.role, created_us=said.created_us, title=title, tags=tags)
         if matches(self.query, folded, facts):
             self._found.append((said, folded))
 

@@ -15,7 +15,7 @@ from sqlalchemy import and_, bindparam, case, null, select, true, union_all
 from ...errors import StoreCorruptError
 from ...model import ROOT, History, Message, Read
 from ...rules.codec import decode_body
-from ...rules.missing import refuse_missing
+from ...rules.missing_messages import refuse_missing
 from ..base.refusals import no_session
 from ..relational.position import DEPTH_BITS, MAX_DEPTH
 from .direct import number

@@ -16,7 +16,7 @@ from sqlalchemy import bindparam, select, tuple_
 from ...errors import StoreCorruptError
 from ...model import EntryRef, Hits, Search
 from ...rules.query import Query
-from ...rules.storedtext import stored_text
+from ...rules.stored_text import stored_text
 from ..base.found import SUMMARY_ROLE, Said
 from ..relational.position import public
 from ..relational.rows import SessionRow, summary_text

@@ -12,7 +12,7 @@ import msgspec
 
 from ...model import EntryRef
 from ...rules.codec import decode_json
-from ...rules.match import Facts
+from ...rules.match import MessageFacts
 from ...rules.query import Query
 from ...rules.text import fold
 from ...rules.tree import is_on_path
@@ -154,13 +154,13 @@ class Scope:
         at, text = overlay.last, overlay.summary
         return Said(*session, entry, SUMMARY_ROLE, at, overlay.created_us, text)
 
-    def facts(self, said: Said[int]) -> Facts:
+    def facts(self, said: Said[int]) -> MessageFacts:
         """Give what the filters of a query ask of it."""
         row = self._tx.row("SELECT title, tags FROM profile WHERE session = ?", (said.session,))
         title: str | None
         tags: Any
         title, tags = row if row is not None else (None, "[]")
-        return Facts(
+        return MessageFacts(
             role=said.role,
             created_us=said.created_us,
             title=title,

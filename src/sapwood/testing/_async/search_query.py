@@ -9,7 +9,7 @@ import pytest
 from ...errors import UsageError
 from ...model import Hit, NewSession, Search, SessionPatch
 from ...rules.check import MAX_HITS
-from ...rules.match import Facts, matches
+from ...rules.match import MessageFacts, matches
 from ...rules.query import parse
 from ...rules.text import fold
 from ...store import AsyncStore
@@ -41,7 +41,7 @@ class AsyncQueryContract(AsyncSearchBase):
             found = {hit.entry.id for hit in hits.hits}
             missed = [text for text in case.finds if ids[text] not in found]
             extra = [text for text in case.finds_not if ids[text] in found]
-            query, facts = parse(case.query), Facts(role="user", created_us=0)
+            query, facts = parse(case.query), MessageFacts(role="user", created_us=0)
             by_rule = {id for id, text in texts.items() if matches(query, fold(text), facts)}
             if missed or extra or found != by_rule:
                 wrong.append(f"{case.query[:40]!r}: missed {missed}, found {extra}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ....model import ROOT, Appended, Message, Root
-from ....rules.append import Known, plan_append
+from ....rules.append_plan import KnownMessage, plan_append
 from ....rules.codec import Packed
 from ....rules.tree import Place
 from ...base.refusals import no_message
@@ -72,9 +72,9 @@ class AsyncAppending:
         view = await self._desk.view(state)
         return await rows_at(self._desk, view, known), view
 
-    async def _known(self, rows: dict[Place, Row], view: View | None) -> dict[str, Known]:
+    async def _known(self, rows: dict[Place, Row], view: View | None) -> dict[str, KnownMessage]:
         assert view is not None
-        known: dict[str, Known] = {}
+        known: dict[str, KnownMessage] = {}
         for row in rows.values():
             parent: str | Root = ""
             if self._parent is not None:
@@ -82,7 +82,7 @@ class AsyncAppending:
                 parent = ROOT
                 if before is not None:
                     parent = (await row_at(self._desk, view, before)).id
-            known[row.id] = Known(first_digest(row), parent)
+            known[row.id] = KnownMessage(first_digest(row), parent)
         return known
 
     async def _place(

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ....model import ROOT, Appended, Message, Root
-from ....rules.append import Known, plan_append
+from ....rules.append_plan import KnownMessage, plan_append
 from ....rules.codec import Packed
 from ....rules.tree import Place
 from ...base.refusals import no_message
@@ -74,9 +74,9 @@ class Appending:
         view = self._desk.view(state)
         return rows_at(self._desk, view, known), view
 
-    def _known(self, rows: dict[Place, Row], view: View | None) -> dict[str, Known]:
+    def _known(self, rows: dict[Place, Row], view: View | None) -> dict[str, KnownMessage]:
         assert view is not None
-        known: dict[str, Known] = {}
+        known: dict[str, KnownMessage] = {}
         for row in rows.values():
             parent: str | Root = ""
             if self._parent is not None:
@@ -84,7 +84,7 @@ class Appending:
                 parent = ROOT
                 if before is not None:
                     parent = (row_at(self._desk, view, before)).id
-            known[row.id] = Known(first_digest(row), parent)
+            known[row.id] = KnownMessage(first_digest(row), parent)
         return known
 
     def _place(

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 
 from ....errors import StoreCorruptError
 from ....model import EntryRef, Hits, Search
-from ....rules.match import Facts, matches
+from ....rules.match import MessageFacts, matches
 from ....rules.query import Query
 from ....rules.query import terms as terms_of
 from ....rules.relevance import is_ranked, scores
-from ....rules.storedtext import stored_text
+from ....rules.stored_text import stored_text
 from ....rules.text import fold
 from ....rules.tree import Place, Span
 from ...base.found import SUMMARY_ROLE, Said, counted, counted_terms, hit_of
@@ -153,6 +153,8 @@ def _hits(every: list[Said[State]], search: Search, query: Query) -> Hits:
     )
 
 
-def _facts(said: Said[State]) -> Facts:
+def _facts(said: Said[State]) -> MessageFacts:
     profile = said.session.profile
-    return Facts(role=said.role, created_us=said.created_us, title=profile.title, tags=profile.tags)
+    return MessageFacts(
+        role=said.role, created_us=said.created_us, title=profile.title, tags=profile.tags
+    )

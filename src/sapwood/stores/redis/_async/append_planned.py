@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ....model import ROOT, Appended, Message
-from ....rules.append import AppendPlan, Known, plan_append
+from ....rules.append_plan import AppendPlan, KnownMessage, plan_append
 from ...base.appends import Request
 from ...base.refusals import no_message
 from ..entries import message_of
@@ -46,7 +46,7 @@ async def append_planned(context: AsyncRedisContext, request: Request) -> Append
 
 def _plan(request: Request, look: Look, seen: dict[str, PlacedMessage]) -> AppendPlan:
     known = {
-        it.id: Known(first_digest(seen[it.id]), seen[it.id].parent or ROOT)
+        it.id: KnownMessage(first_digest(seen[it.id]), seen[it.id].parent or ROOT)
         for it in request.batch
         if it.id in seen
     }

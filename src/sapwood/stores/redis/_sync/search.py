@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 from ....errors import StoreCorruptError
 from ....model import EntryRef, Hits, Position, Search
-from ....rules.match import Facts, matches
+from ....rules.match import MessageFacts, matches
 from ....rules.query import Query, terms
 from ....rules.relevance import is_ranked, scores
-from ....rules.storedtext import stored_text
+from ....rules.stored_text import stored_text
 from ....rules.text import fold
 from ...base.found import SUMMARY_ROLE, Said, counted, counted_terms, hit_of
 from ..entries import split_entry
@@ -125,6 +125,8 @@ class RedisSearch:
             )
 
 
-def _facts(said: Said[RedisSessionRow]) -> Facts:
+def _facts(said: Said[RedisSessionRow]) -> MessageFacts:
     profile = said.session.profile
-    return Facts(role=said.role, created_us=said.created_us, title=profile.title, tags=profile.tags)
+    return MessageFacts(
+        role=said.role, created_us=said.created_us, title=profile.title, tags=profile.tags
+    )

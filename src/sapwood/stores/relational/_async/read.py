@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ....errors import StoreCorruptError
 from ....model import Entry, History, Message, Read, Summary
-from ....rules.missing import gone_over, refuse_missing
+from ....rules.missing_messages import gone_over, refuse_missing
 from ....rules.overlay import Cover, clip
 from ....rules.tree import Place, Span
 from ..rows import BODY, HomeNames, SessionRow

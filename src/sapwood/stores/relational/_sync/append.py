@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ....model import Appended, Root
-from ....rules.append import Known, plan_append
+from ....rules.append_plan import KnownMessage, plan_append
 from ....rules.codec import Packed
 from ...base.refusals import path_full
 from ..position import MAX_DEPTH
@@ -63,7 +63,7 @@ def _known(
     row: SessionRow,
     seen: dict[str, SeenMessage],
     asked: str | Root | None,
-) -> dict[str, Known]:
+) -> dict[str, KnownMessage]:
     """Return the digests of known messages, and where it is asked for, their parents."""
     if not seen:
         return {}
@@ -71,4 +71,4 @@ def _known(
     parents: dict[int, str | Root] = {}
     if asked is not None:
         parents = dialect.messages.parent_ids(row, [it.pos for it in seen.values()])
-    return {id: Known(digests[it.pos], parents.get(it.pos, "")) for id, it in seen.items()}
+    return {id: KnownMessage(digests[it.pos], parents.get(it.pos, "")) for id, it in seen.items()}

@@ -10,7 +10,7 @@ import apsw
 
 from ....rules import match, term
 from ....rules.query import Query, candidates
-from ....rules.relevance import Counted
+from ....rules.relevance import TermCounts
 from ..connection import Connection
 from .file import OWNER_BITS, IndexFailedError
 
@@ -29,14 +29,14 @@ class Candidate(NamedTuple):
     """An entry that may match, and what its score is worked out from, if it has one."""
 
     pos: int
-    counted: Counted | None
+    counted: TermCounts | None
 
 
 class Question:
     """A query in the index's own words."""
 
     def __init__(self, query: Query, homes: Sequence[str]) -> None:
-        self._numbers: dict[term.Sequence, int] = {}
+        self._numbers: dict[term.TokenSequence, int] = {}
         self._terms_of_phrases = array("H")
         sides = " OR ".join(f"({self._side(side)})" for side in candidates(query))
         self.text = f"{{said}} : ({sides})"
@@ -50,7 +50,7 @@ class Question:
         unwanted = " OR ".join([self._phrase(sequence, False) for sequence in side.none_of])
         return f"({wanted}) NOT ({unwanted})"
 
-    def _phrase(self, sequence: term.Sequence, is_wanted: bool) -> str:
+    def _phrase(self, sequence: term.TokenSequence, is_wanted: bool) -> str:
         number = self._numbers.setdefault(sequence, len(self._numbers) + 1) if is_wanted else 0
         self._terms_of_phrases.append(number)
         # No token has a quote in it: those separate.
@@ -94,6 +94,6 @@ def tally(api: apsw.FTS5ExtensionApi, *args: Any) -> bytes:
     return counts.tobytes()
 
 
-def _counted(tally: bytes) -> Counted:
+def _counted(tally: bytes) -> TermCounts:
     length, *counts = array("I", tally)
-    return Counted(counts, length)
+    return TermCounts(counts, length)

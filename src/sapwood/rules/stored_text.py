@@ -6,7 +6,7 @@ import msgspec
 
 from ..errors import StoreCorruptError
 from .codec import decode_body
-from .jsontext import is_plain_json
+from .json_text import is_plain_json
 from .text import searchable
 
 

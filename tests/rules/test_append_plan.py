@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sapwood.errors import MessageConflictError, StaleTipError
 from sapwood.model import ROOT, Root
-from sapwood.rules.append import AppendPlan, Known, plan_append
+from sapwood.rules.append_plan import AppendPlan, KnownMessage, plan_append
 from sapwood.rules.codec import Body, Packed, digest
 
 Id = str | Root
@@ -22,7 +22,7 @@ def packed(id: str, digest: bytes | None = None) -> Packed:
 
 def plan(
     ids: str,
-    seen: dict[str, Known],
+    seen: dict[str, KnownMessage],
     tip: Id = ROOT,
     parent: Id | None = None,
     expected_tip: Id | None = None,
@@ -31,8 +31,8 @@ def plan(
 
 
 # a, b and c are stored one after the other; d was deleted.
-CHAIN = {"a": Known(SAME, ROOT), "b": Known(SAME, "a"), "c": Known(SAME, "b")}
-STORED = {**CHAIN, "d": Known(None, "c")}
+CHAIN = {"a": KnownMessage(SAME, ROOT), "b": KnownMessage(SAME, "a"), "c": KnownMessage(SAME, "b")}
+STORED = {**CHAIN, "d": KnownMessage(None, "c")}
 
 
 def test_new_messages_go_to_the_tip() -> None:
@@ -55,7 +55,7 @@ def test_the_id_is_looked_up_before_the_expected_tip(expected: Id) -> None:
 
 def test_other_content_is_a_conflict() -> None:
     with pytest.raises(MessageConflictError, match="'b' is stored with other content"):
-        plan("ab", {**CHAIN, "b": Known(OTHER, "a")}, tip="c")
+        plan("ab", {**CHAIN, "b": KnownMessage(OTHER, "a")}, tip="c")
 
 
 def test_a_deleted_id_stays_taken() -> None:
@@ -124,7 +124,11 @@ def test_a_conflict_is_told_before_a_stale_tip() -> None:
 
 
 def rule_two(
-    batch: list[Packed], seen: dict[str, Known], tip: Id, parent: Id | None, expected: Id | None
+    batch: list[Packed],
+    seen: dict[str, KnownMessage],
+    tip: Id,
+    parent: Id | None,
+    expected: Id | None,
 ) -> tuple[int, Id | None] | type[Exception]:
     """The oracle: what rule 2 says, sentence by sentence. The place of nothing is None."""
     ids = [message.id for message in batch]
@@ -151,8 +155,8 @@ def rule_two(
 ids = st.sampled_from("abcdef")
 places = st.just(ROOT) | ids
 digests = st.sampled_from([SAME, SAME, SAME, OTHER])
-known_messages = st.builds(Known, digests | st.none(), places)
-CHAINS = [CHAIN, STORED, {"a": Known(SAME, ROOT)}, {}]
+known_messages = st.builds(KnownMessage, digests | st.none(), places)
+CHAINS = [CHAIN, STORED, {"a": KnownMessage(SAME, ROOT)}, {}]
 seen_messages = st.sampled_from(CHAINS) | st.dictionaries(ids, known_messages, max_size=4)
 batches = st.lists(st.builds(packed, ids, digests), min_size=1, max_size=5) | st.sampled_from(
     [[packed(id) for id in word] for word in ("a", "ab", "abc", "abcef", "bcf", "cef", "ef")]
@@ -162,7 +166,11 @@ batches = st.lists(st.builds(packed, ids, digests), min_size=1, max_size=5) | st
 @settings(deadline=None, max_examples=600)
 @given(batches, seen_messages, places, st.none() | places, st.none() | places)
 def test_append_does_what_rule_two_says(
-    batch: list[Packed], seen: dict[str, Known], tip: Id, parent: Id | None, expected: Id | None
+    batch: list[Packed],
+    seen: dict[str, KnownMessage],
+    tip: Id,
+    parent: Id | None,
+    expected: Id | None,
 ) -> None:
     wanted = rule_two(batch, seen, tip, parent, expected)
     try:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.rules.hidden import find_hidden
+from sapwood.rules.hidden_characters import find_hidden
 
 ORDINARY = {
     "plain": "A plain line.\n\tIndented, with a tab.\r\nAnd Windows' line ends.",

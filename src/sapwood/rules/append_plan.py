@@ -10,7 +10,7 @@ from ..model import ROOT, Root
 from .codec import Packed
 
 
-class Known(NamedTuple):
+class KnownMessage(NamedTuple):
     """A message that the session sees: its digest (None when deleted) and its parent's id."""
 
     digest: bytes | None
@@ -29,7 +29,7 @@ class AppendPlan(NamedTuple):
 
 def plan_append(
     batch: Sequence[Packed],
-    seen: Mapping[str, Known],
+    seen: Mapping[str, KnownMessage],
     tip: str | Root,
     parent: str | Root | None,
     expected_tip: str | Root | None,
@@ -60,7 +60,7 @@ def _refuse_repeated_ids(batch: Sequence[Packed]) -> None:
         raise MessageConflictError(f"the message id {twice!r} is given twice in one call")
 
 
-def _known_prefix(batch: Sequence[Packed], seen: Mapping[str, Known]) -> int:
+def _known_prefix(batch: Sequence[Packed], seen: Mapping[str, KnownMessage]) -> int:
     known = 0
     while known < len(batch) and batch[known].id in seen:
         known += 1
@@ -73,7 +73,7 @@ def _known_prefix(batch: Sequence[Packed], seen: Mapping[str, Known]) -> int:
     return known
 
 
-def _refuse_other_content(batch: Sequence[Packed], seen: Mapping[str, Known]) -> None:
+def _refuse_other_content(batch: Sequence[Packed], seen: Mapping[str, KnownMessage]) -> None:
     for message in batch:
         digest = seen[message.id].digest
         if digest is None:
@@ -88,7 +88,7 @@ def _refuse_other_content(batch: Sequence[Packed], seen: Mapping[str, Known]) ->
 
 
 def _refuse_other_parent(
-    batch: Sequence[Packed], seen: Mapping[str, Known], parent: str | Root
+    batch: Sequence[Packed], seen: Mapping[str, KnownMessage], parent: str | Root
 ) -> None:
     for message in batch:
         stored = seen[message.id].parent

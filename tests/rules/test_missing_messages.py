@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.errors import StoreCorruptError
-from sapwood.rules.missing import first_missing, gone_over, refuse_missing
+from sapwood.rules.missing_messages import first_missing, gone_over, refuse_missing
 from sapwood.rules.tree import Place, Span
 
 SPANS = [Span(7, 1, 4), Span(8, 5, 5), Span(9, 6, 9)]
