@@ -199,7 +199,7 @@ def _place(url: str | None, owner: str, durability: str) -> StorePlace:
 
 
 def _index(url: str | None, search: str | None) -> Index | None:
-    """Give the index to attach; that of the environment belongs to the store of it."""
+    """Return the index to attach; that of the environment belongs to the store of it."""
     if url is None and search is None:
         search = os.environ.get(SEARCH_VARIABLE) or None
     if search is None:
@@ -214,7 +214,7 @@ def _index(url: str | None, search: str | None) -> Index | None:
 
 
 def file_of(url: str | None = None) -> Path | None:
-    """Give the database's file that `open` would use; None means that it is none."""
+    """Return the database's file that `open` would use; None means that it is none."""
     place = _find(url)
     return place if isinstance(place, Path) else None
 
@@ -225,7 +225,7 @@ def _find(url: str | None) -> StorePlace:
 
 
 def _given(url: str | None) -> str | None:
-    """Give the URL that was given, by an argument or by the environment."""
+    """Return the URL that was given, by an argument or by the environment."""
     return os.environ.get(VARIABLE) or None if url is None else url
 
 

@@ -12,7 +12,7 @@ IN_FLIGHT_REPLIES = 8
 
 
 def allowed_cuts(entries: Sequence[Entry]) -> list[bool]:
-    """Tell for each index whether a cut before it parts nothing; the last is the end.
+    """Return for each index whether a cut before it parts nothing; the last is the end.
 
     The pins of a summary tie nothing: they are shown after whatever covers the summary.
     """

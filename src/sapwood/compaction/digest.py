@@ -51,7 +51,7 @@ def _headed(text: str) -> str:
 
 
 def _fitting(sections: Sequence[str], room: int) -> list[str]:
-    """Give sections within so many tokens: the long ones lose their middle, the short ones stay."""
+    """Return sections within so many tokens: long ones lose their middle, short ones stay."""
     fitting = [*sections]
     while fitting and sum(estimate_text(text) + 1 for text in fitting) > room:
         costs = [estimate_text(text) for text in fitting]

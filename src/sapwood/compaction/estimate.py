@@ -17,7 +17,7 @@ EntryCounter = Callable[[Entry], int]
 
 
 def entry_tokens(entry: Entry, counter: EntryCounter | None = None) -> int:
-    """Give the tokens of an entry; the stored ones when there is no counter, or when it fails.
+    """Return the tokens of an entry; the stored ones when there is no counter, or when it fails.
 
     The stored ones were counted by the session's own counter, so what starts a compaction and
     what decides its range count alike.
@@ -36,5 +36,5 @@ def entry_tokens(entry: Entry, counter: EntryCounter | None = None) -> int:
 
 
 def history_tokens(entries: Sequence[Entry], counter: EntryCounter | None = None) -> int:
-    """Give the tokens of all entries together."""
+    """Return the tokens of all entries together."""
     return sum(entry_tokens(entry, counter) for entry in entries)

@@ -59,7 +59,7 @@ def _sentences(text: str) -> list[str]:
 
 
 def _lead(text: str) -> str:
-    """Give the first sentences of a text, of about 200 characters."""
+    """Return the first sentences of a text, of about 200 characters."""
     lead = ""
     for sentence in _sentences(text):
         if lead and len(lead) + len(sentence) > 200:
@@ -69,7 +69,7 @@ def _lead(text: str) -> str:
 
 
 def _decisions(spoken: Sequence[Message]) -> list[str]:
-    """Give the sentences that tell of a decision, and the lead of each turn's last answer."""
+    """Return the sentences that tell of a decision, and the lead of each turn's last answer."""
     found: list[str] = []
     for index, message in enumerate(spoken):
         found += [text for text in _sentences(message.text) if _DECISION.search(text)]
@@ -80,7 +80,7 @@ def _decisions(spoken: Sequence[Message]) -> list[str]:
 
 
 def _open_questions(spoken: Sequence[Message]) -> list[str]:
-    """Give the questions of the last turn that nobody has answered yet."""
+    """Return the questions of the last turn that nobody has answered yet."""
     found: list[str] = []
     for message in reversed(spoken):
         if message.role != spoken[-1].role:
@@ -125,7 +125,7 @@ def _files(messages: Sequence[Message]) -> list[str]:
 
 
 def _named_files(value: Any) -> Iterator[str]:
-    """Give the texts under keys that name files, at the top of an input or one level below."""
+    """Yield the texts under keys that name files, at the top of an input or one level below."""
     for item in value if isinstance(value, list) else [value]:
         for key, child in item.items() if isinstance(item, dict) else ():
             if str(key).lower() in _FILE_KEYS:

@@ -111,12 +111,12 @@ class _BudgetFit:
                 self.tokens -= sum(self._costs[at] for at in unit)
 
     def _begins_badly(self, unit: list[int]) -> bool:
-        """Tell whether an answer would come first, whose question was left out."""
+        """Whether an answer would come first, whose question was left out."""
         is_first = unit[0] > 0 and all(at in self._gone for at in range(unit[0]))
         return is_first and self._messages[unit[0]].role != "user"
 
     def result(self) -> Fitted:
-        """Give what is left, and say what is not."""
+        """Return what is left, and say what is not."""
         left = [at for at in range(len(self._messages)) if at not in self._gone]
         changed = [at for at in left if self._messages[at] is not self._before[at]]
         return Fitted(
@@ -132,7 +132,7 @@ class _BudgetFit:
 
 
 def _units(messages: Sequence[ModelMessage]) -> Iterator[list[int]]:
-    """Give the places of messages that go together: a message with calls, and its results."""
+    """Yield the places of messages that go together: a message with calls, and its results."""
     unit: list[int] = []
     waiting: set[str] = set()
     for at, message in enumerate(messages):
@@ -155,7 +155,7 @@ def _last_asked(messages: Sequence[ModelMessage]) -> int:
 
 
 def is_asked(message: ModelMessage) -> bool:
-    """Tell whether a message is something that the user said."""
+    """Whether a message is something that the user said."""
     if message.role != "user" or is_summary(message):
         return False
     # Some formats give results the user's role, and a call is never what was asked.

@@ -40,7 +40,7 @@ def _cut(value: Any, room: int, depth: int) -> Any:
 
 
 def _size(value: Any) -> int:
-    """Give the length of a value as JSON; more than any limit if it is nested too deeply."""
+    """Return the length of a value as JSON; more than any limit if it is nested too deeply."""
     try:
         return len(msgspec.json.encode(value).decode())
     except RecursionError:

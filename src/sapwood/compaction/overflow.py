@@ -44,7 +44,7 @@ _MOST_CAUSES = 20
 
 
 def is_context_overflow(error: BaseException) -> bool:
-    """Tell whether an error, or one that caused it, says that the input is too long for the model.
+    """Whether an error, or one that caused it, says that the input is too long for the model.
 
     Goes by the error's class, code, body and message, as the common services and servers word
     them. A rate limit ("tokens per minute") is not an overflow: waiting helps there, and
@@ -54,7 +54,7 @@ def is_context_overflow(error: BaseException) -> bool:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """Give an error and what it says caused it; not what it merely came up during."""
+    """Yield an error and what it says caused it; not what it merely came up during."""
     todo, seen = [error], set[int]()
     while todo and len(seen) < _MOST_CAUSES:
         each = todo.pop(0)
@@ -91,7 +91,7 @@ def _status(error: BaseException) -> Any:
 
 
 def _texts(error: BaseException) -> Iterator[str]:
-    """Give all that an error says, wherever its client keeps it."""
+    """Yield all that an error says, wherever its client keeps it."""
     yield _said(error)
     for name in ("code", "type", "message", "body", "details", "response_json"):
         yield from _strings(getattr(error, name, None))

@@ -38,7 +38,7 @@ def model_messages(entries: Sequence[Entry]) -> list[ModelMessage]:
 
 
 def is_summary(message: ModelMessage) -> bool:
-    """Tell whether a message stands for a summary."""
+    """Whether a message stands for a summary."""
     return message.id is None and message.text.startswith(SUMMARY_HEADING)
 
 
@@ -99,7 +99,7 @@ class _ToolAnswers:
         self._kept[index].append((part, owner))
 
     def _carriers(self, index: int) -> list[int]:
-        """Give the later messages that hold results of this one's calls, in order."""
+        """Return the later messages that hold results of this one's calls, in order."""
         return sorted({at for at in self._calls[index].values() if at is not None} - {index})
 
     def _settle(self, index: int) -> None:
@@ -118,7 +118,7 @@ class _ToolAnswers:
         return any(owner != index for _, owner in self._kept[at])
 
     def _stands_right(self, index: int, last: int) -> bool:
-        """Tell whether only results stand between, and the results come first in the last."""
+        """Whether only results stand between, and the results come first in the last."""
         between = range(index + 1, last)
         if any(owner != index for at in between for _, owner in self._kept[at]):
             return False
@@ -129,11 +129,11 @@ class _ToolAnswers:
         return owners[:results] == [index] * results and set(owners[results:]) == {last}
 
     def own_parts(self, index: int) -> list[Part]:
-        """Give the parts of a message that stay in it."""
+        """Return the parts of a message that stay in it."""
         return [part for part, owner in self._kept[index] if owner == index]
 
     def following(self, index: int) -> list[ModelMessage]:
-        """Give the messages with results that follow a message."""
+        """Return the messages with results that follow a message."""
         found = [self._carried(at, index) for at in self._moved[index]]
         for call_id, at in self._calls[index].items():
             if at is None:

@@ -157,7 +157,7 @@ def _filled_in(template: Template, request: SummaryRequest) -> str:
 
 
 def _missing(prompt: str, request: SummaryRequest) -> str:
-    """Give what the prompt must hold and does not."""
+    """Return what the prompt must hold and does not."""
     # A word that happens to be said in the conversation was not given a place.
     own = prompt.replace(request.conversation, "")
     added = ""
@@ -169,6 +169,6 @@ def _missing(prompt: str, request: SummaryRequest) -> str:
 
 
 def summary_budget(entries: Sequence[Entry], counter: EntryCounter | None = None) -> int:
-    """Say how long a summary of these entries should be, in tokens: a fifth of what they cost."""
+    """Return how many tokens a summary of these entries should have: a fifth of what they cost."""
     fifth = history_tokens(entries, counter) // 5
     return min(max(fifth, MIN_SUMMARY_TOKENS), MAX_SUMMARY_TOKENS)

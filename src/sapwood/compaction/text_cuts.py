@@ -45,7 +45,7 @@ def cut_to_tokens(text: str, max_tokens: int) -> str:
 
 
 def _start_of(text: str, max_tokens: int) -> str:
-    """Give what fits of the start, for when there is no room for a mark."""
+    """Return what fits of the start, for when there is no room for a mark."""
     kept = text[:SHORTEST]
     while kept and estimate_text(kept + "…") > max_tokens:
         kept = kept[:-1]
@@ -53,7 +53,7 @@ def _start_of(text: str, max_tokens: int) -> str:
 
 
 def shown_json(value: Any) -> str:
-    """Give a value as JSON; one that JSON does not know, or nested too deeply, as Python has it."""
+    """Return a value as JSON; what JSON does not know, or nests too deeply, as Python has it."""
     try:
         return msgspec.json.encode(value).decode()
     except (TypeError, ValueError, RecursionError, msgspec.MsgspecError):

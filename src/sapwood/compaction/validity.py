@@ -8,7 +8,7 @@ from ..model import ModelMessage, ToolCallPart, ToolResultPart
 
 
 def is_valid_input(messages: Sequence[ModelMessage]) -> bool:
-    """Tell whether every call is answered at once, and every answer has its call.
+    """Whether every call is answered at once, and every answer has its call.
 
     No message is empty. The results of a message's calls stand in it, after the calls, or in the
     messages that directly follow, one for each call, before anything else is said. Where a
@@ -24,7 +24,7 @@ def is_valid_input(messages: Sequence[ModelMessage]) -> bool:
 
 
 def _after(message: ModelMessage, waiting: set[str]) -> set[str] | None:
-    """Give the calls that wait after a message; None when it may not stand here."""
+    """Return the calls that wait after a message; None when it may not stand here."""
     earlier, own, used = set(waiting), set[str](), set[str]()
     said = answered = False
     for part in message.parts:

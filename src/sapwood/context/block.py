@@ -97,14 +97,14 @@ def held_block_in(document: Document | None) -> HeldBlock:
 
 
 def after_write(held: HeldBlock, content: str, origin: str, by: str | None) -> StoredBlock:
-    """Give the document after a write."""
+    """Return the document after a write."""
     return StoredBlock(
         content=content, origin=origin, by=by, earlier=_kept([*held.stored.earlier, _past(held)])
     )
 
 
 def after_undo(held: HeldBlock) -> StoredBlock | None:
-    """Give the document with the last write taken back; None when there is none to take back.
+    """Return the document with the last write taken back; None when there is none to take back.
 
     What is taken back stays among the earlier contents, but is not gone back to again.
     """
@@ -143,7 +143,7 @@ def _kept(earlier: Sequence[EarlierContent]) -> list[EarlierContent]:
 
 
 def versions_of(held: HeldBlock, default: str | None) -> list[BlockVersion]:
-    """Give what a block held, the newest first; what was never written is left out."""
+    """Return what a block held, the newest first; what was never written is left out."""
     now = _past(held)
     return [
         BlockVersion(

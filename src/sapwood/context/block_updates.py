@@ -20,7 +20,7 @@ class BlockUpdate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def describe_updates(changes: Sequence[BlockUpdate], count: Callable[[str], int]) -> str:
-    """Tell of changes; nothing when there are none."""
+    """Describe changes; nothing when there are none."""
     if not changes:
         return ""
     return "\n\n".join([INTRODUCTION, *(_told(change, count) for change in changes)])

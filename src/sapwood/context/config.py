@@ -99,7 +99,7 @@ def check_labels(labels: Iterable[str]) -> None:
 
 
 def check_limit(config: BlockConfig, content: str, count: Callable[[str], int]) -> int:
-    """Refuse content that is over the block's limit; give its tokens."""
+    """Refuse content that is over the block's limit; return its tokens."""
     tokens = count(content)
     limit = config.max_tokens
     if limit is not None and tokens > limit:
@@ -112,14 +112,14 @@ def check_limit(config: BlockConfig, content: str, count: Callable[[str], int]) 
 
 
 def provider_of(config: BlockConfig) -> ReadProvider | None:
-    """Give a block's provider; None means that it is stored."""
+    """Return a block's provider; None means that it is stored."""
     if config.provider is None and config.readonly and config.scope == "session":
         return None if config.default is None else TextProvider(config.default)
     return config.provider
 
 
 def shape_of(config: BlockConfig, provider: ReadProvider) -> BlockShape:
-    """Tell what can be done with a block that has this provider."""
+    """Return what can be done with a block that has this provider."""
     kind = kind_of(provider)
     writable = is_writable(provider) and not config.readonly
     return BlockShape(
@@ -132,7 +132,7 @@ def shape_of(config: BlockConfig, provider: ReadProvider) -> BlockShape:
 
 
 def facts_of(config: BlockConfig, provider: ReadProvider, is_stored: bool) -> BlockFacts:
-    """Give what of a configuration the frozen prompt depends on."""
+    """Return what of a configuration the frozen prompt depends on."""
     shape = shape_of(config, provider)
     return BlockFacts(
         label=config.label,

@@ -15,11 +15,11 @@ class DocumentKeys(NamedTuple):
     prefix: str
 
     def block(self, label: str) -> str:
-        """Give the key of a block's document."""
+        """Return the key of a block's document."""
         return f"{self.prefix}block/{label}"
 
     def entries(self, label: str) -> str:
-        """Give what the keys of a block's entries begin with."""
+        """Return what the keys of a block's entries begin with."""
         return f"{self.prefix}entries/{_escaped(label)}/"
 
 

@@ -94,7 +94,7 @@ def _same(label: str, key: str) -> LoadedKey:
 
 
 def _has_text(output: Any) -> bool:
-    """Tell whether an answer is an entry's text, and not the sentence that there is none."""
+    """Whether an answer is an entry's text, and not the sentence that there is none."""
     if isinstance(output, str) and len(output) <= LONGEST_REFUSAL:
         return not output.startswith(REFUSED)
     return output is not None

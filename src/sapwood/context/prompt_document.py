@@ -55,13 +55,13 @@ class PromptDocument(msgspec.Struct, frozen=True, kw_only=True):
         return next((block for block in self.blocks if block.label == label), None)
 
     def content_of(self, block: FrozenBlock) -> str | None:
-        """Give what a block held when it was frozen; None when it could not be read then."""
+        """Return what a block held when it was frozen; None when it could not be read then."""
         if block.digest is None:
             return None
         return "" if block.span is None else self.text[block.span.content : block.span.end]
 
     def shown(self) -> dict[str, str]:
-        """Give the text of each block, with its heading."""
+        """Return the text of each block, with its heading."""
         return {
             block.label: "" if block.span is None else self.text[block.span.start : block.span.end]
             for block in self.blocks
@@ -130,7 +130,7 @@ def is_back(new: PromptDocument, before: PromptDocument | None) -> bool:
 def with_log(
     new: PromptDocument, before: PromptDocument | None, before_us: int, change: LoggedChange
 ) -> PromptDocument:
-    """Give a new prompt with the log of the one before, and this change if it is one."""
+    """Return a new prompt with the log of the one before, and this change if it is one."""
     change = msgspec.structs.replace(change, fingerprint=new.fingerprint)
     if before is None:
         change = msgspec.structs.replace(change, blocks=_shown(new))
@@ -144,7 +144,7 @@ def with_log(
 
 
 def changes_of(frozen: PromptDocument, updated_us: int) -> list[PromptChange]:
-    """Give the log of a prompt, the newest first."""
+    """Return the log of a prompt, the newest first."""
     return [
         PromptChange(
             reason=change.reason,

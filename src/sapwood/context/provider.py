@@ -18,7 +18,7 @@ class ReadProvider(Protocol):
     """Gives a text that the model reads; None when there is none."""
 
     def get(self) -> ProvidedText:
-        """Give the text."""
+        """Return the text."""
 
 
 class WritableProvider(ReadProvider, Protocol):
@@ -35,7 +35,7 @@ class LoadableProvider(ReadProvider, Protocol):
     """
 
     def load(self, key: str) -> ProvidedText:
-        """Give an entry's text, or None when there is no such entry."""
+        """Return an entry's text, or None when there is no such entry."""
 
 
 class SearchableProvider(ReadProvider, Protocol):
@@ -45,31 +45,31 @@ class SearchableProvider(ReadProvider, Protocol):
     """
 
     def search(self, query: str) -> ProvidedText:
-        """Give what was found as text, or None when nothing was."""
+        """Return what was found as text, or None when nothing was."""
 
 
 def is_writable(provider: object) -> TypeGuard[WritableProvider]:
-    """Tell whether a provider can be written: as a whole, or if it has entries, those."""
+    """Whether a provider can be written: as a whole, or if it has entries, those."""
     return _has(provider, "set")
 
 
 def is_loadable(provider: object) -> TypeGuard[LoadableProvider]:
-    """Tell whether a provider has entries that are loaded by key."""
+    """Whether a provider has entries that are loaded by key."""
     return _has(provider, "load")
 
 
 def is_searchable(provider: object) -> TypeGuard[SearchableProvider]:
-    """Tell whether a provider has entries that are searched."""
+    """Whether a provider has entries that are searched."""
     return _has(provider, "search")
 
 
 def is_keyed(provider: object) -> bool:
-    """Tell whether a provider's `set` writes one entry, and not all of it."""
+    """Whether a provider's `set` writes one entry, and not all of it."""
     return is_writable(provider) and (is_loadable(provider) or is_searchable(provider))
 
 
 def kind_of(provider: object) -> BlockKind:
-    """Give the kind that the prompt names: the strongest of those that the shape has."""
+    """Return the kind that the prompt names: the strongest of those that the shape has."""
     if is_searchable(provider):
         return "searchable"
     if is_loadable(provider):

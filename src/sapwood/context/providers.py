@@ -19,11 +19,11 @@ class TextProvider:
         self._text = text
 
     def get(self) -> str:
-        """Give the text."""
+        """Return the text."""
         return self._text
 
     def fingerprint(self) -> str:
-        """Give the text: another one is another configuration."""
+        """Return the text: another one is another configuration."""
         return self._text
 
 

@@ -41,14 +41,14 @@ class SkillsFolder:
             check_name(key, "keys")
 
     def get(self) -> str | None:
-        """Give the catalogue: a line for each skill."""
+        """Return the catalogue: a line for each skill."""
         skills, problems = self._read()
         for problem in problems:
             logger.warning("skills: %s", problem)
         return "\n".join(_line(skill) for skill in skills) or None
 
     def load(self, key: str) -> str | None:
-        """Give a skill's text and the names of its other files, or the text of one of those.
+        """Return a skill's text and the names of its other files, or the text of one of those.
 
         The key of such a file is the skill's, a slash, and its name there.
         """
@@ -62,11 +62,11 @@ class SkillsFolder:
         return skill.page.body + _listing(name, files) if files else skill.page.body
 
     def problems(self) -> list[str]:
-        """Tell what is wrong: files that cannot be read, keys that are not there."""
+        """Return what is wrong: files that cannot be read, keys that are not there."""
         return self._read()[1]
 
     def fingerprint(self) -> str:
-        """Give the list of allowed keys: another one is another configuration."""
+        """Return the list of allowed keys: another one is another configuration."""
         return "*" if self._keys is None else "\n".join(self._keys)
 
     def _read(self) -> tuple[list[Skill], list[str]]:

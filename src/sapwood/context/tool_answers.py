@@ -6,7 +6,7 @@ REFUSED = "Error: "
 
 
 def not_found(label: str, key: str) -> str:
-    """Say that a block has no such entry."""
+    """Return the sentence that a block has no such entry."""
     return f"{REFUSED}'{label}' has no entry {key!r:.200}."
 
 

@@ -30,7 +30,7 @@ def read_arguments(given: Any) -> dict[str, Any]:
 
 
 def text_of(arguments: dict[str, Any], name: str) -> str:
-    """Give an argument that has to be there as text."""
+    """Return an argument that has to be there as text."""
     value = maybe_text(arguments, name)
     if value is None:
         raise UsageError(f"Give {name!r} as text.")
@@ -38,7 +38,7 @@ def text_of(arguments: dict[str, Any], name: str) -> str:
 
 
 def maybe_text(arguments: dict[str, Any], name: str) -> str | None:
-    """Give an argument that may be left out or null."""
+    """Return an argument that may be left out or null."""
     value = arguments.get(name)
     if value is not None and not isinstance(value, str):
         raise UsageError(f"{name!r} must be text, not {_kind(value)}.")
@@ -46,7 +46,7 @@ def maybe_text(arguments: dict[str, Any], name: str) -> str | None:
 
 
 def label_of(arguments: dict[str, Any], labels: Iterable[str]) -> str:
-    """Give the label that is meant; the prompt shows labels in capitals, so these pass."""
+    """Return the label that is meant; the prompt shows labels in capitals, so these pass."""
     given = text_of(arguments, "label")
     known = list(labels)
     for label in known:
@@ -57,7 +57,7 @@ def label_of(arguments: dict[str, Any], labels: Iterable[str]) -> str:
 
 
 def action_of(arguments: dict[str, Any]) -> str:
-    """Give what is to be done with a block's text."""
+    """Return what is to be done with a block's text."""
     action = maybe_text(arguments, "action") or "replace"
     if action not in ("replace", "append"):
         raise UsageError(f"'action' must be 'replace' or 'append', not {action!r:.80}.")
@@ -65,7 +65,7 @@ def action_of(arguments: dict[str, Any]) -> str:
 
 
 def limit_of(arguments: dict[str, Any]) -> int:
-    """Give how many to show, within the bounds."""
+    """Return how many to show, within the bounds."""
     value = arguments.get("limit")
     if value is None:
         return DEFAULT_LIMIT

@@ -16,7 +16,7 @@ DEFAULT_LIMIT = 10
 
 
 def define_tools(shapes: Mapping[str, BlockShape], *, search: bool) -> list[ToolDefinition]:
-    """Give the tools that these blocks have a use for, and if asked for, that for sessions."""
+    """Return the tools that these blocks have a use for, and if asked for, that for sessions."""
     writable = [label for label, shape in shapes.items() if shape.writable]
     keyed = [label for label, shape in shapes.items() if shape.keyed]
     loadable = [label for label, shape in shapes.items() if shape.loadable]

@@ -10,12 +10,12 @@ from ..model import ToolDefinition
 
 
 def to_openai_chat(definitions: Iterable[ToolDefinition]) -> list[dict[str, Any]]:
-    """Give tools as OpenAI's chat completions take them."""
+    """Return tools as OpenAI's chat completions take them."""
     return [{"type": "function", "function": _named(tool, "parameters")} for tool in definitions]
 
 
 def to_openai_responses(definitions: Iterable[ToolDefinition]) -> list[dict[str, Any]]:
-    """Give tools as OpenAI's responses take them.
+    """Return tools as OpenAI's responses take them.
 
     Strict is the default there, and demands that no argument is optional: it is turned off.
     """
@@ -25,12 +25,12 @@ def to_openai_responses(definitions: Iterable[ToolDefinition]) -> list[dict[str,
 
 
 def to_anthropic(definitions: Iterable[ToolDefinition]) -> list[dict[str, Any]]:
-    """Give tools as Anthropic's messages take them."""
+    """Return tools as Anthropic's messages take them."""
     return [_named(tool, "input_schema") for tool in definitions]
 
 
 def to_mcp(definitions: Iterable[ToolDefinition]) -> list[dict[str, Any]]:
-    """Give tools as a server of the Model Context Protocol lists them."""
+    """Return tools as a server of the Model Context Protocol lists them."""
     return [_named(tool, "inputSchema") for tool in definitions]
 
 

@@ -28,7 +28,7 @@ _OF_STATE = ("approval", "preliminary", "rawInput", "resultProviderMetadata")
 
 
 def is_own(value: Json) -> bool:
-    """Tell whether a part is one of those that are carried as they are."""
+    """Whether a part is one of those that are carried as they are."""
     kind = value.get("type")
     return isinstance(kind, str) and (kind in _OWN or kind.startswith("data-"))
 
@@ -136,7 +136,7 @@ def write_tool(call: ToolCallPart, result: ToolResultPart | None) -> Json:
 
 
 def _is_past(rest: Json, result: ToolResultPart | None) -> bool:
-    """Tell whether the call was answered, or lost its answer, since its state was kept."""
+    """Whether the call was answered, or lost its answer, since its state was kept."""
     state = rest.get("state")
     if isinstance(state, str):
         return state.startswith("output-") is not (result is not None)

@@ -35,12 +35,12 @@ _SERVER_CALLS = ("server_tool_use", "mcp_tool_use")
 
 
 def stays_with_call(part: Part) -> bool:
-    """Tell whether a result is that of a tool at the vendor: the assistant's message holds it."""
+    """Whether a result is that of a tool at the vendor: the assistant's message holds it."""
     return isinstance(part, ToolResultPart) and kind_of(part, NAME) is not None
 
 
 def served_ids(blocks: list[Json]) -> set[str]:
-    """Give the ids of the calls of tools at the vendor that have their result in the same message.
+    """Return the ids of calls of tools at the vendor that have their result in the same message.
 
     The others are going on, or went on in another message: they are carried as they are.
     """
@@ -120,7 +120,7 @@ def _kept(part: AnyTyped, role: str, kind: str, block: Json) -> AnyTyped:
 
 
 def default_kind(part: Part, role: str) -> str | None:
-    """Give the type by which a part is written in a message of a role, None when by none."""
+    """Return the type by which a part is written in a message of a role, None when by none."""
     if isinstance(part, FilePart):
         return _file_kind(part) if role == "user" else None
     return _KINDS.get(type(part))

@@ -21,7 +21,7 @@ def parse(raw: str) -> Any:
 
 
 def _parsed(raw: str) -> tuple[Any, str]:
-    """Give arguments with how they would be written."""
+    """Return arguments with how they would be written."""
     if not raw.strip():
         return {}, "{}"
     try:
@@ -48,7 +48,7 @@ def written(part: ToolCallPart, format: str) -> str:
 
 
 def as_object(value: Any) -> dict[str, Any]:
-    """Give the input of a call to a format that takes objects only."""
+    """Return the input of a call as an object, for a format that takes nothing else."""
     if isinstance(value, dict):
         return value
     return {} if value is None else {"value": value}

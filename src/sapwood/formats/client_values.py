@@ -12,7 +12,7 @@ from .unmapped_fields import Json
 
 
 def values_of(given: Any, one: str, many: str) -> Iterator[tuple[Json, str]]:
-    """Give each value with its place: `message` for one alone, `messages[3]` in a list."""
+    """Yield each value with its place: `message` for one alone, `messages[3]` in a list."""
     if isinstance(given, Sequence) and not isinstance(given, (str, bytes, bytearray)):
         for index, value in enumerate(given):
             path = f"{many}[{index}]"
@@ -48,7 +48,7 @@ def _plain(value: Any) -> Any:
 
 
 def wrong(value: Any, path: str, wanted: str) -> UsageError:
-    """Say that a value is not what it must be."""
+    """Return the error that a value is not what it must be."""
     return UsageError(f"{path} is {_what(value)}: it must be {wanted}", path=path)
 
 
@@ -71,13 +71,13 @@ def mapping(value: Any, path: str) -> Json:
 
 
 def only_content(message: Json) -> str | None:
-    """Give the content of a message that is a role and a text; None when there is more to it."""
+    """Return the content of a message that is a role and a text; None when there is more to it."""
     content = message.get("content")
     return content if isinstance(content, str) and len(message) == 2 else None
 
 
 def text_at(value: Json, key: str, path: str) -> str:
-    """Give a field that must be a string."""
+    """Return a field that must be a string."""
     text = value.get(key)
     if not isinstance(text, str):
         raise wrong(text, f"{path}.{key}", "a string")
@@ -85,12 +85,12 @@ def text_at(value: Json, key: str, path: str) -> str:
 
 
 def mapping_at(value: Json, key: str, path: str) -> Json:
-    """Give a field that must be an object."""
+    """Return a field that must be an object."""
     return mapping(value.get(key), f"{path}.{key}")
 
 
 def objects_at(value: Json, key: str, path: str) -> Iterator[tuple[Json, str]]:
-    """Give the objects of a field that must be a list of them, each with its place."""
+    """Yield the objects of a field that must be a list of them, each with its place."""
     items = value.get(key)
     if not isinstance(items, list):
         raise wrong(items, f"{path}.{key}", "a list")
@@ -101,7 +101,7 @@ def objects_at(value: Json, key: str, path: str) -> Iterator[tuple[Json, str]]:
 
 
 def id_of(value: Json) -> str | None:
-    """Give a client's id when it can be a message's; None when it has none, or one that cannot."""
+    """Return a client's id when it can be a message's; None when there is none, or it cannot."""
     id = value.get("id")
     if not isinstance(id, str):
         return None

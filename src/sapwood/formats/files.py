@@ -48,20 +48,20 @@ def by_id(vendor: str, id: str, media_type: str) -> FilePart:
 
 
 def named(part: FilePart, name: Any) -> FilePart:
-    """Give a file its name, if it is one."""
+    """Set a file's name, if it is one."""
     if not isinstance(name, str):
         return part
     return FilePart(media_type=part.media_type, uri=part.uri, data=part.data, name=name)
 
 
 def id_at(vendor: str, part: FilePart) -> str | None:
-    """Give the id that a file has at a vendor."""
+    """Return the id that a file has at a vendor."""
     uri = part.uri or ""
     return uri.removeprefix(f"{vendor}:") if uri.startswith(f"{vendor}:") else None
 
 
 def encoded(part: FilePart) -> str | None:
-    """Give a file's bytes in Base64, when they are inline."""
+    """Return a file's bytes in Base64, when they are inline."""
     if part.data is not None:
         return base64.b64encode(part.data).decode()
     found = _DATA_URL.fullmatch(part.uri or "")
@@ -69,34 +69,34 @@ def encoded(part: FilePart) -> str | None:
 
 
 def is_inline(part: FilePart) -> bool:
-    """Tell whether a file's bytes are there, in Base64 that can be read."""
+    """Whether a file's bytes are there, in Base64 that can be read."""
     return part.data is not None or _bytes(encoded(part)) is not None
 
 
 def url_of(part: FilePart) -> str:
-    """Give a URL of a file, a data URL when it is inline."""
+    """Return a URL of a file, a data URL when it is inline."""
     if part.data is not None:
         return f"data:{part.media_type};base64,{encoded(part)}"
     return part.uri or ""
 
 
 def is_on_the_web(part: FilePart) -> bool:
-    """Tell whether a file is known by an address that anybody can fetch."""
+    """Whether a file is known by an address that anybody can fetch."""
     return (part.uri or "").startswith(("https://", "http://"))
 
 
 def is_image(part: FilePart) -> bool:
-    """Tell whether a file is an image."""
+    """Whether a file is an image."""
     return part.media_type.startswith("image/")
 
 
 def is_inline_image(part: FilePart) -> bool:
-    """Tell whether a file is an image that models take inline."""
+    """Whether a file is an image that models take inline."""
     return part.media_type in IMAGES and is_inline(part)
 
 
 def text_of(part: FilePart) -> str | None:
-    """Give the text of an inline text file."""
+    """Return the text of an inline text file."""
     if part.data is None or not part.media_type.startswith("text/"):
         return None
     try:

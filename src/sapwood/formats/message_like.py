@@ -14,7 +14,7 @@ _OF_TOOLS: frozenset[type] = frozenset((ToolCallPart, ToolResultPart))
 
 
 def has_tools(parts: Iterable[Part]) -> bool:
-    """Tell whether there is a call or a result among parts."""
+    """Whether there is a call or a result among parts."""
     return not _OF_TOOLS.isdisjoint(map(type, parts))
 
 

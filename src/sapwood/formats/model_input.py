@@ -55,7 +55,7 @@ def _check(input: object) -> None:
 
 
 def _is_system(message: ModelMessage) -> bool:
-    """Tell whether a message can be part of `system`, where no call finds its result."""
+    """Whether a message can be part of `system`, where no call finds its result."""
     return message.role in ("system", "developer") and not has_tools(message.parts)
 
 

@@ -68,7 +68,7 @@ def _rest(message: Json, role: str, fields: list[Part]) -> Json:
 
 
 def _made(message: Json, role: str, fields: list[Part]) -> Json:
-    """Give what would be written of a message: each part is written as it came."""
+    """Return what would be written of a message: each part is written as it came."""
     content = message.get("content")
     made: Json = {"role": role if role in _ROLES else "user", "content": content}
     if content is None and role != "assistant":
@@ -138,7 +138,7 @@ def _write(block: RoleBlock, reasoning: Reasoning) -> Json:
 
 
 def _content(contents: list[Json], role: str, rest: Json) -> Any:
-    """Give content as a string where it can be one."""
+    """Return content as a string where it can be one."""
     if "list" in rest or len(contents) > 1:
         return contents
     if not contents:

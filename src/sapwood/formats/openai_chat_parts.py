@@ -57,7 +57,7 @@ def _kept(part: AnyTyped, role: str, kind: str, value: Json) -> AnyTyped:
 
 
 def default_kind(part: Part, role: str) -> str | None:
-    """Give the type by which a part is written in a message of a role, None when by none."""
+    """Return the type by which a part is written in a message of a role, None when by none."""
     if isinstance(part, TextPart):
         return "text"
     if not isinstance(part, FilePart) or role != "user":
@@ -133,7 +133,7 @@ def _read_field(name: str, value: Any) -> Part | None:
 
 
 def field_of(part: Part) -> str | None:
-    """Give the field that a part is in a message, None when it is no field."""
+    """Return the field that a part is in a message, None when it is no field."""
     field = part_rest(part, NAME).get("field")
     return field if field in _FIELDS or field == "function_call" else None
 

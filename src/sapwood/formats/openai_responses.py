@@ -148,7 +148,7 @@ def _write(
 
 
 def _items(parts: list[Part], calls: dict[str, str | None]) -> Iterator[tuple[Part, Json | None]]:
-    """Give each part with the item that it is by itself, if it is one."""
+    """Yield each part with the item that it is by itself, if it is one."""
     served: Part | None = None
     for part, after in zip_longest(parts, parts[1:]):
         if part is served:
@@ -189,7 +189,7 @@ def _write_message(role: str, parts: list[Part], rest: Json, reasoning: Reasonin
 
 
 def _could_be_text(told: list[Json]) -> bool:
-    """Tell whether content could be a string: one text at most, and nothing said about it."""
+    """Whether content could be a string: one text at most, and nothing said about it."""
     return len(told) < 2 and all(
         it["type"] in ("input_text", "output_text") and it.keys() <= _OF_TEXT for it in told
     )

@@ -141,7 +141,7 @@ def _is_output(kind: str) -> bool:
 
 
 def _call_id(item: Json) -> Any:
-    """Give the id of the call; a local shell's output has it for its own."""
+    """Return the id of the call; a local shell's output has it for its own."""
     return item.get(_id_field(item["type"]))
 
 
@@ -170,7 +170,7 @@ def _write_output(part: ToolResultPart, call_kind: str | None) -> Json:
 
 
 def _output(part: ToolResultPart) -> Any:
-    """Give an output as a string, or as a list when there are files in it."""
+    """Return an output as a string, or as a list when there are files in it."""
     pieces = [] if isinstance(part.output, str) else pieces_of(part.output)
     if not any(isinstance(it, FilePart) for it in pieces):
         return text_of_output(part.output, part.is_error)

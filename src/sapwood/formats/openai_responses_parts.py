@@ -54,7 +54,7 @@ def _kept(part: AnyTyped, role: str, kind: str, value: Json) -> AnyTyped:
 
 
 def default_kind(part: Part, role: str) -> str | None:
-    """Give the type by which a part is written in a message of a role, None when by none."""
+    """Return the type by which a part is written in a message of a role, None when by none."""
     if isinstance(part, TextPart):
         return "output_text" if role == "assistant" else "input_text"
     if not isinstance(part, FilePart) or role == "assistant":

@@ -23,7 +23,7 @@ def check_reasoning(reasoning: str) -> None:
 
 
 def text_of_part(part: Part, reasoning: Reasoning) -> str:
-    """Give a part as text; the empty string when there is nothing that could be read."""
+    """Return a part as text; the empty string when there is nothing that could be read."""
     match part:
         case TextPart(text=text):
             return text
@@ -44,7 +44,7 @@ def _thought(text: str) -> str:
 
 
 def file_note(part: FilePart) -> str:
-    """Say which file it is, and what is in it if that is text."""
+    """Return which file it is, and what is in it if that is text."""
     title = f"{part.name} ({part.media_type})" if part.name else part.media_type
     text = text_of(part)
     if text is not None:

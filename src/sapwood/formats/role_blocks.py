@@ -31,7 +31,7 @@ class BlockRules(NamedTuple):
     stays: Callable[[Part], bool]
 
     def is_result(self, part: Part) -> bool:
-        """Tell whether a part is a result that stands in a block after its call."""
+        """Whether a part is a result that stands in a block after its call."""
         return isinstance(part, ToolResultPart) and not self.stays(part)
 
 
@@ -82,7 +82,7 @@ def _steps(parts: list[Part], rules: BlockRules) -> Iterator[tuple[str, list[Par
 
 
 def _goes_on(part: Part, results: list[Part]) -> bool:
-    """Tell whether a part is a call beside those that were answered, with an id of its own."""
+    """Whether a part is a call beside those that were answered, with an id of its own."""
     return isinstance(part, ToolCallPart) and all(
         isinstance(it, ToolResultPart) and it.call_id != part.call_id for it in results
     )
@@ -118,7 +118,7 @@ def _joined(blocks: list[RoleBlock], ends: dict[int, int]) -> list[RoleBlock]:
 
 
 def _last_results(blocks: list[RoleBlock], rules: BlockRules) -> dict[int, int]:
-    """Give for each block with calls where the last of their results stands."""
+    """Return for each block with calls where the last of their results stands."""
     ends: dict[int, int] = {}
     for (row, column), (call, _) in callers([block.parts for block in blocks]).items():
         if rules.is_result(blocks[row].parts[column]):
@@ -142,7 +142,7 @@ def _placed(blocks: list[RoleBlock], ends: dict[int, int], rules: BlockRules) ->
 
 
 def _follow(blocks: list[RoleBlock], call: int, end: int, rules: BlockRules) -> bool:
-    """Tell whether nothing but results stands between a call and the last of its results."""
+    """Whether nothing but results stands between a call and the last of its results."""
     return all(_has_result(block, rules) for block in blocks[call + 1 : end + 1])
 
 

@@ -21,7 +21,7 @@ def pieces_of(output: Any) -> list[TextPart | FilePart]:
 
 
 def text_of_output(output: Any, is_error: bool) -> str:
-    """Give a tool's output to a format that takes text only."""
+    """Return a tool's output as text, for a format that takes nothing else."""
     text = output if isinstance(output, str) else _joined(pieces_of(output))
     return f"Error: {text}" if is_error else text
 

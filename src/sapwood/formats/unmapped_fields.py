@@ -28,7 +28,7 @@ _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 def same(one: Any, other: Any) -> bool:
-    """Tell whether two values are the same JSON; Python takes 1, 1.0 and True for one."""
+    """Whether two values are the same JSON; Python takes 1, 1.0 and True for one."""
     if one is other:
         return True
     if isinstance(one, str) or isinstance(other, str) or one == [] or other == []:
@@ -37,7 +37,7 @@ def same(one: Any, other: Any) -> bool:
 
 
 def difference(made: Mapping[str, Any], given: Mapping[str, Any]) -> Json:
-    """Give what has to be done to what was made, so that it is what was given."""
+    """Return what has to be done to what was made, so that it is what was given."""
     put: Json = {}
     within: Json = {}
     for key, value in given.items():
@@ -61,7 +61,7 @@ def difference(made: Mapping[str, Any], given: Mapping[str, Any]) -> Json:
 
 
 def besides(given: Json, known: tuple[str, ...]) -> Json:
-    """Give the difference to what has the known fields as given, all of them, and no others."""
+    """Return the difference to what has the known fields as given, all of them, and no others."""
     if len(given) == len(known):
         return {}
     return {"set": {key: value for key, value in given.items() if key not in known}}
@@ -81,23 +81,23 @@ def restore(made: Json, rest: Mapping[str, Any]) -> Json:
 
 
 def rest_of(holder: Mapping[str, Any], name: str) -> Json:
-    """Give the rest that a format keeps in `extra` or `metadata`."""
+    """Return the rest that a format keeps in `extra` or `metadata`."""
     rest = holder.get(name)
     return rest if isinstance(rest, dict) else {}
 
 
 def part_rest(part: Part, name: str) -> Json:
-    """Give the rest that a format keeps beside a part."""
+    """Return the rest that a format keeps beside a part."""
     return {} if isinstance(part, OtherPart) else rest_of(part.extra, name)
 
 
 def kind_of(part: Part, name: str) -> str | None:
-    """Give the type that a format calls a part by, when it is not the one it would choose."""
+    """Return the type that a format calls a part by, when it is not the one it would choose."""
     return kind_in(part_rest(part, name))
 
 
 def kind_in(rest: Json) -> str | None:
-    """Give the type that is kept in the rest of a part."""
+    """Return the type that is kept in the rest of a part."""
     kind = rest.get("type")
     return kind if isinstance(kind, str) else None
 
@@ -121,12 +121,12 @@ def keep(
 
 
 def has_other(parts: Sequence[Part]) -> bool:
-    """Tell whether there is among parts what has no part of ours."""
+    """Whether there is among parts what has no part of ours."""
     return OtherPart in map(type, parts)
 
 
 def only_text(parts: Sequence[Part], rest: Mapping[str, Any]) -> str | None:
-    """Give the text of a message that is one text, with nothing kept beside it; else None."""
+    """Return the text of a message that is one text, with nothing kept beside it; else None."""
     if rest or len(parts) != 1:
         return None
     part = parts[0]
@@ -134,5 +134,5 @@ def only_text(parts: Sequence[Part], rest: Mapping[str, Any]) -> str | None:
 
 
 def is_only_text(value: Json) -> bool:
-    """Tell whether an element of a message's content could be a string instead."""
+    """Whether an element of a message's content could be a string instead."""
     return value.keys() == _ONLY_TEXT

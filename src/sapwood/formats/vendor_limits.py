@@ -14,13 +14,13 @@ _NOT_NAME = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 def fit_name(name: str, limit: int = MAX_NAME) -> str:
-    """Give a tool's name or a call's id as every vendor takes it; the same for the same."""
+    """Return a tool's name or a call's id as every vendor takes it; the same for the same."""
     fitting = _NOT_NAME.sub("_", name)
     return name if fitting == name and 0 < len(name) <= limit else _marked(fitting, name, limit)
 
 
 def fit_length(id: str, limit: int) -> str:
-    """Give an id that is not too long; the same for the same."""
+    """Return an id that is not too long; the same for the same."""
     return id if 0 < len(id) <= limit else _marked(id, id, limit)
 
 
@@ -36,7 +36,7 @@ def fit_chat(messages: list[Json]) -> list[Json]:
 
 
 def _is_empty(message: Json) -> bool:
-    """Tell whether a message says nothing; a tool's answer may."""
+    """Whether a message says nothing; a tool's answer may."""
     if message.get("role") in ("tool", "function") or message.get("content"):
         return False
     said = ("tool_calls", "function_call", "refusal", "audio")

@@ -62,12 +62,12 @@ def after_failure(state: BreakerState, *, tokens: int) -> BreakerState:
 
 
 def may_run(state: BreakerState, tokens: int) -> bool:
-    """Tell whether a compaction may run by itself, with a context of this size."""
+    """Whether a compaction may run by itself, with a context of this size."""
     return tokens >= state.held_until_tokens
 
 
 def why_held(state: BreakerState, tokens: int) -> str | None:
-    """Say in a sentence why a compaction may not run by itself; None when it may."""
+    """Return in a sentence why a compaction may not run by itself; None when it may."""
     if may_run(state, tokens):
         return None
     return (

@@ -157,7 +157,7 @@ def encode_body(body: Body, max_bytes: int = MAX_MESSAGE_BYTES, is_plain: bool =
 
 
 def _is_plain(body: Body) -> bool:
-    """Tell whether a body is text and nothing else: it has one encoding, which reads back equal."""
+    """Whether a body is text and nothing else: it has one encoding, which reads back equal."""
     if body.metadata != {}:
         return False
     for part in body.parts:
@@ -202,7 +202,7 @@ def encode_json(value: Any, what: str) -> bytes:
 
 
 def copy_json(value: Any, what: str) -> Any:
-    """Give plain JSON as it will be read back: a copy that shares nothing with it."""
+    """Return plain JSON as it will be read back: a copy that shares nothing with it."""
     return _through(value, what)[1]
 
 

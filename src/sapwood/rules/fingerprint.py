@@ -35,12 +35,12 @@ class BlockFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def fingerprint_of(facts: BlockFacts) -> str:
-    """Give the same short text for the same configuration of a block, in every process."""
+    """Return the same short text for the same configuration of a block, in every process."""
     return digest_of(_encode(facts).decode())
 
 
 def fingerprint_all(blocks: Iterable[str]) -> str:
-    """Give the fingerprint of a whole configuration from those of its blocks, in their order."""
+    """Return the fingerprint of a whole configuration from those of its blocks, in their order."""
     return digest_of("\n".join([str(FORMAT), *blocks]))
 
 

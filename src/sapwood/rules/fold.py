@@ -60,7 +60,7 @@ _TABLE.update((code, chr(code).lower()) for code in range(128))
 
 
 def fold(text: str) -> str:
-    """Give what of a text is compared: two texts that read alike fold alike.
+    """Return what of a text is compared: two texts that read alike fold alike.
 
     Composed first, then folded character by character.
     """
@@ -83,7 +83,7 @@ def _fold_latin(text: str) -> str:
 
 
 def is_latin(text: str) -> bool:
-    """Tell whether a text is Latin, and its words end where they seem to end.
+    """Whether a text is Latin, and its words end where they seem to end.
 
     Not so with a soft hyphen in it, which folds to nothing. A folded word that stands in such a
     text stands in what it folds to.
@@ -101,7 +101,7 @@ def _fold_composed(text: str) -> str:
 
 
 def _fold_run(error: UnicodeError) -> tuple[bytes, int]:
-    """Give a run of characters beyond ASCII, folded; called by the encoder."""
+    """Return a run of characters beyond ASCII, folded; called by the encoder."""
     assert isinstance(error, UnicodeEncodeError)
     start, end = error.start, error.end
     run = error.object[start:end]
@@ -133,11 +133,11 @@ class Offsets(NamedTuple):
     widths: list[int]
 
     def start(self, offset: int) -> int:
-        """Give the place in the text of a passage that begins here in the folded text."""
+        """Return the place in the text of a passage that begins here in the folded text."""
         return self._place(offset, 0)
 
     def end(self, offset: int) -> int:
-        """Give the place in the text of a passage that ends here in the folded text."""
+        """Return the place in the text of a passage that ends here in the folded text."""
         return self._place(offset, 1)
 
     def _place(self, offset: int, inside: int) -> int:
@@ -157,11 +157,11 @@ class Folded(NamedTuple):
     folded: str
 
     def offsets(self) -> Offsets | None:
-        """Say where each place of the folded text came from; None when it is the same in both."""
+        """Return where each place of the folded text came from; None when both are the same."""
         return None if self.text.isascii() else _offsets(self.text)
 
     def is_same_at(self, start: int, end: int) -> bool:
-        """Tell whether a passage stands at the same place in both, which is quick to see."""
+        """Whether a passage stands at the same place in both, which is quick to see."""
         return _fold_composed(self.text[start:end]) == self.folded[start:end]
 
 

@@ -46,7 +46,7 @@ _OTHER_BASES = "\u203c\u2049\u2122\u2139\u3030\u303d"
 
 
 def find_hidden(text: str) -> list[tuple[int, str]]:
-    """Give the places of characters that hide or reorder text, with their names."""
+    """Return the places of characters that hide or reorder text, with their names."""
     return [
         (at, name_of(text[at]))
         for found in _FLAG_OR_SUSPECT.finditer(text)
@@ -80,7 +80,7 @@ def _is_ordinary(text: str, at: int) -> bool:
 
 
 def _joins_letters(before: str, after: str) -> bool:
-    """Tell whether a joiner stands after a letter that joins, or between one such and another."""
+    """Whether a joiner stands after a letter that joins, or between one such and another."""
     if not _is_letter(before) or _is_joiner(after):
         return False
     return bool(_JOINING.match(before)) or (_is_letter(after) and bool(_JOINING.match(after)))
@@ -105,7 +105,7 @@ def _is_picture(char: str) -> bool:
 
 
 def _selects_shape(char: str, before: str, after: str) -> bool:
-    """Tell whether a selector follows what it can select a shape of; a second one never does."""
+    """Whether a selector follows what it can select a shape of; a second one never does."""
     if before == "":
         return False
     if char in "\ufe0e\ufe0f":

@@ -15,7 +15,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def json_text(value: Any) -> str:
-    """Give a JSON value as text; a string alone stands without its quotes, and null is nothing."""
+    """Return a JSON value as text; a string alone has no quotes, and null is nothing."""
     if value is None:
         return ""
     if isinstance(value, str):
@@ -25,12 +25,12 @@ def json_text(value: Any) -> str:
 
 
 def is_plain_json(text: str) -> bool:
-    """Tell whether compact JSON is text as it is written: no escapes, no binary data."""
+    """Whether compact JSON is text as it is written: no escapes, no binary data."""
     return "\\" not in text and not _may_have_binary(text)
 
 
 def _may_have_binary(text: str) -> bool:
-    """Tell whether a string in it may be as long as binary data: no quote for so long."""
+    """Whether a string in it may be as long as binary data: no quote for so long."""
     start, end = 0, len(text) - _MIN_ENCODED
     while start <= end:
         quote = text.rfind('"', start, start + _MIN_ENCODED)
@@ -83,7 +83,7 @@ def _with_keys(value: dict[str, Any]) -> list[Any]:
 
 
 def _between(items: list[Any], end: str) -> list[Any]:
-    """Give items with the punctuation between them, the last first."""
+    """Return items with the punctuation between them, the last first."""
     marked: list[Any] = []
     for number, item in enumerate(items):
         if number:

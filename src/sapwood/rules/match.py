@@ -59,26 +59,26 @@ class Alternative(NamedTuple):
 
 
 def matches(query: Query, folded: str, facts: MessageFacts) -> bool:
-    """Tell whether a query finds a message; the text is folded."""
+    """Whether a query finds a message; the text is folded."""
     return any(is_admitted(branch, facts) and is_said(branch, folded) for branch in query.branches)
 
 
 def is_said(branch: Branch, folded: str) -> bool:
-    """Tell whether a folded text has what a branch asks of it, filters aside."""
+    """Whether a folded text has what a branch asks of it, filters aside."""
     return all(occurs(term, folded) for term in branch.terms) and not any(
         occurs(term, folded) for term in branch.without
     )
 
 
 def occurs(term: Term, folded: str) -> bool:
-    """Tell whether a term is in a folded text."""
+    """Whether a term is in a folded text."""
     if len(term.words) == 1:
         return stands_at(term.words[0], folded, 0, term.prefix) >= 0
     return next(occurrences(term, folded), None) is not None
 
 
 def is_admitted(branch: Branch, facts: MessageFacts) -> bool:
-    """Tell whether a branch's filters hold."""
+    """Whether a branch's filters hold."""
     return all(_holds(filter, facts) != filter.negated for filter in branch.filters)
 
 
@@ -96,12 +96,12 @@ def _holds(filter: Filter, facts: MessageFacts) -> bool:
 
 
 def terms(query: Query) -> tuple[Term, ...]:
-    """Give the terms that are looked for, each once: for scores and snippets."""
+    """Return the terms that are looked for, each once: for scores and snippets."""
     return tuple(dict.fromkeys(term for branch in query.branches for term in branch.terms))
 
 
 def candidates(query: Query) -> tuple[Alternative, ...]:
-    """Give what to ask an index for: any of these. It finds all that match, and maybe more.
+    """Return what to ask an index for: any of these. It finds all that match, and maybe more.
 
     Filters, and what an index cannot decide, are left to `matches`.
     """

@@ -13,7 +13,7 @@ from .tree import Place, Span
 
 
 def first_missing(runs: Iterable[tuple[int, int]], first: int, last: int) -> int | None:
-    """Give the first depth of a range that no run has; None when all of them are there.
+    """Return the first depth of a range that no run has; None when all of them are there.
 
     Runs include both their ends and come by depth; they may reach over the ends of the range.
     """
@@ -25,7 +25,7 @@ def first_missing(runs: Iterable[tuple[int, int]], first: int, last: int) -> int
 
 
 def gone_over(spans: Sequence[Span], stopped_at: Place, *, backwards: bool) -> list[Span]:
-    """Give what a read has gone over, of spans in its order, when it stopped after a position."""
+    """Return what a read has gone over, of spans in its order, when it stopped after a position."""
     done: list[Span] = []
     for span in spans:
         if span.segment == stopped_at.segment and span.first <= stopped_at.depth <= span.last:

@@ -29,7 +29,7 @@ DeepestCover = Callable[[Span], Cover | None]
 def resolve_up(
     leaf: Place | None, lineage_of: LineageOf, deepest: DeepestCover
 ) -> Iterator[Span | Cover]:
-    """Give what a path shows, as spans and covers, from the leaf up to the root."""
+    """Yield what a path shows, as spans and covers, from the leaf up to the root."""
     while leaf is not None:
         cover: Cover | None = None
         for span in spans_up(leaf, lineage_of):

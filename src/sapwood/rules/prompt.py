@@ -65,7 +65,7 @@ def render(blocks: Sequence[PromptBlock]) -> RenderedPrompt:
 
 
 def heading(block: PromptBlock) -> str:
-    """Give the line that names a block: label, description, usage, kind."""
+    """Return the line that names a block: label, description, usage, kind."""
     words = [block.label.upper()]
     if block.description:
         words.append(f"({' '.join(block.description.split())})")
@@ -76,24 +76,24 @@ def heading(block: PromptBlock) -> str:
 
 
 def percent(used: int, limit: int) -> int:
-    """Give a share in whole per cent, a half rounded up."""
+    """Return a share in whole per cent, a half rounded up."""
     return (200 * used + limit) // (2 * limit)
 
 
 def usage(used: int, limit: int | None) -> str:
-    """Say how full a block is."""
+    """Return how full a block is."""
     if limit is None:
         return f"{used} tokens"
     return f"{percent(used, limit)}% ({used}/{limit} tokens)"
 
 
 def has_frame(text: str) -> bool:
-    """Tell whether a text has a line that could be taken for the frame of a block."""
+    """Whether a text has a line that could be taken for the frame of a block."""
     return _FRAME_LIKE.search(text) is not None
 
 
 def first_difference(before: str, after: str) -> int | None:
-    """Give the first byte, in UTF-8, at which two texts differ; None when they are the same."""
+    """Return the first byte, in UTF-8, at which two texts differ; None when they are the same."""
     if before == after:
         return None
     old, new = before.encode(), after.encode()

@@ -19,7 +19,7 @@ _LEAST = 1e-6  # what was found scores, also when all that it has is punctuation
 
 
 def is_ranked(query: Query) -> bool:
-    """Tell whether what a query finds differs in how much it has of it.
+    """Whether what a query finds differs in how much it has of it.
 
     Without an OR everything has all that was asked for, and the newest comes first.
     """
@@ -60,7 +60,7 @@ def scores(found: Sequence[TermCounts]) -> list[float]:
 
 
 def _length_share(length: float) -> float:
-    """Give how much the length of a text, as a share of the mean, dampens what it says."""
+    """Return how much the length of a text, as a share of the mean, dampens what it says."""
     return 1 - _LENGTH_WEIGHT + _LENGTH_WEIGHT * length
 
 

@@ -15,7 +15,7 @@ _HASHED = re.compile(rf"(?:^|-)[0-9a-f]{{{_HASH}}}$")
 
 
 def entry_key(title: str | None, content: str) -> str:
-    """Give the key of an entry: the same for the same title, another for another one.
+    """Return the key of an entry: the same for the same title, another for another one.
 
     Case, blanks, dashes and underscores between words do not make another title. What a slug
     cannot say (other scripts, punctuation, more than 60 characters) is told apart by a hash.

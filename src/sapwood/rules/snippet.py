@@ -38,7 +38,7 @@ class Snippet(NamedTuple):
 def snippet(
     text: str, terms: Sequence[Term], width: int = WIDTH, *, folded: str | None = None
 ) -> Snippet:
-    """Give the passage of about `width` characters that has the most terms near each other.
+    """Return the passage of about `width` characters that has the most terms near each other.
 
     Without a match it is the beginning. `folded` is the folded text, when that is known already.
     """
@@ -117,7 +117,7 @@ def _spans(source: Folded, terms: Sequence[Term]) -> list[tuple[int, int, int]]:
 
 
 def _densest(spans: Sequence[tuple[int, int, int]], width: int) -> TextSpan:
-    """Give the ends of the first group of spans with the most distinct terms within a width."""
+    """Return the ends of the first group of spans with the most distinct terms within a width."""
     best, most = (0, 0), 0
     inside: dict[int, int] = {}
     left = 0
@@ -179,7 +179,7 @@ def _continues(before: str, char: str) -> bool:
 
 
 def _merged(spans: Sequence[tuple[int, int, int]], window: TextSpan, width: int) -> list[TextSpan]:
-    """Give the spans in a window; those that overlap become one.
+    """Return the spans in a window; those that overlap become one.
 
     Of those that it cuts only such as are too wide for any: half a match would mislead.
     """

@@ -47,7 +47,7 @@ _decode = msgspec.json.Decoder(_Body).decode
 
 
 def stored_text(body: bytes, where: str) -> str:
-    """Give what `searchable` gives for the parts of a stored body."""
+    """Return what `searchable` gives for the parts of a stored body."""
     try:
         parts = _decode(body).parts
     except (msgspec.MsgspecError, TypeError, ValueError, RecursionError) as error:
@@ -61,7 +61,7 @@ def stored_text(body: bytes, where: str) -> str:
 
 
 def _text_of(part: _Part) -> str | None:
-    """Give the text of a part; None when its JSON does not read as it is written."""
+    """Return the text of a part; None when its JSON does not read as it is written."""
     match part:
         case _Text(text=text):
             return text

@@ -42,7 +42,7 @@ class IndexedTerm(NamedTuple):
 
 
 def occurrences(term: Term, folded: str) -> Iterator[tuple[int, int]]:
-    """Give the places (start, end) of a term in folded text, in order and apart.
+    """Yield the places (start, end) of a term in folded text, in order and apart.
 
     A word that begins with a letter or digit begins where no other such stands before it, and
     likewise at its end; but not in scripts that are written without spaces. Between the words
@@ -64,7 +64,7 @@ def occurrences(term: Term, folded: str) -> Iterator[tuple[int, int]]:
 
 
 def stands_at(word: str, text: str, start: int, open_end: bool = False) -> int:
-    """Give the first place from `start` on where a word stands alone in a text, or -1."""
+    """Return the first place from `start` on where a word stands alone in a text, or -1."""
     at = text.find(word, start)
     while at >= 0 and not _stands_alone(text, at, at + len(word), open_end):
         at = text.find(word, at + 1)
@@ -78,7 +78,7 @@ def _stands_alone(folded: str, start: int, end: int, open_end: bool) -> bool:
 
 
 def _follow(words: list[str], folded: str, at: int, open_end: bool) -> int | None:
-    """Give the end of the words that follow one another from here, or None.
+    """Return the end of the words that follow one another from here, or None.
 
     That a word ends where it should is also said by how the next one begins.
     """
@@ -94,7 +94,7 @@ def _follow(words: list[str], folded: str, at: int, open_end: bool) -> int | Non
 
 @lru_cache(maxsize=256)
 def indexed(term: Term) -> IndexedTerm:
-    """Give the tokens that every text with this term has, one after the other."""
+    """Return the tokens that every text with this term has, one after the other."""
     text = " ".join(term.words)
     found = tokens(text)
     if not found:
@@ -114,6 +114,6 @@ def indexed(term: Term) -> IndexedTerm:
 
 
 def _is_one_run(word: str) -> bool:
-    """Tell whether the tokens of a word say all of it."""
+    """Whether the tokens of a word say all of it."""
     kind = is_word if is_word(word[0]) else is_unspaced
     return len(word) <= MAX_TOKEN and all(map(kind, word))

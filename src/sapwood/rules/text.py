@@ -55,13 +55,13 @@ def _unspaced_run() -> re.Pattern[str]:
 
 @cache
 def is_unspaced(char: str) -> bool:
-    """Tell whether a character belongs to a script that is written without spaces."""
+    """Whether a character belongs to a script that is written without spaces."""
     return _unspaced_run().match(char) is not None
 
 
 @cache
 def is_word(char: str) -> bool:
-    """Tell whether a character is part of a word that spaces or punctuation set apart."""
+    """Whether a character is part of a word that spaces or punctuation set apart."""
     if is_unspaced(char):
         return False
     return char.isalnum() or unicodedata.category(char)[0] == "M"
@@ -69,7 +69,7 @@ def is_word(char: str) -> bool:
 
 @cache
 def _marks() -> str:
-    """Give the ranges of all marks, which a regular expression does not count as letters."""
+    """Return the ranges of all marks, which a regular expression does not count as letters."""
     ranges: list[list[int]] = []
     # The gaps are ideographs, Hangul syllables, private use and symbols: none of them a mark.
     places = (range(0x300, 0x3400), range(0xA000, 0xAC00), range(0xF900, 0x1F000))
@@ -95,7 +95,7 @@ def _any_solid() -> re.Pattern[str]:
 
 
 def solid(text: str, start: int = 0) -> int:
-    """Give the place of the first character that is not a separator; the length if there is none.
+    """Return the place of the first character that is not a separator; the length if there is none.
 
     A separator is what neither `is_word` nor `is_unspaced`: blanks, punctuation, symbols.
     """
@@ -126,7 +126,7 @@ def segment(folded: str) -> str:
 
 
 def _pairs(text: str) -> str:
-    """Give every character with the one after it and a blank: three for each, all at once."""
+    """Return every character with the one after it and a blank: three for each, all at once."""
     chars = array("I")
     chars.frombytes(text.encode(_UTF32, "surrogatepass"))
     pairs = _BLANK * (3 * len(chars))
@@ -136,14 +136,14 @@ def _pairs(text: str) -> str:
 
 
 def tokens(folded: str) -> list[str]:
-    """Give the tokens that an index makes of a folded text, in order."""
+    """Return the tokens that an index makes of a folded text, in order."""
     if folded.isascii():
         return folded.encode().translate(_BLANKED).decode().split()
     return _TOKEN.findall(segment(folded))
 
 
 def searchable(parts: Sequence[Part]) -> str:
-    """Give the text of a message that is searched: not its reasoning, nor binary data."""
+    """Return the text of a message that is searched: not its reasoning, nor binary data."""
     if len(parts) == 1 and type(parts[0]) is TextPart:
         return parts[0].text
     return "\n".join([text for part in parts if (text := _text_of(part))])

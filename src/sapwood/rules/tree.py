@@ -33,14 +33,14 @@ LineageOf = Callable[[int], Lineage]
 
 
 def extend_lineage(parent: Place | None, parent_lineage: Lineage) -> list[Place]:
-    """Give the lineage of a new segment under `parent`."""
+    """Return the lineage of a new segment under `parent`."""
     if parent is None:
         return []
     return [parent, *parent_lineage[: LINEAGE_CAP - 1]]
 
 
 def spans_up(leaf: Place | None, lineage_of: LineageOf) -> Iterator[Span]:
-    """Give the path to a leaf as spans, from the leaf up to the root."""
+    """Yield the path to a leaf as spans, from the leaf up to the root."""
     if leaf is None:
         return
     segment, last = leaf
@@ -55,7 +55,7 @@ def spans_up(leaf: Place | None, lineage_of: LineageOf) -> Iterator[Span]:
 
 
 def spans_after(depth: int, leaf: Place | None, lineage_of: LineageOf) -> list[Span]:
-    """Give the path below a depth to a leaf as spans, from there down."""
+    """Return the path below a depth to a leaf as spans, from there down."""
     spans: list[Span] = []
     for segment, first, last in spans_up(leaf, lineage_of):
         if last <= depth:
@@ -65,7 +65,7 @@ def spans_after(depth: int, leaf: Place | None, lineage_of: LineageOf) -> list[S
 
 
 def place_before(place: Place, lineage_of: LineageOf) -> Place | None:
-    """Give the position that a position follows; None above the root."""
+    """Return the position that a position follows; None above the root."""
     lineage = lineage_of(place.segment)
     start = lineage[0].depth + 1 if lineage else 1
     if place.depth > start:
@@ -74,7 +74,7 @@ def place_before(place: Place, lineage_of: LineageOf) -> Place | None:
 
 
 def is_on_path(place: Place, leaf: Place | None, lineage_of: LineageOf) -> bool:
-    """Tell whether a position lies on the path to a leaf."""
+    """Whether a position lies on the path to a leaf."""
     if leaf is None or place.depth > leaf.depth:
         return False
     for span in spans_up(leaf, lineage_of):
@@ -84,7 +84,7 @@ def is_on_path(place: Place, leaf: Place | None, lineage_of: LineageOf) -> bool:
 
 
 def place_at(depth: int, leaf: Place | None, lineage_of: LineageOf) -> Place | None:
-    """Give the position at a depth of the path to a leaf."""
+    """Return the position at a depth of the path to a leaf."""
     for span in spans_up(leaf, lineage_of):
         if span.first <= depth <= span.last:
             return Place(span.segment, depth)

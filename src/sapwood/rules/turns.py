@@ -12,7 +12,7 @@ AnyMessage = Message | NewMessage | ModelMessage
 
 
 def turn_starts(messages: Sequence[AnyMessage]) -> list[int]:
-    """Give the index of the first message of each turn.
+    """Return the index of the first message of each turn.
 
     A turn begins at the first message, and where the user speaks after somebody else did. Results
     of tools that are sent in the user's name are not the user's words.
@@ -22,7 +22,7 @@ def turn_starts(messages: Sequence[AnyMessage]) -> list[int]:
 
 
 def place_before_last_turns(messages: Sequence[AnyMessage], turns: int) -> int | None:
-    """Give the index of the message that the last `turns` turns follow; None means `ROOT`.
+    """Return the index of the message that the last `turns` turns follow; None means `ROOT`.
 
     The messages are a whole path, from its root. Of one that was cut at its start, it is right as
     long as it is not None. Raises `UsageError` when there are fewer turns.

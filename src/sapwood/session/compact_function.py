@@ -50,7 +50,7 @@ def request_for(history: History, focus: str | None) -> CompactRequest:
 
 
 def why_there_is_no_draft(function: CompactCallable, request: CompactRequest) -> str:
-    """Say why a function made no draft of a summary."""
+    """Return why a function made no draft of a summary."""
     from ..compaction import CompactFunction
 
     if not isinstance(function, CompactFunction):

@@ -30,7 +30,7 @@ class Costs:
 
 
 def pinned_in(history: History) -> list[Message]:
-    """Give the pinned messages that are shown after their summaries."""
+    """Return the pinned messages that are shown after their summaries."""
     return [it for entry in history.entries if isinstance(entry, Summary) for it in entry.pinned]
 
 

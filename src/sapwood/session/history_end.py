@@ -11,7 +11,7 @@ MORE = 4
 
 
 def first_bytes(budget: int) -> int:
-    """Give how much of the end of a history most likely fills a budget."""
+    """Return how much of the end of a history most likely fills a budget."""
     return max(LEAST_BYTES, BYTES_FOR_A_TOKEN * budget)
 
 

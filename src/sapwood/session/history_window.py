@@ -26,7 +26,7 @@ def without_parted(history: History, query: Read) -> History:
 
 
 def fewest(history: History, query: Read, least: int) -> int | None:
-    """Tell how many entries have to be read so that so many are left; None when all do not do."""
+    """Return how many entries have to be read so that so many are left; None when all do not do."""
     entries = history.entries
 
     def left(count: int) -> int:

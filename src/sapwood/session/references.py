@@ -21,7 +21,7 @@ def id_of(place: PlaceRef) -> str | Root: ...
 @overload
 def id_of(place: PlaceRef | None) -> str | Root | None: ...
 def id_of(place: PlaceRef | None) -> str | Root | None:
-    """Give a message's id; `ROOT` and None stay what they are."""
+    """Return a message's id; `ROOT` and None stay what they are."""
     return place.id if isinstance(place, Message) else place
 
 
@@ -36,7 +36,7 @@ def check_place(place: object, what: str) -> None:
 
 
 def ids_of(messages: MessageRef | Sequence[MessageRef]) -> list[str]:
-    """Give the ids of one message or of several."""
+    """Return the ids of one message or of several."""
     if isinstance(messages, (Message, str)):
         return [id_of(messages)]
     if not isinstance(messages, Sequence):
@@ -51,7 +51,7 @@ def ids_of(messages: MessageRef | Sequence[MessageRef]) -> list[str]:
 
 
 def overlay_id_of(overlay: OverlayRef) -> str:
-    """Give an overlay's id, also that of the one which a summary shows."""
+    """Return an overlay's id, also that of the one which a summary shows."""
     if isinstance(overlay, Summary):
         return overlay.overlay.id
     return overlay.id if isinstance(overlay, Overlay) else overlay

@@ -43,7 +43,7 @@ class SessionSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def compacts_by_itself(self) -> bool:
-        """Tell whether a full context is compacted without being asked."""
+        """Whether a full context is compacted without being asked."""
         return self.compact_with is not None or self.compact_after is not None
 
 
@@ -100,7 +100,7 @@ def checked(settings: SessionSettings, before: SessionSettings | None = None) ->
 
 
 def _check_blocks(settings: SessionSettings, before: SessionSettings) -> frozenset[str]:
-    """Check the blocks that were not there before; give the labels of all in capitals."""
+    """Check the blocks that were not there before; return the labels of all in capitals."""
     from ..context.config import BlockConfig, check_config, check_labels, check_limit
 
     blocks, start = settings.context, len(before.context)

@@ -41,7 +41,7 @@ class ShownContext(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, tools=[*self.tools, *tools]) if tools else self
 
     def room_in(self, budget: int, updates: int) -> int:
-        """Give how much of a budget is left for the messages; so much the updates cost."""
+        """Return how much of a budget is left for the messages; so much the updates cost."""
         tokens = self.tokens + updates
         if tokens > budget:
             raise ContextOverflowError(

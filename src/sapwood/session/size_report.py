@@ -32,7 +32,7 @@ def size_report_in(document: Document | None) -> SizeReport | None:
 
 
 def is_above(reported: SizeReport, tip: Position | None) -> bool | None:
-    """Tell whether the message is on the path to the tip; None when the segments do not say."""
+    """Whether the message is on the path to the tip; None when the segments do not say."""
     if tip is None or tip.depth < reported.depth:
         return False
     return True if tip.segment == reported.segment else None

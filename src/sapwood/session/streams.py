@@ -18,7 +18,7 @@ class AsyncStreams:
 
     @staticmethod
     async def begin(value: Any) -> Any:
-        """Fetch an iterator's first item, or enter a context manager; give back what is neither.
+        """Fetch an iterator's first item, or enter a context manager; return what is neither.
 
         What comes back is used as the stream itself would be, from its first item on.
         """
@@ -37,7 +37,7 @@ class Streams:
 
     @staticmethod
     def begin(value: Any) -> Any:
-        """Fetch an iterator's first item, or enter a context manager; give back what is neither.
+        """Fetch an iterator's first item, or enter a context manager; return what is neither.
 
         What comes back is used as the stream itself would be, from its first item on.
         """
@@ -86,7 +86,7 @@ class _BegunStream:
         return getattr(self._stream, name)
 
     def _instead_of(self, entered: Any) -> Any:
-        """Give what a `with` gives: most iterators give themselves."""
+        """Return what a `with` is given: most iterators return themselves."""
         return self if entered is self._stream else entered
 
 

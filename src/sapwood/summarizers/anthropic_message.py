@@ -18,7 +18,7 @@ _INPUT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_token
 
 
 def summary_of_message(message: Any, model: str) -> SummaryAnswer:
-    """Give the text and the usage, or raise `CompactionError` that says what came instead."""
+    """Return the text and the usage, or raise `CompactionError` that says what came instead."""
     why = pick(message, "stop_reason")
     text = text_at(message, "content")
     if why == "refusal":
@@ -34,7 +34,7 @@ def summary_of_message(message: Any, model: str) -> SummaryAnswer:
 
 
 def usage_of_message(message: Any, model: str) -> Usage | None:
-    """Give what a message says that the call cost.
+    """Return what a message says that the call cost.
 
     The protocol counts what was read from and written to the cache apart; input is all of it.
     """

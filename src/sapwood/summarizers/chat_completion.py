@@ -17,7 +17,7 @@ _VENDORS_HOSTS = ("openai.com", "openai.azure.com")
 
 
 def limit_name(host: str) -> str:
-    """Tell what an endpoint calls the limit on an answer's length.
+    """Return what an endpoint calls the limit on an answer's length.
 
     OpenAI's newer models refuse the old name; other endpoints may know no other.
     """
@@ -26,7 +26,7 @@ def limit_name(host: str) -> str:
 
 
 def summary_of_completion(completion: Any, model: str) -> SummaryAnswer:
-    """Give the text and the usage, or raise `CompactionError` that says what came instead."""
+    """Return the text and the usage, or raise `CompactionError` that says what came instead."""
     choice = pick(completion, "choices", 0)
     if choice is None:
         raise CompactionError(f"{model!r} answered without a choice: {quoted(completion)}")
@@ -45,7 +45,7 @@ def summary_of_completion(completion: Any, model: str) -> SummaryAnswer:
 
 
 def usage_of_completion(completion: Any, model: str) -> Usage | None:
-    """Give what a completion, or the last piece of a streamed one, says that the call cost."""
+    """Return what a completion, or the last piece of a streamed one, says that the call cost."""
     usage, id = pick(completion, "usage"), id_at(completion, "id")
     if usage is None or id is None:
         return None

@@ -28,7 +28,7 @@ def pick(value: Any, *path: str | int) -> Any:
 
 
 def text_at(value: Any, *path: str | int) -> str:
-    """Give the text that is there; a list of text parts is joined, anything else is empty."""
+    """Return the text that is there; a list of text parts is joined, anything else is empty."""
     found = pick(value, *path)
     if isinstance(found, list):
         found = "".join(text_at(it, "text") for it in found if pick(it, "type") == "text")
@@ -36,14 +36,14 @@ def text_at(value: Any, *path: str | int) -> str:
 
 
 def count_at(value: Any, *path: str | int) -> int:
-    """Give the count that is there, or 0."""
+    """Return the count that is there, or 0."""
     found = pick(value, *path)
     is_count = isinstance(found, int) and not isinstance(found, bool) and found >= 0
     return found if is_count else 0
 
 
 def id_at(value: Any, *path: str | int) -> str | None:
-    """Give the id that is there, if it is one that a store takes."""
+    """Return the id that is there, if it is one that a store takes."""
     found = pick(value, *path)
     try:
         check_name(found, "id")

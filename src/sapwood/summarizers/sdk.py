@@ -34,7 +34,7 @@ def load_sdk(extra: str) -> Any:
 
 
 def client_of(given: Any, kind: Any, settings: ClientSettings) -> Any:
-    """Give a client with these settings: one that was given, or a new one of this class."""
+    """Return a client with these settings: one that was given, or a new one of this class."""
     limits = {"timeout": settings.timeout_s, "max_retries": settings.max_retries}
     if given is None:
         return kind(base_url=settings.base_url, api_key=settings.api_key, **limits)

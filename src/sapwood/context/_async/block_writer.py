@@ -59,7 +59,7 @@ class AsyncBlockWriter:
         return self._block_of(bound, after)
 
     async def versions(self, label: str) -> list[BlockVersion]:
-        """Give what a block held, the newest first."""
+        """Return what a block held, the newest first."""
         bound = self._blocks.get(label)
         if bound.stored is None:
             raise _versionless(label, "label")
@@ -68,7 +68,7 @@ class AsyncBlockWriter:
     async def put_entry(
         self, label: str, title: str | None, content: str, description: str | None, origin: str
     ) -> str:
-        """Write an entry of a block; give its key."""
+        """Write an entry of a block; return its key."""
         check_name(origin, "origin")
         bound = self._writable(label)
         if not bound.shape.keyed:
@@ -165,7 +165,7 @@ def joined(before: str, addition: str) -> str:
 
 
 def _line(title: str | None, description: str | None) -> str | None:
-    """Say in one line what an entry is: a catalogue has one for each."""
+    """Return in one line what an entry is: a catalogue has one for each."""
     said = [" ".join(text.split()) for text in (title, description) if text]
     return " — ".join(text for text in said if text) or None
 

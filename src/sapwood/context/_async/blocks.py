@@ -56,7 +56,7 @@ class AsyncBlocks:
         return self._before_write is not None
 
     def get(self, label: str) -> AsyncBoundBlock:
-        """Give a block, or raise `NotFoundError`."""
+        """Return a block, or raise `NotFoundError`."""
         for bound in self._bound:
             if bound.label == label:
                 return bound
@@ -74,7 +74,7 @@ class AsyncBlocks:
         return new
 
     def remove(self, label: str) -> bool:
-        """Take a block out; tell whether it was there. What it holds stays stored."""
+        """Take a block out; return whether it was there. What it holds stays stored."""
         with self._lock:
             left = tuple(bound for bound in self._bound if bound.label != label)
             was_there = len(left) < len(self._bound)
@@ -99,7 +99,7 @@ class AsyncBlocks:
             await AsyncCall.now(self._before_write)
 
     async def changed(self, label: str, action: str) -> None:
-        """Tell of a change; a listener that fails harms nothing."""
+        """Report a change; a listener that fails harms nothing."""
         if self._on_change is None:
             return
         try:

@@ -53,7 +53,7 @@ class AsyncBoundBlock:
         return self.provider if isinstance(self.provider, AsyncStoreBlock) else None
 
     def fingerprint(self) -> str:
-        """Give the fingerprint of the configuration."""
+        """Return the fingerprint of the configuration."""
         return fingerprint_of(facts_of(self.config, self.provider, self.stored is not None))
 
     async def read(self, *, missing_ok: bool = False) -> BlockContent:
@@ -87,7 +87,7 @@ class AsyncBoundBlock:
         return given
 
     def block(self, reading: BlockContent, tokens: int) -> Block:
-        """Give the record of what was read."""
+        """Return the record of what was read."""
         return Block(
             label=self.label,
             description=self.config.description,
@@ -103,7 +103,7 @@ class AsyncBoundBlock:
         )
 
     def prompt_block(self, content: str, tokens: int) -> PromptBlock:
-        """Give what the prompt shows of a content."""
+        """Return what the prompt shows of a content."""
         return PromptBlock(
             label=self.label,
             description=self.config.description,

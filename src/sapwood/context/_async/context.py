@@ -97,7 +97,7 @@ class AsyncContext:
         return await self._listed(bound, missing_ok=self._blocks.may_be_missing)
 
     async def remove(self, label: str) -> bool:
-        """Take a block out; tell whether it was there. What it holds stays where it is."""
+        """Take a block out; return whether it was there. What it holds stays where it is."""
         was_there = self._blocks.remove(label)
         if was_there:
             await self._blocks.changed(label, "remove")
@@ -158,7 +158,7 @@ class AsyncContext:
         return await self._writer.undo(label)
 
     async def versions(self, label: str) -> list[BlockVersion]:
-        """Give what a stored block held, the newest first: the last 20 contents, up to 1 MB."""
+        """Return what a stored block held, the newest first: the last 20 contents, up to 1 MB."""
         return await self._writer.versions(label)
 
     # entries
@@ -172,26 +172,26 @@ class AsyncContext:
         *,
         origin: str = "user",
     ) -> str:
-        """Write an entry of a block that has entries; give its key.
+        """Write an entry of a block that has entries; return its key.
 
         The same title writes the same entry again. Without a title, the content names it.
         """
         return await self._writer.put_entry(label, title, content, description, origin)
 
     async def load(self, label: str, key: str) -> str:
-        """Give an entry's text, and remember that it is loaded."""
+        """Return an entry's text, and remember that it is loaded."""
         return await self._loaded.load(label, key)
 
     async def unload(self, label: str, key: str) -> bool:
-        """Forget that an entry is loaded; tell whether it was."""
+        """Forget that an entry is loaded; return whether it was."""
         return await self._loaded.unload(label, key)
 
     async def unload_all(self) -> int:
-        """Forget all that is loaded; tell how much it was."""
+        """Forget all that is loaded; return how much it was."""
         return await self._loaded.unload_all()
 
     async def loaded(self) -> list[LoadedKey]:
-        """Give what is loaded, as (label, key), in the order in which it was loaded."""
+        """Return what is loaded, as (label, key), in the order in which it was loaded."""
         return await self._loaded.keys()
 
     async def search(self, label: str, query: str) -> str:
@@ -205,7 +205,7 @@ class AsyncContext:
     # the prompt
 
     async def freeze(self) -> str:
-        """Give the session's prompt, byte for byte the same each time.
+        """Return the session's prompt, byte for byte the same each time.
 
         It is rendered when there is none yet, or when the blocks' configuration is another.
         """
@@ -216,15 +216,15 @@ class AsyncContext:
         return await self._prompt.refresh(reason)
 
     async def peek(self) -> str | None:
-        """Give the stored prompt as it is, or None; nothing is rendered."""
+        """Return the stored prompt as it is, or None; nothing is rendered."""
         return await self._prompt.peek()
 
     async def updates(self) -> str:
-        """Tell which blocks changed since the freeze, as text for the model; empty if none did."""
+        """Return which blocks changed since the freeze, as text for the model; empty if none."""
         return await self._prompt.updates()
 
     async def cache_report(self) -> CacheReport:
-        """Tell what changed the prompt, when and why."""
+        """Return what changed the prompt, when and why."""
         return await self._prompt.report()
 
     async def _listed(self, bound: AsyncBoundBlock, *, missing_ok: bool = False) -> Block:

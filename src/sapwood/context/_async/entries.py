@@ -39,7 +39,7 @@ class AsyncStoreEntries:
         self._prefix = self._place.entries(label)
 
     async def get(self) -> str | None:
-        """Say how many entries there are; nothing when there are none."""
+        """Return how many entries there are; nothing when there are none."""
         number = len(await self.entries())
         return f"{number} {'entry' if number == 1 else 'entries'}." if number else None
 
@@ -49,7 +49,7 @@ class AsyncStoreEntries:
         return show_found(find_entries(await self.entries(), parsed), parsed)
 
     async def load(self, key: str) -> str | None:
-        """Give an entry's text, or None."""
+        """Return an entry's text, or None."""
         name = self._prefix + key
         if not key or len(name.encode()) > MAX_NAME_BYTES:
             return None
@@ -84,14 +84,14 @@ class AsyncStoreEntries:
         )
 
     async def delete(self, key: str) -> bool:
-        """Delete an entry; tell whether it was there."""
+        """Delete an entry; return whether it was there."""
         check.name(key, "key")
         return await self._store.delete_document(
             self._owner, self._prefix + key, session=self._place.session
         )
 
     async def entries(self) -> list[BlockEntry]:
-        """Give all entries, by key."""
+        """Return all entries, by key."""
         documents = await self._store.list_documents(
             self._owner, self._prefix, session=self._place.session
         )

@@ -48,7 +48,7 @@ class AsyncFrozenPrompt:
         self._has_warned = False
 
     async def freeze(self) -> str:
-        """Give the stored prompt; render it when there is none or the configuration changed."""
+        """Return the stored prompt; render it when there is none or the configuration changed."""
         bound = self._blocks.bound
         fingerprint = _fingerprint(bound)
         # Every failed turn means that another writer's went through, so this ends.
@@ -73,12 +73,12 @@ class AsyncFrozenPrompt:
                 return text
 
     async def peek(self) -> str | None:
-        """Give the stored prompt as it is, or None."""
+        """Return the stored prompt as it is, or None."""
         document = await self._find()
         return None if document is None else prompt_document_in(document).text
 
     async def updates(self) -> str:
-        """Tell which blocks changed since the freeze."""
+        """Return which blocks changed since the freeze."""
         document = await self._find()
         if document is None:
             return ""
@@ -99,7 +99,7 @@ class AsyncFrozenPrompt:
         return describe_updates([*changes, *gone], self._blocks.count)
 
     async def report(self) -> CacheReport:
-        """Tell what changed the prompt, when and why."""
+        """Return what changed the prompt, when and why."""
         document = await self._find()
         if document is None:
             return CacheReport(is_frozen=False, is_current=False, tokens=0, bytes=0, changes=[])
@@ -162,7 +162,7 @@ class AsyncFrozenPrompt:
         return before is not None and before.fingerprint not in self._own
 
     def _warn(self) -> None:
-        """Say once that somebody else uses the session with other blocks."""
+        """Warn once that somebody else uses the session with other blocks."""
         if not self._has_warned:
             self._has_warned = True
             logger.warning(

@@ -23,12 +23,12 @@ class AsyncLoadedEntries:
         self._blocks = blocks
 
     async def keys(self) -> list[LoadedKey]:
-        """Give what is loaded, in the order in which it was loaded."""
+        """Return what is loaded, in the order in which it was loaded."""
         labels = {bound.label for bound in self._blocks.bound if bound.shape.loadable}
         return [key for key in (await self._find())[0] if key.label in labels]
 
     async def load(self, label: str, key: str) -> str:
-        """Give an entry's text, and remember that it is loaded."""
+        """Return an entry's text, and remember that it is loaded."""
         bound = self._blocks.get(label)
         if not bound.shape.loadable:
             raise UsageError(f"block {label!r} has nothing to load", path="label")
@@ -42,7 +42,7 @@ class AsyncLoadedEntries:
         return text
 
     async def unload(self, label: str, key: str) -> bool:
-        """Forget that an entry is loaded; tell whether it was."""
+        """Forget that an entry is loaded; return whether it was."""
         self._blocks.get(label)
         old = LoadedKey(label, key)
         gone = await self._change(lambda keys: [it for it in keys if it != old])
@@ -51,7 +51,7 @@ class AsyncLoadedEntries:
         return gone
 
     async def unload_all(self) -> int:
-        """Forget all that is loaded; tell how much it was."""
+        """Forget all that is loaded; return how much it was."""
         held, _ = await self._find(missing_ok=self._blocks.may_be_missing)
         if await self._change(lambda keys: []):
             for key in held:

@@ -52,11 +52,11 @@ class AsyncSearchableHistory:
         self._within: HistoryScope = within
 
     def get(self) -> str:
-        """Say what can be searched."""
+        """Return what can be searched."""
         return TEXTS[self._within]
 
     def fingerprint(self) -> str:
-        """Give what is searched: another part is another configuration."""
+        """Return what is searched: another part is another configuration."""
         return self._within
 
     async def search(self, query: str) -> str | None:

@@ -38,7 +38,7 @@ class AsyncStoreBlock:
         self._key = self._place.block(label)
 
     async def get(self) -> str | None:
-        """Give the text; None when nothing was written."""
+        """Return the text; None when nothing was written."""
         return (await self.read()).stored.content
 
     async def set(self, content: str) -> None:

@@ -37,7 +37,7 @@ class AsyncContextTools:
         self._sessions = AsyncSessionSearch(context.store, context.owner, context.session)
 
     def definitions(self) -> list[ToolDefinition]:
-        """Give the tools that the configuration has a use for, the same between turns."""
+        """Return the tools that the configuration has a use for, the same between turns."""
         return define_tools(self._context.shapes, search=self._search)
 
     async def call(self, name: str, arguments: dict[str, Any] | str | None = None) -> str:

@@ -55,7 +55,7 @@ class BoundBlock:
         return self.provider if isinstance(self.provider, StoreBlock) else None
 
     def fingerprint(self) -> str:
-        """Give the fingerprint of the configuration."""
+        """Return the fingerprint of the configuration."""
         return fingerprint_of(facts_of(self.config, self.provider, self.stored is not None))
 
     def read(self, *, missing_ok: bool = False) -> BlockContent:
@@ -89,7 +89,7 @@ class BoundBlock:
         return given
 
     def block(self, reading: BlockContent, tokens: int) -> Block:
-        """Give the record of what was read."""
+        """Return the record of what was read."""
         return Block(
             label=self.label,
             description=self.config.description,
@@ -105,7 +105,7 @@ class BoundBlock:
         )
 
     def prompt_block(self, content: str, tokens: int) -> PromptBlock:
-        """Give what the prompt shows of a content."""
+        """Return what the prompt shows of a content."""
         return PromptBlock(
             label=self.label,
             description=self.config.description,

@@ -99,7 +99,7 @@ class Context:
         return self._listed(bound, missing_ok=self._blocks.may_be_missing)
 
     def remove(self, label: str) -> bool:
-        """Take a block out; tell whether it was there. What it holds stays where it is."""
+        """Take a block out; return whether it was there. What it holds stays where it is."""
         was_there = self._blocks.remove(label)
         if was_there:
             self._blocks.changed(label, "remove")
@@ -160,7 +160,7 @@ class Context:
         return self._writer.undo(label)
 
     def versions(self, label: str) -> list[BlockVersion]:
-        """Give what a stored block held, the newest first: the last 20 contents, up to 1 MB."""
+        """Return what a stored block held, the newest first: the last 20 contents, up to 1 MB."""
         return self._writer.versions(label)
 
     # entries
@@ -174,26 +174,26 @@ class Context:
         *,
         origin: str = "user",
     ) -> str:
-        """Write an entry of a block that has entries; give its key.
+        """Write an entry of a block that has entries; return its key.
 
         The same title writes the same entry again. Without a title, the content names it.
         """
         return self._writer.put_entry(label, title, content, description, origin)
 
     def load(self, label: str, key: str) -> str:
-        """Give an entry's text, and remember that it is loaded."""
+        """Return an entry's text, and remember that it is loaded."""
         return self._loaded.load(label, key)
 
     def unload(self, label: str, key: str) -> bool:
-        """Forget that an entry is loaded; tell whether it was."""
+        """Forget that an entry is loaded; return whether it was."""
         return self._loaded.unload(label, key)
 
     def unload_all(self) -> int:
-        """Forget all that is loaded; tell how much it was."""
+        """Forget all that is loaded; return how much it was."""
         return self._loaded.unload_all()
 
     def loaded(self) -> list[LoadedKey]:
-        """Give what is loaded, as (label, key), in the order in which it was loaded."""
+        """Return what is loaded, as (label, key), in the order in which it was loaded."""
         return self._loaded.keys()
 
     def search(self, label: str, query: str) -> str:
@@ -207,7 +207,7 @@ class Context:
     # the prompt
 
     def freeze(self) -> str:
-        """Give the session's prompt, byte for byte the same each time.
+        """Return the session's prompt, byte for byte the same each time.
 
         It is rendered when there is none yet, or when the blocks' configuration is another.
         """
@@ -218,15 +218,15 @@ class Context:
         return self._prompt.refresh(reason)
 
     def peek(self) -> str | None:
-        """Give the stored prompt as it is, or None; nothing is rendered."""
+        """Return the stored prompt as it is, or None; nothing is rendered."""
         return self._prompt.peek()
 
     def updates(self) -> str:
-        """Tell which blocks changed since the freeze, as text for the model; empty if none did."""
+        """Return which blocks changed since the freeze, as text for the model; empty if none."""
         return self._prompt.updates()
 
     def cache_report(self) -> CacheReport:
-        """Tell what changed the prompt, when and why."""
+        """Return what changed the prompt, when and why."""
         return self._prompt.report()
 
     def _listed(self, bound: BoundBlock, *, missing_ok: bool = False) -> Block:

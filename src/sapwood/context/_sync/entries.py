@@ -41,7 +41,7 @@ class StoreEntries:
         self._prefix = self._place.entries(label)
 
     def get(self) -> str | None:
-        """Say how many entries there are; nothing when there are none."""
+        """Return how many entries there are; nothing when there are none."""
         number = len(self.entries())
         return f"{number} {'entry' if number == 1 else 'entries'}." if number else None
 
@@ -51,7 +51,7 @@ class StoreEntries:
         return show_found(find_entries(self.entries(), parsed), parsed)
 
     def load(self, key: str) -> str | None:
-        """Give an entry's text, or None."""
+        """Return an entry's text, or None."""
         name = self._prefix + key
         if not key or len(name.encode()) > MAX_NAME_BYTES:
             return None
@@ -86,14 +86,14 @@ class StoreEntries:
         )
 
     def delete(self, key: str) -> bool:
-        """Delete an entry; tell whether it was there."""
+        """Delete an entry; return whether it was there."""
         check.name(key, "key")
         return self._store.delete_document(
             self._owner, self._prefix + key, session=self._place.session
         )
 
     def entries(self) -> list[BlockEntry]:
-        """Give all entries, by key."""
+        """Return all entries, by key."""
         documents = self._store.list_documents(
             self._owner, self._prefix, session=self._place.session
         )

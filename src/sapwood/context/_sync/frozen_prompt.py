@@ -50,7 +50,7 @@ class FrozenPrompt:
         self._has_warned = False
 
     def freeze(self) -> str:
-        """Give the stored prompt; render it when there is none or the configuration changed."""
+        """Return the stored prompt; render it when there is none or the configuration changed."""
         bound = self._blocks.bound
         fingerprint = _fingerprint(bound)
         # Every failed turn means that another writer's went through, so this ends.
@@ -75,12 +75,12 @@ class FrozenPrompt:
                 return text
 
     def peek(self) -> str | None:
-        """Give the stored prompt as it is, or None."""
+        """Return the stored prompt as it is, or None."""
         document = self._find()
         return None if document is None else prompt_document_in(document).text
 
     def updates(self) -> str:
-        """Tell which blocks changed since the freeze."""
+        """Return which blocks changed since the freeze."""
         document = self._find()
         if document is None:
             return ""
@@ -101,7 +101,7 @@ class FrozenPrompt:
         return describe_updates([*changes, *gone], self._blocks.count)
 
     def report(self) -> CacheReport:
-        """Tell what changed the prompt, when and why."""
+        """Return what changed the prompt, when and why."""
         document = self._find()
         if document is None:
             return CacheReport(is_frozen=False, is_current=False, tokens=0, bytes=0, changes=[])
@@ -164,7 +164,7 @@ class FrozenPrompt:
         return before is not None and before.fingerprint not in self._own
 
     def _warn(self) -> None:
-        """Say once that somebody else uses the session with other blocks."""
+        """Warn once that somebody else uses the session with other blocks."""
         if not self._has_warned:
             self._has_warned = True
             logger.warning(

@@ -40,7 +40,7 @@ class StoreBlock:
         self._key = self._place.block(label)
 
     def get(self) -> str | None:
-        """Give the text; None when nothing was written."""
+        """Return the text; None when nothing was written."""
         return (self.read()).stored.content
 
     def set(self, content: str) -> None:

@@ -39,7 +39,7 @@ class ContextTools:
         self._sessions = SessionSearch(context.store, context.owner, context.session)
 
     def definitions(self) -> list[ToolDefinition]:
-        """Give the tools that the configuration has a use for, the same between turns."""
+        """Return the tools that the configuration has a use for, the same between turns."""
         return define_tools(self._context.shapes, search=self._search)
 
     def call(self, name: str, arguments: dict[str, Any] | str | None = None) -> str:

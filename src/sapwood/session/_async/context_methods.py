@@ -32,13 +32,13 @@ class AsyncContextMethods:
         return await self._blocks.blocks()
 
     async def get_context_block(self, label: str) -> Block:
-        """Give a block as it is now, or raise `NotFoundError`."""
+        """Return a block as it is now, or raise `NotFoundError`."""
         return await self._blocks.block(label)
 
     async def replace_context_block(
         self, label: str, content: str, *, expected_version: int | None = None
     ) -> Block:
-        """Give a block other content; the frozen prompt stays as it is.
+        """Replace a block's content; the frozen prompt stays as it is.
 
         `BlockLimitError` when that is over the block's limit, `StaleVersionError` when its version
         is not the expected one.
@@ -50,7 +50,7 @@ class AsyncContextMethods:
         return await self._blocks.append(label, content)
 
     async def undo_context_block(self, label: str) -> Block:
-        """Give a block the content that it had before its last change."""
+        """Restore the content that a block had before its last change."""
         return await self._blocks.undo(label)
 
     async def context_block_versions(self, label: str) -> list[BlockVersion]:
@@ -68,7 +68,7 @@ class AsyncContextMethods:
         return await self._blocks.add(config)
 
     async def remove_context(self, label: str) -> bool:
-        """Take a block away; what is stored of it stays. Tell whether it was there."""
+        """Take a block away; what is stored of it stays. Return whether it was there."""
         return await self._blocks.remove(label)
 
     async def load_context(self, label: str, key: str) -> str:
@@ -88,7 +88,7 @@ class AsyncContextMethods:
         return await self._blocks.search(label, query)
 
     async def system_prompt(self) -> str:
-        """Give the system prompt: the stored one, rendered anew only if the blocks' set-up changed.
+        """Return the system prompt: the stored one, or a new one if the blocks' set-up changed.
 
         Byte for byte the same after a restart.
         """
@@ -99,11 +99,11 @@ class AsyncContextMethods:
         return await self._context().blocks.refresh("refresh")
 
     async def context_updates(self) -> str:
-        """Tell which blocks changed since the prompt was frozen, as text for the next turn."""
+        """Return which blocks changed since the prompt was frozen, as text for the next turn."""
         return await self._blocks.updates()
 
     async def cache_report(self) -> CacheReport:
-        """Tell what changed the prompt, when and why."""
+        """Return what changed the prompt, when and why."""
         return await self._blocks.cache_report()
 
     def tools(self) -> list[ToolDefinition]:

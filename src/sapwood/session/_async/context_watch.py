@@ -36,7 +36,7 @@ class AsyncContextWatch:
         self._compaction = compaction
 
     async def after_append(self, appended: Appended) -> None:
-        """Tell of an append and of how full the context is after it, and compact if need be."""
+        """Report an append and how full the context is after it, and compact if need be."""
         with self._stored.after_a_write(UNMEASURED):
             await self._tell_append(appended)
             if appended.written:

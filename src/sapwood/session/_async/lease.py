@@ -61,7 +61,7 @@ class AsyncLease:
             await self.release(Fence(key=KEY, version=document.version))
 
     async def release(self, fence: Fence) -> None:
-        """Give it back, unless somebody else has it by now.
+        """Release it, unless somebody else has it by now.
 
         What cannot be given back ends by itself.
         """

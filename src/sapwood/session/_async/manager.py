@@ -97,7 +97,7 @@ class AsyncSessionManager(Configurable):
         return self._hold(record.id)
 
     async def get(self, id: str) -> AsyncSession:
-        """Give a session, or raise `NotFoundError`."""
+        """Return a session, or raise `NotFoundError`."""
         session = await self.find(id)
         if session is None:
             raise NotFoundError(
@@ -108,7 +108,7 @@ class AsyncSessionManager(Configurable):
         return session
 
     async def find(self, id: str) -> AsyncSession | None:
-        """Give a session, or None when there is none."""
+        """Return a session, or None when there is none."""
         record = await self._store.find_session(self._owner, id)
         return None if record is None else self._hold(record.id)
 
@@ -118,7 +118,7 @@ class AsyncSessionManager(Configurable):
         return await self._store.list_sessions(self._owner, SessionQuery(**filters))
 
     async def rename(self, id: str, title: str | None) -> SessionRecord:
-        """Give a session another title."""
+        """Change a session's title."""
         return await (await self.get(id)).update_record(title=title)
 
     async def fork(
@@ -171,7 +171,7 @@ class AsyncSessionManager(Configurable):
         await self._store.aclose()
 
     async def __aenter__(self) -> Self:
-        """Give the manager itself."""
+        """Return the manager itself."""
         return self
 
     async def __aexit__(self, *details: object) -> None:

@@ -98,11 +98,11 @@ class AsyncMessageMethods:
         return await self._messages.delete(messages)
 
     async def get(self, id: str) -> Message:
-        """Give a message, or raise `NotFoundError`."""
+        """Return a message, or raise `NotFoundError`."""
         return await self._stored.get_message(id)
 
     async def find(self, id: str) -> Message | None:
-        """Give a message, or None when it was deleted or was never there."""
+        """Return a message, or None when it was deleted or was never there."""
         return await self._stored.find_message(id)
 
     async def history(

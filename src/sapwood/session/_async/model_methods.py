@@ -24,7 +24,7 @@ class AsyncModelMethods:
         budget: int | None = None,
         tools: Sequence[ToolDefinition] = (),
     ) -> ModelInput:
-        """Give prompt, messages and tools for the next call of a model.
+        """Return prompt, messages and tools for the next call of a model.
 
         When the context is full it is compacted first, as after an append. What is still over the
         `budget`, which is the session's own unless given, is shortened or left out, and the fields
@@ -44,7 +44,7 @@ class AsyncModelMethods:
         tools: Sequence[ToolDefinition] = (),
         is_overflow: Callable[[BaseException], bool] | None = None,
     ) -> Any:
-        """Prepare the input and call a model with it; give what the call gives.
+        """Prepare the input and call a model with it; return what the call returns.
 
         When the model says that the input is too long, the session is compacted and the model is
         called once more; when that does not help either, it is `ContextOverflowError`.
@@ -57,7 +57,7 @@ class AsyncModelMethods:
         return await self._context().call.run(call, budget, tools, is_overflow)
 
     async def add_usage(self, usage: Usage) -> bool:
-        """Record what a model call cost; counted once by its id. Tell whether it was new.
+        """Record what a model call cost; counted once by its id. Return whether it was new.
 
         Name the `message` that the call gave: the context is then measured by its real size.
         """

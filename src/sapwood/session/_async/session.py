@@ -96,7 +96,7 @@ class AsyncSession(
         )
 
     def for_session(self, id: str) -> Self:
-        """Say which session it is, before it is used."""
+        """Set which session it is, before it is used."""
         check_name(id, "session")
         if not self._stored.is_lazy or self._setup.blocks_in_use:
             raise UsageError(f"this is session {self.id!r} already", path="session")
@@ -114,7 +114,7 @@ class AsyncSession(
         return self._stored.owner
 
     async def record(self) -> SessionRecord:
-        """Give the session's record: tip, title, tags, data, counts."""
+        """Return the session's record: tip, title, tags, data, counts."""
         return await self._stored.record()
 
     async def update_record(

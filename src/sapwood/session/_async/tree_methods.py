@@ -18,7 +18,7 @@ class AsyncTreeMethods:
     _undo: AsyncUndo
 
     async def tip(self) -> str | Root:
-        """Give the id of the message that the next append follows, or `ROOT`."""
+        """Return the id of the message that the next append follows, or `ROOT`."""
         return (await self._stored.record()).tip
 
     async def path_length(self, leaf: PlaceRef | None = None) -> int:
@@ -41,14 +41,14 @@ class AsyncTreeMethods:
         """Go back to the message that an answer answers, so that the next append is another one.
 
         Without a message it is the last answer on the path to the tip. The old answer stays, on a
-        branch of its own. Give back the message that is to be answered.
+        branch of its own. Return the message that is to be answered.
         """
         return await self._tree.retry_from(answer)
 
     async def edit(
         self, message: MessageRef, content: Content, *, id: str | None = None
     ) -> Message:
-        """Say a message anew, on a branch beside the old one; the tip moves to the new one."""
+        """Write a message anew, on a branch beside the old one; the tip moves to the new one."""
         return await self._tree.edit(message, content, id)
 
     async def undo(self, turns: int = 1) -> SessionRecord:

@@ -57,14 +57,14 @@ class CompactionMethods:
         return self._context().pins.ids()
 
     def pin(self, message: MessageRef) -> list[str]:
-        """Keep a message and its tool pair in sight under overlays; give all pinned ids.
+        """Keep a message and its tool pair in sight under overlays; return all pinned ids.
 
         The pair is looked for on the path to the tip.
         """
         return self._context().pins.add(id_of(message))
 
     def unpin(self, message: MessageRef) -> list[str]:
-        """Let a message and its tool pair go; give the pinned ids that are left."""
+        """Let a message and its tool pair go; return the pinned ids that are left."""
         return self._context().pins.remove(id_of(message))
 
     def compact(self, *, leaf: PlaceRef | None = None, focus: str | None = None) -> Compaction:
@@ -80,7 +80,7 @@ class CompactionMethods:
     def preview_compaction(
         self, *, leaf: PlaceRef | None = None, focus: str | None = None
     ) -> CompactionPreview | None:
-        """Tell what `compact` would cover; None when there is nothing to cover.
+        """Return what `compact` would cover; None when there is nothing to cover.
 
         Also None when a function of your own decides it.
         """
@@ -95,7 +95,7 @@ class CompactionMethods:
         return self._context().compactions.undo_last()
 
     def context_tokens(self) -> int:
-        """Tell how many tokens the next call is going to take: prompt, tools and history.
+        """Return how many tokens the next call is going to take: prompt, tools and history.
 
         What was reported by `add_usage` counts for what came before it, the rest is estimated.
         After an append this costs one read of the session's record.
@@ -103,5 +103,5 @@ class CompactionMethods:
         return self._context().size.tokens()
 
     def needs_compaction(self) -> bool:
-        """Tell whether the context holds more than `compact_after`, or 0.8 of the budget."""
+        """Whether the context holds more than `compact_after`, or 0.8 of the budget."""
         return self._context().thresholds.is_above_hard()

@@ -34,13 +34,13 @@ class ContextMethods:
         return self._blocks.blocks()
 
     def get_context_block(self, label: str) -> Block:
-        """Give a block as it is now, or raise `NotFoundError`."""
+        """Return a block as it is now, or raise `NotFoundError`."""
         return self._blocks.block(label)
 
     def replace_context_block(
         self, label: str, content: str, *, expected_version: int | None = None
     ) -> Block:
-        """Give a block other content; the frozen prompt stays as it is.
+        """Replace a block's content; the frozen prompt stays as it is.
 
         `BlockLimitError` when that is over the block's limit, `StaleVersionError` when its version
         is not the expected one.
@@ -52,7 +52,7 @@ class ContextMethods:
         return self._blocks.append(label, content)
 
     def undo_context_block(self, label: str) -> Block:
-        """Give a block the content that it had before its last change."""
+        """Restore the content that a block had before its last change."""
         return self._blocks.undo(label)
 
     def context_block_versions(self, label: str) -> list[BlockVersion]:
@@ -70,7 +70,7 @@ class ContextMethods:
         return self._blocks.add(config)
 
     def remove_context(self, label: str) -> bool:
-        """Take a block away; what is stored of it stays. Tell whether it was there."""
+        """Take a block away; what is stored of it stays. Return whether it was there."""
         return self._blocks.remove(label)
 
     def load_context(self, label: str, key: str) -> str:
@@ -90,7 +90,7 @@ class ContextMethods:
         return self._blocks.search(label, query)
 
     def system_prompt(self) -> str:
-        """Give the system prompt: the stored one, rendered anew only if the blocks' set-up changed.
+        """Return the system prompt: the stored one, or a new one if the blocks' set-up changed.
 
         Byte for byte the same after a restart.
         """
@@ -101,11 +101,11 @@ class ContextMethods:
         return self._context().blocks.refresh("refresh")
 
     def context_updates(self) -> str:
-        """Tell which blocks changed since the prompt was frozen, as text for the next turn."""
+        """Return which blocks changed since the prompt was frozen, as text for the next turn."""
         return self._blocks.updates()
 
     def cache_report(self) -> CacheReport:
-        """Tell what changed the prompt, when and why."""
+        """Return what changed the prompt, when and why."""
         return self._blocks.cache_report()
 
     def tools(self) -> list[ToolDefinition]:

@@ -38,7 +38,7 @@ class ContextWatch:
         self._compaction = compaction
 
     def after_append(self, appended: Appended) -> None:
-        """Tell of an append and of how full the context is after it, and compact if need be."""
+        """Report an append and how full the context is after it, and compact if need be."""
         with self._stored.after_a_write(UNMEASURED):
             self._tell_append(appended)
             if appended.written:

@@ -63,7 +63,7 @@ class Lease:
             self.release(Fence(key=KEY, version=document.version))
 
     def release(self, fence: Fence) -> None:
-        """Give it back, unless somebody else has it by now.
+        """Release it, unless somebody else has it by now.
 
         What cannot be given back ends by itself.
         """

@@ -97,7 +97,7 @@ class SessionManager(Configurable):
         return self._hold(record.id)
 
     def get(self, id: str) -> Session:
-        """Give a session, or raise `NotFoundError`."""
+        """Return a session, or raise `NotFoundError`."""
         session = self.find(id)
         if session is None:
             raise NotFoundError(
@@ -108,7 +108,7 @@ class SessionManager(Configurable):
         return session
 
     def find(self, id: str) -> Session | None:
-        """Give a session, or None when there is none."""
+        """Return a session, or None when there is none."""
         record = self._store.find_session(self._owner, id)
         return None if record is None else self._hold(record.id)
 
@@ -118,7 +118,7 @@ class SessionManager(Configurable):
         return self._store.list_sessions(self._owner, SessionQuery(**filters))
 
     def rename(self, id: str, title: str | None) -> SessionRecord:
-        """Give a session another title."""
+        """Change a session's title."""
         return (self.get(id)).update_record(title=title)
 
     def fork(
@@ -169,7 +169,7 @@ class SessionManager(Configurable):
         self._store.close()
 
     def __enter__(self) -> Self:
-        """Give the manager itself."""
+        """Return the manager itself."""
         return self
 
     def __exit__(self, *details: object) -> None:

@@ -100,11 +100,11 @@ class MessageMethods:
         return self._messages.delete(messages)
 
     def get(self, id: str) -> Message:
-        """Give a message, or raise `NotFoundError`."""
+        """Return a message, or raise `NotFoundError`."""
         return self._stored.get_message(id)
 
     def find(self, id: str) -> Message | None:
-        """Give a message, or None when it was deleted or was never there."""
+        """Return a message, or None when it was deleted or was never there."""
         return self._stored.find_message(id)
 
     def history(

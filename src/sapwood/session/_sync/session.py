@@ -98,7 +98,7 @@ class Session(
         )
 
     def for_session(self, id: str) -> Self:
-        """Say which session it is, before it is used."""
+        """Set which session it is, before it is used."""
         check_name(id, "session")
         if not self._stored.is_lazy or self._setup.blocks_in_use:
             raise UsageError(f"this is session {self.id!r} already", path="session")
@@ -116,7 +116,7 @@ class Session(
         return self._stored.owner
 
     def record(self) -> SessionRecord:
-        """Give the session's record: tip, title, tags, data, counts."""
+        """Return the session's record: tip, title, tags, data, counts."""
         return self._stored.record()
 
     def update_record(

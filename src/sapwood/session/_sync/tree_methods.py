@@ -20,7 +20,7 @@ class TreeMethods:
     _undo: Undo
 
     def tip(self) -> str | Root:
-        """Give the id of the message that the next append follows, or `ROOT`."""
+        """Return the id of the message that the next append follows, or `ROOT`."""
         return (self._stored.record()).tip
 
     def path_length(self, leaf: PlaceRef | None = None) -> int:
@@ -43,12 +43,12 @@ class TreeMethods:
         """Go back to the message that an answer answers, so that the next append is another one.
 
         Without a message it is the last answer on the path to the tip. The old answer stays, on a
-        branch of its own. Give back the message that is to be answered.
+        branch of its own. Return the message that is to be answered.
         """
         return self._tree.retry_from(answer)
 
     def edit(self, message: MessageRef, content: Content, *, id: str | None = None) -> Message:
-        """Say a message anew, on a branch beside the old one; the tip moves to the new one."""
+        """Write a message anew, on a branch beside the old one; the tip moves to the new one."""
         return self._tree.edit(message, content, id)
 
     def undo(self, turns: int = 1) -> SessionRecord:

@@ -70,7 +70,7 @@ class AsyncSdkSummarizer(ABC):
             await self._client.close()
 
     async def __aenter__(self) -> Self:
-        """Give the summariser itself."""
+        """Return the summariser itself."""
         return self
 
     async def __aexit__(self, *details: object) -> None:

@@ -72,7 +72,7 @@ class SdkSummarizer(ABC):
             self._client.close()
 
     def __enter__(self) -> Self:
-        """Give the summariser itself."""
+        """Return the summariser itself."""
         return self
 
     def __exit__(self, *details: object) -> None:
