@@ -25,7 +25,7 @@ $(PEERS)/.installed: pyproject.toml bench/peers/requirements.txt
 	@$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -r bench/peers/requirements.txt --editable '.[postgres,redis,mongodb,opensearch,mariadb]'
 	@touch $@
 
-demo: $(READY)  ## From an append to a model's turn and a compaction, in demo.db
+demo: $(READY)  ## From an append to a model's input and a compaction, in demo.db
 	@$(BIN)/python examples/demo.py
 
 servers: $(READY)  ## Install the servers that tests run against, and start one of each

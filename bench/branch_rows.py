@@ -51,12 +51,12 @@ def path_of_segments(world: World) -> Iterator[Row]:
 
 def _path(world: World, tree: Path, work: str, bar: float) -> Iterator[Row]:
     with open_store(tree) as store:
-        path = store.read(OWNER, SESSION, Read()).messages
+        path = store.read(OWNER, SESSION, Read()).messages_only
         with closing(RawReader(_straightened(world, path))) as raw:
             first, last = raw.segment()
 
             def ours() -> list[Message]:
-                return store.read(OWNER, SESSION, Read()).messages
+                return store.read(OWNER, SESSION, Read()).messages_only
 
             def contiguous() -> list[Message]:
                 return raw.history(first, last, SESSION)

@@ -51,7 +51,7 @@ class Crowd:
         assert all(len(told) == self.appends for told in self.told), "an append failed"
         with open_store(path) as store:
             for session in self.sessions:
-                stored = store.read(OWNER, session, Read()).messages
+                stored = store.read(OWNER, session, Read()).messages_only
                 of_all = [
                     told
                     for writer, told in enumerate(self.told)

@@ -164,6 +164,6 @@ def _freezer(sessions: SessionManager, number: int) -> Call:
         chat = sessions.session(f"s{next(names)}")
         for label, default in blocks.items():
             chat.with_context(label, default=default)
-        chat.freeze_system_prompt()
+        chat.system_prompt()
 
     return freeze

@@ -70,7 +70,7 @@ def cover_range(store: SqliteStore, first: EntryRef, last: EntryRef, number: int
 def ids_in(store: SqliteStore) -> list[str]:
     """Return the ids of the messages that are shown."""
     history = store.read(OWNER, SESSION, Read())
-    return [message.id for message in history.messages]
+    return [message.id for message in history.messages_only]
 
 
 def _history(

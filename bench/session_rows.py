@@ -44,7 +44,7 @@ def forks(world: World) -> Iterator[Row]:
 def _forker(store: SqliteStore, depth: int) -> Call:
     """Return a call that forks the session at a depth."""
     query = Read(after=depth - 1, limit=1)
-    [message] = store.read(OWNER, SESSION, query).messages
+    [message] = store.read(OWNER, SESSION, query).messages_only
     assert message.depth == depth
     point = ForkPoint(session=SESSION, message=message.id)
     numbers = count()

@@ -45,7 +45,7 @@ def _context_estimate(world: World, length: int) -> Row:
         pos = raw.segment()[1] - 5
         _cover_in_parts(store, ids_in(store))
         chat = _manager(store).session(SESSION)
-        chat.freeze_system_prompt()
+        chat.system_prompt()
         turns = take_turns(
             chat.context_tokens,
             lambda: raw.point(pos),
@@ -109,4 +109,4 @@ def compactions(world: World) -> Iterator[Row]:
 
 def _compactable(store: SqliteStore) -> Session:
     digest = create_compact_function(strategy="digest", tail_token_budget=2_000)
-    return _manager(store).on_compaction(digest).session(SESSION)
+    return _manager(store).compact_with(digest).session(SESSION)

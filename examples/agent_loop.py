@@ -14,16 +14,16 @@ from standin import MODEL, connect
 import sapwood
 from sapwood import Session, ToolCallPart, ToolResultPart
 from sapwood.compaction import create_compact_function
-from sapwood.formats import from_openai_chat, turn_to_openai_chat
-from sapwood.model import ToolDefinition, Turn, Usage
+from sapwood.formats import from_openai_chat, input_to_openai_chat
+from sapwood.model import ModelInput, ToolDefinition, Usage
 
 SCHEMA = {"type": "object", "properties": {"expression": {"type": "string"}}}
 MULTIPLY = ToolDefinition(name="multiply", description="Multiply, as in '6 * 7'.", schema=SCHEMA)
 
 
 def answer(chat: Session, client: Any, question: str) -> str:
-    def call(turn: Turn) -> Any:
-        return client.chat.completions.create(model=MODEL, **turn_to_openai_chat(turn))
+    def call(given: ModelInput) -> Any:
+        return client.chat.completions.create(model=MODEL, **input_to_openai_chat(given))
 
     chat.append("user", question)
     while True:
@@ -52,7 +52,7 @@ def run(chat: Session, call: ToolCallPart) -> ToolResultPart:
 
 if __name__ == "__main__":
     with sapwood.open("sqlite:///agent.db").with_context("memory", max_tokens=500) as sessions:
-        sessions.on_compaction(create_compact_function(strategy="digest"))
+        sessions.compact_with(create_compact_function(strategy="digest"))
         chat = sessions.session("agent", budget=100_000)
         print(answer(chat, connect(), " ".join(sys.argv[1:]) or "What is 17 * 23?"))
         print(*(f"[{it.calls} calls, {it.input_tokens:,} tokens in]" for it in chat.usage()))

@@ -1,4 +1,4 @@
-"""The main job, on a file: from an append to a model's turn, and open again elsewhere.
+"""The main job, on a file: from an append to a model's input, and open again elsewhere.
 
     python examples/demo.py
 
@@ -89,11 +89,11 @@ def prepare(sessions: SessionManager) -> None:
     sessions.with_context("traveller", description="What you know of them", max_tokens=100)
     trip = sessions.get("lisbon")
     trip.append_context_block("traveller", "Two small children, and no car.")
-    turn = trip.prepare(budget=1_000)
-    for line in turn.prompt.splitlines():
+    given = trip.prepare(budget=1_000)
+    for line in given.prompt.splitlines():
         print(f"    {line}")
-    tools = ", ".join(tool.name for tool in turn.tools)
-    print(f"  with {len(turn.messages)} messages and the tool {tools}: {turn.tokens} tokens")
+    tools = ", ".join(tool.name for tool in given.tools)
+    print(f"  with {len(given.messages)} messages and the tool {tools}: {given.tokens} tokens")
 
 
 def compact(sessions: SessionManager) -> None:
@@ -102,7 +102,7 @@ def compact(sessions: SessionManager) -> None:
     for day in range(1, 16):
         diary.append("user", f"Day {day}: up the hills, and {day} cakes. Where to next?")
         diary.append("assistant", f"On day {day + 1}, take the ferry, and then tram {day + 10}.")
-    diary.on_compaction(create_compact_function(strategy="digest", tail_token_budget=50))
+    diary.compact_with(create_compact_function(strategy="digest", tail_token_budget=50))
     done = diary.compact()
     print(f"  {done.tokens_before} tokens become {done.tokens_after}:")
     for entry in diary.history().entries:
@@ -139,7 +139,7 @@ def reopen() -> None:
 
 def show_tree(*sessions: Session) -> None:
     leaves = [(session, leaf.id) for session in sessions for leaf in session.branches()]
-    paths = [session.history(id, overlays=False).messages for session, id in leaves]
+    paths = [session.history(id, overlays=False).messages_only for session, id in leaves]
     covered = covered_messages(sessions[0])
     notes = {str(session.tip()): f"◀ tip of {session.id}" for session in sessions}
     notes |= {message.id: "┃ covered" for message in covered[:1]}
@@ -152,7 +152,7 @@ def covered_messages(session: Session) -> list[Message]:
     shown = [entry.overlay for entry in session.history().entries if isinstance(entry, Summary)]
     return [
         message
-        for message in session.history(overlays=False).messages
+        for message in session.history(overlays=False).messages_only
         if any(overlay.first.depth <= message.depth <= overlay.last.depth for overlay in shown)
     ]
 

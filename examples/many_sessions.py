@@ -12,16 +12,16 @@ import tempfile
 
 import sapwood
 from sapwood import AsyncSession, AsyncSessionManager
-from sapwood.model import Turn
+from sapwood.model import ModelInput
 
 SESSIONS = 200
 TURNS = 5
 
 
-async def model(turn: Turn) -> str:
+async def model(given: ModelInput) -> str:
     """Stand in for a model: wait, as for a network, and answer what was asked."""
     await asyncio.sleep(0)
-    return f"You said: {turn.messages[-1].text}"
+    return f"You said: {given.messages[-1].text}"
 
 
 async def talk(sessions: AsyncSessionManager, number: int) -> AsyncSession:
@@ -37,7 +37,7 @@ async def is_whole(chat: AsyncSession) -> bool:
     name = chat.id.replace("-", " ")
     asked = [f"I am {name}, and this is my question {turn}." for turn in range(TURNS)]
     expected = [text for said in asked for text in (said, f"You said: {said}")]
-    return [message.text for message in (await chat.history()).messages] == expected
+    return [message.text for message in (await chat.history()).messages_only] == expected
 
 
 async def main() -> None:

@@ -57,8 +57,8 @@ def read_around(sessions: SessionManager, hit: Hit) -> None:
     print("\nWhat was said around the answer about E24")
     chat = sessions.get(hit.session)
     found = chat.get(hit.entry.id)
-    before = chat.history(before=found, limit=1).messages
-    after = chat.history(after=found, limit=1).messages
+    before = chat.history(before=found, limit=1).messages_only
+    after = chat.history(after=found, limit=1).messages_only
     for message in [*before, found, *after]:
         print(f"  {message.role:<9}  {message.text}")
 

@@ -34,7 +34,7 @@ def main() -> None:
             show("After a restart these are still loaded", ", ".join(loaded))
             show("The model puts one away", call(chat, "unload_context", "packing"))
             show("In its place the model is shown", chat.prepare().messages[2].parts[0].output)
-            stored = chat.history().messages[2].parts[0].output
+            stored = chat.history().messages_only[2].parts[0].output
             show("The history holds it as before", stored.splitlines()[0])
 
 

@@ -21,7 +21,7 @@ from standin import MODEL, connect
 
 import sapwood
 from sapwood import Session, SessionManager
-from sapwood.formats import to_ai_sdk, turn_to_openai_chat
+from sapwood.formats import input_to_openai_chat, to_ai_sdk
 
 PAGE = Path(__file__).with_suffix(".html")
 LARGEST = 100_000
@@ -37,7 +37,7 @@ class Chat:
         self._lock = threading.Lock()
 
     def messages(self) -> list[Any]:
-        return to_ai_sdk(self._session.history(overlays=False).messages)
+        return to_ai_sdk(self._session.history(overlays=False).messages_only)
 
     def say(self, id: str, text: str) -> Iterator[str]:
         """Store what the user said, under the browser's id, and give the answer in pieces.
@@ -60,7 +60,7 @@ class Chat:
     def _ask(self) -> Iterator[str]:
         create = self._client.chat.completions.create
         stream = self._session.call_model(
-            lambda turn: create(model=MODEL, stream=True, **turn_to_openai_chat(turn))
+            lambda given: create(model=MODEL, stream=True, **input_to_openai_chat(given))
         )
         return (chunk.choices[0].delta.content or "" for chunk in stream if chunk.choices)
 

@@ -97,17 +97,17 @@ class Ours(_Either):
 
     async def load(self, session: str) -> Any:
         """Read the whole history."""
-        return (await self._chats[session].history()).messages
+        return (await self._chats[session].history()).messages_only
 
     async def last(self, session: str, count: int) -> Any:
         """Read the end of the history."""
-        return (await self._chats[session].history(limit=count)).messages
+        return (await self._chats[session].history(limit=count)).messages_only
 
     async def begin_compactable(self, session: str) -> None:
         """Make the session, with a function that compacts it, and a threshold out of reach."""
         await self.create(session)
         function = create_compact_function(_summarize, tail_token_budget=0, min_tail_messages=KEPT)
-        self._chats[session].on_compaction(function).compact_after(NEVER)
+        self._chats[session].compact_with(function).compact_after(NEVER)
 
     async def compact(self, session: str) -> None:
         """Compact it."""
@@ -153,11 +153,11 @@ class OursSync(_Either):
 
     def load(self, session: str) -> Any:
         """Read the whole history."""
-        return self._chats[session].history().messages
+        return self._chats[session].history().messages_only
 
     def last(self, session: str, count: int) -> Any:
         """Read the end of the history."""
-        return self._chats[session].history(limit=count).messages
+        return self._chats[session].history(limit=count).messages_only
 
     def before_search(self, session: str) -> None:
         """Wait for the index."""

@@ -3,7 +3,7 @@
     with sapwood.open("sqlite:///agent.db", owner="ada") as sessions:
         chat = sessions.session("support")
         chat.append("user", "Where is my order?")
-        chat.history().messages
+        chat.history().entries
 
 Names are resolved when they are first used, so that importing sapwood costs next to nothing.
 """

@@ -115,7 +115,7 @@ def open(
     or a file in the user's data folder. `durability="normal"` does not wait for the disk: a power
     cut may then take the last messages, but never damages the file. `search` is the URL of a search
     index to attach, as `opensearch://host`; without any URL it is `SAPWOOD_SEARCH`. The settings
-    are those of every session: `context`, `compact`, `compact_after`, `listeners` and so on.
+    are those of every session: `context`, `compact_with`, `compact_after`, `listeners` and so on.
     """
     place = _place(url, owner, durability)
     index = _index(url, search)

@@ -15,7 +15,7 @@ with sapwood.open("memory://") as sessions:
     reveal_type(sessions)
     reveal_type(chat)
     reveal_type(message)
-    reveal_type(chat.history().messages)
+    reveal_type(chat.history().messages_only)
     reveal_type(chat.tip())
     for entry in chat.iter_history():
         reveal_type(entry)

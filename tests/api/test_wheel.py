@@ -26,7 +26,7 @@ async def main():
     async with sapwood.open_async("sqlite:///agent.db", owner="ada") as sessions:
         chat = await sessions.session("support")
         await chat.append("assistant", "It left the warehouse today.")
-        for message in (await chat.history()).messages:
+        for message in (await chat.history()).messages_only:
             print(message.text)
 
 

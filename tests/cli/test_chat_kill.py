@@ -87,7 +87,7 @@ def test_nothing_that_was_told_as_stored_is_lost(empty: Command, endpoint: Endpo
         with sapwood.open(f"sqlite:///{empty.folder}/agent.db") as sessions:
             chat = sessions.session("killed")
             told.check(chat)
-            last = chat.history(limit=1).messages
+            last = chat.history(limit=1).messages_only
         [entered] = of_kind(talk(empty, "/quit", args=["killed"]), "entered")
         if last and last[0].role == "assistant":
             is_cut_off = last[0].metadata["answer"] == "unfinished"

@@ -23,7 +23,7 @@ from sapwood.cli.chat.offline import OfflineModel
 from sapwood.cli.chat.stored_answer import AnswerState, StoredAnswer, state_of
 from sapwood.cli.chat.ticks import with_ticks
 from sapwood.errors import StoreBusyError, StoreCorruptError
-from sapwood.model import ROOT, TextPart, ToolCallPart, ToolDefinition, Turn, TurnMessage
+from sapwood.model import ROOT, ModelInput, ModelMessage, TextPart, ToolCallPart, ToolDefinition
 
 
 class Clock:
@@ -142,7 +142,7 @@ def test_an_answer_follows_its_question_although_others_wrote_meanwhile(growing:
 def test_a_session_of_another_program_keeps_its_record_and_its_prompt() -> None:
     with sapwood.open("memory://") as sessions:
         theirs = sessions.session("theirs").with_context("soul", default="Be brief.")
-        frozen = theirs.freeze_system_prompt()
+        frozen = theirs.system_prompt()
         before = sessions.store.find_document(sessions.owner, "prompt", session="theirs")
         conversation, is_new = open_conversation(sessions, "theirs")
         conversation.turn(conversation.ask("hello").id)
@@ -150,7 +150,7 @@ def test_a_session_of_another_program_keeps_its_record_and_its_prompt() -> None:
         after = sessions.store.find_document(sessions.owner, "prompt", session="theirs")
         assert before is not None
         assert after == before
-        assert theirs.freeze_system_prompt() == frozen
+        assert theirs.system_prompt() == frozen
     assert (is_new, record.title, record.tags, record.version) == (False, None, [], 1)
 
 
@@ -212,14 +212,14 @@ def test_a_reader_that_leaves_ends_the_model() -> None:
 SEARCH = ToolDefinition(name="session_search", description="Search.", schema={})
 
 
-def asked(*texts: str, tools: bool = True) -> Turn:
+def asked(*texts: str, tools: bool = True) -> ModelInput:
     messages = [
-        TurnMessage(role="user", parts=[TextPart(text=text)], id=f"m{n}")
+        ModelMessage(role="user", parts=[TextPart(text=text)], id=f"m{n}")
         for n, text in enumerate(texts)
     ]
     # What stands at the end and is not stored was said by nobody.
-    news = TurnMessage(role="user", parts=[TextPart(text="A block has changed.")])
-    return Turn(
+    news = ModelMessage(role="user", parts=[TextPart(text="A block has changed.")])
+    return ModelInput(
         prompt="",
         messages=[*messages, news] if messages else [],
         tools=[SEARCH] if tools else [],

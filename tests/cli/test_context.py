@@ -36,7 +36,7 @@ def built(sap: Command, folder: Path) -> Command:
         chat.append_context_block("memory", "Lives in Lisbon.")
         chat.replace_context_block("rules", "Be brief.")
         chat.replace_context_block("notes/of day", "It rains.")
-        chat.freeze_system_prompt()
+        chat.system_prompt()
         entries = StoreEntries(sessions.store, "default", "facts")
         entries.put("first", "The sky is blue.", "about the sky")
         entries.put("second", "Water is wet.")
@@ -167,7 +167,7 @@ def test_versions_are_listed_with_what_was_taken_back(built: Command) -> None:
 
 def test_the_frozen_prompt_is_shown_as_it_is(built: Command, folder: Path) -> None:
     with blocks_of(folder) as sessions:
-        frozen = sessions.get("support").freeze_system_prompt()
+        frozen = sessions.get("support").system_prompt()
     built("context", "support", "memory", "--set", "Likes coffee.")
     assert built("context", "support", "--prompt") == f"{frozen}\n"
     found = built.json("context", "support", "--prompt")

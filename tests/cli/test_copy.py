@@ -158,7 +158,7 @@ def large(sap: Command, folder: Path) -> Command:
             for start in range(0, 600, 100):
                 texts = [f"{start + n} of {number} " * 20 for n in range(100)]
                 chat.append_all([("user", text) for text in texts])
-            ids = [message.id for message in chat.history().messages]
+            ids = [message.id for message in chat.history().messages_only]
             chat.append("assistant", "a branch", parent=ids[300])
             chat.add_overlay(ids[2], ids[200], "a summary")
             for n in range(5):

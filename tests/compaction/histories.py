@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sapwood.model import (
     Entry,
     Message,
+    ModelMessage,
     Overlay,
     Part,
     Position,
@@ -18,7 +19,6 @@ from sapwood.model import (
     TextPart,
     ToolCallPart,
     ToolResultPart,
-    TurnMessage,
 )
 from sapwood.rules.tokens import estimate_parts, estimate_text
 
@@ -89,10 +89,10 @@ def talk(number: int, tokens: int = 10) -> list[Entry]:
     ]
 
 
-def shown(*entries: Entry) -> list[TurnMessage]:
+def shown(*entries: Entry) -> list[ModelMessage]:
     """Turn messages into what a model is shown, without the code under test."""
     return [
-        TurnMessage(id=entry.id, role=entry.role, parts=entry.parts)
+        ModelMessage(id=entry.id, role=entry.role, parts=entry.parts)
         for entry in entries
         if isinstance(entry, Message)
     ]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.compaction import (
-    IN_FLIGHT_TURNS,
+    IN_FLIGHT_REPLIES,
     align_backward,
     align_forward,
     find_tail_cut,
@@ -80,7 +80,7 @@ def test_a_call_that_waits_for_approval_stays_though_they_talk_about_it() -> Non
 
 
 def test_a_call_that_was_given_up_holds_nothing_back() -> None:
-    after = talk(2 * IN_FLIGHT_TURNS)
+    after = talk(2 * IN_FLIGHT_REPLIES)
     assert first_in_flight([call("a"), *after[:-1]]) == 0
     assert first_in_flight([call("a"), *after]) is None
     assert cuts([call("a"), *after])[5] == (5, 5)
@@ -103,7 +103,7 @@ def test_a_call_whose_id_is_used_again_is_no_longer_in_flight() -> None:
 
 
 def test_a_result_sent_again_and_again_does_not_tie_up_everything() -> None:
-    entries: list[Entry] = [call("a"), result("a"), *talk(2 * IN_FLIGHT_TURNS), result("a")]
+    entries: list[Entry] = [call("a"), result("a"), *talk(2 * IN_FLIGHT_REPLIES), result("a")]
     assert align_backward(entries, 10) == 10
 
 

@@ -17,9 +17,9 @@ from sapwood.compaction import (
     CompactFunction,
     CompactRequest,
     create_compact_function,
-    is_valid_turn,
-    repair_turn,
-    turn_messages,
+    is_valid_input,
+    model_messages,
+    repair_messages,
 )
 from sapwood.model import Entry, Message, Summary
 from sapwood.testing import COUNTS
@@ -94,7 +94,7 @@ class World:
         """Check that every message ever appended is shown or stood for, once and in order."""
         assert self._together(self.entries) == range(len(self.numbers))
         assert sum(isinstance(entry, Summary) for entry in self.entries) <= 1
-        assert is_valid_turn(repair_turn(turn_messages(self.entries)))
+        assert is_valid_input(repair_messages(model_messages(self.entries)))
         self.largest = max(self.largest, self.tokens)
 
 

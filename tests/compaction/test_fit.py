@@ -10,30 +10,30 @@ from sapwood.compaction import (
     Fitted,
     estimate_parts,
     fit_messages,
-    is_valid_turn,
-    repair_turn,
-    turn_messages,
+    is_valid_input,
+    model_messages,
+    repair_messages,
 )
 from sapwood.errors import ContextOverflowError, UsageError
-from sapwood.model import Entry, ToolCallPart, ToolResultPart, TurnMessage
+from sapwood.model import Entry, ModelMessage, ToolCallPart, ToolResultPart
 
 from . import histories
 from .histories import call, result, said, shown, summed_up
 
 
-def count(message: TurnMessage) -> int:
+def count(message: ModelMessage) -> int:
     return estimate_parts(message.parts)
 
 
 def fitted(entries: list[Entry], budget: int, **settings: object) -> Fitted:
-    found = fit_messages(turn_messages(entries), budget, count, **settings)  # type: ignore[arg-type]
+    found = fit_messages(model_messages(entries), budget, count, **settings)  # type: ignore[arg-type]
     assert found.tokens == sum(count(message) for message in found.messages) <= budget
-    assert is_valid_turn(found.messages)
+    assert is_valid_input(found.messages)
     return found
 
 
 def cost(*entries: Entry) -> int:
-    return sum(count(message) for message in repair_turn(turn_messages(entries)))
+    return sum(count(message) for message in repair_messages(model_messages(entries)))
 
 
 def ids(found: Fitted) -> list[str | None]:
@@ -49,7 +49,7 @@ def test_what_fits_is_left_as_it_is() -> None:
         said("x" * 99_000),
     ]
     found = fitted(entries, cost(*entries))
-    assert found.messages == turn_messages(entries)
+    assert found.messages == model_messages(entries)
     assert (found.left_out, found.shortened) == ([], [])
 
 
@@ -164,22 +164,22 @@ def test_no_messages_fit_into_nothing() -> None:
 
 def test_broken_pairs_are_repaired_on_the_way() -> None:
     found = fit_messages(shown(result("x"), said("go"), call("a")), 1_000, count)
-    assert is_valid_turn(found.messages)
+    assert is_valid_input(found.messages)
 
 
 @given(histories.entries, st.integers(0, 3_000), st.sets(st.integers(0, 20)))
 def test_whatever_fits_is_valid_whole_and_in_order(
     entries: list[Entry], budget: int, kept: set[int]
 ) -> None:
-    before = repair_turn(turn_messages(entries))
+    before = repair_messages(model_messages(entries))
     keep = {before[at].id for at in kept if at < len(before)} - {None}
     try:
         found = fit_messages(before, budget, count, keep=keep)  # type: ignore[arg-type]
     except ContextOverflowError:
         assert sum(map(count, before)) > budget
         return
-    assert is_valid_turn(found.messages)
-    assert repair_turn(found.messages) == found.messages
+    assert is_valid_input(found.messages)
+    assert repair_messages(found.messages) == found.messages
     assert found.tokens == sum(map(count, found.messages)) <= budget
     places = [each.id for each in before if each.id is not None]
     left = [id for id in ids(found) if id is not None]

@@ -14,10 +14,10 @@ from sapwood.compaction import (
     choose_range,
     create_compact_function,
     find_tail_cut,
-    repair_turn,
+    model_messages,
+    repair_messages,
     summary_budget,
     truncate_older_messages,
-    turn_messages,
 )
 from sapwood.model import Entry, FilePart, Message, ToolResultPart
 
@@ -77,15 +77,15 @@ def test_l8_results_under_the_assistants_role_are_results_and_not_calls() -> Non
 
 
 def test_l9_repairing_twice_changes_nothing_more() -> None:
-    once = repair_turn(shown(said("go"), call("a"), said("hm"), call("b")))
+    once = repair_messages(shown(said("go"), call("a"), said("hm"), call("b")))
     assert len(once) == 6
-    assert repair_turn(once) == once
-    assert repair_turn(repair_turn(once)) == once
+    assert repair_messages(once) == once
+    assert repair_messages(repair_messages(once)) == once
 
 
 def test_l9_a_call_that_failed_is_answered_and_gets_no_second_result() -> None:
     messages = shown(call("a"), result("a", output="boom", is_error=True), said("oh"))
-    assert repair_turn(messages) == messages
+    assert repair_messages(messages) == messages
 
 
 def test_1593_what_starts_a_compaction_and_what_decides_its_range_count_alike() -> None:
@@ -141,7 +141,7 @@ def test_1210_the_prompt_does_not_ask_for_code_where_there_is_none() -> None:
 
 def test_1210_a_summary_is_shown_under_one_heading_and_asked_for_without() -> None:
     summary = summed_up("We met in May.")
-    [shown_summary] = turn_messages([summary])
+    [shown_summary] = model_messages([summary])
     assert shown_summary.text.count("[Summary of the conversation so far]") == 1
     prompt = build_summary_prompt([summary], target_tokens=100)
     assert "[Summary of the conversation so far]" not in prompt

@@ -5,14 +5,14 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.compaction import SUMMARY_HEADING, is_valid_turn, repair_turn, turn_messages
-from sapwood.model import Entry, Part, TextPart, ToolCallPart, ToolResultPart, TurnMessage
+from sapwood.compaction import SUMMARY_HEADING, is_valid_input, model_messages, repair_messages
+from sapwood.model import Entry, ModelMessage, Part, TextPart, ToolCallPart, ToolResultPart
 
 from . import histories
 from .histories import call, result, said, shown, summed_up
 
 
-def outline(messages: list[TurnMessage]) -> list[str]:
+def outline(messages: list[ModelMessage]) -> list[str]:
     """Write messages down: `a+` is a call, `a` its result, `a!` one that failed."""
     return [
         f"{message.role}: {' '.join(_short(part) for part in message.parts)}"
@@ -33,7 +33,7 @@ def _short(part: Part) -> str:
 
 
 def repaired(*entries: Entry) -> list[str]:
-    return outline(repair_turn(shown(*entries)))
+    return outline(repair_messages(shown(*entries)))
 
 
 def test_what_is_valid_is_not_touched() -> None:
@@ -41,7 +41,7 @@ def test_what_is_valid_is_not_touched() -> None:
         said("go"), call("a", "b"), result("a"), result("b"), said("ok", "assistant"), call("a"),
         result("a", is_error=True), said("bye"),
     )  # fmt: skip
-    again = repair_turn(messages)
+    again = repair_messages(messages)
     assert all(new is old for new, old in zip(again, messages, strict=True))
 
 
@@ -58,7 +58,7 @@ def test_only_the_lost_result_goes_from_a_message() -> None:
 
 
 def test_an_unanswered_call_is_followed_by_interrupted_after_the_other_results() -> None:
-    messages = repair_turn(shown(call("a", "b", "c"), result("b"), said("well?")))
+    messages = repair_messages(shown(call("a", "b", "c"), result("b"), said("well?")))
     assert outline(messages) == [
         "assistant: a+ b+ c+",
         "tool: b",
@@ -92,7 +92,7 @@ def test_calls_in_messages_of_their_own_get_their_results_each() -> None:
 
 
 def test_the_first_of_several_results_counts() -> None:
-    messages = repair_turn(shown(call("a"), result("a", output=1), result("a", output=2)))
+    messages = repair_messages(shown(call("a"), result("a", output=1), result("a", output=2)))
     assert [part.output for message in messages[1:] for part in message.parts] == [1]  # type: ignore[union-attr]
 
 
@@ -145,7 +145,7 @@ def test_a_message_of_results_and_text_is_split_where_it_cannot_stay() -> None:
         "tool: b",
         "user: 'and?'",
     ]
-    assert [message.id for message in repair_turn(shown(call("a", "b"), mixed))][1:] == [
+    assert [message.id for message in repair_messages(shown(call("a", "b"), mixed))][1:] == [
         None,
         None,
         "mixed",
@@ -163,10 +163,10 @@ def test_a_model_that_speaks_in_the_message_of_a_result_speaks_after_it() -> Non
 
 
 def test_metadata_ids_and_roles_are_kept() -> None:
-    message = TurnMessage(
+    message = ModelMessage(
         id="m1", role="tool", parts=[*result("x").parts, *result("a").parts], metadata={"k": 1}
     )
-    [_, kept] = repair_turn([*shown(call("a")), message])
+    [_, kept] = repair_messages([*shown(call("a")), message])
     assert (kept.id, kept.role, kept.metadata) == ("m1", "tool", {"k": 1})
 
 
@@ -185,27 +185,29 @@ def test_the_checker_knows_what_is_wrong() -> None:
         [call("a"), call("b"), result("a"), result("b")],
     ]
     for entries in wrong:
-        assert not is_valid_turn(shown(*entries))
-    assert is_valid_turn([])
+        assert not is_valid_input(shown(*entries))
+    assert is_valid_input([])
 
 
-turns = st.lists(st.one_of(histories.messages().map(lambda m: [m]), histories.steps()), max_size=12)
+conversations = st.lists(
+    st.one_of(histories.messages().map(lambda m: [m]), histories.steps()), max_size=12
+)
 
 
-@given(turns)
+@given(conversations)
 def test_what_comes_out_is_valid_and_stays_as_it_is(groups: list[list[Entry]]) -> None:
     messages = shown(*(entry for group in groups for entry in group))
-    once = repair_turn(messages)
-    assert is_valid_turn(once)
-    assert repair_turn(once) == once
-    if is_valid_turn(messages):
+    once = repair_messages(messages)
+    assert is_valid_input(once)
+    assert repair_messages(once) == once
+    if is_valid_input(messages):
         assert once == messages
 
 
-@given(turns)
+@given(conversations)
 def test_nothing_but_tool_parts_is_touched(groups: list[list[Entry]]) -> None:
     messages = shown(*(entry for group in groups for entry in group))
-    once = repair_turn(messages)
+    once = repair_messages(messages)
     texts = [(m.id, m.role, p) for m in messages for p in m.parts if isinstance(p, TextPart)]
     assert [(m.id, m.role, p) for m in once for p in m.parts if isinstance(p, TextPart)] == texts
     before = [part for message in messages for part in message.parts]
@@ -221,7 +223,7 @@ def test_nothing_but_tool_parts_is_touched(groups: list[list[Entry]]) -> None:
 def test_entries_become_what_a_model_is_shown() -> None:
     pin = said("never forget")
     entries = [said("hello", id="m1"), summed_up("We met.", pin), said("hi", "assistant")]
-    messages = turn_messages(entries)
+    messages = model_messages(entries)
     assert [(message.id, message.role, message.text) for message in messages] == [
         ("m1", "user", "hello"),
         (None, "user", SUMMARY_HEADING + "We met."),

@@ -59,7 +59,7 @@ def test_a_cut_never_makes_it_longer() -> None:
     assert size(cut({"a": "\0" * 9}, 1)) <= 48
 
 
-def test_turn_messages_and_stored_ones_are_cut_alike() -> None:
+def test_model_messages_and_stored_ones_are_cut_alike() -> None:
     stored = said("x" * 20_000)
     [one] = truncate_older_messages([stored], keep_recent=0)
     [other] = truncate_older_messages(shown(stored), keep_recent=0)

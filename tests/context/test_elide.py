@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from sapwood.context import elide_unloaded
 from sapwood.model import (
+    ModelMessage,
     OtherPart,
     Part,
     TextPart,
     ToolCallPart,
     ToolResultPart,
-    TurnMessage,
     part_from_json,
 )
 
@@ -29,35 +29,35 @@ def result(id: str, output: object = "text") -> ToolResultPart:
     return ToolResultPart(call_id=id, output=output)
 
 
-def turns(*parts: Part) -> list[TurnMessage]:
-    return [TurnMessage(role="assistant", parts=[part]) for part in parts]
+def messages_of(*parts: Part) -> list[ModelMessage]:
+    return [ModelMessage(role="assistant", parts=[part]) for part in parts]
 
 
-def outputs(messages: list[TurnMessage]) -> list[object]:
+def outputs(messages: list[ModelMessage]) -> list[object]:
     parts = [part for message in messages for part in message.parts]
     return [part.output for part in parts if isinstance(part, ToolResultPart)]
 
 
 def test_what_is_loaded_is_shown() -> None:
-    messages = turns(call("1"), result("1"))
+    messages = messages_of(call("1"), result("1"))
     assert elide_unloaded(messages, [("skills", "a")]) == messages
 
 
 def test_what_is_not_loaded_is_a_mark() -> None:
-    messages = turns(call("1"), result("1"), call("2", "b"), result("2"))
+    messages = messages_of(call("1"), result("1"), call("2", "b"), result("2"))
     shown = elide_unloaded(messages, [("skills", "b")])
     assert outputs(shown) == [GONE, "text"]
     assert outputs(messages) == ["text", "text"]
 
 
 def test_of_several_loads_only_the_newest_is_shown() -> None:
-    messages = turns(call("1"), result("1", "old"), call("2"), result("2", "new"))
+    messages = messages_of(call("1"), result("1", "old"), call("2"), result("2", "new"))
     assert outputs(elide_unloaded(messages, [("skills", "a")])) == [LATER, "new"]
     assert outputs(elide_unloaded(messages, [])) == [GONE, GONE]
 
 
 def test_a_result_belongs_to_the_nearest_call_before_it() -> None:
-    messages = turns(
+    messages = messages_of(
         call("1"),
         result("1"),
         ToolCallPart(call_id="1", name="weather", input={}),
@@ -69,7 +69,7 @@ def test_a_result_belongs_to_the_nearest_call_before_it() -> None:
 
 
 def test_other_tools_and_other_blocks_are_left_alone() -> None:
-    messages = turns(
+    messages = messages_of(
         call("1", name="unload_context"),
         result("1", "Unloaded"),
         call("2", label="other"),
@@ -83,14 +83,16 @@ def test_other_tools_and_other_blocks_are_left_alone() -> None:
 
 def test_an_answer_that_there_is_none_is_no_text() -> None:
     failed = ToolResultPart(call_id="2", output="no such thing", is_error=True)
-    messages = turns(call("1"), result("1", "Error: 'skills' has no entry 'a'."), call("2"), failed)
+    messages = messages_of(
+        call("1"), result("1", "Error: 'skills' has no entry 'a'."), call("2"), failed
+    )
     assert elide_unloaded(messages, []) == messages
-    again = [*turns(call("0"), result("0")), *messages]
+    again = [*messages_of(call("0"), result("0")), *messages]
     assert outputs(elide_unloaded(again, [("skills", "a")]))[0] == "text"
 
 
 def test_a_long_text_that_begins_like_an_error_is_a_text() -> None:
-    messages = turns(call("1"), result("1", "Error: " + "how to read them " * 100))
+    messages = messages_of(call("1"), result("1", "Error: " + "how to read them " * 100))
     assert outputs(elide_unloaded(messages, [])) == [GONE]
 
 
@@ -98,14 +100,14 @@ def test_a_long_text_that_begins_like_an_error_is_a_text() -> None:
     "given", ['{"label": "skills", "key": "a"}', {"label": "SKILLS", "key": "a"}]
 )
 def test_arguments_may_be_json_and_labels_in_capitals(given: object) -> None:
-    messages = turns(ToolCallPart(call_id="1", name="load_context", input=given), result("1"))
+    messages = messages_of(ToolCallPart(call_id="1", name="load_context", input=given), result("1"))
     assert outputs(elide_unloaded(messages, [])) == [GONE]
     assert elide_unloaded(messages, [("skills", "a")]) == messages
 
 
 @pytest.mark.parametrize("given", ["{", "7", None, {"label": "skills"}, {"label": 1, "key": "a"}])
 def test_a_call_that_makes_no_sense_is_left_alone(given: object) -> None:
-    messages = turns(ToolCallPart(call_id="1", name="load_context", input=given), result("1"))
+    messages = messages_of(ToolCallPart(call_id="1", name="load_context", input=given), result("1"))
     assert elide_unloaded(messages, []) == messages
 
 
@@ -125,17 +127,17 @@ def test_parts_of_the_ai_sdk_are_known(part: dict[str, object]) -> None:
         "input": {"label": "skills", "key": "a"},
         "output": "text",
     }
-    messages = turns(part_from_json(value))
+    messages = messages_of(part_from_json(value))
     [shown] = elide_unloaded(messages, [])
     assert shown.parts == [OtherPart(value={**value, "output": GONE})]
     assert elide_unloaded(messages, [("skills", "a")]) == messages
-    unfinished = turns(part_from_json({**value, "state": "input-available", "output": None}))
+    unfinished = messages_of(part_from_json({**value, "state": "input-available", "output": None}))
     assert elide_unloaded(unfinished, []) == unfinished
 
 
 def test_what_else_a_result_has_stays() -> None:
     part = ToolResultPart(call_id="1", output="text", extra={"cache": {"ttl": 5}})
-    [_, shown] = elide_unloaded(turns(call("1"), part), [])
+    [_, shown] = elide_unloaded(messages_of(call("1"), part), [])
     assert shown.parts == [ToolResultPart(call_id="1", output=GONE, extra={"cache": {"ttl": 5}})]
 
 
@@ -146,18 +148,18 @@ EVENTS = st.lists(st.tuples(st.sampled_from(["load", "unload", "say"]), st.sampl
 def test_exactly_the_newest_text_of_what_is_loaded_is_shown(
     events: list[tuple[str, str]],
 ) -> None:
-    messages: list[TurnMessage] = []
+    messages: list[ModelMessage] = []
     loaded: dict[str, int] = {}
     for number, (what, key) in enumerate(events):
         if what == "load":
             text = result("id", f"text {number}")
-            messages += turns(call("id", key), text)
+            messages += messages_of(call("id", key), text)
             loaded[key] = number
         elif what == "unload":
-            messages += turns(call("id", key, "unload_context"), result("id", "ok"))
+            messages += messages_of(call("id", key, "unload_context"), result("id", "ok"))
             loaded.pop(key, None)
         else:
-            messages += turns(TextPart(text="hm"))
+            messages += messages_of(TextPart(text="hm"))
     keys = [("skills", key) for key in loaded]
     shown = elide_unloaded(messages, keys)
     texts = [out for out in outputs(shown) if str(out).startswith("text")]

@@ -37,7 +37,7 @@ def test_the_demo_runs_and_runs_again(tmp_path: Path) -> None:
     assert after < before == undone
     assert "started by" in done.stdout
     with sapwood.open(f"sqlite:///{tmp_path}/demo.db", owner="demo") as sessions:
-        assert [m.id for m in sessions.get("lisbon").history().messages][-1] == "rain"
+        assert [m.id for m in sessions.get("lisbon").history().messages_only][-1] == "rain"
 
 
 def test_what_the_demo_says_at_the_end_works(tmp_path: Path) -> None:

@@ -123,7 +123,7 @@ def test_readme_shows_the_five_lines_and_the_two_commands() -> None:
     languages = [block.language for block in blocks_of(ROOT / "README.md")]
     assert "python" in languages
     text = (ROOT / "README.md").read_text()
-    assert "turn = chat.prepare()" in text
+    assert "given = chat.prepare()" in text
     assert "$ make demo" in text
     assert "$ make test" in text
 

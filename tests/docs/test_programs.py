@@ -82,7 +82,7 @@ def test_the_loop_calls_tools_and_keeps_typed_parts_and_usage(
     with sapwood.open("memory://").with_context("memory") as sessions:
         chat = sessions.session("agent")
         assert loop.answer(chat, standin.StandIn(), "What is 6 * 7?") == "The tool says: 42.0"
-        [asked, call, result, said] = chat.history().messages
+        [asked, call, result, said] = chat.history().messages_only
         assert [type(part) for part in call.parts] == [ToolCallPart]
         assert result.parts == [ToolResultPart(call_id=call.parts[0].call_id, output=42.0)]
         assert (asked.role, call.role, result.role, said.role) == (
@@ -115,7 +115,7 @@ def test_the_loop_recovers_from_an_overflow(
 ) -> None:
     model = standin.StandIn(window=3_000)
     with sapwood.open("memory://").with_context("memory") as sessions:
-        sessions.on_compaction(create_compact_function(strategy="digest", tail_token_budget=500))
+        sessions.compact_with(create_compact_function(strategy="digest", tail_token_budget=500))
         chat = sessions.session("agent")
         with endpoint(model) as url:
             client = connected(url) if through_http else model
@@ -123,7 +123,7 @@ def test_the_loop_recovers_from_an_overflow(
                 said = loop.answer(chat, client, f"{number}. And what is 3 * {number}? " * 9)
                 assert said == f"The tool says: {3.0 * number}"
         assert {note.reason for note in chat.compactions()} == {"overflow"}
-        assert len(chat.history(overlays=False).messages) == 120
+        assert len(chat.history(overlays=False).messages_only) == 120
         [total] = chat.usage()
         assert total.calls == 60
 
@@ -133,7 +133,7 @@ def test_what_stays_too_long_is_a_clear_error(loop: ModuleType, standin: ModuleT
         chat = sessions.session("agent")
         with pytest.raises(ContextOverflowError, match="too long"):
             loop.answer(chat, standin.StandIn(window=10), "Hello! " * 50)
-        assert [message.role for message in chat.history().messages] == ["user"]
+        assert [message.role for message in chat.history().messages_only] == ["user"]
 
 
 def connected(url: str) -> Any:

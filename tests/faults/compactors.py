@@ -53,7 +53,7 @@ def live(path: str, notes_path: str, life: int, group: str) -> None:
     """Append, and let the session compact itself, until killed."""
     notes = Notes(notes_path)
     dice = random.Random(life)
-    sessions = open_sessions(path, life, compact=summarizer(dice), compact_after=500)
+    sessions = open_sessions(path, life, compact_with=summarizer(dice), compact_after=500)
     sessions.with_context("memory", default="likes tea")
     chat = sessions.session(group)
     notes.add("open")
@@ -73,7 +73,7 @@ def live(path: str, notes_path: str, life: int, group: str) -> None:
 
 def warm_up() -> None:
     """Import what is imported on first use: else, each child would spend its life on that."""
-    with sapwood.open("memory://", compact=summarizer(random.Random())) as sessions:
+    with sapwood.open("memory://", compact_with=summarizer(random.Random())) as sessions:
         chat = sessions.with_context("memory").session("chat")
         chat.append_all([("user", LONG)] * 8)
         chat.compact()
@@ -83,7 +83,7 @@ def warm_up() -> None:
 def compact_often(path: str, number: str) -> None:
     """Compact the same session again and again; say how each went."""
     dice = random.Random(number)
-    with open_sessions(path, compact=summarizer(dice)) as sessions:
+    with open_sessions(path, compact_with=summarizer(dice)) as sessions:
         wait_for_the_word()
         chat = sessions.session("chat")
         for _ in range(ROUNDS):
@@ -107,7 +107,7 @@ def think_too_long(path: str, number: str) -> None:
         wait_for_the_word()
         return CompactDraft(first=request.entries[1], last=request.entries[-2], summary="too late")
 
-    with open_sessions(path, compact=think) as sessions:
+    with open_sessions(path, compact_with=think) as sessions:
         outcome = sessions.session("chat").compact()
         say(outcome.status, outcome.reason)
 

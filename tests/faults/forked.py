@@ -95,7 +95,7 @@ def with_sync_store(path: str, leave: Callable[[int], Any]) -> dict[str, Any]:
     store.append(ADA, "s", [say("before")])
     found = fork(lambda: try_all(store), leave)
     store.append(ADA, "s", [say("after")])
-    found["parent"] = [it.id for it in store.read(ADA, "s", Read()).messages]
+    found["parent"] = [it.id for it in store.read(ADA, "s", Read()).messages_only]
     store.close()
     return found
 
@@ -111,7 +111,7 @@ def with_async_store(path: str) -> dict[str, Any]:
         await store.append(ADA, "s", [say("after")])
         history = await store.read(ADA, "s", Read())
         await store.aclose()
-        return [it.id for it in history.messages]
+        return [it.id for it in history.messages_only]
 
     asyncio.run(begin())
     found = fork(lambda: asyncio.run(try_all_async(store)), os._exit)
@@ -131,7 +131,7 @@ def with_multiprocessing(path: str) -> dict[str, Any]:
     process.join(60)
     found["status"] = process.exitcode
     store.append(ADA, "s", [say("after")])
-    found["parent"] = [it.id for it in store.read(ADA, "s", Read()).messages]
+    found["parent"] = [it.id for it in store.read(ADA, "s", Read()).messages_only]
     store.close()
     return found
 
@@ -158,7 +158,7 @@ def while_writing(path: str) -> dict[str, Any]:
     stop.set()
     for thread in threads:
         thread.join()
-    found = [it.id for it in store.read(ADA, "s", Read()).messages]
+    found = [it.id for it in store.read(ADA, "s", Read()).messages_only]
     store.close()
     kinds = {text.partition(":")[0] for it in results for text in it["told"].values()}
     return {
@@ -205,7 +205,7 @@ def reopened_in_child(path: str) -> dict[str, Any]:
 
     found = fork(body, sys.exit)
     store.append(ADA, "s", [say("after")])
-    found["parent"] = [it.id for it in store.read(ADA, "s", Read()).messages]
+    found["parent"] = [it.id for it in store.read(ADA, "s", Read()).messages_only]
     store.close()
     return found
 
@@ -241,7 +241,7 @@ def outlived_by_child(path: str) -> dict[str, Any]:
     status = wait_for(child)
     closing.join()
     with open_store(path) as after:
-        stored = [it.id for it in after.read(ADA, "s", Read()).messages]
+        stored = [it.id for it in after.read(ADA, "s", Read()).messages_only]
     return {"status": status, "stored": stored}
 
 
@@ -283,7 +283,7 @@ def reopened_while_working(path: str) -> dict[str, Any]:
         await asyncio.gather(*writers)
         found = await store.read(ADA, "s", Read())
         await store.aclose()
-        return [it.id for it in found.messages]
+        return [it.id for it in found.messages_only]
 
     stored = asyncio.run(work())
     return {"statuses": sorted({str(it) for it in statuses}), "lost": len(set(written) - {*stored})}

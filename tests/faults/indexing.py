@@ -66,7 +66,7 @@ def burst(store: SqliteStore, session: str, name: str, dice: random.Random) -> N
             store.update_message(ADA, session, edited)
     store.delete_messages(ADA, session, dice.sample(ids, len(ids) // 3))
     # One that is in the index for long, or was when it was begun anew.
-    old = dice.choice(store.read(ADA, session, Read(limit=40)).messages)
+    old = dice.choice(store.read(ADA, session, Read(limit=40)).messages_only)
     store.update_message(ADA, session, say_something(dice.randrange(50), old.id, edited=True))
 
 

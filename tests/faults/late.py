@@ -62,4 +62,4 @@ def _say(n: int) -> NewMessage:
 
 
 def _ids(history: Any) -> list[str]:
-    return [it.id for it in history.messages]
+    return [it.id for it in history.messages_only]

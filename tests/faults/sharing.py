@@ -73,4 +73,4 @@ def _say(id: str) -> NewMessage:
 
 
 def _ids_in(store: Any) -> list[str]:
-    return [it.id for it in store.read(ADA, "shared", Read()).messages]
+    return [it.id for it in store.read(ADA, "shared", Read()).messages_only]

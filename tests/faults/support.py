@@ -47,7 +47,7 @@ def make_session(store: SqliteStore, session: str) -> None:
 
 def ids_in(store: SqliteStore, session: str, after: int = 0) -> list[str]:
     """Give the ids on the path to a session's tip."""
-    return [it.id for it in store.read(ADA, session, Read(after=after)).messages]
+    return [it.id for it in store.read(ADA, session, Read(after=after)).messages_only]
 
 
 def fill(store: SqliteStore, session: str, count: int, text: str = "x" * 80) -> None:

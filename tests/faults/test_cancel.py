@@ -40,7 +40,7 @@ async def store(path: Path, vfs: FaultyVfs) -> AsyncIterator[AsyncSqliteStore]:
 
 
 async def ids_in(store: AsyncSqliteStore) -> list[str]:
-    return [it.id for it in (await store.read(ADA, "s", Read())).messages]
+    return [it.id for it in (await store.read(ADA, "s", Read())).messages_only]
 
 
 async def cancelled(task: asyncio.Task[object]) -> bool:

@@ -81,7 +81,7 @@ async def test_cancelled_during_the_summary_everything_is_as_it_was(
 
     chat = await fill(sessions, heard)
     before, record = (await chat.history()).entries, await chat.record()
-    chat.on_compaction(create_compact_function(think, tail_token_budget=100))
+    chat.compact_with(create_compact_function(think, tail_token_budget=100))
     task = asyncio.ensure_future(chat.compact())
     await thinking.wait()
     assert await cancel(task)
@@ -89,7 +89,7 @@ async def test_cancelled_during_the_summary_everything_is_as_it_was(
     assert heard.phases == ["started", "failed"]
     assert await is_lease_free(sessions, chat)
     assert await chat.compactions() == []
-    chat.on_compaction(create_compact_function(lambda prompt: "short", tail_token_budget=100))
+    chat.compact_with(create_compact_function(lambda prompt: "short", tail_token_budget=100))
     assert (await chat.compact()).status == "done"
 
 
@@ -104,7 +104,7 @@ async def test_an_append_that_is_cancelled_while_it_compacts_has_gone_through(
         return "never"
 
     chat = await fill(sessions, heard)
-    chat.on_compaction(create_compact_function(think, tail_token_budget=100)).compact_after(100)
+    chat.compact_with(create_compact_function(think, tail_token_budget=100)).compact_after(100)
     task = asyncio.ensure_future(chat.append("user", "hello", id="m1"))
     await thinking.wait()
     assert await cancel(task)
@@ -138,7 +138,7 @@ async def test_cancelled_at_random_moments_a_compaction_is_whole_or_not_there(
     for _ in range(ROUNDS):
         heard.phases.clear()
         chat = await fill(sessions, heard)
-        chat.on_compaction(create_compact_function(think, tail_token_budget=100))
+        chat.compact_with(create_compact_function(think, tail_token_budget=100))
         task = asyncio.ensure_future(chat.compact())
         for _ in range(dice.randrange(40)):
             await asyncio.sleep(0)

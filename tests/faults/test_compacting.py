@@ -13,7 +13,7 @@ import pytest
 from tier import often
 
 from sapwood import Session, SessionManager, Summary
-from sapwood.compaction import create_compact_function, is_valid_turn
+from sapwood.compaction import create_compact_function, is_valid_input
 from sapwood.model import Entry, Overlay
 from sapwood.rules.ids import IdMaker
 from sapwood.session._sync import compactor
@@ -57,26 +57,26 @@ def look_after_a_kill(path: Path, life: int, group: str, said: list[str]) -> boo
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     with open_sessions(path, life) as sessions:
         chat = sessions.session(group)
-        stored = [message.id for message in chat.history(overlays=False).messages]
+        stored = [message.id for message in chat.history(overlays=False).messages_only]
         # What was not acknowledged any more may be there, too.
         assert [id for id in stored if id in set(said)] == said
         assert_covered_once(chat)
         lease = sessions.store.find_document(ADA, "compaction", session=group)
         assert sessions.store.admin.check() == []
     # Once its lease has expired, another may compact.
-    settings = {"compact": summarizer(random.Random(life))}
+    settings = {"compact_with": summarizer(random.Random(life))}
     with open_sessions(path, life + 1, **settings) as sessions:
         chat = sessions.session(group)
         chat.append_all([("user", LONG)] * 4)
         assert chat.compact().status == "done"
         assert_covered_once(chat)
-        assert is_valid_turn(chat.prepare().messages)
+        assert is_valid_input(chat.prepare().messages)
     return lease is not None
 
 
 def assert_covered_once(chat: Session) -> None:
     """Check that every message is shown, or under one summary that is shown, in order."""
-    depths = [message.depth for message in chat.history(overlays=False).messages]
+    depths = [message.depth for message in chat.history(overlays=False).messages_only]
     entries = chat.history().entries
     assert [depth for entry in entries for depth in stands_for(entry)] == depths
 
@@ -131,7 +131,7 @@ def test_processes_that_compact_at_once_do_it_one_at_a_time(
 
 def check_race(sessions: SessionManager, done: int) -> None:
     chat = sessions.session("chat")
-    ids = [message.id for message in chat.history(overlays=False).messages]
+    ids = [message.id for message in chat.history(overlays=False).messages_only]
     assert ids[12:] == [f"0.{n}" for n in range(APPENDED)]
     overlays = chat.overlays()
     assert len(overlays) == done > 1
@@ -150,7 +150,7 @@ def cross(one: Overlay, other: Overlay) -> bool:
 @pytest.mark.fault
 def test_who_thinks_longer_than_the_lease_loses_to_another_process(tmp_path: Path) -> None:
     path = tmp_path / "slow.db"
-    with open_sessions(path, compact=summarizer(random.Random(1))) as sessions:
+    with open_sessions(path, compact_with=summarizer(random.Random(1))) as sessions:
         chat = sessions.session("chat")
         chat.append_all([("user", LONG)] * 12)
         slow = start("slow", path, 0)
@@ -199,8 +199,8 @@ def test_who_thinks_longer_than_the_lease_loses_it_by_the_stores_clock(
     with store, SessionManager(store, owner=ADA, new_id=lambda: "x") as sessions:
         chat, other = sessions.session("chat"), sessions.session("chat")
         chat.append_all([("user", LONG)] * 12)
-        other.on_compaction(summarizer(random.Random(1)))
-        chat.on_compaction(
+        other.compact_with(summarizer(random.Random(1)))
+        chat.compact_with(
             create_compact_function(
                 think, protect_head=1, tail_token_budget=100, timeout_s=timeout_s
             )

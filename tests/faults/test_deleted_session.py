@@ -47,7 +47,7 @@ def live_fully(sessions: SessionManager, id: str) -> None:
     chat = sessions.session(id, title=MARK, tags=[MARK], data={"k": MARK}, budget=20_000)
     chat.with_context("memory", default=f"about {MARK}").with_context("skills", provider=Skills())
     chat.with_context("notes", provider=notes).with_searchable_history()
-    chat.on_compaction(
+    chat.compact_with(
         create_compact_function(
             lambda prompt: SummaryAnswer(text=f"It was about {MARK}.", usage=usage),
             protect_head=1,
@@ -121,8 +121,8 @@ def test_a_session_created_again_under_the_name_knows_nothing(
     assert chat.history().entries == []
     assert (chat.compactions(), chat.overlays(), chat.pins(), chat.usage()) == ([], [], [], [])
     assert chat.loaded_context() == []
-    assert "nothing yet" in chat.freeze_system_prompt()
-    assert MARK not in chat.freeze_system_prompt()
+    assert "nothing yet" in chat.system_prompt()
+    assert MARK not in chat.system_prompt()
     assert chat.get_context_block("memory").content == "nothing yet"
     assert chat.record().title is None
 

@@ -44,7 +44,7 @@ async def append(store: AsyncSqliteStore, *ids: str) -> None:
 
 
 async def ids_in(store: AsyncSqliteStore) -> list[str]:
-    return [it.id for it in (await store.read(ADA, "s", Read())).messages]
+    return [it.id for it in (await store.read(ADA, "s", Read())).messages_only]
 
 
 def test_one_loop_after_the_other_may_use_a_store(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def written(*writers: str) -> list[str]:
 
 
 async def ids_in(store: AsyncStore) -> list[str]:
-    return [it.id for it in (await store.read(ADA, "s", Read())).messages]
+    return [it.id for it in (await store.read(ADA, "s", Read())).messages_only]
 
 
 def test_one_loop_after_the_other_may_use_a_store(store: AsyncStore) -> None:

@@ -90,9 +90,9 @@ def test_one_read_is_one_snapshot_while_writers_go_on(path: Path) -> None:
         with in_thread(write):
             while not done.is_set():
                 history = store.read(ADA, "s", Read())
-                assert len(history.messages) % 5 == 0
-                if history.messages:
-                    assert history.tip == history.messages[-1].id
+                assert len(history.messages_only) % 5 == 0
+                if history.messages_only:
+                    assert history.tip == history.messages_only[-1].id
 
 
 def pages_of(store: SqliteStore, session: str, size: int) -> Iterator[list[str]]:
@@ -100,8 +100,8 @@ def pages_of(store: SqliteStore, session: str, size: int) -> Iterator[list[str]]
     after, more = 0, True
     while more:
         history = store.read(ADA, session, Read(after=after, limit=size))
-        after, more = history.messages[-1].depth, history.more
-        yield [it.id for it in history.messages]
+        after, more = history.messages_only[-1].depth, history.more
+        yield [it.id for it in history.messages_only]
 
 
 def test_a_streamed_history_does_not_hold_up_checkpoints(path: Path) -> None:

@@ -63,19 +63,19 @@ def test_the_first_schemas_tree_is_shown(store: SqliteStore) -> None:
     assert isinstance(summary, Summary)
     assert summary.text == "two and three"
     assert [it.id for it in summary.pinned] == ["m2"]
-    assert history.messages[3].text == "edited"
+    assert history.messages_only[3].text == "edited"
     branch = store.read(ADA, "main", Read(leaf="b2", overlays=False))
-    assert [it.id for it in branch.messages] == ["m1", "m2", "m3", "m4", "b1", "b2"]
+    assert [it.id for it in branch.messages_only] == ["m1", "m2", "m3", "m4", "b1", "b2"]
     assert [leaf.id for leaf in store.list_leaves(ADA, "main")] == ["m8", "b2"]
 
 
 def test_the_first_schemas_forks_are_shown(store: SqliteStore) -> None:
     plain = Read(overlays=False)
-    fork = [it.id for it in store.read(ADA, "fork", plain).messages]
+    fork = [it.id for it in store.read(ADA, "fork", plain).messages_only]
     assert fork == ["m1", "m2", "m3", "m4", "m5", "m6", "f1"]
-    apart = [it.id for it in store.read(ADA, "apart", plain).messages]
+    apart = [it.id for it in store.read(ADA, "apart", plain).messages_only]
     assert apart == ["m1", "m2", "m3", "m4"]
-    assert {it.home for it in store.read(ADA, "apart", plain).messages} == {"apart"}
+    assert {it.home for it in store.read(ADA, "apart", plain).messages_only} == {"apart"}
     assert ids_in(store, "orphan") == ["gone-0", "gone-1"]
     with pytest.raises(ConflictError):
         store.delete_messages(ADA, "fork", ["m1"])
@@ -96,7 +96,7 @@ def test_the_first_schemas_records_are_there(store: SqliteStore) -> None:
     assert note.value == b"of the owner"
     assert [it.input_tokens for it in store.total_usage(ADA, "main")] == [10]
     assert store.total_owner_usage(ADA) == store.total_usage(ADA, "main")
-    assert [it.text for it in store.read("bob", "main", Read()).messages] == ["of bob"]
+    assert [it.text for it in store.read("bob", "main", Read()).messages_only] == ["of bob"]
 
 
 def test_the_first_schemas_file_can_be_written(path: Path) -> None:

@@ -56,7 +56,7 @@ def open_with(path: Path, alarm: Alarm) -> SqliteStore:
 
 def stored(path: Path) -> list[str]:
     with open_store(path) as store:
-        return [message.id for message in store.read(ADA, "s", Read()).messages]
+        return [message.id for message in store.read(ADA, "s", Read()).messages_only]
 
 
 @pytest.mark.parametrize(

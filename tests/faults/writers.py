@@ -106,7 +106,7 @@ class Writers(Noted):
         self.has(0)
         found = {}
         for session in self._sessions:
-            messages = self._store.read(ADA, session, Read()).messages
+            messages = self._store.read(ADA, session, Read()).messages_only
             found[session] = [it.id for it in messages]
         self.compare(found)
         assert self._store.admin.check() == []
@@ -173,6 +173,6 @@ class AsyncWriters(Noted):
         found = {}
         for session in self._sessions:
             history = await self._store.read(ADA, session, Read())
-            found[session] = [it.id for it in history.messages]
+            found[session] = [it.id for it in history.messages_only]
         self.compare(found)
         assert await self._store.admin.check() == []

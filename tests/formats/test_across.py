@@ -14,7 +14,7 @@ from openai.types.responses import ResponseInputItemParam
 
 import sapwood
 from sapwood import formats
-from sapwood.model import Part, TurnMessage
+from sapwood.model import ModelMessage, Part
 
 from . import rules
 from .test_round_trip import FORMATS, Format
@@ -39,22 +39,24 @@ foreign = pytest.mark.parametrize(
 )
 
 
-def turn_of(source: Format, values: list[Json]) -> list[TurnMessage]:
-    """Give messages as a turn has them: every call has a result."""
-    turn: list[TurnMessage] = []
+def shown_of(source: Format, values: list[Json]) -> list[ModelMessage]:
+    """Give messages as a model is given them: every call has a result."""
+    shown: list[ModelMessage] = []
     for message in source.read(values):
-        turn.append(TurnMessage(role=message.role, parts=message.parts, metadata=message.metadata))
+        shown.append(
+            ModelMessage(role=message.role, parts=message.parts, metadata=message.metadata)
+        )
         if source.name == "ai_sdk":
-            turn += interrupted(message.parts)
-    return turn
+            shown += interrupted(message.parts)
+    return shown
 
 
-def interrupted(parts: list[Part]) -> Iterator[TurnMessage]:
+def interrupted(parts: list[Part]) -> Iterator[ModelMessage]:
     results = {part.call_id for part in parts if isinstance(part, sapwood.ToolResultPart)}
     for part in parts:
         if isinstance(part, sapwood.ToolCallPart) and part.call_id not in results:
             result = sapwood.ToolResultPart(call_id=part.call_id, output="interrupted")
-            yield TurnMessage(role="tool", parts=[result])
+            yield ModelMessage(role="tool", parts=[result])
 
 
 def strings_of(value: Any) -> Iterator[str]:
@@ -96,9 +98,9 @@ def text(data: bytes) -> str:
     return data.decode(errors="ignore")
 
 
-def assert_all_is_said(turn: list[TurnMessage], written: list[Json]) -> None:
+def assert_all_is_said(shown: list[ModelMessage], written: list[Json]) -> None:
     strings = [*strings_of(written)]
-    for message in turn:
+    for message in shown:
         for part in message.parts:
             for trace in traces_of(part):
                 # Anthropic's last message ends without white space.
@@ -113,11 +115,11 @@ def assert_all_is_said(turn: list[TurnMessage], written: list[Json]) -> None:
 def test_it_is_valid_for_another_vendor(source: Format, target: Format) -> None:
     @given(source.conversations)
     def check(values: list[Json]) -> None:
-        turn = turn_of(source, values)
-        written = target.write(turn, wire=True)
+        shown = shown_of(source, values)
+        written = target.write(shown, wire=True)
         assert misfit(written, TYPES[target.name]) is None
         RULES[target.name](written)
-        assert_all_is_said(turn, written)
+        assert_all_is_said(shown, written)
 
     check()
 
@@ -128,9 +130,9 @@ def test_it_is_valid_for_another_vendor(source: Format, target: Format) -> None:
 def test_it_is_valid_for_a_user_interface(source: Format) -> None:
     @given(source.conversations)
     def check(values: list[Json]) -> None:
-        turn = turn_of(source, values)
-        written = formats.to_ai_sdk(turn)
+        shown = shown_of(source, values)
+        written = formats.to_ai_sdk(shown)
         rules.check_ui(written)
-        assert_all_is_said(turn, written)
+        assert_all_is_said(shown, written)
 
     check()

@@ -12,7 +12,7 @@ from sapwood import NewMessage, TextPart, ToolCallPart, ToolResultPart, formats
 from sapwood.model import Part
 
 from . import rules
-from .test_across import RULES, SENDABLE, TYPES, turn_of
+from .test_across import RULES, SENDABLE, TYPES, shown_of
 from .test_round_trip import FORMATS, Format
 from .typed import misfit
 from .values import Json
@@ -68,12 +68,12 @@ def test_a_conversation_from_several_vendors_is_valid_for_one(target: Format) ->
 
     @given(st.tuples(*(format.conversations for format in others)))
     def check(conversations: tuple[list[Json], ...]) -> None:
-        turn = [
+        shown = [
             message
             for format, values in zip(others, conversations, strict=True)
-            for message in turn_of(format, values)
+            for message in shown_of(format, values)
         ]
-        written = target.write(turn, wire=True)
+        written = target.write(shown, wire=True)
         assert misfit(written, TYPES[target.name]) is None
         RULES[target.name](written)
 

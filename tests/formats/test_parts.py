@@ -437,7 +437,7 @@ def test_a_ui_message_without_an_id_gets_the_stored_one() -> None:
         chat.append_all(
             formats.from_ai_sdk([{"role": "user", "parts": [{"type": "text", "text": "hi"}]}])
         )
-        [stored] = chat.history().messages
+        [stored] = chat.history().messages_only
     assert formats.to_ai_sdk([stored])[0]["id"] == stored.id
 
 

@@ -17,9 +17,9 @@ from .typed import misfit
 from .values import Json
 
 WRITERS = {
-    "openai_chat": (formats.turn_to_openai_chat, "messages"),
-    "openai_responses": (formats.turn_to_openai_responses, "input"),
-    "anthropic": (formats.turn_to_anthropic, "messages"),
+    "openai_chat": (formats.input_to_openai_chat, "messages"),
+    "openai_responses": (formats.input_to_openai_responses, "input"),
+    "anthropic": (formats.input_to_anthropic, "messages"),
 }
 
 
@@ -30,7 +30,7 @@ def with_gaps(draw: st.DrawFn, conversations: st.SearchStrategy[list[Json]]) -> 
 
 
 @pytest.mark.parametrize("source", FORMATS, ids=lambda format: format.name)
-def test_a_prepared_turn_is_valid_for_every_other_vendor(source: Format) -> None:
+def test_a_prepared_input_is_valid_for_every_other_vendor(source: Format) -> None:
     numbers = itertools.count()
     with sapwood.open("memory://") as sessions:
 
@@ -39,10 +39,10 @@ def test_a_prepared_turn_is_valid_for_every_other_vendor(source: Format) -> None
             chat = sessions.session(f"chat-{next(numbers)}")
             if values:
                 chat.append_all(source.read(values))
-            turn = chat.prepare()
+            prepared = chat.prepare()
             for name, (write, field) in WRITERS.items():
                 if name != source.name:
-                    written = write(turn)[field]
+                    written = write(prepared)[field]
                     assert misfit(written, TYPES[name]) is None
                     RULES[name](written)
 

@@ -93,7 +93,7 @@ def test_a_stored_conversation_comes_back_as_it_was(
         new = format.read(values)
         if new:
             chat.append_all(new)
-        stored = chat.history().messages
+        stored = chat.history().messages_only
         assert encoded(format.write(stored)) == encoded(values)
         assert all(old.id in (None, it.id) for old, it in zip(new, stored, strict=True))
 

@@ -141,11 +141,11 @@ def test_what_is_no_message_is_refused(format: Format) -> None:
         format.write(5)
 
 
-def test_what_is_no_turn_is_refused() -> None:
+def test_what_is_no_input_is_refused() -> None:
     for write in (
-        formats.turn_to_anthropic,
-        formats.turn_to_openai_chat,
-        formats.turn_to_openai_responses,
+        formats.input_to_anthropic,
+        formats.input_to_openai_chat,
+        formats.input_to_openai_responses,
     ):
         with pytest.raises(UsageError, match="give what prepare\\(\\) gave"):
             write([])  # type: ignore[arg-type]
@@ -162,4 +162,4 @@ def test_the_error_for_a_summary_names_what_has_it_as_a_message(format: Format) 
         format.write(chat.prepare().messages)
     assert "a summary" in str(raised.value)
     assert "prepare().messages" in str(raised.value)
-    assert "history().messages" not in str(raised.value)
+    assert "history().messages_only" not in str(raised.value)

@@ -58,7 +58,7 @@ def test_a_history_s_messages_have_the_pins_after_their_summary() -> None:
         bytes=0,
         snapshot="",
     )
-    assert [shown.id for shown in history.messages] == ["a", "p1", "p2", "z"]
+    assert [shown.id for shown in history.messages_only] == ["a", "p1", "p2", "z"]
 
 
 def test_messages_and_overlays_do_not_share_an_id_space() -> None:

@@ -105,7 +105,7 @@ def test_rule_02_a_record_whose_answer_was_lost_is_known_as_ones_own(
     log.lost = 1
     put = store.put_document(ADA, "k", b"v", session="s", expected_version=0)
     assert store.find_document(ADA, "k", session="s") == put
-    assert len(store.read(ADA, "s", Read()).messages) == 3
+    assert len(store.read(ADA, "s", Read()).messages_only) == 3
 
 
 def test_what_was_just_written_is_read_without_a_refresh(
@@ -200,7 +200,7 @@ def test_the_end_is_read_as_it_was_edited_and_erased_by_others(
     other.update_message(ADA, "s", say("m3", "other words"))
     other.delete_messages(ADA, "s", ["m4"])
     read = store.read(ADA, "s", Read(limit=3, backwards=True))
-    assert [it.text for it in read.messages] == ["m2", "other words", "m5"]
+    assert [it.text for it in read.messages_only] == ["m2", "other words", "m5"]
     store.clear_session(ADA, "s")
     assert shown(store.read(ADA, "s", Read(limit=3, backwards=True))) == []
 
@@ -219,17 +219,17 @@ def test_a_large_batch_is_stored_in_less_and_a_few_of_it_are_read(
     store.append(ADA, "s", batch)
     stored = max(log.documents.values(), key=lambda it: len(it.data))
     assert len(stored.data) < sum(map(len, large())) / 2
-    assert [it.text for it in store.read(ADA, "s", Read()).messages[2:]] == large()
+    assert [it.text for it in store.read(ADA, "s", Read()).messages_only[2:]] == large()
     assert store.append(ADA, "s", batch).written == 0
     whole = store.read(ADA, "s", Read(leaf="x200"))
-    assert whole.context_tokens == sum(it.tokens for it in whole.messages) > 0
+    assert whole.context_tokens == sum(it.tokens for it in whole.messages_only) > 0
     opened: list[int] = []
     opening = bundles._opened
     monkeypatch.setattr(
         bundles, "_opened", lambda it, where: opened.append(it.count) or opening(it, where)
     )
     page = store.read(ADA, "s", Read(limit=10, backwards=True))
-    assert [it.text for it in page.messages] == large()[-10:]
+    assert [it.text for it in page.messages_only] == large()[-10:]
     assert sum(opened) <= bundles.IN_A_BUNDLE
     other = DictionaryStore(ManualClock(), log)
     assert shown(other.read(ADA, "s", Read(before=5, after=2))) == ["x0", "x1"]
@@ -247,7 +247,7 @@ def test_what_is_erased_of_a_large_batch_is_in_no_record(
     works = [decode_record(it.data, it.id).work for it in records]
     said = [it for work in works if isinstance(work, Append) for it in work.said]
     assert [it.id for it in said if it.body is None] == ["x77"]
-    assert [it.text for it in store.read(ADA, "s", Read()).messages[2:]] == large(77)
+    assert [it.text for it in store.read(ADA, "s", Read()).messages_only[2:]] == large(77)
 
 
 def test_rule_08_a_bundle_that_cannot_be_opened_is_told(
@@ -363,7 +363,12 @@ def test_rule_02_anothers_record_is_not_taken_for_ones_own_after_a_lost_answer(
     log.lost = 1
     done = store.append(ADA, "s", [say(None, "m4")])
     assert done.messages[0].depth == 4
-    assert [it.text for it in other.read(ADA, "s", Read()).messages] == ["m1", "m2", "m3", "m4"]
+    assert [it.text for it in other.read(ADA, "s", Read()).messages_only] == [
+        "m1",
+        "m2",
+        "m3",
+        "m4",
+    ]
 
 
 def test_nothing_is_refused_by_what_a_process_remembers_of_a_session(

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from sapwood.errors import UsageError
 from sapwood.model import (
+    ModelMessage,
     NewMessage,
     OtherPart,
     Part,
     TextPart,
     ToolCallPart,
     ToolResultPart,
-    TurnMessage,
 )
 from sapwood.rules.turns import place_before_last_turns, turn_starts
 
@@ -145,7 +145,7 @@ def test_a_system_prompt_stays_when_the_first_turn_is_undone() -> None:
 
 
 def test_what_a_model_is_shown_has_turns_too() -> None:
-    path = [TurnMessage(role=role, parts=[TEXT]) for role in ("user", "assistant", "user")]
+    path = [ModelMessage(role=role, parts=[TEXT]) for role in ("user", "assistant", "user")]
     assert turn_starts(path) == [0, 2]
 
 

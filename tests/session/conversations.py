@@ -22,9 +22,9 @@ from sapwood import (
     ToolCallPart,
     ToolResultPart,
 )
-from sapwood.compaction import align_backward, align_forward, is_valid_turn
+from sapwood.compaction import align_backward, align_forward, is_valid_input
 from sapwood.errors import NotFoundError, UsageError
-from sapwood.model import Entry, Part, TurnMessage
+from sapwood.model import Entry, ModelMessage, Part
 
 WORDS = ["harbour", "boat", "sail", "rope", "anchor", "lamp", "storm", "north", "quay", "salt"]
 GIVEN_UP = 8
@@ -138,7 +138,7 @@ class Talk:
             self.note(message, above[-1] if above else None)
         else:
             try:
-                self.tip = self.chat.regenerate().id
+                self.tip = self.chat.retry_from().id
             except UsageError:
                 return
 
@@ -227,18 +227,18 @@ class Talk:
         """Check that nothing is lost, nothing is parted, and a model can be called."""
         chat, tree = self.chat, self.tree
         ids = sorted(self.sees)
-        found = chat._store.find_messages(chat.owner, chat.id, ids)
+        found = chat._stored.store.find_messages(chat.owner, chat.id, ids)
         assert [None if it is None else it.parts for it in found] == [tree.parts[id] for id in ids]
         raw = chat.history(overlays=False).entries
         assert [it.id for it in raw if isinstance(it, Message)] == tree.live(self.tip)
         history = chat.history()
         if not tree.is_settled:
-            chat._store.settle()
+            chat._stored.store.settle()
             tree.is_settled = True
         assert chat.record().context_tokens == history.context_tokens
         self.check_pairs(raw, history.entries)
         self.check_pairs(raw, chat.history(limit=self.dice.randint(1, 12)).entries)
-        check_turn(chat.prepare().messages)
+        check_messages(chat.prepare().messages)
 
     def check_pairs(self, raw: Sequence[Entry], entries: Sequence[Entry]) -> None:
         """Check that each result is shown after its call, where somebody still waited for it."""
@@ -294,13 +294,13 @@ def stored(entry: Entry, part: ToolResultPart) -> ToolResultPart:
     return same[0]
 
 
-def check_turn(messages: Sequence[TurnMessage]) -> None:
-    """Check a turn by its own rules, and by those of providers written down once more here."""
-    assert is_valid_turn(messages)
+def check_messages(messages: Sequence[ModelMessage]) -> None:
+    """Check messages by our rules, and by those of providers written down once more here."""
+    assert is_valid_input(messages)
     assert complaints(messages) == []
 
 
-def complaints(messages: Sequence[TurnMessage]) -> list[str]:
+def complaints(messages: Sequence[ModelMessage]) -> list[str]:
     """Say what a provider would refuse: a stack of open calls, closed in the next messages."""
     found: list[str] = []
     open_calls: list[str] = []

@@ -89,7 +89,7 @@ class Life:
         """Compact in one of many ways, and compare what is shown before and after it."""
         way = self.dice.choice(("good",) * 6 + ("digest", "hybrid", "failing", "blank", "too long"))
         self.model.mood = "failing" if way == "hybrid" else way
-        chat = talk.chat.on_compaction(self.function(way))
+        chat = talk.chat.compact_with(self.function(way))
         before = chat.history().entries
         self.model.prompts.clear()
         try:
@@ -102,7 +102,7 @@ class Life:
         else:
             assert way not in ("failing", "blank", "too long")
             self.check_covered(talk, before, "" if way == "digest" else self.model.prompts[-1])
-        chat.on_compaction(create_compact_function(strategy="digest"))
+        chat.compact_with(create_compact_function(strategy="digest"))
 
     def function(self, way: str) -> CompactFunction:
         strategy: Any = way if way in ("digest", "hybrid") else "summarize"
@@ -144,7 +144,7 @@ class Life:
 def under(chat: Session, summary: Summary) -> list[Message]:
     """Give the messages that a summary covers."""
     first, last = summary.overlay.first.depth, summary.overlay.last.depth
-    return [it for it in chat.history(overlays=False).messages if first <= it.depth <= last]
+    return [it for it in chat.history(overlays=False).messages_only if first <= it.depth <= last]
 
 
 @pytest.fixture(params=["memory", "sqlite"])
@@ -180,7 +180,7 @@ def test_thousands_of_compactions_of_one_session_lose_nothing(sessions: SessionM
         before = talk.chat.history().entries
         function = life.function("good")
         # Another handle: the one that is talked through does not compact by itself.
-        watching = sessions.get(talk.chat.id).on_compaction(function).compact_after(THRESHOLD)
+        watching = sessions.get(talk.chat.id).compact_with(function).compact_after(THRESHOLD)
         life.model.prompts.clear()
         watching.prepare()
         if life.model.prompts and talk.chat.history().entries != before:

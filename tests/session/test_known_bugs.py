@@ -26,7 +26,7 @@ from sapwood import (
     ToolCallPart,
     ToolResultPart,
 )
-from sapwood.compaction import create_compact_function, is_valid_turn
+from sapwood.compaction import create_compact_function, is_valid_input
 from sapwood.errors import (
     CompactionError,
     MessageConflictError,
@@ -98,17 +98,17 @@ def test_a_path_is_never_measured_in_another_session(
             chat.history(leaf)
 
 
-def test_what_others_append_does_not_hide_the_latest_leaf(chat: Session) -> None:
+def test_what_others_append_does_not_hide_the_tip(chat: Session) -> None:
     """#1166: the look for childless messages found children of other sessions."""
     last = chat.append("user", "hello")
     chat.fork("fork").append("user", "further")
-    assert chat.latest_leaf() == last
+    assert chat.tip() == last.id
     assert [leaf.message for leaf in chat.branches()] == [last]
 
 
 def test_whether_it_is_full_is_asked_of_what_is_shown(chat: Session) -> None:
     """#1166: needsCompaction counted the rows under the overlays, too."""
-    chat.on_compaction(tight(lambda prompt: "short")).append_all([("user", LONG)] * 12)
+    chat.compact_with(tight(lambda prompt: "short")).append_all([("user", LONG)] * 12)
     chat.compact_after(700)
     assert chat.needs_compaction()
     chat.compact()
@@ -118,16 +118,16 @@ def test_whether_it_is_full_is_asked_of_what_is_shown(chat: Session) -> None:
 def test_a_compaction_changes_no_count_of_messages(chat: Session) -> None:
     """#1166, #1628: synthetic entries counted as removed; progress seemed to go backwards."""
     chat.append_all([("user", LONG)] * 8)
-    before = (chat.record().messages, chat.path_length(), chat.latest_leaf())
-    chat.on_compaction(tight(lambda prompt: "short")).compact()
-    assert (chat.record().messages, chat.path_length(), chat.latest_leaf()) == before
+    before = (chat.record().messages, chat.path_length(), chat.tip())
+    chat.compact_with(tight(lambda prompt: "short")).compact()
+    assert (chat.record().messages, chat.path_length(), chat.tip()) == before
 
 
 def test_the_clients_ids_stay_from_end_to_end(chat: Session) -> None:
     """#1166: the ids of user messages differed between client and server."""
     chat.append("user", "hello", id="client-1")
     chat.append_all([NewMessage(id="client-2", role="assistant", parts=[])])
-    assert [message.id for message in chat.history().messages] == ["client-1", "client-2"]
+    assert [message.id for message in chat.history().messages_only] == ["client-1", "client-2"]
     assert chat.prepare().messages[0].id == "client-1"
     assert chat.search("hello").hits[0].entry.id == "client-1"
 
@@ -138,7 +138,7 @@ def test_the_clients_ids_stay_from_end_to_end(chat: Session) -> None:
 def test_times_are_stored_and_do_not_move(chat: Session) -> None:
     """#1210: createdAt was always empty; a summary's was the time of reading."""
     chat.append_all([("user", LONG)] * 8)
-    chat.on_compaction(tight(lambda prompt: "short")).compact()
+    chat.compact_with(tight(lambda prompt: "short")).compact()
     first, again = chat.history().entries, chat.history().entries
     assert first == again
     times = [e.overlay.created_us if isinstance(e, Summary) else e.created_us for e in first]
@@ -159,7 +159,7 @@ def test_a_compaction_says_what_it_covers(chat: Session) -> None:
     """#1210, L6: compact() returned another beginning than it stored, or replaced it."""
     messages = chat.append_all([("user", LONG)] * 8)
     chat.add_overlay(messages[3], messages[4], "by hand " * 10)
-    outcome = chat.on_compaction(tight(lambda prompt: "short")).compact()
+    outcome = chat.compact_with(tight(lambda prompt: "short")).compact()
     assert outcome.overlay is not None
     assert (outcome.overlay.first.depth, outcome.overlay.last.depth) == (2, 6)
     assert chat.overlays()[-1] == outcome.overlay
@@ -173,7 +173,7 @@ def test_a_failure_is_told_once_on_each_way(sessions: SessionManager) -> None:
     def fail(prompt: str) -> str:
         raise OSError("no model")
 
-    sessions.on_event(heard.append).on_compaction(tight(fail)).on_compaction_error(errors.append)
+    sessions.on_event(heard.append).compact_with(tight(fail)).on_compaction_error(errors.append)
     chat = sessions.session("chat")
     chat.append_all([("user", LONG)] * 8)
     with pytest.raises(CompactionError):
@@ -208,7 +208,7 @@ def test_words_need_not_stand_side_by_side(sessions: SessionManager, chat: Sessi
 
 def test_appends_at_once_compact_one_at_a_time(sessions: SessionManager) -> None:
     """#1242, L6: two appends at once ran two compactions and stored two overlays."""
-    sessions.on_compaction(tight(lambda prompt: "short")).compact_after(400)
+    sessions.compact_with(tight(lambda prompt: "short")).compact_after(400)
     sessions.session("chat")
 
     def write(number: int) -> None:
@@ -258,7 +258,7 @@ def test_a_block_that_can_be_written_or_loaded_is_shown_though_empty(
 ) -> None:
     """#1297: the model did not know of empty skill blocks."""
     sessions.with_context("memory").with_context("skills", provider=Skills(""))
-    prompt = sessions.session("chat").freeze_system_prompt()
+    prompt = sessions.session("chat").system_prompt()
     assert "MEMORY" in prompt
     assert "SKILLS" in prompt
 
@@ -293,7 +293,7 @@ def test_a_counter_of_ones_own_decides_both_when_and_what(url: str) -> None:
     with sapwood.open(
         url,
         token_counter=lambda role, parts: 500 if role != "summary" else 5,
-        compact=create_compact_function(summarize, tail_token_budget=2_000),
+        compact_with=create_compact_function(summarize, tail_token_budget=2_000),
         compact_after=6_000,
     ) as sessions:
         chat = sessions.session("chat")
@@ -326,11 +326,11 @@ def test_a_clients_copy_of_a_message_is_no_second_one(chat: Session) -> None:
     with pytest.raises(MessageConflictError):
         chat.append("assistant", answered, id="a1")
     chat.upsert("assistant", answered, id="a1")
-    assert [message.id for message in chat.history().messages] == ["a1"]
+    assert [message.id for message in chat.history().messages_only] == ["a1"]
     # Under another id it is stored, but a model is given each call with one result.
     chat.append("assistant", answered, id="a2")
-    turn = chat.prepare()
-    assert is_valid_turn(turn.messages)
+    given = chat.prepare()
+    assert is_valid_input(given.messages)
 
 
 def test_blocks_do_not_drive_out_what_the_system_says(sessions: SessionManager) -> None:
@@ -338,9 +338,9 @@ def test_blocks_do_not_drive_out_what_the_system_says(sessions: SessionManager) 
     sessions.with_context("memory", default="likes tea")
     chat = sessions.session("chat")
     chat.append("system", "Be brief.")
-    turn = chat.prepare()
-    assert "likes tea" in turn.prompt
-    assert [(m.role, m.text) for m in turn.messages] == [("system", "Be brief.")]
+    given = chat.prepare()
+    assert "likes tea" in given.prompt
+    assert [(m.role, m.text) for m in given.messages] == [("system", "Be brief.")]
 
 
 def test_what_one_object_wrote_another_sees_at_once(sessions: SessionManager) -> None:
@@ -370,7 +370,7 @@ def test_a_listener_is_told_of_what_is_stored(tmp_path: Path) -> None:
 def test_a_summary_that_a_client_sends_back_is_no_message(chat: Session) -> None:
     """#1984, L14: a client echoed the synthetic message, which became a row and a parent."""
     messages = chat.append_all([("user", LONG)] * 8)
-    chat.on_compaction(tight(lambda prompt: "short")).compact()
+    chat.compact_with(tight(lambda prompt: "short")).compact()
     summary = next(entry for entry in chat.history().entries if isinstance(entry, Summary))
     before = chat.history().entries
     for wrong in (
@@ -394,13 +394,13 @@ def test_another_answer_is_made_without_the_old_one(chat: Session) -> None:
     chat.append("assistant", ToolCallPart(call_id="c", name="look", input={}))
     old = chat.append("assistant", "Left.")
     chat.append("user", "Thanks.")
-    assert chat.regenerate(old) == asked
+    assert chat.retry_from(old) == asked
     assert [message.text for message in chat.prepare().messages] == ["Which way?"]
     new = chat.append("assistant", "Right.")
     assert [message.text for message in chat.prepare(leaf=new).messages] == ["Which way?", "Right."]
     # The call without a result is mended on its own branch, and there alone.
     assert len(chat.prepare(leaf=old).messages) == 4
-    assert is_valid_turn(chat.prepare(leaf=old).messages)
+    assert is_valid_input(chat.prepare(leaf=old).messages)
 
 
 # Latent defects.

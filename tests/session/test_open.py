@@ -28,7 +28,7 @@ def append_one(url: str | None = None) -> None:
 
 def texts(url: str | None = None) -> list[str]:
     with sapwood.open(url) as sessions:
-        return [message.text for message in sessions.get("chat").history().messages]
+        return [message.text for message in sessions.get("chat").history().messages_only]
 
 
 def test_three_slashes_are_relative_and_four_are_absolute(elsewhere: Path) -> None:

@@ -22,10 +22,10 @@ from sapwood import (
 )
 from sapwood.compaction import create_compact_function
 from sapwood.errors import ContextOverflowError, NotFoundError, UsageError
-from sapwood.model import Part, Turn
+from sapwood.model import ModelInput, Part
 from sapwood.testing import COUNTS
 
-from .conversations import check_turn
+from .conversations import check_messages
 
 CALL_IDS = st.sampled_from(["c1", "c2", "c3"])
 TEXTS = st.sampled_from(["yes", "Where is it?", "word " * 300, "部署完成。" * 60])
@@ -130,13 +130,13 @@ class Hand:
     NUMBERS,
     st.sampled_from([None, "", "short"]),
 )
-def test_whatever_the_tree_looks_like_a_turn_is_valid(
+def test_whatever_the_tree_looks_like_the_input_is_valid(
     acts: list[tuple[Any, ...]], budget: int | None, leaf: int, summary: str | None
 ) -> None:
     with sapwood.open("memory://") as sessions:
         if summary is not None:
             function = create_compact_function(lambda prompt: summary, tail_token_budget=50)
-            sessions.on_compaction(function).compact_after(500)
+            sessions.compact_with(function).compact_after(500)
         sessions.with_context("memory", max_tokens=500).with_context("skills", provider=Skills())
         hand = Hand(sessions.session("chat"))
         for act in acts:
@@ -145,45 +145,45 @@ def test_whatever_the_tree_looks_like_a_turn_is_valid(
         for place in (None, *([hand.some(leaf)] if hand.ids else [])):
             check_prepared(hand.chat, place, budget)
         assert hand.chat.history(overlays=False).entries == before
-    COUNTS["trees of which a turn was prepared"] += 1
+    COUNTS["trees of which an input was prepared"] += 1
 
 
 def check_prepared(chat: Session, leaf: str | None, budget: int | None) -> None:
     try:
-        turn = chat.prepare(leaf=leaf, budget=budget)
+        input = chat.prepare(leaf=leaf, budget=budget)
     except ContextOverflowError:
         assert budget is not None
         # It is only refused where even the least is too much.
         assert chat.prepare(leaf=leaf).tokens > budget
         return
-    check_turn(turn.messages)
-    assert budget is None or turn.tokens <= budget
-    assert (turn.budget, turn.prompt) == (budget, chat.freeze_system_prompt())
-    check_told(chat, leaf, turn)
-    check_skill(chat, turn)
+    check_messages(input.messages)
+    assert budget is None or input.tokens <= budget
+    assert (input.budget, input.prompt) == (budget, chat.system_prompt())
+    check_told(chat, leaf, input)
+    check_skill(chat, input)
 
 
-def check_told(chat: Session, leaf: str | None, turn: Turn) -> None:
+def check_told(chat: Session, leaf: str | None, input: ModelInput) -> None:
     """Check that what is not shown is named, and that what the blocks have to say is said."""
     entries = chat.history(leaf).entries
     stored = {entry.id for entry in entries if isinstance(entry, Message)}
     stored |= {it.id for entry in entries if not isinstance(entry, Message) for it in entry.pinned}
-    shown = {message.id for message in turn.messages if message.id is not None}
+    shown = {message.id for message in input.messages if message.id is not None}
     assert shown <= stored
-    assert shown.isdisjoint(turn.left_out)
-    assert set(turn.left_out) <= stored
-    assert set(turn.shortened) <= shown
-    if turn.budget is None:
-        assert (turn.left_out, turn.shortened) == ([], [])
-    assert turn.updates == chat.context_updates()
-    if turn.updates:
-        assert turn.messages[-1].text == turn.updates
+    assert shown.isdisjoint(input.left_out)
+    assert set(input.left_out) <= stored
+    assert set(input.shortened) <= shown
+    if input.budget is None:
+        assert (input.left_out, input.shortened) == ([], [])
+    assert input.updates == chat.context_updates()
+    if input.updates:
+        assert input.messages[-1].text == input.updates
 
 
-def check_skill(chat: Session, turn: Turn) -> None:
+def check_skill(chat: Session, input: ModelInput) -> None:
     """Check that what was unloaded is not shown; the calls of it stay."""
     names: dict[str, str] = {}
-    for message in turn.messages:
+    for message in input.messages:
         for part in message.parts:
             if isinstance(part, ToolCallPart):
                 names[part.call_id] = part.name

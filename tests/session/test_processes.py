@@ -61,7 +61,7 @@ def test_processes_that_create_the_same_sessions_at_once_share_them(tmp_path: Pa
     with sapwood.open(f"sqlite:///{tmp_path}/race.db", owner="ada") as sessions:
         assert len(sessions.list_sessions().sessions) == 20
         for n in range(20):
-            texts = [m.text for m in sessions.get(f"s{n}").history().messages]
+            texts = [m.text for m in sessions.get(f"s{n}").history().messages_only]
             assert sorted(texts) == ["p0", "p1", "p2", "p3"]
 
 
@@ -69,6 +69,6 @@ def test_no_pin_is_lost_between_processes(tmp_path: Path) -> None:
     race(PIN, processes=4, rounds=10, folder=tmp_path)
     with sapwood.open(f"sqlite:///{tmp_path}/race.db", owner="ada") as sessions:
         chat = sessions.get("chat")
-        ids = [message.id for message in chat.history().messages]
+        ids = [message.id for message in chat.history().messages_only]
         assert len(ids) == 40
         assert sorted(chat.pins()) == sorted(ids)

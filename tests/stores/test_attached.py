@@ -208,7 +208,7 @@ def test_an_index_of_a_newer_version_is_refused(store: SearchedStore, prefix: st
     tell(store, m1="the lighthouse")
     with pytest.raises(SchemaTooNewError, match="99"):
         found(store, "lighthouse")
-    assert [it.id for it in store.read(ADA, "s", Read()).messages] == ["m1"]
+    assert [it.id for it in store.read(ADA, "s", Read()).messages_only] == ["m1"]
 
 
 def test_an_index_of_an_older_version_is_made_anew(store: SearchedStore, prefix: str) -> None:

@@ -106,12 +106,12 @@ def test_rule_04_a_history_is_two_commands_and_its_end_one(
     for n in range(150):
         store.append(ADA, "s", [say(None, str(n))])
     commands.names.clear()
-    assert len(store.read(ADA, "s", Read()).messages) == 150
+    assert len(store.read(ADA, "s", Read()).messages_only) == 150
     assert commands.names == ["find", "find"]
     store.append(ADA, "s", [say(None, str(n)) for n in range(60)])
     commands.names.clear()
     end = store.read(ADA, "s", Read(limit=50, backwards=True))
-    assert [it.text for it in end.messages] == [str(n) for n in range(10, 60)]
+    assert [it.text for it in end.messages_only] == [str(n) for n in range(10, 60)]
     # FerretDB finds one by its name and not a list: that is one command in MongoDB.
     assert set(commands.names) == {"find"}
     assert len(commands.names) <= 2
@@ -145,7 +145,7 @@ def test_sessions_open_by_url_under_names_of_ones_own(mongodb_url: str) -> None:
     with sapwood.open(url, owner="ada") as sessions:
         chat = sessions.session("chat", title="with a \0 in it")
         chat.append("user", "Where is my order?")
-        assert [it.text for it in chat.history().messages] == ["Where is my order?"]
+        assert [it.text for it in chat.history().messages_only] == ["Where is my order?"]
         sessions.store.settle()
     names = mongodb.client()[mongodb.database()].list_collection_names()
     assert {f"of_ones_own_{it}" for it in ("records", "entries", "lookups", "schema")} <= {*names}
@@ -183,7 +183,10 @@ def test_what_was_erased_is_in_no_document_after_it(store: MongoStore) -> None:
     store.put_document(ADA, "k", b"plain", session="s")
     store.settle()
     assert not any(b"secret" in it["data"] for it in stored())
-    assert [it.text for it in store.read(ADA, "s", Read()).messages] == ["kept", "said otherwise"]
+    assert [it.text for it in store.read(ADA, "s", Read()).messages_only] == [
+        "kept",
+        "said otherwise",
+    ]
     store.create_session(ADA, fork_of("s", "m2"))
     store.delete_session(ADA, "s")
     store.settle()

@@ -41,7 +41,7 @@ def open_store(prefix: str, **options: Any) -> OpenSearchStore:
 
 
 def ids_in(store: Any, session: str = "s") -> list[str]:
-    return [it.id for it in store.read(ADA, session, Read()).messages]
+    return [it.id for it in store.read(ADA, session, Read()).messages_only]
 
 
 class Counted:
@@ -241,7 +241,7 @@ def test_the_end_of_a_history_that_was_written_here_is_one_request(prefix: str) 
             store.append(ADA, "s", [say(f"m{n}-{k}") for k in range(10)])
         counted.take()
         page = store.read(ADA, "s", Read(limit=50, backwards=True))
-        assert [it.id for it in page.messages] == [
+        assert [it.id for it in page.messages_only] == [
             f"m{n}-{k}" for n in range(7, 12) for k in range(10)
         ]
         assert counted.requests == ["POST /_mget"]
@@ -258,6 +258,6 @@ def test_a_long_history_is_read_with_two_requests(prefix: str) -> None:
         opensearch.admin().indices.refresh(index=f"{prefix}-*")
         counted.take()
         page = store.read(ADA, "s", Read())
-        assert [it.text for it in page.messages] == [str(n) for n in range(600)]
+        assert [it.text for it in page.messages_only] == [str(n) for n in range(600)]
         assert counted.requests == ["POST /_mget", f"POST /{prefix}-records/_search"]
     counted.client.close()

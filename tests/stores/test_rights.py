@@ -72,8 +72,8 @@ def use_everything(driver: Driver) -> None:
     for n in range(1, 5):
         call("append", ADA, "s", [say(f"m{n}", f"message {n}"), say(None, "more")])
     assert call("append", ADA, "s", [say("m4", "message 4")]).written == 0
-    assert len(call("read", ADA, "s", Read()).messages) == 8
-    assert len(call("read", ADA, "s", Read(limit=2, backwards=True)).messages) == 2
+    assert len(call("read", ADA, "s", Read()).messages_only) == 8
+    assert len(call("read", ADA, "s", Read(limit=2, backwards=True)).messages_only) == 2
     for id, detach in (("fork", False), ("apart", True)):
         call("create_session", ADA, fork_of("s", "m2", id=id, detach=detach))
         call("append", ADA, id, [say(f"{id}1")])
@@ -96,7 +96,7 @@ def use_everything(driver: Driver) -> None:
     call("clear_session", ADA, "apart")
     call("delete_session", ADA, "s")
     call("settle")
-    assert [it.id for it in call("read", ADA, "fork", Read()).messages][-1] == "fork1"
+    assert [it.id for it in call("read", ADA, "fork", Read()).messages_only][-1] == "fork1"
     assert call("statistics", ADA).sessions == 2
     assert driver.check() == []
     admin = driver.store.admin

@@ -38,7 +38,12 @@ def session(store: SqliteStore, id: str) -> Session:
     digest = create_compact_function(strategy="digest", tail_token_budget=500)
     blocks = [BlockConfig("soul", default="You are helpful."), BlockConfig("memory", max_tokens=90)]
     sessions = SessionManager(
-        store, owner=ADA, new_id=lambda: "", context=blocks, compact=digest, compact_after=10**6
+        store,
+        owner=ADA,
+        new_id=lambda: "",
+        context=blocks,
+        compact_with=digest,
+        compact_after=10**6,
     )
     return sessions.get(id)
 

@@ -186,7 +186,7 @@ def test_a_relative_file_stays_where_it_was_when_the_process_goes_elsewhere(
         store.create_session(ADA, NewSession(id="s"))
         monkeypatch.chdir(tmp_path / "there")
         store.append(ADA, "s", [say("m1")])
-        assert [message.id for message in store.read(ADA, "s", Read()).messages] == ["m1"]
+        assert [message.id for message in store.read(ADA, "s", Read()).messages_only] == ["m1"]
         store.settle()
         assert len(store.search(ADA, Search(text="hello")).hits) == 1
     assert list((tmp_path / "there").iterdir()) == []

@@ -126,7 +126,7 @@ def test_a_file_of_the_databases_own_is_not_written(
             assert caught.value.path == "path"
         assert {it.name for it in tmp_path.iterdir()} == before
     with sapwood.open(f"sqlite:///{path}") as again:
-        assert [it.text for it in again.get("s").history().messages] == ["hello", "still here"]
+        assert [it.text for it in again.get("s").history().messages_only] == ["hello", "still here"]
         assert again.store.admin.check() == []
 
 

@@ -87,7 +87,7 @@ class Wanderer:
         return self._dice.choice(self.sessions)
 
     def _any_leaf(self, session: str) -> str:
-        seen = self._store.read(ADA, session, Read(overlays=False)).messages
+        seen = self._store.read(ADA, session, Read(overlays=False)).messages_only
         return self._dice.choice(seen).id
 
     def _new(self) -> NewMessage:

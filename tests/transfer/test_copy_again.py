@@ -284,8 +284,8 @@ def test_a_source_that_changes_all_the_time_is_told_and_caught_up_with_later() -
     with talking(10**9) as source, memory() as target:
         with pytest.raises(ConflictError, match="changes faster than it is copied"):
             copy_store(source, target)
-        there = [it.id for it in target.read(ADA, "s", Read(overlays=False)).messages]
-        here = [it.id for it in source.read(ADA, "s", Read(overlays=False)).messages]
+        there = [it.id for it in target.read(ADA, "s", Read(overlays=False)).messages_only]
+        here = [it.id for it in source.read(ADA, "s", Read(overlays=False)).messages_only]
         assert len(there) > 1_200
         assert there == here[: len(there)], "what is there is a beginning of it"
         source.before = lambda: None  # type: ignore[method-assign]
@@ -330,7 +330,7 @@ def test_writers_of_the_source_and_a_copy_do_not_wait_for_each_other(tmp_path: P
             is_over.set()
             thread.join()
         assert status in ("copied", "conflict")
-        there = [it.id for it in target.read(ADA, "s", Read(overlays=False)).messages]
+        there = [it.id for it in target.read(ADA, "s", Read(overlays=False)).messages_only]
         assert there == [f"m{n}" for n in range(3_000)] + said[: len(there) - 3_000]
         copy_store(source, target)
         assert all_of(target) == all_of(source)

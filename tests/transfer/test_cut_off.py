@@ -177,7 +177,7 @@ def test_a_kill_forgets_nothing_that_was_said_during_the_import() -> None:
 
 
 def shown(store: Store, session: str) -> list[str]:
-    return [it.id for it in store.read(ADA, session, Read(overlays=False)).messages]
+    return [it.id for it in store.read(ADA, session, Read(overlays=False)).messages_only]
 
 
 def test_what_an_agent_appends_meanwhile_stays_in_its_history() -> None:

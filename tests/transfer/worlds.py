@@ -57,7 +57,7 @@ def seen_of(store: Store, session: str, owner: str = ADA) -> dict[str, Any]:
     """Write down all that can be seen of a session, but for what cannot be carried."""
     record = store.find_session(owner, session)
     assert record is not None
-    path = store.read(owner, session, Read(overlays=False, limit=1, backwards=True)).messages
+    path = store.read(owner, session, Read(overlays=False, limit=1, backwards=True)).messages_only
     return {
         "record": [record.title, record.state, record.tags, record.data, record.budget],
         "created": record.created_us,
@@ -92,7 +92,7 @@ def _shown_in(store: Store, session: str, owner: str) -> dict[str, Any]:
 def _tree(store: Store, session: str, owner: str) -> Iterator[tuple[str, Any]]:
     for leaf in store.list_leaves(owner, session):
         above = None
-        for message in store.read(owner, session, Read(leaf=leaf.id, overlays=False)).messages:
+        for message in store.read(owner, session, Read(leaf=leaf.id, overlays=False)).messages_only:
             content = (message.role, message.parts, message.metadata, message.tokens)
             yield message.id, (above, *content, message.created_us)
             above = message.id

@@ -39,7 +39,7 @@ def names() -> list[str]:
 def ids_in(store: Any, session: str) -> Iterator[str]:
     """Read a session from its beginning."""
     depth = 0
-    while page := store.read(OWNER, session, Read(after=depth, limit=PAGE)).messages:
+    while page := store.read(OWNER, session, Read(after=depth, limit=PAGE)).messages_only:
         yield from (message.id for message in page)
         depth = page[-1].depth
 

@@ -18,7 +18,7 @@ from .table import Column, Table
 from .text import clean
 
 KEY = "prompt"
-NO_PROMPT = "no prompt is frozen: its program has not called freeze_system_prompt or prepare yet"
+NO_PROMPT = "no prompt is frozen: its program has not called system_prompt or prepare yet"
 
 
 class StoredPrompt(NamedTuple):

@@ -42,7 +42,7 @@ def read_view(sessions: SessionManager, record: SessionRecord, page: TreePage) -
     """Read a page; the cost is that of the page, whatever the session's length."""
     reader = _ViewReader(sessions.store, sessions.owner, record.id, page)
     history = reader.path()
-    path, has_more = history.messages, history.more
+    path, has_more = history.messages_only, history.more
     tree = TreeDrawing(path, beyond=reader.next_below(path))
     others = reader.add_branches(tree, history)
     overlays = sessions.store.list_overlays(sessions.owner, record.id)
@@ -78,12 +78,12 @@ class _ViewReader:
         if self._page.before is None or not path:
             return None
         query = Read(leaf=self._page.leaf, overlays=False, after=path[-1].depth, limit=1)
-        found = self._store.read(self._owner, self._session, query).messages
+        found = self._store.read(self._owner, self._session, query).messages_only
         return found[0].position if found else None
 
     def add_branches(self, tree: TreeDrawing, history: History) -> int:
         """Add the branches that leave what is drawn; return the number of those that do not."""
-        path, is_whole = history.messages, not history.more
+        path, is_whole = history.messages_only, not history.more
         top = path[0].depth if path else 1
         leaves = self._store.list_leaves(self._owner, self._session)
         leaves = [leaf for leaf in leaves if leaf.id != history.leaf]
@@ -115,7 +115,7 @@ class _ViewReader:
         history = self._store.read(self._owner, self._session, query)
         most = MOST_IN_A_BRANCH if is_bounded else None
         return tree.add(
-            history.messages, is_whole=is_whole, most=most, has_more=history.more, leaf=leaf.id
+            history.messages_only, is_whole=is_whole, most=most, has_more=history.more, leaf=leaf.id
         )
 
     def ends_below(self, overlays: Sequence[Overlay], path: Sequence[Message]) -> set[Position]:
@@ -134,7 +134,7 @@ class _ViewReader:
             before=place.depth + 1,
             limit=1,
         )
-        found = self._store.read(self._owner, self._session, query).messages
+        found = self._store.read(self._owner, self._session, query).messages_only
         return bool(found) and found[0].position == place
 
 

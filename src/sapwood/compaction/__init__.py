@@ -3,7 +3,7 @@
 from .boundary import align_backward, align_forward, find_tail_cut
 from .digest import digest
 from .estimate import EntryCounter, entry_tokens, estimate_parts, estimate_text, history_tokens
-from .fit import Fitted, TurnCounter, fit_messages
+from .fit import Fitted, MessageCounter, fit_messages
 from .function import (
     CompactDraft,
     CompactFunction,
@@ -14,14 +14,14 @@ from .function import (
 )
 from .overflow import is_context_overflow
 from .plan import TAIL_TOKEN_BUDGET, CompactionRange, choose_range
-from .repair import SUMMARY_HEADING, repair_turn, turn_messages
+from .repair import SUMMARY_HEADING, model_messages, repair_messages
 from .summary_prompt import SummaryRequest, Template, build_summary_prompt, summary_budget
-from .ties import IN_FLIGHT_TURNS, first_in_flight
+from .ties import IN_FLIGHT_REPLIES, first_in_flight
 from .truncate import truncate_older_messages
-from .validity import is_valid_turn
+from .validity import is_valid_input
 
 __all__ = [
-    "IN_FLIGHT_TURNS",
+    "IN_FLIGHT_REPLIES",
     "SUMMARY_HEADING",
     "TAIL_TOKEN_BUDGET",
     "CompactDraft",
@@ -31,10 +31,10 @@ __all__ = [
     "CompactionRange",
     "EntryCounter",
     "Fitted",
+    "MessageCounter",
     "SummaryAnswer",
     "SummaryRequest",
     "Template",
-    "TurnCounter",
     "align_backward",
     "align_forward",
     "build_summary_prompt",
@@ -49,9 +49,9 @@ __all__ = [
     "fit_messages",
     "history_tokens",
     "is_context_overflow",
-    "is_valid_turn",
-    "repair_turn",
+    "is_valid_input",
+    "model_messages",
+    "repair_messages",
     "summary_budget",
     "truncate_older_messages",
-    "turn_messages",
 ]

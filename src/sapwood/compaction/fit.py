@@ -8,27 +8,27 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 import msgspec
 
 from ..errors import ContextOverflowError
-from ..model import ToolCallPart, ToolResultPart, TurnMessage
+from ..model import ModelMessage, ToolCallPart, ToolResultPart
 from ..rules import check
-from .repair import is_summary, repair_turn
+from .repair import is_summary, repair_messages
 from .truncate import KEEP_RECENT, shorten
 
-TurnCounter = Callable[[TurnMessage], int]
+MessageCounter = Callable[[ModelMessage], int]
 
 
 class Fitted(msgspec.Struct, frozen=True, kw_only=True):
     """Messages within a budget, and the ids of those that are not shown, or not whole."""
 
-    messages: list[TurnMessage]
+    messages: list[ModelMessage]
     left_out: list[str]
     shortened: list[str]
     tokens: int
 
 
 def fit_messages(
-    messages: Sequence[TurnMessage],
+    messages: Sequence[ModelMessage],
     budget: int,
-    count: TurnCounter,
+    count: MessageCounter,
     *,
     keep: Collection[str] = (),
 ) -> Fitted:
@@ -43,7 +43,7 @@ def fit_messages(
     needs.
     """
     check.count(budget, "budget", 0)
-    fitting = _Fitting(repair_turn(messages), budget, count, set(keep))
+    fitting = _Fitting(repair_messages(messages), budget, count, set(keep))
     fitting.run()
     if fitting.tokens > budget:
         raise ContextOverflowError(
@@ -57,7 +57,7 @@ class _Fitting:
     """Messages on their way to fit. Those that go together are one unit."""
 
     def __init__(
-        self, messages: list[TurnMessage], budget: int, count: TurnCounter, keep: set[str]
+        self, messages: list[ModelMessage], budget: int, count: MessageCounter, keep: set[str]
     ) -> None:
         self._before = messages
         self._messages = [*messages]
@@ -131,7 +131,7 @@ class _Fitting:
         return [id for id in ids if id is not None]
 
 
-def _units(messages: Sequence[TurnMessage]) -> Iterator[list[int]]:
+def _units(messages: Sequence[ModelMessage]) -> Iterator[list[int]]:
     """Give the places of messages that go together: a message with calls, and its results."""
     unit: list[int] = []
     waiting: set[str] = set()
@@ -147,14 +147,14 @@ def _units(messages: Sequence[TurnMessage]) -> Iterator[list[int]]:
             unit = []
 
 
-def _last_asked(messages: Sequence[TurnMessage]) -> int:
+def _last_asked(messages: Sequence[ModelMessage]) -> int:
     """Find the user's last message, a stored one if there is any."""
     asked = [at for at, message in enumerate(messages) if is_asked(message)]
     stored = [at for at in asked if messages[at].id is not None]
     return (stored or asked or [len(messages) - 1])[-1]
 
 
-def is_asked(message: TurnMessage) -> bool:
+def is_asked(message: ModelMessage) -> bool:
     """Tell whether a message is something that the user said."""
     if message.role != "user" or is_summary(message):
         return False

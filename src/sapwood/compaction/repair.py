@@ -9,46 +9,46 @@ import msgspec
 from ..model import (
     Entry,
     Message,
+    ModelMessage,
     Part,
     Summary,
     TextPart,
     ToolCallPart,
     ToolResultPart,
-    TurnMessage,
 )
 
 SUMMARY_HEADING = "[Summary of the conversation so far]\n"
 INTERRUPTED = "[interrupted: the call was made, but its result is not known]"
 
 
-def turn_messages(entries: Sequence[Entry]) -> list[TurnMessage]:
+def model_messages(entries: Sequence[Entry]) -> list[ModelMessage]:
     """Turn the entries of a history into what a model is shown.
 
     A summary becomes a message of the user's, under a heading, followed by its pinned messages.
     """
-    shown: list[TurnMessage] = []
+    shown: list[ModelMessage] = []
     for entry in entries:
         if isinstance(entry, Summary):
             parts: list[Part] = [TextPart(text=SUMMARY_HEADING + entry.text)]
-            shown.append(TurnMessage(role="user", parts=parts))
-            shown.extend(_turned(message) for message in entry.pinned)
+            shown.append(ModelMessage(role="user", parts=parts))
+            shown.extend(_as_shown(message) for message in entry.pinned)
         else:
-            shown.append(_turned(entry))
+            shown.append(_as_shown(entry))
     return shown
 
 
-def is_summary(message: TurnMessage) -> bool:
+def is_summary(message: ModelMessage) -> bool:
     """Tell whether a message stands for a summary."""
     return message.id is None and message.text.startswith(SUMMARY_HEADING)
 
 
-def _turned(message: Message) -> TurnMessage:
-    return TurnMessage(
+def _as_shown(message: Message) -> ModelMessage:
+    return ModelMessage(
         id=message.id, role=message.role, parts=message.parts, metadata=message.metadata
     )
 
 
-def repair_turn(messages: Sequence[TurnMessage]) -> list[TurnMessage]:
+def repair_messages(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
     """Make messages valid for a model; what is valid already is not changed. Idempotent.
 
     A result belongs to the nearest call before it with its id. A result without one, a second
@@ -58,7 +58,7 @@ def repair_turn(messages: Sequence[TurnMessage]) -> list[TurnMessage]:
     result is followed, after the other results, by one that says that it was interrupted.
     """
     answers = _Answers(messages)
-    repaired: list[TurnMessage] = []
+    repaired: list[ModelMessage] = []
     for index, message in enumerate(messages):
         parts = answers.own_parts(index)
         if parts:
@@ -71,7 +71,7 @@ def repair_turn(messages: Sequence[TurnMessage]) -> list[TurnMessage]:
 class _Answers:
     """Which result answers which call, and where each part of each message goes."""
 
-    def __init__(self, messages: Sequence[TurnMessage]) -> None:
+    def __init__(self, messages: Sequence[ModelMessage]) -> None:
         self._messages = messages
         self._calls: list[dict[str, int | None]] = [{} for _ in messages]
         self._kept: list[list[tuple[Part, int]]] = [[] for _ in messages]
@@ -132,7 +132,7 @@ class _Answers:
         """Give the parts of a message that stay in it."""
         return [part for part, owner in self._kept[index] if owner == index]
 
-    def following(self, index: int) -> list[TurnMessage]:
+    def following(self, index: int) -> list[ModelMessage]:
         """Give the messages with results that follow a message."""
         found = [self._carried(at, index) for at in self._moved[index]]
         for call_id, at in self._calls[index].items():
@@ -140,18 +140,18 @@ class _Answers:
                 found.append(_interrupted(call_id))
         return found
 
-    def _carried(self, at: int, index: int) -> TurnMessage:
+    def _carried(self, at: int, index: int) -> ModelMessage:
         message = self._messages[at]
         parts = [part for part, owner in self._kept[at] if owner == index]
         if len(parts) == len(message.parts):
             return message
         if self._is_mixed(at, index):
-            return TurnMessage(role="tool", parts=parts)
+            return ModelMessage(role="tool", parts=parts)
         return msgspec.structs.replace(message, parts=parts)
 
 
-def _interrupted(call_id: str) -> TurnMessage:
-    return TurnMessage(
+def _interrupted(call_id: str) -> ModelMessage:
+    return ModelMessage(
         role="tool",
         parts=[ToolResultPart(call_id=call_id, output=INTERRUPTED, is_error=True)],
     )

@@ -7,8 +7,8 @@ from itertools import accumulate
 
 from ..model import Entry, Message, Summary, ToolCallPart, ToolResultPart
 
-IN_FLIGHT_TURNS = 8
-"""So many turns of the model a call may wait for its result; after them it was given up."""
+IN_FLIGHT_REPLIES = 8
+"""So many further replies of the model a call may wait for its result; then it was given up."""
 
 
 def allowed_cuts(entries: Sequence[Entry]) -> list[bool]:
@@ -29,14 +29,14 @@ def allowed_cuts(entries: Sequence[Entry]) -> list[bool]:
 def first_in_flight(entries: Sequence[Entry]) -> int | None:
     """Find the first entry with a call whose result, or approval, is still to come.
 
-    A call waits until the model has taken `IN_FLIGHT_TURNS` further turns without the result, or
+    A call waits until the model has begun `IN_FLIGHT_REPLIES` more replies without the result, or
     has used its id for another call: one that was interrupted must not hold up compaction for ever.
     """
     return _ties_of(entries)[1]
 
 
 def _ties_of(entries: Sequence[Entry]) -> tuple[list[tuple[int, int]], int | None]:
-    turns = _turns(entries)
+    replies = _replies(entries)
     ties: list[tuple[int, int]] = []
     caller: dict[str, int] = {}
     answered: set[str] = set()
@@ -48,26 +48,29 @@ def _ties_of(entries: Sequence[Entry]) -> tuple[list[tuple[int, int]], int | Non
             elif isinstance(part, ToolResultPart) and part.call_id in caller:
                 call = caller[part.call_id]
                 # A result that is sent again and again must not tie up all that follows.
-                if part.call_id not in answered or turns[index] - turns[call] < IN_FLIGHT_TURNS:
+                if (
+                    part.call_id not in answered
+                    or replies[index] - replies[call] < IN_FLIGHT_REPLIES
+                ):
                     ties.append((call, index))
                 answered.add(part.call_id)
     waiting = [
         index
         for id, index in caller.items()
-        if id not in answered and turns[-1] - turns[index] < IN_FLIGHT_TURNS
+        if id not in answered and replies[-1] - replies[index] < IN_FLIGHT_REPLIES
     ]
     return ties, min(waiting, default=None)
 
 
-def _turns(entries: Sequence[Entry]) -> list[int]:
-    """Count, for each entry and then for the end, the turns that the model has begun up to it."""
+def _replies(entries: Sequence[Entry]) -> list[int]:
+    """Count, for each entry and then for the end, the replies that the model has begun up to it."""
     roles = {entry.role for entry in entries if isinstance(entry, Message) and _calls(entry)}
-    turns, count, speaking = [], 0, False
+    replies, count, speaking = [], 0, False
     for entry in entries:
         spoke, speaking = speaking, _is_said_by(entry, roles)
         count += speaking and not spoke
-        turns.append(count)
-    return [*turns, count]
+        replies.append(count)
+    return [*replies, count]
 
 
 def _calls(message: Message) -> bool:
@@ -75,7 +78,7 @@ def _calls(message: Message) -> bool:
 
 
 def _is_said_by(entry: Entry, roles: set[str]) -> bool:
-    # Some clients write results under the model's own role: those are not its turn.
+    # Some clients write results under the model's own role: those are no reply.
     if isinstance(entry, Summary) or entry.role not in roles:
         return False
     return not all(isinstance(part, ToolResultPart) for part in entry.parts)

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import msgspec
 
-from ..model import Message, Part, TextPart, ToolCallPart, ToolResultPart, TurnMessage
+from ..model import Message, ModelMessage, Part, TextPart, ToolCallPart, ToolResultPart
 from ..rules import check
 from .cutting import cut_middle
 from .shape import cut_value
@@ -16,7 +16,7 @@ KEEP_RECENT = 4
 MAX_TOOL_OUTPUT_CHARS = 500
 MAX_TEXT_CHARS = 10_000
 
-T = TypeVar("T", Message, TurnMessage)
+T = TypeVar("T", Message, ModelMessage)
 
 
 def truncate_older_messages(

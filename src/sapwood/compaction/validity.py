@@ -1,13 +1,13 @@
-"""Is a turn valid for a model? Written apart from the repair, so that one can check the other."""
+"""Whether messages are valid for a model. Apart from the repair, so that each checks the other."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..model import ToolCallPart, ToolResultPart, TurnMessage
+from ..model import ModelMessage, ToolCallPart, ToolResultPart
 
 
-def is_valid_turn(messages: Sequence[TurnMessage]) -> bool:
+def is_valid_input(messages: Sequence[ModelMessage]) -> bool:
     """Tell whether every call is answered at once, and every answer has its call.
 
     No message is empty. The results of a message's calls stand in it, after the calls, or in the
@@ -23,7 +23,7 @@ def is_valid_turn(messages: Sequence[TurnMessage]) -> bool:
     return not waiting
 
 
-def _after(message: TurnMessage, waiting: set[str]) -> set[str] | None:
+def _after(message: ModelMessage, waiting: set[str]) -> set[str] | None:
     """Give the calls that wait after a message; None when it may not stand here."""
     earlier, own, used = set(waiting), set[str](), set[str]()
     said = answered = False

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from ..model import OtherPart, Part, ToolCallPart, ToolResultPart, TurnMessage
+from ..model import ModelMessage, OtherPart, Part, ToolCallPart, ToolResultPart
 from .answers import REFUSED, elided, loaded_later
 from .definitions import LOAD
 from .loaded import LoadedKey
@@ -21,8 +21,8 @@ Place = tuple[int, int]
 
 
 def elide_unloaded(
-    messages: Sequence[TurnMessage], loaded: Collection[tuple[str, str]]
-) -> list[TurnMessage]:
+    messages: Sequence[ModelMessage], loaded: Collection[tuple[str, str]]
+) -> list[ModelMessage]:
     """Put a short mark for each loaded text that is not loaded now, or was loaded again later."""
     results = dict(_results(messages))
     newest = {key: place for place, key in results.items()}
@@ -39,7 +39,7 @@ def elide_unloaded(
     ]
 
 
-def _marked(message: TurnMessage, index: int, marks: dict[Place, str]) -> TurnMessage:
+def _marked(message: ModelMessage, index: int, marks: dict[Place, str]) -> ModelMessage:
     parts = [
         _replaced(part, marks[index, at]) if (index, at) in marks else part
         for at, part in enumerate(message.parts)
@@ -47,7 +47,7 @@ def _marked(message: TurnMessage, index: int, marks: dict[Place, str]) -> TurnMe
     return msgspec.structs.replace(message, parts=parts)
 
 
-def _results(messages: Sequence[TurnMessage]) -> Iterator[tuple[Place, LoadedKey]]:
+def _results(messages: Sequence[ModelMessage]) -> Iterator[tuple[Place, LoadedKey]]:
     """Find the results that hold an entry's text, in order.
 
     A result belongs to the nearest call before it: some models use the same call ids every turn.

@@ -1,4 +1,4 @@
-"""What can be written: stored messages, new ones, and those of a turn."""
+"""What can be written: stored messages, new ones, and those that a model is given."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 from ..errors import UsageError
-from ..model import Message, NewMessage, Part, Summary, ToolCallPart, ToolResultPart, TurnMessage
+from ..model import Message, ModelMessage, NewMessage, Part, Summary, ToolCallPart, ToolResultPart
 
 Place = tuple[int, int]
 
@@ -19,7 +19,7 @@ def has_tools(parts: Iterable[Part]) -> bool:
 
 
 class Said(Protocol):
-    """A message of any kind: `Message`, `NewMessage` or `TurnMessage`."""
+    """A message of any kind: `Message`, `NewMessage` or `ModelMessage`."""
 
     @property
     def role(self) -> str: ...
@@ -33,14 +33,14 @@ class Said(Protocol):
 
 def said(messages: Iterable[Said]) -> list[Said]:
     """Check that these are messages, and put each result of their own calls after its call."""
-    if isinstance(messages, (Message, NewMessage, TurnMessage)):
+    if isinstance(messages, (Message, NewMessage, ModelMessage)):
         messages = [messages]
     try:
         listed = list(messages)
     except TypeError:
         raise _not_messages(messages, "messages") from None
     for index, message in enumerate(listed):
-        if not isinstance(message, (Message, NewMessage, TurnMessage)):
+        if not isinstance(message, (Message, NewMessage, ModelMessage)):
             raise _not_messages(message, f"messages[{index}]")
     return _in_order(listed)
 

@@ -35,6 +35,7 @@ from .message import (
     datetime_of,
     microseconds_of,
 )
+from .model_input import ModelInput, ModelMessage, ToolDefinition
 from .part import (
     FilePart,
     OtherPart,
@@ -67,7 +68,6 @@ from .session import (
     SessionQuery,
     SessionRecord,
 )
-from .turn import ToolDefinition, Turn, TurnMessage
 
 __all__ = [
     "ROOT",
@@ -100,6 +100,8 @@ __all__ = [
     "Hits",
     "Leaf",
     "Message",
+    "ModelInput",
+    "ModelMessage",
     "NewMessage",
     "NewOverlay",
     "NewSession",
@@ -124,8 +126,6 @@ __all__ = [
     "ToolCallPart",
     "ToolDefinition",
     "ToolResultPart",
-    "Turn",
-    "TurnMessage",
     "UpdateEvent",
     "Usage",
     "UsageTotal",

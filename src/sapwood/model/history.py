@@ -127,8 +127,8 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     snapshot: str
 
     @property
-    def messages(self) -> list[Message]:
-        """The messages among the entries, pinned ones after their summary."""
+    def messages_only(self) -> list[Message]:
+        """The messages among the entries, without the summaries; pinned ones in their place."""
         flat: list[Message] = []
         for entry in self.entries:
             if isinstance(entry, Message):

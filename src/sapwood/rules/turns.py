@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..errors import UsageError
-from ..model import Message, NewMessage, ToolResultPart, TurnMessage
+from ..model import Message, ModelMessage, NewMessage, ToolResultPart
 from . import check
 
-AnyMessage = Message | NewMessage | TurnMessage
+AnyMessage = Message | NewMessage | ModelMessage
 
 
 def turn_starts(messages: Sequence[AnyMessage]) -> list[int]:

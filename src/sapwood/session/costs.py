@@ -1,28 +1,26 @@
-"""What each message of a turn costs: what is stored with it, or counted when it was changed."""
+"""What each message of an input costs: as stored with it, or counted when it was changed."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..model import Entry, History, Message, Summary, TurnMessage
+from ..model import Entry, History, Message, ModelMessage, Summary
 from ..rules.tokens import TokenCounter, count_tokens, estimate_parts
 
 
 class Costs:
-    """Counts the messages of one turn."""
+    """Counts the messages of one input."""
 
     def __init__(
-        self, entries: Sequence[Entry], turned: Sequence[TurnMessage], counter: TokenCounter | None
+        self, entries: Sequence[Entry], shown: Sequence[ModelMessage], counter: TokenCounter | None
     ) -> None:
         stored = {message.id: message.tokens for message in _messages_in(entries)}
         # By the object: a copy that was shortened costs less than what is stored.
-        self._known = {
-            id(message): stored[message.id] for message in turned if message.id in stored
-        }
-        self._turned = turned  # kept, so that no other object gets one of these addresses
+        self._known = {id(message): stored[message.id] for message in shown if message.id in stored}
+        self._shown = shown  # kept, so that no other object gets one of these addresses
         self._counter = counter
 
-    def of(self, message: TurnMessage) -> int:
+    def of(self, message: ModelMessage) -> int:
         """Count a message."""
         known = self._known.get(id(message))
         if known is not None:

@@ -1,12 +1,12 @@
 """How a session behaves: its blocks, when it is compacted and how, and who is told.
 
-The same settings are given as keywords, or one after the other by the builder's methods.
+The settings are given as keywords, or one after the other by the methods in `builder`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 import msgspec
 
@@ -30,7 +30,7 @@ class SessionSettings(msgspec.Struct, frozen=True, kw_only=True):
     context: tuple[BlockConfig, ...] = ()
     cached_prompt: bool = True
     searchable_history: str | None = None
-    compact: CompactWith | None = None
+    compact_with: CompactWith | None = None
     compact_after: int | None = None
     on_compaction_error: ErrorHandler | None = None
     listeners: tuple[Listener, ...] = ()
@@ -40,7 +40,7 @@ class SessionSettings(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def compacts_by_itself(self) -> bool:
         """Tell whether a full context is compacted without being asked."""
-        return self.compact is not None or self.compact_after is not None
+        return self.compact_with is not None or self.compact_after is not None
 
 
 DEFAULTS = SessionSettings()
@@ -52,7 +52,7 @@ class SettingFields(TypedDict, total=False):
     context: tuple[BlockConfig, ...] | list[BlockConfig]
     cached_prompt: bool
     searchable_history: str | None
-    compact: CompactWith | None
+    compact_with: CompactWith | None
     compact_after: int | None
     on_compaction_error: ErrorHandler | None
     listeners: tuple[Listener, ...] | list[Listener]
@@ -87,8 +87,8 @@ def checked(settings: SessionSettings, before: SessionSettings | None = None) ->
     check.instance(settings.cached_prompt, bool, "cached_prompt")
     check.whole(settings.compact_after, "compact_after", 0)
     # What `create_compact_function` gives has a plan instead.
-    if not hasattr(settings.compact, "plan"):
-        refuse_uncallable(settings.compact, "compact")
+    if not hasattr(settings.compact_with, "plan"):
+        refuse_uncallable(settings.compact_with, "compact_with")
     refuse_uncallable(settings.on_compaction_error, "on_compaction_error")
     for index, listener in enumerate(settings.listeners):
         refuse_uncallable(listener, f"listeners[{index}]")
@@ -120,67 +120,3 @@ def refuse_uncallable(value: object, path: str) -> None:
     """Refuse what is no function; None means that there is none."""
     if value is not None:
         check.function(value, path)
-
-
-class Configurable:
-    """The builder's methods: each changes one setting and gives back the object itself.
-
-    They come before the first use, in any order.
-    """
-
-    _settings: SessionSettings
-
-    def _set(self, **changes: Any) -> Self:
-        self._settings = checked(msgspec.structs.replace(self._settings, **changes), self._settings)
-        return self
-
-    def with_context(
-        self,
-        label: str,
-        *,
-        description: str | None = None,
-        max_tokens: int | None = None,
-        provider: Any = None,
-        default: str | None = None,
-        readonly: bool = False,
-        scope: Literal["session", "agent", "owner"] = "session",
-        agent: str | None = None,
-    ) -> Self:
-        """Add a context block; without a provider its text is kept in the store."""
-        from ..context import BlockConfig
-
-        config = BlockConfig(
-            label,
-            description=description,
-            max_tokens=max_tokens,
-            provider=provider,
-            default=default,
-            readonly=readonly,
-            scope=scope,
-            agent=agent,
-        )
-        return self._set(context=(*self._settings.context, config))
-
-    def with_cached_prompt(self, cached: bool = True) -> Self:
-        """Keep the frozen prompt in the store, which is the default; False renders every turn."""
-        return self._set(cached_prompt=cached)
-
-    def with_searchable_history(self, label: str = "history") -> Self:
-        """Let the model search all that the owner's sessions hold."""
-        return self._set(searchable_history=label)
-
-    def on_compaction(self, function: CompactWith) -> Self:
-        """Set what makes the summaries; see `sapwood.compaction.create_compact_function`."""
-        return self._set(compact=function)
-
-    def compact_after(self, tokens: int) -> Self:
-        """Compact by itself when the context holds more than so many tokens."""
-        return self._set(compact_after=tokens)
-
-    def on_compaction_error(self, handler: ErrorHandler) -> Self:
-        """Set who is told when a compaction that started by itself failed."""
-        return self._set(on_compaction_error=handler)
-
-    def on_event(self, listener: Listener) -> Self:
-        """Add a listener, which is told of every change."""
-        return self._set(listeners=(*self._settings.listeners, listener))

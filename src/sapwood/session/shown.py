@@ -1,4 +1,4 @@
-"""What a turn shows beside its messages: prompt, tools and what the blocks have to say."""
+"""What a model is shown beside the messages: prompt, tools and what the blocks have to say."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ..errors import ContextOverflowError, UsageError
-from ..model import ToolDefinition, TurnMessage
+from ..model import ModelMessage, ToolDefinition
 from ..rules import check
 from ..rules.prompt import Kind, Piece, render
 from ..rules.tokens import estimate_text
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ShownContext(msgspec.Struct, frozen=True, kw_only=True):
-    """The context's part of a turn; the default is that of a session without blocks."""
+    """The context's part of an input; the default is that of a session without blocks."""
 
     prompt: str = ""
     tools: list[ToolDefinition] = []
@@ -50,7 +50,7 @@ class ShownContext(msgspec.Struct, frozen=True, kw_only=True):
             )
         return budget - tokens
 
-    def elided(self, messages: list[TurnMessage]) -> list[TurnMessage]:
+    def elided(self, messages: list[ModelMessage]) -> list[ModelMessage]:
         """Leave out what was loaded once and is loaded no more."""
         if self.loaded is None:
             return messages
@@ -65,7 +65,7 @@ def _check_tool(tool: ToolDefinition, where: str, taken: set[str]) -> None:
     check.instance(tool.schema, dict, f"{where}.schema")
     if tool.name in taken:
         raise UsageError(
-            f"{where} has the name {tool.name!r}, as another tool of the turn has: rename it",
+            f"{where} has the name {tool.name!r}, as another tool has: rename it",
             path=f"{where}.name",
         )
 

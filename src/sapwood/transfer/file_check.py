@@ -140,7 +140,7 @@ class _FileCheck:
 
     def _above(self, record: SessionRecord, leaf: Leaf) -> Message | None:
         query = Read(leaf=leaf.id, overlays=False, limit=1, backwards=True)
-        messages = self._store.read(self._owner, record.id, query).messages
+        messages = self._store.read(self._owner, record.id, query).messages_only
         return messages[0] if messages else None
 
     def _check_origin(self, line: SessionLine, number: int) -> None:

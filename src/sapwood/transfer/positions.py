@@ -15,7 +15,7 @@ def find_at(
     """Find what stands at a position; None if that is not on the path to the leaf."""
     depth = position.depth
     query = Read(leaf=leaf, overlays=False, after=depth - 1, before=depth + 1, limit=1)
-    found: list[MessageOrGap] = [*store.read(owner, session, query).messages]
+    found: list[MessageOrGap] = [*store.read(owner, session, query).messages_only]
     found = found or [*store.list_gaps(owner, session, leaf, after=depth - 1)[:1]]
     return found[0] if found and found[0].position == position else None
 
@@ -30,7 +30,7 @@ def find_gap(store: Store, owner: str, session: str, id: str) -> Gap | None:
     """Find the gap that a session sees under an id; None for a message, and for nothing."""
     try:
         above = store.read(owner, session, Read(leaf=id, overlays=False, limit=1, backwards=True))
-        depth = above.messages[0].depth if above.messages else 0
+        depth = above.messages_only[0].depth if above.messages_only else 0
         gaps = store.list_gaps(owner, session, id, after=depth)
     except NotFoundError:
         return None

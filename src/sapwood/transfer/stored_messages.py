@@ -66,5 +66,5 @@ class StoredMessages:
 
     def _live_at(self, leaf: str, before: int | None = None) -> str | None:
         query = Read(leaf=leaf, overlays=False, before=before, limit=1, backwards=True)
-        messages = self._store.read(self._owner, self._session, query).messages
+        messages = self._store.read(self._owner, self._session, query).messages_only
         return messages[0].id if messages else None

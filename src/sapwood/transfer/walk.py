@@ -68,18 +68,18 @@ class SessionWalk:
         while more:
             query = Read(leaf=leaf, overlays=False, after=depth, limit=PAGE, max_bytes=PAGE_BYTES)
             history = self._store.read(self._owner, self._session, query)
-            yield from history.messages
+            yield from history.messages_only
             more = history.more
-            depth = history.messages[-1].depth if history.messages else depth
+            depth = history.messages_only[-1].depth if history.messages_only else depth
 
     def _last_given(self, leaf: str) -> Message | None:
         """Find the deepest message of a path that was given before."""
         query = Read(leaf=leaf, overlays=False, limit=FIRST_LOOK, backwards=True)
         history = self._store.read(self._owner, self._session, query)
-        for message in reversed(history.messages):
+        for message in reversed(history.messages_only):
             if self._is_given(message):
                 return message
-        return self._search(leaf, history.messages[0].depth) if history.more else None
+        return self._search(leaf, history.messages_only[0].depth) if history.more else None
 
     def _search(self, leaf: str, below: int) -> Message | None:
         """Halve the path above a depth: what was given is a beginning of it."""
@@ -95,7 +95,7 @@ class SessionWalk:
 
     def _at_or_above(self, leaf: str, depth: int) -> Message | None:
         query = Read(leaf=leaf, overlays=False, before=depth + 1, limit=1, backwards=True)
-        messages = self._store.read(self._owner, self._session, query).messages
+        messages = self._store.read(self._owner, self._session, query).messages_only
         return messages[0] if messages else None
 
     def _is_given(self, place: MessageOrGap) -> bool:

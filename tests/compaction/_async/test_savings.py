@@ -19,7 +19,7 @@ async def test_a_summary_that_is_shorter_by_one_token_is_taken(saved: int, statu
 
     tokens = estimate_text(SUMMARY) + saved
     async with open_async("memory://") as sessions:
-        chat = (await sessions.session("chat")).on_compaction(cover_the_second)
+        chat = (await sessions.session("chat")).compact_with(cover_the_second)
         said = [NewMessage(role="user", parts=[TextPart(text="hm")], tokens=tokens)] * 3
         await chat.append_all(said)
         assert (await chat.compact()).status == status

@@ -21,7 +21,7 @@ def test_a_summary_that_is_shorter_by_one_token_is_taken(saved: int, status: str
 
     tokens = estimate_text(SUMMARY) + saved
     with open("memory://") as sessions:
-        chat = (sessions.session("chat")).on_compaction(cover_the_second)
+        chat = (sessions.session("chat")).compact_with(cover_the_second)
         said = [NewMessage(role="user", parts=[TextPart(text="hm")], tokens=tokens)] * 3
         chat.append_all(said)
         assert (chat.compact()).status == status

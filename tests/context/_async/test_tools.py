@@ -19,13 +19,13 @@ from sapwood.context import (
 from sapwood.errors import UsageError
 from sapwood.model import (
     ForkPoint,
+    ModelMessage,
     NewMessage,
     NewSession,
     Part,
     TextPart,
     ToolCallPart,
     ToolResultPart,
-    TurnMessage,
 )
 from sapwood.store import AsyncStore
 
@@ -315,14 +315,14 @@ async def test_loaded_and_unloaded_in_one_turn(
         call = {"label": "notes", "key": "a"}
         parts.append(ToolCallPart(call_id=f"{number}", name=name, input=call))
         parts.append(ToolResultPart(call_id=f"{number}", output=await tools.call(name, call)))
-    turn = [TurnMessage(role="assistant", parts=parts)]
-    shown = elide_unloaded(turn, await context.loaded())
+    messages = [ModelMessage(role="assistant", parts=parts)]
+    shown = elide_unloaded(messages, await context.loaded())
     assert shown[0].parts[1] == ToolResultPart(
         call_id="0", output="['a' was unloaded; load it again to read it]"
     )
     assert shown[0].parts[2:] == parts[2:]
     await tools.call("load_context", {"label": "NOTES", "key": "a"})
-    assert elide_unloaded(turn, await context.loaded()) == turn
+    assert elide_unloaded(messages, await context.loaded()) == messages
 
 
 async def test_unload_answers(tools: AsyncContextTools, context: AsyncContext) -> None:

@@ -21,13 +21,13 @@ from sapwood.context import (
 from sapwood.errors import UsageError
 from sapwood.model import (
     ForkPoint,
+    ModelMessage,
     NewMessage,
     NewSession,
     Part,
     TextPart,
     ToolCallPart,
     ToolResultPart,
-    TurnMessage,
 )
 from sapwood.store import Store
 
@@ -303,14 +303,14 @@ def test_loaded_and_unloaded_in_one_turn(tools: ContextTools, context: Context) 
         call = {"label": "notes", "key": "a"}
         parts.append(ToolCallPart(call_id=f"{number}", name=name, input=call))
         parts.append(ToolResultPart(call_id=f"{number}", output=tools.call(name, call)))
-    turn = [TurnMessage(role="assistant", parts=parts)]
-    shown = elide_unloaded(turn, context.loaded())
+    messages = [ModelMessage(role="assistant", parts=parts)]
+    shown = elide_unloaded(messages, context.loaded())
     assert shown[0].parts[1] == ToolResultPart(
         call_id="0", output="['a' was unloaded; load it again to read it]"
     )
     assert shown[0].parts[2:] == parts[2:]
     tools.call("load_context", {"label": "NOTES", "key": "a"})
-    assert elide_unloaded(turn, context.loaded()) == turn
+    assert elide_unloaded(messages, context.loaded()) == messages
 
 
 def test_unload_answers(tools: ContextTools, context: Context) -> None:

@@ -26,7 +26,7 @@ FEEDER = Path(__file__).with_name("feeder.py")
 
 
 def ids_in(store: object, session: str) -> list[str]:
-    return [it.id for it in store.read(ADA, session, Read()).messages]  # type: ignore[attr-defined]
+    return [it.id for it in store.read(ADA, session, Read()).messages_only]  # type: ignore[attr-defined]
 
 
 def start_feeder(folder: Path, url: str, prefix: str, *does: str) -> subprocess.Popen[bytes]:

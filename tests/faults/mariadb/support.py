@@ -56,7 +56,7 @@ def make_session(store: SqlAlchemyStore, session: str = "s") -> None:
 
 
 def ids_in(store: SqlAlchemyStore, session: str = "s") -> list[str]:
-    return [it.id for it in store.read(ADA, session, Read()).messages]
+    return [it.id for it in store.read(ADA, session, Read()).messages_only]
 
 
 def lose_commits(store: Any, proxy: Proxy, kept_bytes: int = 0) -> list[object]:

@@ -74,7 +74,7 @@ async def test_the_async_twin_gives_up_a_silent_server(
             await store.read(ADA, "s", Read())
         proxy.cut()
         proxy.release()
-        found = [it.id for it in (await store.read(ADA, "s", Read())).messages]
+        found = [it.id for it in (await store.read(ADA, "s", Read())).messages_only]
         assert sorted(found) == ["m1", "n0", "n1", "n2", "n3"]
         tried(name, "time-out", 2)
 

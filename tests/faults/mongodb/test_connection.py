@@ -220,4 +220,4 @@ async def test_a_pool_run_dry_on_a_loop_is_told_and_a_retry_writes_once(
         assert (await store.append(ADA, "t", [say("m1")])).written == 1
         for session in ("s", "t"):
             history = await store.read(ADA, session, Read())
-            assert [it.id for it in history.messages] == ["m0", "m1"]
+            assert [it.id for it in history.messages_only] == ["m0", "m1"]

@@ -48,7 +48,7 @@ async def test_rule_02_the_same_on_a_loop(
             proxy.truncate_next_answer(kept_bytes)
             await store.append(ADA, "s", [say(id)])
         proxy.truncate_next_answer(kept_bytes)
-        found = [it.id for it in (await store.read(ADA, "s", Read())).messages]
+        found = [it.id for it in (await store.read(ADA, "s", Read())).messages_only]
         assert (len(found), found[:2]) == (3, ["m0", "m1"])
         assert proxy.truncated == 3
     tried("MongoDB", "answer truncated", 3)

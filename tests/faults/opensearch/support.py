@@ -37,4 +37,4 @@ def make_session(store: OpenSearchStore, session: str = "s") -> None:
 
 
 def ids_in(store: Any, session: str = "s") -> list[str]:
-    return [it.id for it in store.read(ADA, session, Read()).messages]
+    return [it.id for it in store.read(ADA, session, Read()).messages_only]

@@ -64,7 +64,7 @@ async def test_the_same_on_a_loop(proxy: Proxy, proxied: str, prefix: str) -> No
         proxy.release()
         await store.append(ADA, "s", [say("m2")])
         history = await store.read(ADA, "s", Read())
-        assert [it.id for it in history.messages] == ["m1", "m2"]
+        assert [it.id for it in history.messages_only] == ["m1", "m2"]
 
 
 KEPT_BYTES = [3, 30, 150]
@@ -99,7 +99,7 @@ async def test_rule_02_the_same_on_a_loop(
         proxy.truncate_next_answer(kept_bytes)
         assert (await store.append(ADA, "s", [say(None, "x"), say(None, "y")])).written == 2
         proxy.truncate_next_answer(kept_bytes)
-        assert len((await store.read(ADA, "s", Read())).messages) == 3
+        assert len((await store.read(ADA, "s", Read())).messages_only) == 3
         assert proxy.truncated == 2
         tried("OpenSearch", "answer truncated", proxy.truncated)
 
@@ -160,4 +160,4 @@ async def test_a_pool_that_stays_dry_is_told_and_a_retry_writes_once(
         await asyncio.gather(*map(write, range(3)))
         for n in range(3):
             history = await store.read(ADA, f"s{n}", Read())
-            assert [it.id for it in history.messages] == ["m0", "m1"]
+            assert [it.id for it in history.messages_only] == ["m0", "m1"]

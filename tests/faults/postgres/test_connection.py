@@ -132,7 +132,7 @@ async def test_rule_02_answers_lost_by_a_group_are_written_once(
             assert [it.written for it in done[8:]] == [1] * 8
         assert (proxy.swallowed, proxy.truncated) == (1, 1)
         for n in range(8):
-            found = (await store.read(ADA, f"s{n}", Read())).messages
+            found = (await store.read(ADA, f"s{n}", Read())).messages_only
             assert sorted(it.id for it in found if len(it.id) == 2) == ["m0", "r0", "r1"]
             assert len(found) == 5
         tried("PostgreSQL", "duplicate delivery after a lost answer", 2)
@@ -184,7 +184,7 @@ async def test_the_async_twin_gives_up_a_silent_server(
         assert [type(it) for it in done] == [StoreUnavailableError] * 4
         for n in range(4):
             await store.append(ADA, "s", [say(f"n{n}")])
-        found = [it.id for it in (await store.read(ADA, "s", Read())).messages]
+        found = [it.id for it in (await store.read(ADA, "s", Read())).messages_only]
         assert sorted(found) == ["m1", "n0", "n1", "n2", "n3"]
         tried("PostgreSQL", "time-out")
 

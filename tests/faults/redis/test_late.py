@@ -52,7 +52,7 @@ async def test_rule_02_the_same_on_a_loop(
             proxy.truncate_next_answer(kept_bytes)
             assert len((await store.append(ADA, "s", [say(id), say(None)])).messages) == 2
         proxy.truncate_next_answer(kept_bytes)
-        found = [it.id for it in (await store.read(ADA, "s", Read())).messages]
+        found = [it.id for it in (await store.read(ADA, "s", Read())).messages_only]
         assert (len(found), found[:2]) == (5, ["m0", "m1"])
         assert proxy.truncated == 3
         assert await store.admin.check() == []

@@ -99,7 +99,7 @@ async def test_the_async_twin_waits_for_a_tree_that_is_moved(
         COUNTS["slots of a Redis Cluster moved"] += 1
         for name, want in (("s", ["m1", "m2"]), ("other", ["m1", "m2", "m3"])):
             history = await store.read(ADA, name, Read())
-            assert sorted(it.id for it in history.messages) == want
+            assert sorted(it.id for it in history.messages_only) == want
         assert await store.admin.check() == []
 
 

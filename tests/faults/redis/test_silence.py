@@ -62,7 +62,11 @@ async def test_the_async_twin_is_told_too(proxy: Proxy, proxied: str, prefix: st
             tried("Redis", "time-out")
         proxy.release()
         await store.append(ADA, "s", [say("m2"), say("m3")])
-        assert [it.id for it in (await store.read(ADA, "s", Read())).messages] == ["m1", "m2", "m3"]
+        assert [it.id for it in (await store.read(ADA, "s", Read())).messages_only] == [
+            "m1",
+            "m2",
+            "m3",
+        ]
 
 
 async def test_who_comes_after_a_read_that_was_cancelled_gets_its_own_answer(
@@ -83,7 +87,7 @@ async def test_who_comes_after_a_read_that_was_cancelled_gets_its_own_answer(
                 await reading
             proxy.release()
             history = await store.read(ADA, "other", Read())
-            assert [it.id for it in history.messages] == ["other-1"]
+            assert [it.id for it in history.messages_only] == ["other-1"]
             COUNTS["reads of Redis cancelled"] += 1
 
 

@@ -29,7 +29,7 @@ async def store(server: RedisServer, prefix: str) -> AsyncIterator[AsyncRedisSto
 
 
 async def ids_in(store: AsyncRedisStore, session: str) -> list[str]:
-    return [it.id for it in (await store.read(ADA, session, Read())).messages]
+    return [it.id for it in (await store.read(ADA, session, Read())).messages_only]
 
 
 async def test_rule_06_many_writers_to_many_sessions_all_land(store: AsyncRedisStore) -> None:

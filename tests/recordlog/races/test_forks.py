@@ -85,7 +85,7 @@ def test_a_detached_fork_that_began_again_leaves_nothing_behind(
     store.log.before("spans", lambda: store.log.before("spans", hook))
     if what == "edited":
         store.create_session(ADA, new)
-        assert store.read(ADA, "d", Read()).messages[-10].text == "words"
+        assert store.read(ADA, "d", Read()).messages_only[-10].text == "words"
     else:
         with pytest.raises(StoreUnavailableError):
             store.create_session(ADA, new)

@@ -49,7 +49,7 @@ async def test_messages_follow_one_another(chat: AsyncSession) -> None:
     second = await chat.append("assistant", "b", metadata={"model": "m"})
     assert (second.depth, second.metadata) == (2, {"model": "m"})
     assert await chat.tip() == second.id
-    assert [entry.id for entry in (await chat.history()).messages] == [first.id, second.id]
+    assert [entry.id for entry in (await chat.history()).messages_only] == [first.id, second.id]
 
 
 async def test_the_same_append_again_gives_the_stored_message(chat: AsyncSession) -> None:
@@ -87,7 +87,7 @@ async def test_a_parent_makes_a_branch(chat: AsyncSession) -> None:
     await chat.append("assistant", "b")
     other = await chat.append("assistant", "c", parent=question)
     assert other.depth == 2
-    assert [entry.text for entry in (await chat.history()).messages] == ["a", "c"]
+    assert [entry.text for entry in (await chat.history()).messages_only] == ["a", "c"]
     with pytest.raises(NotFoundError):
         await chat.append("assistant", "d", parent="nowhere")
 
@@ -116,7 +116,7 @@ async def test_update_reads_nothing_when_all_is_given(
         raise AssertionError("it was read")
 
     answer = await chat.append("assistant", "Take ")
-    monkeypatch.setattr(chat._store, "find_messages", fail)
+    monkeypatch.setattr(chat._stored.store, "find_messages", fail)
     for message in (answer, answer.id):
         updated = await chat.update(message, "Take tram 28", role="assistant", metadata={})
         assert updated.text == "Take tram 28"
@@ -125,7 +125,7 @@ async def test_update_reads_nothing_when_all_is_given(
 async def test_update_of_a_cut_message_does_not_lose_its_parts(chat: AsyncSession) -> None:
     await chat.append("assistant", ToolCallPart(call_id="1", name="look", input={}))
     await chat.append("tool", [ToolResultPart(call_id="1", output="x"), "by the way"])
-    [cut] = (await chat.history(limit=1)).messages
+    [cut] = (await chat.history(limit=1)).messages_only
     assert len(cut.parts) == 1
     updated = await chat.update(cut, metadata={"seen": True})
     assert len(updated.parts) == 2

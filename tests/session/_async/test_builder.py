@@ -25,7 +25,7 @@ async def test_a_builder_creates_its_session_on_the_first_write(store: AsyncStor
     with pytest.raises(NotFoundError):
         await chat.context_tokens()
     await chat.append("user", "hello")
-    assert [message.text for message in (await chat.history()).messages] == ["hello"]
+    assert [message.text for message in (await chat.history()).messages_only] == ["hello"]
 
 
 @pytest.mark.parametrize("write", ["block", "usage", "record"])
@@ -69,8 +69,8 @@ async def test_the_order_of_the_builder_does_not_matter(store: AsyncStore) -> No
     )
     for chat in (one, other):
         await chat.append("user", "hello")
-    assert await one.freeze_system_prompt() == await other.freeze_system_prompt()
-    assert "You are helpful." in await one.freeze_system_prompt()
+    assert await one.system_prompt() == await other.system_prompt()
+    assert "You are helpful." in await one.system_prompt()
 
 
 async def test_keywords_do_the_same_as_the_builder(store: AsyncStore) -> None:
@@ -84,7 +84,7 @@ async def test_keywords_do_the_same_as_the_builder(store: AsyncStore) -> None:
     )
     for chat in (given, built):
         await chat.append("user", "hello")
-    assert await given.freeze_system_prompt() == await built.freeze_system_prompt()
+    assert await given.system_prompt() == await built.system_prompt()
     assert await given.context_tokens() == await built.context_tokens()
 
 
@@ -102,7 +102,7 @@ async def test_what_a_manager_sets_holds_for_its_sessions(sessions: AsyncSession
     sessions.with_context("memory", default="nothing yet").on_event(events.append)
     for id in ("one", "two"):
         chat = await sessions.session(id)
-        assert "nothing yet" in await chat.freeze_system_prompt()
+        assert "nothing yet" in await chat.system_prompt()
         await chat.append("user", "hello")
     assert {event.session for event in events} == {"one", "two"}
     assert {event.owner for event in events} == {"ada"}
@@ -123,7 +123,7 @@ async def test_open_takes_the_settings_as_keywords(tmp_path: Path) -> None:
     [
         ({"compact_after": -1}, "compact_after"),
         ({"compact_after": 1.5}, "compact_after"),
-        ({"compact": 3}, "compact"),
+        ({"compact_with": 3}, "compact_with"),
         ({"on_compaction_error": "x"}, "on_compaction_error"),
         ({"listeners": ["x"]}, r"listeners\[0\]"),
         ({"context": ["memory"]}, r"context\[0\]"),
@@ -184,7 +184,7 @@ async def test_blocks_are_set_before_the_session_is_used(store: AsyncStore) -> N
     with pytest.raises(UsageError, match="already"):
         chat.for_session("other")
     await chat.add_context(BlockConfig("late", default="better late than never"))
-    assert "better late" in await chat.freeze_system_prompt()
+    assert "better late" in await chat.system_prompt()
     chat.compact_after(100)
 
 
@@ -224,9 +224,9 @@ async def test_the_owners_history_can_be_searched_by_the_model(
     sessions.with_searchable_history("past")
     chat = await sessions.session("new")
     await chat.append("user", "Where is the lighthouse?")
-    turn = await chat.prepare()
-    assert "PAST" in turn.prompt
-    names = {tool.name for tool in turn.tools}
+    given = await chat.prepare()
+    assert "PAST" in given.prompt
+    names = {tool.name for tool in given.tools}
     assert {"search_context", "session_search"} <= names
     for query, found in [("boat", "harbour"), ("lighthouse", "Where is")]:
         answer = await chat.call_tool("search_context", {"label": "past", "query": query})
@@ -235,7 +235,7 @@ async def test_the_owners_history_can_be_searched_by_the_model(
     # More sessions change neither the prompt nor the tools.
     await sessions.session("newer")
     again = await (await sessions.get("new")).prepare()
-    assert (again.prompt, again.tools) == (turn.prompt, turn.tools)
+    assert (again.prompt, again.tools) == (given.prompt, given.tools)
 
 
 @pytest.mark.parametrize("label", ["first", "SECOND", "Past"])

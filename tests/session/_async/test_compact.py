@@ -26,7 +26,7 @@ from .compacting import LONG, Model, fill, shown, tight
 async def test_a_compaction_covers_the_middle_and_deletes_nothing(chat: AsyncSession) -> None:
     model = Model()
     messages = await fill(chat, 8)
-    done = await chat.on_compaction(tight(model)).compact()
+    done = await chat.compact_with(tight(model)).compact()
     assert done.status == "done"
     assert done.tokens_after < done.tokens_before
     assert await shown(chat) == [
@@ -41,7 +41,7 @@ async def test_a_compaction_covers_the_middle_and_deletes_nothing(chat: AsyncSes
 
 async def test_it_can_be_undone_and_both_are_listed(chat: AsyncSession) -> None:
     messages = await fill(chat, 8)
-    chat.on_compaction(tight(Model()))
+    chat.compact_with(tight(Model()))
     await chat.compact()
     await chat.append_all([("user", LONG)] * 4)
     await chat.compact()
@@ -66,7 +66,7 @@ async def test_an_overlay_made_by_hand_is_no_compaction(chat: AsyncSession) -> N
 async def test_without_a_model_it_is_a_digest(chat: AsyncSession) -> None:
     await chat.append("user", "Please find the boat.")
     await fill(chat, 60)
-    chat.on_compaction(create_compact_function(strategy="digest", tail_token_budget=500))
+    chat.compact_with(create_compact_function(strategy="digest", tail_token_budget=500))
     assert (await chat.compact()).status == "done"
     assert len((await chat.history()).entries) < 20
 
@@ -74,7 +74,7 @@ async def test_without_a_model_it_is_a_digest(chat: AsyncSession) -> None:
 async def test_a_preview_changes_nothing(chat: AsyncSession) -> None:
     model = Model()
     messages = await fill(chat, 8)
-    chat.on_compaction(tight(model))
+    chat.compact_with(tight(model))
     preview = await chat.preview_compaction(focus="the boat")
     assert preview is not None
     assert preview.entries == messages[1:6]
@@ -88,10 +88,10 @@ async def test_rule_11_every_summary_in_the_range_is_in_the_prompt(chat: AsyncSe
     await chat.add_overlay(messages[1], messages[2], "first note " * 30)
     await chat.add_overlay(messages[4], messages[5], "second note " * 30)
     model = Model()
-    await chat.on_compaction(tight(model)).compact()
+    await chat.compact_with(tight(model)).compact()
     assert "first note " * 29 in model.prompts[0]
     assert "second note " * 29 in model.prompts[0]
-    assert [entry.id for entry in (await chat.history()).messages] == [
+    assert [entry.id for entry in (await chat.history()).messages_only] == [
         messages[0].id,
         messages[10].id,
         messages[11].id,
@@ -107,7 +107,7 @@ async def test_rule_09_what_arrives_meanwhile_survives(sessions: AsyncSessionMan
         await plain.append("user", "am I still here?", id="late")
         return "short"
 
-    chat.on_compaction(tight(write_meanwhile))
+    chat.compact_with(tight(write_meanwhile))
     assert (await chat.compact()).status == "done"
     assert await shown(chat) == [messages[0].id, "<short>", *(m.id for m in messages[6:]), "late"]
 
@@ -123,7 +123,7 @@ async def test_rule_09_what_was_edited_meanwhile_is_not_covered(
         await plain.update(messages[3], "I meant something else")
         return "short"
 
-    refused = await chat.on_compaction(tight(edit_meanwhile)).compact()
+    refused = await chat.compact_with(tight(edit_meanwhile)).compact()
     assert (refused.status, refused.overlay) == ("refused", None)
     assert "changed meanwhile" in refused.reason
     assert len((await chat.history()).entries) == 8
@@ -132,14 +132,14 @@ async def test_rule_09_what_was_edited_meanwhile_is_not_covered(
 async def test_rule_09_one_at_a_time_across_objects(sessions: AsyncSessionManager) -> None:
     chat = await sessions.session("chat")
     await fill(chat, 8)
-    other = (await sessions.get("chat")).on_compaction(tight(Model("other")))
+    other = (await sessions.get("chat")).compact_with(tight(Model("other")))
     inner: list[str] = []
 
     async def start_another(prompt: str) -> str:
         inner.append((await other.compact()).reason)
         return "short"
 
-    assert (await chat.on_compaction(tight(start_another)).compact()).status == "done"
+    assert (await chat.compact_with(tight(start_another)).compact()).status == "done"
     assert "at work" in inner[0]
     assert len(await chat.overlays()) == 1
     # The lease is given back.
@@ -163,7 +163,7 @@ async def test_rule_09_a_lease_that_was_taken_over_refuses_the_write(
         )
         return "short"
 
-    refused = await chat.on_compaction(tight(be_too_slow)).compact()
+    refused = await chat.compact_with(tight(be_too_slow)).compact()
     assert (refused.status, "lease" in refused.reason) == ("refused", True)
     assert (await chat.history()).entries == messages
     # The other's lease is not released by the one who lost it.
@@ -178,14 +178,14 @@ async def test_rule_09_a_summariser_that_fails_leaves_everything_as_it_was(
 
     messages = await fill(chat, 8)
     before = await chat.record()
-    chat.on_compaction(tight(fail))
+    chat.compact_with(tight(fail))
     with pytest.raises(CompactionError, match="the line is dead") as caught:
         await chat.compact()
     assert isinstance(caught.value.__cause__, OSError)
     assert (await chat.history()).entries == messages
     assert await chat.record() == before
     # And the lease is free.
-    assert (await chat.on_compaction(tight(Model())).compact()).status == "done"
+    assert (await chat.compact_with(tight(Model())).compact()).status == "done"
 
 
 async def test_rule_09_a_summariser_that_hangs_is_given_up(chat: AsyncSession) -> None:
@@ -197,17 +197,17 @@ async def test_rule_09_a_summariser_that_hangs_is_given_up(chat: AsyncSession) -
 
     await fill(chat, 8)
     with pytest.raises(CompactionError, match="TimeoutError"):
-        await chat.on_compaction(tight(hang, timeout_s=0.05)).compact()
-    assert (await chat.on_compaction(tight(Model())).compact()).status == "done"
+        await chat.compact_with(tight(hang, timeout_s=0.05)).compact()
+    assert (await chat.compact_with(tight(Model())).compact()).status == "done"
 
 
 async def test_a_refusal_says_which_reason_it_has(chat: AsyncSession) -> None:
-    refused = await chat.on_compaction(tight(Model("short"))).compact()
+    refused = await chat.compact_with(tight(Model("short"))).compact()
     assert refused.reason == "there is nothing to cover"
     await chat.append_all([("user", LONG)] * 6)
-    refused = await chat.on_compaction(tight(Model(" "))).compact()
+    refused = await chat.compact_with(tight(Model(" "))).compact()
     assert refused.reason == "the summary is empty"
-    refused = await chat.on_compaction(lambda request: None).compact()
+    refused = await chat.compact_with(lambda request: None).compact()
     assert refused.reason == "the function that makes the summaries gave none"
 
 
@@ -216,13 +216,13 @@ async def test_a_summary_that_is_empty_or_no_shorter_is_refused(
     chat: AsyncSession, answer: str
 ) -> None:
     messages = await fill(chat, 8)
-    refused = await chat.on_compaction(tight(Model(answer))).compact()
+    refused = await chat.compact_with(tight(Model(answer))).compact()
     assert refused.status == "refused"
     assert (await chat.history()).entries == messages
 
 
 async def test_there_may_be_nothing_to_cover(chat: AsyncSession) -> None:
-    chat.on_compaction(tight(Model(), protect_head=3))
+    chat.compact_with(tight(Model(), protect_head=3))
     assert (await chat.compact()).status == "refused"
     await fill(chat, 3)
     assert (await chat.compact()).status == "refused"
@@ -232,14 +232,14 @@ async def test_rule_10_a_call_in_flight_stays_in_the_tail(chat: AsyncSession) ->
     await fill(chat, 6)
     call = await chat.append("assistant", ToolCallPart(call_id="c", name="sail", input={}))
     await fill(chat, 6)
-    await chat.on_compaction(tight(Model())).compact()
+    await chat.compact_with(tight(Model())).compact()
     assert call.id in await shown(chat)
 
 
 async def test_a_pin_stays_in_sight(chat: AsyncSession) -> None:
     messages = await fill(chat, 8)
     await chat.pin(messages[3])
-    await chat.on_compaction(tight(Model())).compact()
+    await chat.compact_with(tight(Model())).compact()
     [_, summary, *_] = (await chat.history()).entries
     assert isinstance(summary, Summary)
     assert summary.pinned == [messages[3]]
@@ -251,7 +251,7 @@ async def test_a_call_that_was_pinned_in_flight_stays_with_its_result(chat: Asyn
     await chat.pin(call)
     result = await chat.append("tool", ToolResultPart(call_id="c", output="at sea"))
     messages = await fill(chat, 3)
-    await chat.on_compaction(tight(Model())).compact()
+    await chat.compact_with(tight(Model())).compact()
     [_, summary, *_] = (await chat.history()).entries
     assert isinstance(summary, Summary)
     assert summary.pinned == [call, result]
@@ -274,7 +274,7 @@ async def test_what_stays_in_sight_does_not_count_as_saved(chat: AsyncSession) -
     for message in messages[1:]:
         await chat.pin(message)
     before, pins = await shown(chat), await chat.pins()
-    refused = await chat.on_compaction(tight(Model("rather a lot of words " * 4))).compact()
+    refused = await chat.compact_with(tight(Model("rather a lot of words " * 4))).compact()
     assert (refused.status, refused.overlay) == ("refused", None)
     assert (await shown(chat), await chat.pins()) == (before, pins)
 
@@ -282,13 +282,13 @@ async def test_what_stays_in_sight_does_not_count_as_saved(chat: AsyncSession) -
 async def test_a_compaction_elsewhere_says_nothing_about_the_tip(
     sessions: AsyncSessionManager,
 ) -> None:
-    chat = (await sessions.session("chat")).on_compaction(tight(Model()))
+    chat = (await sessions.session("chat")).compact_with(tight(Model()))
     messages = await fill(chat, 8)
     await chat.append("user", "elsewhere", parent=messages[0])
     for answer in ("short", ""):
-        await chat.on_compaction(tight(Model(answer))).compact(leaf=messages[-1])
+        await chat.compact_with(tight(Model(answer))).compact(leaf=messages[-1])
     with pytest.raises(CompactionError):
-        await chat.on_compaction(lambda request: 1 / 0).compact(leaf=messages[-1])
+        await chat.compact_with(lambda request: 1 / 0).compact(leaf=messages[-1])
     assert await sessions.store.find_document("ada", "compactor", session="chat") is None
 
 
@@ -302,11 +302,11 @@ async def test_what_others_say_meanwhile_does_not_make_it_a_poor_one(
         await fill(await sessions.get("chat"), 20)
         return "short"
 
-    done = await chat.on_compaction(tight(talk_on)).compact()
+    done = await chat.compact_with(tight(talk_on)).compact()
     assert done.tokens_after > done.tokens_before
     # The next is not held back: it has enough to do.
     model = Model()
-    chat.on_compaction(tight(model)).compact_after(1_000)
+    chat.compact_with(tight(model)).compact_after(1_000)
     await chat.append("user", "and now?")
     assert len(model.prompts) == 1
 
@@ -319,7 +319,7 @@ async def test_who_lost_the_lease_is_not_held_back_for_it(sessions: AsyncSession
         await (await sessions.get("chat")).clear()
         return "short"
 
-    assert (await chat.on_compaction(tight(clear_meanwhile)).compact()).status == "refused"
+    assert (await chat.compact_with(tight(clear_meanwhile)).compact()).status == "refused"
     assert await sessions.store.list_documents("ada", session="chat") == []
 
 
@@ -328,7 +328,7 @@ async def test_the_summarisers_own_call_is_counted(chat: AsyncSession, strategy:
     await fill(chat, 8)
     usage = Usage(id="s1", model="small", input_tokens=900, output_tokens=12)
     answer = SummaryAnswer(text="short", usage=usage)
-    chat.on_compaction(tight(lambda prompt: answer, strategy=strategy))
+    chat.compact_with(tight(lambda prompt: answer, strategy=strategy))
     await chat.compact()
     [total] = await chat.usage()
     assert (total.model, total.input_tokens, total.output_tokens) == ("small", 900, 12)
@@ -338,7 +338,7 @@ async def test_an_endpoint_that_uses_its_ids_again_costs_no_summary(chat: AsyncS
     await fill(chat, 8)
     await chat.add_usage(Usage(id="s1", model="small", input_tokens=7))
     usage = Usage(id="s1", model="small", input_tokens=900)
-    chat.on_compaction(tight(lambda prompt: SummaryAnswer(text="short", usage=usage)))
+    chat.compact_with(tight(lambda prompt: SummaryAnswer(text="short", usage=usage)))
     assert (await chat.compact()).status == "done"
     [total] = await chat.usage()
     assert total.input_tokens == 7
@@ -350,18 +350,18 @@ async def test_a_function_of_ones_own_decides(chat: AsyncSession) -> None:
     def first_two(request: CompactRequest) -> CompactDraft:
         return CompactDraft(first=request.entries[0], last=request.entries[1], summary="two")
 
-    assert (await chat.on_compaction(first_two).compact()).status == "done"
+    assert (await chat.compact_with(first_two).compact()).status == "done"
     assert await shown(chat) == ["<two>", *(message.id for message in messages[2:])]
     assert await chat.preview_compaction() is None
     with pytest.raises(CompactionError) as caught:
-        await chat.on_compaction(lambda request: "not a draft").compact()
+        await chat.compact_with(lambda request: "not a draft").compact()
     assert isinstance(caught.value.__cause__, UsageError)
 
 
 async def test_it_may_be_compacted_at_another_leaf(chat: AsyncSession) -> None:
     messages = await fill(chat, 8)
     await chat.append("user", "elsewhere", parent=messages[0])
-    chat.on_compaction(tight(Model()))
+    chat.compact_with(tight(Model()))
     assert (await chat.compact(leaf=messages[-1])).status == "done"
     assert len((await chat.history(messages[-1])).entries) == 4
     assert len((await chat.history()).entries) == 2

@@ -17,7 +17,7 @@ async def test_it_compacts_by_itself_when_the_threshold_is_crossed(
     sessions: AsyncSessionManager,
 ) -> None:
     model = Model()
-    sessions.on_compaction(tight(model)).compact_after(2_000)
+    sessions.compact_with(tight(model)).compact_after(2_000)
     chat = await sessions.session("chat")
     for number in range(40):
         await chat.append("user", f"{number}: {LONG}")
@@ -28,7 +28,7 @@ async def test_it_compacts_by_itself_when_the_threshold_is_crossed(
 
 
 async def test_a_threshold_of_zero_is_one(sessions: AsyncSessionManager) -> None:
-    sessions.on_compaction(tight(Model())).compact_after(0)
+    sessions.compact_with(tight(Model())).compact_after(0)
     chat = await sessions.session("chat")
     await fill(chat, 8)
     assert len(await chat.overlays()) == 1
@@ -64,7 +64,7 @@ async def test_a_failure_by_itself_goes_to_the_handler_and_is_held_back(
         calls.append(prompt)
         raise OSError("no model")
 
-    sessions.on_compaction(tight(fail)).compact_after(500).on_compaction_error(errors.append)
+    sessions.compact_with(tight(fail)).compact_after(500).on_compaction_error(errors.append)
     chat = await sessions.session("chat")
     for number in range(30):
         await chat.append("user", f"{number}: {LONG}")
@@ -81,7 +81,7 @@ async def test_a_failure_by_itself_goes_to_the_handler_and_is_held_back(
 async def test_a_clear_forgets_what_was_compacted_undone_and_reported(
     sessions: AsyncSessionManager,
 ) -> None:
-    chat = (await sessions.session("chat")).on_compaction(tight(Model()))
+    chat = (await sessions.session("chat")).compact_with(tight(Model()))
     messages = await fill(chat, 8)
     await chat.add_usage(Usage(id="c", message=messages[-1].id, input_tokens=90_000))
     await chat.compact()
@@ -99,24 +99,24 @@ async def test_a_clear_forgets_what_was_compacted_undone_and_reported(
 async def test_rule_12_the_prompt_is_rendered_anew_by_a_compaction(
     sessions: AsyncSessionManager,
 ) -> None:
-    sessions.with_context("memory").on_compaction(tight(Model()))
+    sessions.with_context("memory").compact_with(tight(Model()))
     chat = await sessions.session("chat")
     await fill(chat, 8)
-    frozen = await chat.freeze_system_prompt()
+    frozen = await chat.system_prompt()
     await chat.replace_context_block("memory", "likes tea")
-    assert await chat.freeze_system_prompt() == frozen
+    assert await chat.system_prompt() == frozen
     await chat.compact()
-    assert "likes tea" in await chat.freeze_system_prompt()
+    assert "likes tea" in await chat.system_prompt()
 
 
 async def test_rule_11_the_prompt_is_the_same_after_any_number_of_compactions(
     sessions: AsyncSessionManager,
 ) -> None:
-    sessions.with_context("memory", default="likes tea").on_compaction(tight(Model()))
+    sessions.with_context("memory", default="likes tea").compact_with(tight(Model()))
     chat = await sessions.session("chat")
     await fill(chat, 8)
-    frozen = await chat.freeze_system_prompt()
+    frozen = await chat.system_prompt()
     for _ in range(5):
         await fill(chat, 4)
         assert (await chat.compact()).status == "done"
-        assert await (await sessions.get("chat")).freeze_system_prompt() == frozen
+        assert await (await sessions.get("chat")).system_prompt() == frozen

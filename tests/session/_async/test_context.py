@@ -57,15 +57,15 @@ async def test_blocks_are_replaced_appended_to_and_undone(chat: AsyncSession) ->
 
 
 async def test_blocks_are_added_and_removed_in_use(chat: AsyncSession) -> None:
-    before = await chat.freeze_system_prompt()
+    before = await chat.system_prompt()
     added = await chat.add_context(BlockConfig("mood", default="cheerful"))
     assert added.content == "cheerful"
-    assert "MOOD" in await chat.freeze_system_prompt()
+    assert "MOOD" in await chat.system_prompt()
     with pytest.raises(UsageError):
         await chat.add_context(BlockConfig("mood"))
     assert await chat.remove_context("mood")
     assert not await chat.remove_context("mood")
-    assert await chat.freeze_system_prompt() == before
+    assert await chat.system_prompt() == before
 
 
 async def test_entries_are_written_and_searched(sessions: AsyncSessionManager) -> None:
@@ -93,10 +93,10 @@ async def test_what_is_loaded_survives_another_object_and_a_clear_unloads(
 
 
 async def test_the_prompt_is_frozen_refreshed_and_reported(chat: AsyncSession) -> None:
-    frozen = await chat.freeze_system_prompt()
+    frozen = await chat.system_prompt()
     assert await chat.context_updates() == ""
     await chat.replace_context_block("memory", "Likes tea.")
-    assert await chat.freeze_system_prompt() == frozen
+    assert await chat.system_prompt() == frozen
     assert "Likes tea." in await chat.context_updates()
     assert "Likes tea." in await chat.refresh_system_prompt()
     assert await chat.context_updates() == ""
@@ -105,11 +105,11 @@ async def test_the_prompt_is_frozen_refreshed_and_reported(chat: AsyncSession) -
 
 
 async def test_a_clear_keeps_the_blocks_and_renders_the_prompt_anew(chat: AsyncSession) -> None:
-    await chat.freeze_system_prompt()
+    await chat.system_prompt()
     await chat.replace_context_block("memory", "Likes tea.")
     await chat.append("user", "hello")
     await chat.clear()
-    assert "Likes tea." in await chat.freeze_system_prompt()
+    assert "Likes tea." in await chat.system_prompt()
 
 
 async def test_tools_are_described_and_called(chat: AsyncSession) -> None:

@@ -101,7 +101,7 @@ async def test_a_listener_that_fails_harms_nothing(
     sessions.on_event(fail).on_event(heard.events.append)
     chat = await sessions.session("chat")
     await chat.append("user", "hello")
-    assert [message.text for message in (await chat.history()).messages] == ["hello"]
+    assert [message.text for message in (await chat.history()).messages_only] == ["hello"]
     assert heard.kinds() == [AppendEvent, StatusEvent]
     assert "out of order" in caplog.text
 
@@ -131,12 +131,12 @@ async def test_a_compaction_that_starts_always_ends(
         chat = await sessions.create()
         await chat.append_all([("user", "a long story " * 50)] * 6)
         heard.events.clear()
-        await chat.on_compaction(answering(answer)).compact()
+        await chat.compact_with(answering(answer)).compact()
         assert heard.phases() == phases
     chat = await sessions.create()
     await chat.append_all([("user", "a long story " * 50)] * 6)
     heard.events.clear()
-    chat.on_compaction(create_compact_function(fail, protect_head=0, tail_token_budget=0))
+    chat.compact_with(create_compact_function(fail, protect_head=0, tail_token_budget=0))
     with pytest.raises(CompactionError, match="no model today"):
         await chat.compact()
     assert heard.phases() == ["started", "failed"]
@@ -164,7 +164,7 @@ async def test_a_store_that_fails_afterwards_does_not_leave_a_compaction_open(
         heard.events.clear()
         function = create_compact_function(summarize, protect_head=0, tail_token_budget=0)
         with suppress(StoreBusyError):
-            await chat.on_compaction(function).compact()
+            await chat.compact_with(function).compact()
         monkeypatch.undo()
         phases, overlays = heard.phases(), await chat.overlays()
         assert phases[0] == "started"
@@ -183,5 +183,5 @@ async def test_one_that_is_refused_for_anothers_sake_is_told(
     chat = await sessions.session("chat")
     await chat.append_all([("user", "a long story " * 50)] * 6)
     await sessions.store.put_document("ada", "compaction", b"{}", session="chat", expires_in_s=60)
-    outcome = await chat.on_compaction(answering("short")).compact()
+    outcome = await chat.compact_with(answering("short")).compact()
     assert (outcome.status, heard.phases()) == ("refused", ["refused"])

@@ -18,8 +18,8 @@ async def test_the_prompt_and_the_tools_are_counted(sessions: AsyncSessionManage
     await full.append("user", "hello")
     before = await full.context_tokens()
     assert before > record.context_tokens + 200
-    turn = await full.prepare()
-    assert turn.tokens == await full.context_tokens() == before
+    given = await full.prepare()
+    assert given.tokens == await full.context_tokens() == before
 
 
 async def test_what_was_reported_counts_and_the_rest_is_estimated(chat: AsyncSession) -> None:
@@ -108,7 +108,7 @@ async def test_the_context_is_counted_anew_when_the_prompt_changed(
     sessions.with_context("memory")
     chat = await sessions.session("chat")
     answer = await chat.append("assistant", "answer")
-    await chat.freeze_system_prompt()
+    await chat.system_prompt()
     before = await chat.context_tokens()
     await chat.add_usage(Usage(id="c1", message=answer.id, input_tokens=90_000))
     assert await chat.context_tokens() == 90_000

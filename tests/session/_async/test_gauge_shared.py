@@ -80,7 +80,7 @@ async def test_after_another_changed_the_prompt(pair: tuple[AsyncSession, AsyncS
     await one.replace_context_block("memory", "likes tea " * 100)
     unfrozen = await same(pair)
     assert unfrozen > empty + 200
-    await one.freeze_system_prompt()
+    await one.system_prompt()
     assert await same(pair) == unfrozen
     await one.replace_context_block("memory", "likes tea " * 300)
     assert await same(pair) == unfrozen
@@ -103,7 +103,7 @@ async def test_an_append_compacts_by_what_another_reported(
 ) -> None:
     one, other = pair
     digest = create_compact_function(strategy="digest", tail_token_budget=500)
-    one.on_compaction(digest).compact_after(50_000)
+    one.compact_with(digest).compact_after(50_000)
     *_, last = await one.append_all([("user", LONG * 5)] * 20)
     await other.add_usage(Usage(id="c1", message=last.id, input_tokens=85_886))
     await one.append("user", "and then?")
@@ -115,7 +115,7 @@ async def test_an_append_compacts_by_the_prompt_of_another(
 ) -> None:
     one, other = pair
     one.compact_after(4_000)
-    await one.freeze_system_prompt()
+    await one.system_prompt()
     await one.append_all([("user", LONG * 2)] * 20)
     assert await one.overlays() == []
     await other.replace_context_block("memory", "likes tea " * 1_000)

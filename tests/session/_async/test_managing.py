@@ -66,7 +66,7 @@ async def test_a_fork_keeps_ids_blocks_overlays_and_pins(sessions: AsyncSessionM
     fork = await sessions.fork("chat", "m2", new_id="fork", title="Fork")
     shown = (await fork.history()).entries
     assert [entry.text for entry in shown] == ["two messages", "message 2"]
-    assert [message.id for message in (await fork.history()).messages] == ["m0", "m2"]
+    assert [message.id for message in (await fork.history()).messages_only] == ["m0", "m2"]
     assert (await fork.get_context_block("memory")).content == "Likes tea."
     record = await fork.record()
     assert (record.title, record.parent) == ("Fork", Edge(kind=EdgeKind.BRANCH, session="chat"))
@@ -81,7 +81,7 @@ async def test_a_deleted_session_leaves_nothing_behind(sessions: AsyncSessionMan
     chat = await sessions.session("chat")
     await chat.append("user", "a rare zephyr", id="m1")
     await chat.replace_context_block("memory", "Likes tea.")
-    await chat.freeze_system_prompt()
+    await chat.system_prompt()
     await chat.pin("m1")
     await chat.add_overlay("m1", "m1", "one rare zephyr")
     await chat.add_usage(Usage(id="u1", model="large", message="m1", input_tokens=5))
@@ -112,7 +112,7 @@ async def test_append_all_goes_on_at_the_tip(sessions: AsyncSessionManager) -> N
     chat = await sessions.session("chat")
     await chat.append("user", "first")
     await chat.append_all([("assistant", "second"), ("user", "third")])
-    texts = [message.text for message in (await chat.history()).messages]
+    texts = [message.text for message in (await chat.history()).messages_only]
     assert texts == ["first", "second", "third"]
 
 

@@ -60,7 +60,7 @@ async def test_a_pin_is_shown_after_the_summary(chat: AsyncSession) -> None:
     [summary, last] = (await chat.history()).entries
     assert isinstance(summary, Summary)
     assert (summary.pinned, last) == ([messages[2]], messages[4])
-    assert (await chat.history()).messages == [messages[2], messages[4]]
+    assert (await chat.history()).messages_only == [messages[2], messages[4]]
     assert await chat.unpin(messages[2]) == [] == await chat.pins()
 
 

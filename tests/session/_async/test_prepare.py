@@ -14,31 +14,31 @@ from sapwood import (
 )
 from sapwood.compaction import create_compact_function
 from sapwood.errors import ContextOverflowError, UsageError
-from sapwood.model import ToolDefinition, Turn
+from sapwood.model import ModelInput, ToolDefinition
 
 LONG = "a long story about the harbour " * 20
 
 
-async def test_five_lines_give_a_turn(chat: AsyncSession) -> None:
+async def test_five_lines_give_what_a_model_is_called_with(chat: AsyncSession) -> None:
     await chat.append("user", "Where is my order?")
     answer = await chat.append("assistant", "It left the warehouse today.")
-    turn = await chat.prepare()
-    assert (turn.prompt, turn.tools, turn.updates) == ("", [], "")
-    assert [(m.role, m.text) for m in turn.messages] == [
+    given = await chat.prepare()
+    assert (given.prompt, given.tools, given.updates) == ("", [], "")
+    assert [(m.role, m.text) for m in given.messages] == [
         ("user", "Where is my order?"),
         ("assistant", "It left the warehouse today."),
     ]
-    assert (turn.leaf, turn.left_out, turn.shortened, turn.budget) == (answer.id, [], [], None)
-    assert turn.tokens == (await chat.record()).context_tokens
+    assert (given.leaf, given.left_out, given.shortened, given.budget) == (answer.id, [], [], None)
+    assert given.tokens == (await chat.record()).context_tokens
 
 
 async def test_a_summary_and_its_pins_are_shown(chat: AsyncSession) -> None:
     messages = await chat.append_all([("user", f"message {n}") for n in range(5)])
     await chat.pin(messages[1])
     await chat.add_overlay(messages[0], messages[3], "Four messages.")
-    turn = await chat.prepare()
-    assert [message.id for message in turn.messages] == [None, messages[1].id, messages[4].id]
-    assert "Four messages." in turn.messages[0].text
+    given = await chat.prepare()
+    assert [message.id for message in given.messages] == [None, messages[1].id, messages[4].id]
+    assert "Four messages." in given.messages[0].text
 
 
 async def test_a_call_without_a_result_is_answered_as_interrupted(chat: AsyncSession) -> None:
@@ -73,19 +73,19 @@ async def test_the_last_question_is_shown_whole_or_not_at_all(chat: AsyncSession
     assert (whole.shortened, whole.left_out) == ([], [])
 
 
-async def test_the_turn_stays_within_the_budget_and_says_what_is_missing(
+async def test_what_is_given_stays_within_the_budget_and_says_what_is_missing(
     sessions: AsyncSessionManager,
 ) -> None:
     sessions.with_context("soul", default="Be brief.", readonly=True)
     chat = await sessions.session("chat", budget=1_000)
     messages = await chat.append_all([("user", LONG), ("assistant", LONG)] * 10)
     last = await chat.append("user", "so?")
-    turn = await chat.prepare()
-    assert turn.budget == 1_000
-    assert turn.tokens <= 1_000
-    assert turn.messages[-1].id == last.id
-    shown = {message.id for message in turn.messages}
-    assert shown | set(turn.left_out) == {message.id for message in [*messages, last]}
+    given = await chat.prepare()
+    assert given.budget == 1_000
+    assert given.tokens <= 1_000
+    assert given.messages[-1].id == last.id
+    shown = {message.id for message in given.messages}
+    assert shown | set(given.left_out) == {message.id for message in [*messages, last]}
     assert (await chat.prepare(budget=100_000)).left_out == []
     assert (await chat.history(overlays=False)).entries == [*messages, last]
 
@@ -100,7 +100,7 @@ async def test_tools_of_ones_own_are_given_along_and_counted(chat: AsyncSession)
         await chat.prepare(tools=[tool], budget=50)
     with pytest.raises(UsageError, match=r"tools\[0\]"):
         await chat.prepare(tools=[{"name": "sail"}])  # type: ignore[list-item]
-    assert await chat.call_model(lambda turn: turn.tools, tools=[tool]) == [tool]
+    assert await chat.call_model(lambda given: given.tools, tools=[tool]) == [tool]
 
 
 @pytest.mark.parametrize(
@@ -166,28 +166,28 @@ async def test_changes_of_blocks_do_not_drive_the_last_step_out(
         await chat.append("assistant", call)
         await chat.append("tool", ToolResultPart(call_id=f"c{n}", output=f"found {n} " * 400))
     await chat.replace_context_block("memory", "likes tea " * 20)
-    turn = await chat.prepare(budget=800)
-    assert turn.tokens <= 800
-    assert [message.role for message in turn.messages] == ["user", "assistant", "tool", "user"]
-    assert "found 2" in str(turn.messages[2].parts)
-    assert turn.messages[-1].text == turn.updates
+    given = await chat.prepare(budget=800)
+    assert given.tokens <= 800
+    assert [message.role for message in given.messages] == ["user", "assistant", "tool", "user"]
+    assert "found 2" in str(given.messages[2].parts)
+    assert given.messages[-1].text == given.updates
     with pytest.raises(ContextOverflowError):
         await chat.prepare(budget=100)
     # Whatever room there is, it is counted.
-    for budget in range(turn.tokens, 3_000, 40):
+    for budget in range(given.tokens, 3_000, 40):
         assert (await chat.prepare(budget=budget)).tokens <= budget
 
 
-async def test_without_a_cached_prompt_every_turn_has_the_blocks_as_they_are(
+async def test_without_a_cached_prompt_every_call_has_the_blocks_as_they_are(
     sessions: AsyncSessionManager,
 ) -> None:
     sessions.with_context("memory", default="nothing yet").with_cached_prompt(False)
     chat = await sessions.session("chat")
     assert "nothing yet" in (await chat.prepare()).prompt
     await chat.replace_context_block("memory", "likes tea")
-    turn = await chat.prepare()
-    assert "likes tea" in turn.prompt
-    assert turn.updates == ""
+    given = await chat.prepare()
+    assert "likes tea" in given.prompt
+    assert given.updates == ""
 
 
 async def test_a_full_context_is_compacted_before_the_model_is_called(
@@ -196,9 +196,9 @@ async def test_a_full_context_is_compacted_before_the_model_is_called(
     chat = await sessions.session("chat")
     await chat.append_all([("user", LONG)] * 20)
     function = create_compact_function(lambda prompt: "short", tail_token_budget=200)
-    chat.on_compaction(function).compact_after(1_000)
-    turn = await chat.prepare()
-    assert turn.tokens < 1_000
+    chat.compact_with(function).compact_after(1_000)
+    given = await chat.prepare()
+    assert given.tokens < 1_000
     assert len(await chat.compactions()) == 1
     assert [note.reason for note in await chat.compactions()] == ["threshold"]
 
@@ -208,11 +208,11 @@ class Fussy:
 
     def __init__(self, most: int) -> None:
         self.most = most
-        self.turns: list[Turn] = []
+        self.given: list[ModelInput] = []
 
-    def __call__(self, turn: Turn) -> str:
-        self.turns.append(turn)
-        if turn.tokens > self.most:
+    def __call__(self, given: ModelInput) -> str:
+        self.given.append(given)
+        if given.tokens > self.most:
             raise RuntimeError(f"maximum context length is {self.most} tokens")
         return "an answer"
 
@@ -224,8 +224,8 @@ def short(**more: Any) -> Any:
 async def test_an_overflow_is_compacted_and_tried_once_more(chat: AsyncSession) -> None:
     await chat.append_all([("user", LONG)] * 20)
     model = Fussy(1_000)
-    assert await chat.on_compaction(short()).call_model(model) == "an answer"
-    assert [turn.tokens > 1_000 for turn in model.turns] == [True, False]
+    assert await chat.compact_with(short()).call_model(model) == "an answer"
+    assert [given.tokens > 1_000 for given in model.given] == [True, False]
     assert [note.reason for note in await chat.compactions()] == ["overflow"]
 
 
@@ -233,18 +233,18 @@ async def test_an_overflow_that_stays_is_a_clear_error(chat: AsyncSession) -> No
     await chat.append_all([("user", LONG)] * 20)
     model = Fussy(10)
     with pytest.raises(ContextOverflowError, match="even after a compaction") as caught:
-        await chat.on_compaction(short()).call_model(model)
+        await chat.compact_with(short()).call_model(model)
     assert isinstance(caught.value.__cause__, RuntimeError)
-    assert len(model.turns) == 2
+    assert len(model.given) == 2
     with pytest.raises(ContextOverflowError, match="cannot be compacted"):
         await chat.call_model(model)
 
 
 async def test_another_error_is_not_tried_again(chat: AsyncSession) -> None:
-    calls: list[Turn] = []
+    calls: list[ModelInput] = []
 
-    def fail(turn: Turn) -> None:
-        calls.append(turn)
+    def fail(given: ModelInput) -> None:
+        calls.append(given)
         raise OSError("rate limit reached: tokens per minute")
 
     await chat.append("user", "hello")

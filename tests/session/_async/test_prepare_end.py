@@ -1,4 +1,4 @@
-"""A turn is the same whether it is made from the end of a history or from the whole."""
+"""The input is the same whether it is made from the end of a history or from the whole."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import random
 import pytest
 
 from sapwood import AsyncSession, ToolCallPart, ToolResultPart
-from sapwood.compaction import estimate_parts, fit_messages, is_valid_turn, turn_messages
+from sapwood.compaction import estimate_parts, fit_messages, is_valid_input, model_messages
 from sapwood.errors import ContextOverflowError
-from sapwood.model import NewMessage, TextPart, Turn
+from sapwood.model import ModelInput, NewMessage, TextPart
 
 LONG = "the tide is high and the harbour master sleeps "
 
@@ -39,12 +39,12 @@ def _say(role: str, dice: random.Random) -> NewMessage:
     return NewMessage(role=role, parts=[TextPart(text=LONG * dice.randrange(1, 20))])
 
 
-async def whole(chat: AsyncSession, budget: int) -> Turn:
-    """Make a turn from the whole history."""
+async def whole(chat: AsyncSession, budget: int) -> ModelInput:
+    """Make what a model is given from the whole history."""
     history = await chat.history()
-    messages = turn_messages(history.entries)
+    messages = model_messages(history.entries)
     fitted = fit_messages(messages, budget, lambda message: estimate_parts(message.parts))
-    return Turn(
+    return ModelInput(
         prompt="",
         messages=fitted.messages,
         tools=[],
@@ -56,14 +56,14 @@ async def whole(chat: AsyncSession, budget: int) -> Turn:
 
 
 @pytest.mark.parametrize("budget", [300, 1_000, 5_000, 30_000])
-async def test_the_turn_is_that_of_the_whole(chat: AsyncSession, budget: int) -> None:
+async def test_the_input_is_that_of_the_whole(chat: AsyncSession, budget: int) -> None:
     await chat.append_all(turns(budget, 400))
-    turn, full = await chat.prepare(budget=budget), await whole(chat, budget)
-    assert turn.messages == full.messages
-    assert (turn.tokens, turn.leaf) == (full.tokens, full.leaf)
-    assert is_valid_turn(turn.messages)
-    assert turn.more
-    assert full.left_out[-len(turn.left_out) :] == turn.left_out
+    given, full = await chat.prepare(budget=budget), await whole(chat, budget)
+    assert given.messages == full.messages
+    assert (given.tokens, given.leaf) == (full.tokens, full.leaf)
+    assert is_valid_input(given.messages)
+    assert given.more
+    assert full.left_out[-len(given.left_out) :] == given.left_out
 
 
 async def test_the_question_stays_however_far_up_it_is(chat: AsyncSession) -> None:
@@ -72,9 +72,9 @@ async def test_the_question_stays_however_far_up_it_is(chat: AsyncSession) -> No
     for n in range(40):
         await chat.append("assistant", _call(n))
         await chat.append("tool", ToolResultPart(call_id=f"c{n}", output=LONG * 100))
-    turn = await chat.prepare(budget=3_000)
-    assert asked.id in {message.id for message in turn.messages}
-    assert turn.messages == (await whole(chat, 3_000)).messages
+    given = await chat.prepare(budget=3_000)
+    assert asked.id in {message.id for message in given.messages}
+    assert given.messages == (await whole(chat, 3_000)).messages
 
 
 async def test_more_is_read_where_long_results_leave_room_once_they_are_shortened(
@@ -85,23 +85,23 @@ async def test_more_is_read_where_long_results_leave_room_once_they_are_shortene
         await chat.append("user", "how high?")
         await chat.append_all([("assistant", [_call(n)]), ("tool", [result])])
     await chat.append_all([("assistant", "high"), ("user", "and now?")] * 2)
-    turn = await chat.prepare(budget=5_000)
-    assert turn.messages == (await whole(chat, 5_000)).messages
+    given = await chat.prepare(budget=5_000)
+    assert given.messages == (await whole(chat, 5_000)).messages
 
 
 async def test_a_summary_stays_however_far_up_it_is(chat: AsyncSession) -> None:
     first, last = (await chat.append_all([("user", "one"), ("assistant", "two")]))[:2]
     await chat.append_all(turns(2, 300))
     await chat.add_overlay(first, last, "we met")
-    turn = await chat.prepare(budget=3_000)
-    assert turn.messages[0].text.endswith("we met")
-    assert not turn.more
+    given = await chat.prepare(budget=3_000)
+    assert given.messages[0].text.endswith("we met")
+    assert not given.more
 
 
 async def test_a_history_without_a_question_is_read_whole(chat: AsyncSession) -> None:
     await chat.append_all([("assistant", LONG * 20)] * 200)
-    turn = await chat.prepare(budget=2_000)
-    assert (turn.messages, turn.more) == ((await whole(chat, 2_000)).messages, False)
+    given = await chat.prepare(budget=2_000)
+    assert (given.messages, given.more) == ((await whole(chat, 2_000)).messages, False)
 
 
 async def test_a_question_that_does_not_fit_is_an_error_with_the_same_figures(

@@ -46,7 +46,7 @@ async def test_a_leaf_chooses_the_branch(chat: AsyncSession) -> None:
     question = await chat.append("user", "a")
     old = await chat.append("assistant", "old")
     await chat.append("assistant", "new", parent=question)
-    assert (await chat.history(old)).messages == [question, old]
+    assert (await chat.history(old)).messages_only == [question, old]
     assert (await chat.history(ROOT)).entries == []
     with pytest.raises(NotFoundError):
         await chat.history("nowhere")
@@ -62,12 +62,12 @@ async def test_rule_10_a_limit_does_not_part_a_call_from_its_result(chat: AsyncS
     assert len((await chat.history(limit=4)).entries) == 4
     for limit, remark in ((3, True), (2, True), (1, False)):
         history = await chat.history(limit=limit)
-        assert [entry.text for entry in history.messages] == ["a remark"] * remark + ["done"]
+        assert [entry.text for entry in history.messages_only] == ["a remark"] * remark + ["done"]
         assert history.more
         assert history.bytes == sum(
-            len(encode_body(Body(m.parts, m.metadata))) for m in history.messages
+            len(encode_body(Body(m.parts, m.metadata))) for m in history.messages_only
         )
-    assert (await chat.history()).messages[-2:] == [second, last]
+    assert (await chat.history()).messages_only[-2:] == [second, last]
 
 
 @pytest.mark.parametrize("page", [1, 3, 7, 200])

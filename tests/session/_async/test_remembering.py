@@ -8,6 +8,8 @@ from sapwood import AsyncSession, AsyncSessionManager
 from sapwood.compaction import CompactFunction, create_compact_function
 from sapwood.errors import StoreCorruptError, UsageError
 from sapwood.model import AppendEvent, CompactionNote, Event, NewSession, StatusEvent, Usage
+from sapwood.session._async.breaker import AsyncBreaker
+from sapwood.session._async.compactor_document import AsyncCompactorDocument
 from sapwood.session.compactor_state import CompactorState
 
 LONG = "a long story about the harbour " * 20
@@ -31,9 +33,13 @@ def answering(answer: str, asked: list[str]) -> CompactFunction:
     )
 
 
+def remembered_by(chat: AsyncSession) -> AsyncCompactorDocument:
+    return AsyncCompactorDocument(chat._stored)
+
+
 async def test_a_summary_of_no_use_holds_the_next_one_back(sessions: AsyncSessionManager) -> None:
     asked: list[str] = []
-    sessions.on_compaction(answering("", asked)).compact_after(500)
+    sessions.compact_with(answering("", asked)).compact_after(500)
     chat = await sessions.session("chat")
     for _ in range(30):
         await chat.append("user", LONG)
@@ -42,12 +48,12 @@ async def test_a_summary_of_no_use_holds_the_next_one_back(sessions: AsyncSessio
 
 async def test_a_good_one_is_remembered_and_forgives(sessions: AsyncSessionManager) -> None:
     asked: list[str] = []
-    chat = (await sessions.session("chat")).on_compaction(answering("", asked))
+    chat = (await sessions.session("chat")).compact_with(answering("", asked))
     await chat.append_all([("user", LONG)] * 8)
     await chat.compact()
-    assert (await chat._state()).breaker.failures == 1
-    await chat.on_compaction(answering("short", asked)).compact()
-    breaker = (await chat._state()).breaker
+    assert (await remembered_by(chat).load()).breaker.failures == 1
+    await chat.compact_with(answering("short", asked)).compact()
+    breaker = (await remembered_by(chat).load()).breaker
     assert (breaker.runs, breaker.failures, breaker.held_until_tokens) == (1, 0, 0)
     assert breaker.freed > 500
 
@@ -56,7 +62,7 @@ async def test_changes_of_two_processes_are_both_kept(sessions: AsyncSessionMana
     chat, other = await sessions.session("chat"), await sessions.session("chat")
     await chat.append_all([("user", LONG)] * 8)
     asked: list[str] = []
-    await chat.on_compaction(answering("short", asked)).compact()
+    await chat.compact_with(answering("short", asked)).compact()
     before = sessions.store.put_document
 
     async def put_late(*args: object, **fields: object) -> object:
@@ -66,8 +72,8 @@ async def test_changes_of_two_processes_are_both_kept(sessions: AsyncSessionMana
         return await before(*args, **fields)  # type: ignore[arg-type]
 
     sessions.store.put_document = put_late  # type: ignore[method-assign, assignment]
-    await chat._note_failure(100)
-    state = await chat._state()
+    await AsyncBreaker(remembered_by(chat)).note_failure(100)
+    state = await remembered_by(chat).load()
     assert (len(state.undone), state.breaker.failures) == (1, 1)
 
 
@@ -83,10 +89,10 @@ async def test_of_what_was_taken_back_only_the_last_is_kept(chat: AsyncSession) 
     )
     await chat.append_all([("user", LONG)] * 8)
     full = CompactorState(undone=[note] * 100)
-    await chat._change_state(lambda state: full)
-    await chat.on_compaction(answering("short", [])).compact()
+    await remembered_by(chat).change(lambda state: full)
+    await chat.compact_with(answering("short", [])).compact()
     await chat.undo_compaction()
-    undone = (await chat._state()).undone
+    undone = (await remembered_by(chat).load()).undone
     assert (len(undone), undone[0].overlay) == (100, "o")
     assert undone[-1].overlay != "o"
 
@@ -100,7 +106,7 @@ async def test_rule_08_a_state_that_cannot_be_read_is_not_overwritten(
     with pytest.raises(StoreCorruptError, match="compactor"):
         await chat.compactions()
     with pytest.raises(StoreCorruptError):
-        await chat.on_compaction(answering("", [])).compact()
+        await chat.compact_with(answering("", [])).compact()
     document = await store.find_document("ada", "compactor", session="chat")
     assert document is not None
     assert document.value == b"{broken"
@@ -125,7 +131,7 @@ async def test_a_clear_unloads_and_renders_anew(sessions: AsyncSessionManager) -
     await chat.replace_context_block("memory", "likes tea")
     await chat.clear()
     assert await chat.loaded_context() == []
-    assert "likes tea" in await chat.freeze_system_prompt()
+    assert "likes tea" in await chat.system_prompt()
     assert (await chat.cache_report()).changes[0].reason == "clear"
 
 
@@ -135,7 +141,7 @@ async def test_another_prompt_is_measured_anew(sessions: AsyncSessionManager) ->
     await chat.append("user", "hello")
     empty = await chat.context_tokens()
     await chat.replace_context_block("memory", "likes tea " * 100)
-    await chat.freeze_system_prompt()
+    await chat.system_prompt()
     frozen = await chat.context_tokens()
     await chat.replace_context_block("memory", "likes tea " * 300)
     await chat.refresh_system_prompt()
@@ -162,7 +168,7 @@ async def test_a_retry_is_told_and_changes_nothing(
 async def test_another_leaf_is_prepared_and_not_compacted(chat: AsyncSession) -> None:
     asked: list[str] = []
     messages = await chat.append_all([("user", LONG)] * 10)
-    chat.on_compaction(answering("short", asked)).compact_after(100)
+    chat.compact_with(answering("short", asked)).compact_after(100)
     await chat.prepare(leaf=messages[-2])
     assert (asked, await chat.overlays()) == ([], [])
 
@@ -171,8 +177,8 @@ async def test_pins_are_the_last_to_be_left_out(chat: AsyncSession) -> None:
     messages = await chat.append_all([("user", f"{n} {LONG}") for n in range(6)])
     await chat.pin(messages[1])
     await chat.add_overlay(messages[0], messages[2], "the beginning")
-    turn = await chat.prepare(budget=350)
-    shown = [message.id for message in turn.messages if message.id is not None]
+    given = await chat.prepare(budget=350)
+    shown = [message.id for message in given.messages if message.id is not None]
     assert shown == [messages[1].id, messages[5].id]
 
 
@@ -185,12 +191,12 @@ async def test_an_old_undo_is_forgotten_by_a_new_one(chat: AsyncSession) -> None
     await chat.redo()
     with pytest.raises(UsageError, match="nothing to redo"):
         await chat.redo()
-    assert [m.text for m in (await chat.history()).messages] == ["q1", "a1", "q3", "a3"]
+    assert [m.text for m in (await chat.history()).messages_only] == ["q1", "a1", "q3", "a3"]
 
 
 async def test_a_fork_has_the_settings_of_its_source(sessions: AsyncSessionManager) -> None:
     asked: list[str] = []
-    sessions.with_context("memory", default="likes tea").on_compaction(answering("short", asked))
+    sessions.with_context("memory", default="likes tea").compact_with(answering("short", asked))
     chat = await sessions.session("chat")
     await chat.append_all([("user", LONG)] * 8)
     fork = await chat.fork("fork")
@@ -214,7 +220,7 @@ async def test_two_that_create_the_same_session_at_once_share_it(
     monkeypatch.setattr(store, "create_session", create_late)
     chat = AsyncSession.create(store, owner="ada").for_session("shared")
     await chat.append("user", "hello")
-    assert [m.text for m in (await chat.history()).messages] == ["hello"]
+    assert [m.text for m in (await chat.history()).messages_only] == ["hello"]
 
 
 async def test_an_overlay_taken_back_ends_what_was_reported(chat: AsyncSession) -> None:

@@ -15,11 +15,11 @@ from .compacting import LONG, Model, fill, shown, tight
 async def test_a_session_is_split_with_an_edge_and_an_end_reason(
     sessions: AsyncSessionManager,
 ) -> None:
-    sessions.with_context("memory").on_compaction(tight(Model()))
+    sessions.with_context("memory").compact_with(tight(Model()))
     chat = await sessions.create("old", title="Harbour", model="large", source="cli")
     await chat.replace_context_block("memory", "likes tea")
     await fill(chat, 8)
-    new = await sessions.compact_and_split("old", new_id="new")
+    new = await chat.compact_and_split("new")
     record, old = await new.record(), await chat.record()
     assert record.parent is not None
     assert (record.parent.kind.value, record.parent.session) == ("continue", "old")
@@ -29,7 +29,7 @@ async def test_a_session_is_split_with_an_edge_and_an_end_reason(
     assert (await new.get_context_block("memory")).content == "likes tea"
     assert len((await new.history()).entries) < 4
     assert len((await chat.history()).entries) == 8
-    given = await sessions.compact_and_split("new", new_id="newer", summary="All of it.")
+    given = await new.compact_and_split("newer", summary="All of it.")
     assert await shown(given) == ["<All of it.>"]
 
 
@@ -40,7 +40,7 @@ async def test_a_split_that_fails_leaves_nothing_behind(sessions: AsyncSessionMa
     chat = await sessions.session("old")
     await fill(chat, 8)
     with pytest.raises(CompactionError):
-        await chat.on_compaction(tight(fail)).split("new")
+        await chat.compact_with(tight(fail)).compact_and_split("new")
     assert await sessions.find("new") is None
     assert (await chat.record()).state == "active"
 
@@ -52,7 +52,7 @@ async def test_a_split_without_a_summary_leaves_everything_as_it_was(
     chat = await sessions.session("old")
     await fill(chat, 8)
     with pytest.raises(CompactionError, match="no summary to go on with"):
-        await chat.on_compaction(tight(Model(answer))).split("new")
+        await chat.compact_with(tight(Model(answer))).compact_and_split("new")
     assert await sessions.find("new") is None
     assert (await chat.record()).state == "active"
 
@@ -65,5 +65,5 @@ async def test_a_split_keeps_what_others_noted_meanwhile(sessions: AsyncSessionM
         await (await sessions.get("old")).update_record(data={"ticket": 7})
         return "short"
 
-    await chat.on_compaction(tight(note)).split("new")
+    await chat.compact_with(tight(note)).compact_and_split("new")
     assert (await chat.record()).data == {"ticket": 7, "end_reason": "compaction"}

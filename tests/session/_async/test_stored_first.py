@@ -62,7 +62,7 @@ async def test_a_stored_append_does_not_raise_when_it_cannot_be_measured(
     outage.begin(call)
     message = await chat.append("user", "hello")
     outage.end()
-    assert (await chat.history()).messages == [message]
+    assert (await chat.history()).messages_only == [message]
     if threshold is None or call == "find_document":
         assert "chat" in caplog.text
         assert "hello" not in caplog.text
@@ -83,7 +83,7 @@ async def test_a_stored_update_or_delete_does_not_raise_when_it_cannot_be_measur
 
 def just_opened(chat: AsyncSession) -> AsyncSession:
     """Give the same session as one that was just opened: nothing is known of its size."""
-    return AsyncSession(chat._store, chat.owner, chat.id, settings=chat._settings)
+    return AsyncSession(chat._stored.store, chat.owner, chat.id, settings=chat._setup.settings)
 
 
 @pytest.mark.parametrize("call", NOTES)
@@ -91,12 +91,12 @@ async def test_a_clear_that_is_stored_does_not_raise(
     chat: AsyncSession, outage: Outage, call: str
 ) -> None:
     await chat.append("user", "hello")
-    await chat.freeze_system_prompt()
+    await chat.system_prompt()
     outage.begin(call)
     record = await chat.clear()
     outage.end()
     assert record.tip is ROOT
-    assert (await chat.history()).messages == []
+    assert (await chat.history()).messages_only == []
 
 
 @pytest.mark.parametrize("call", ["find_document", "put_document"])
@@ -105,16 +105,16 @@ async def test_a_prompt_that_a_clear_could_not_renew_is_renewed_before_it_is_sho
 ) -> None:
     await chat.append("user", "hello")
     await chat.replace_context_block("memory", "drinks coffee")
-    await chat.freeze_system_prompt()
+    await chat.system_prompt()
     await chat.replace_context_block("memory", "drinks water")
     outage.begin(call)
     await chat.clear()
     with pytest.raises(StoreUnavailableError):
         await chat.prepare()
     outage.end()
-    turn = await chat.prepare()
-    assert "drinks water" in turn.prompt
-    assert "drinks coffee" not in turn.prompt
+    given = await chat.prepare()
+    assert "drinks water" in given.prompt
+    assert "drinks coffee" not in given.prompt
     assert (await chat.cache_report()).changes[0].reason == "clear"
 
 
@@ -127,8 +127,8 @@ async def test_a_compaction_in_force_does_not_raise(
         return "short"
 
     await chat.append_all([("user", "a long story " * 50)] * 6)
-    await chat.freeze_system_prompt()
-    chat.on_compaction(create_compact_function(summarize, protect_head=0, tail_token_budget=0))
+    await chat.system_prompt()
+    chat.compact_with(create_compact_function(summarize, protect_head=0, tail_token_budget=0))
     made: list[Overlay | None] = []
     with suppress(StoreUnavailableError):
         made.append((await chat.compact()).overlay)
@@ -140,7 +140,7 @@ async def test_a_compaction_that_is_taken_back_does_not_raise(
     chat: AsyncSession, outage: Outage
 ) -> None:
     await chat.append_all([("user", "a long story " * 50)] * 6)
-    chat.on_compaction(
+    chat.compact_with(
         create_compact_function(lambda prompt: "short", protect_head=0, tail_token_budget=0)
     )
     await chat.compact()
@@ -184,4 +184,4 @@ async def test_an_interrupt_after_a_write_passes(chat: AsyncSession, outage: Out
     with pytest.raises(KeyboardInterrupt):
         await chat.append("user", "hello")
     outage.end()
-    assert len((await chat.history()).messages) == 1
+    assert len((await chat.history()).messages_only) == 1

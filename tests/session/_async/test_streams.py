@@ -15,7 +15,7 @@ from endpoint import Endpoint, Reply, Stream, completions, messages
 from sapwood import AsyncSession
 from sapwood.compaction import create_compact_function
 from sapwood.errors import ContextOverflowError, UsageError
-from sapwood.model import Turn
+from sapwood.model import ModelInput
 
 MOST = 1_000
 
@@ -32,7 +32,7 @@ def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
 @pytest.fixture
 async def chat(chat: AsyncSession) -> AsyncSession:
     await chat.append_all([("user", "Report: calm sea. " * 40)] * 20)
-    return chat.on_compaction(create_compact_function(lambda prompt: "calm", tail_token_budget=200))
+    return chat.compact_with(create_compact_function(lambda prompt: "calm", tail_token_budget=200))
 
 
 class Model:
@@ -41,11 +41,11 @@ class Model:
     def __init__(self, most: int = MOST, fails_at: int | None = None) -> None:
         self.most = most
         self.fails_at = fails_at
-        self.turns: list[Turn] = []
+        self.given: list[ModelInput] = []
         self.log: list[str] = []
 
-    async def items(self, turn: Turn) -> AsyncIterator[str]:
-        self._take(turn)
+    async def items(self, given: ModelInput) -> AsyncIterator[str]:
+        self._take(given)
         try:
             for index, piece in enumerate(("calm", " ", "sea")):
                 if index == self.fails_at:
@@ -55,15 +55,15 @@ class Model:
             self.log.append("closed")
 
     @asynccontextmanager
-    async def manager(self, turn: Turn) -> AsyncIterator[AsyncIterator[str]]:
-        self._take(turn)
+    async def manager(self, given: ModelInput) -> AsyncIterator[AsyncIterator[str]]:
+        self._take(given)
         self.log.append("entered")
-        yield self.items(turn)
+        yield self.items(given)
         self.log.append("left")
 
-    def _take(self, turn: Turn) -> None:
-        self.turns.append(turn)
-        if turn.tokens > self.most:
+    def _take(self, given: ModelInput) -> None:
+        self.given.append(given)
+        if given.tokens > self.most:
             raise RuntimeError(f"maximum context length is {self.most} tokens")
 
 
@@ -78,7 +78,7 @@ async def reasons(chat: AsyncSession) -> list[str]:
 async def test_a_generator_reaches_its_first_item(chat: AsyncSession) -> None:
     model = Model()
     stream = await chat.call_model(model.items)
-    assert [turn.tokens > MOST for turn in model.turns] == [True, False]
+    assert [given.tokens > MOST for given in model.given] == [True, False]
     assert await said_in(stream) == ["calm", " ", "sea"]
     assert model.log == ["closed"]
     assert await reasons(chat) == ["overflow"]
@@ -93,8 +93,8 @@ async def test_a_generator_is_closed_by_its_user(chat: AsyncSession) -> None:
 
 
 async def test_a_generator_without_items_stays_empty(chat: AsyncSession) -> None:
-    async def nothing(turn: Turn) -> AsyncIterator[str]:
-        for message in turn.messages[:0]:
+    async def nothing(given: ModelInput) -> AsyncIterator[str]:
+        for message in given.messages[:0]:
             yield message.text
 
     assert await said_in(await chat.call_model(nothing)) == []
@@ -120,7 +120,7 @@ async def test_a_context_manager_is_told_of_an_error(chat: AsyncSession) -> None
             told.append(details[1])
             return True
 
-    manager = await chat.call_model(lambda turn: Manager())
+    manager = await chat.call_model(lambda given: Manager())
     async with manager as stream:
         assert stream == "stream"
         raise KeyError("mine")
@@ -132,7 +132,7 @@ async def test_nothing_is_tried_again_after_the_first_item(chat: AsyncSession) -
     stream = await chat.call_model(model.items)
     with pytest.raises(RuntimeError, match="maximum context length"):
         await said_in(stream)
-    assert len(model.turns) == 2
+    assert len(model.given) == 2
     assert await reasons(chat) == ["overflow"]
 
 
@@ -144,7 +144,7 @@ async def test_a_stream_that_never_begins_is_a_clear_error(chat: AsyncSession, h
 
 async def test_an_answer_that_is_no_stream_is_given_as_it_is(chat: AsyncSession) -> None:
     for answer in ("text", ["a"], {"a": 1}, None, range(3), completions.completion("x")):
-        assert await chat.call_model(lambda turn, answer=answer: answer) is answer
+        assert await chat.call_model(lambda given, answer=answer: answer) is answer
 
 
 @pytest.mark.parametrize("how", ["create", "stream"])
@@ -152,8 +152,8 @@ async def test_openais_streams(chat: AsyncSession, endpoint: Endpoint, how: str)
     endpoint.prepare(Reply(completions.OVERFLOW, 400), Stream(completions.chunks("calm", " sea")))
     client = openai.AsyncOpenAI(base_url=endpoint.url, api_key="x", max_retries=0)
 
-    def call(turn: Turn) -> Any:
-        said: Any = [{"role": "user", "content": turn.messages[-1].text}]
+    def call(given: ModelInput) -> Any:
+        said: Any = [{"role": "user", "content": given.messages[-1].text}]
         if how == "stream":
             return client.chat.completions.stream(model="small", messages=said)
         return client.chat.completions.create(model="small", messages=said, stream=True)
@@ -177,8 +177,8 @@ async def test_an_overflow_within_openais_stream(chat: AsyncSession, endpoint: E
     endpoint.prepare(Stream([completions.OVERFLOW]), Stream(completions.chunks("calm", " sea")))
     client = openai.AsyncOpenAI(base_url=endpoint.url, api_key="x", max_retries=0)
 
-    def call(turn: Turn) -> Any:
-        said: Any = [{"role": "user", "content": turn.messages[-1].text}]
+    def call(given: ModelInput) -> Any:
+        said: Any = [{"role": "user", "content": given.messages[-1].text}]
         return client.chat.completions.create(model="small", messages=said, stream=True)
 
     stream = await chat.call_model(call)
@@ -193,8 +193,8 @@ async def test_anthropics_streams(chat: AsyncSession, endpoint: Endpoint, how: s
     endpoint.prepare(Reply(messages.OVERFLOW, 400), Stream(messages.events("calm", " sea")))
     client = anthropic.AsyncAnthropic(base_url=endpoint.root, api_key="x", max_retries=0)
 
-    def call(turn: Turn) -> Any:
-        said: Any = [{"role": "user", "content": turn.messages[-1].text}]
+    def call(given: ModelInput) -> Any:
+        said: Any = [{"role": "user", "content": given.messages[-1].text}]
         if how == "stream":
             return client.messages.stream(model="small", max_tokens=9, messages=said)
         return client.messages.create(model="small", max_tokens=9, messages=said, stream=True)

@@ -22,8 +22,8 @@ async def test_checkout_moves_the_tip_and_deletes_nothing(chat: AsyncSession) ->
     first = await chat.append("user", "a")
     second = await chat.append("assistant", "b")
     assert (await chat.checkout(first)).tip == first.id
-    assert (await chat.history()).messages == [first]
-    assert (await chat.history(second)).messages == [first, second]
+    assert (await chat.history()).messages_only == [first]
+    assert (await chat.history(second)).messages_only == [first, second]
     await chat.checkout(ROOT)
     assert await chat.tip() is ROOT
     again = await chat.append("user", "another beginning")
@@ -39,8 +39,8 @@ async def test_a_fork_goes_on_by_itself(sessions: AsyncSessionManager, chat: Asy
     fork = await chat.fork("fork", question, title="Another way")
     assert fork.id == "fork"
     other = await fork.append("assistant", "c")
-    assert (await fork.history()).messages == [question, other]
-    assert (await chat.history()).messages == [question, answer]
+    assert (await fork.history()).messages_only == [question, other]
+    assert (await chat.history()).messages_only == [question, answer]
     record = await (await sessions.get("fork")).record()
     assert record.title == "Another way"
     assert record.parent is not None
@@ -65,7 +65,7 @@ async def test_a_detached_fork_has_its_own_messages(chat: AsyncSession) -> None:
     message = await chat.append("user", "a")
     fork = await chat.fork("copy", detach=True)
     await chat.update(message, "changed")
-    [copy] = (await fork.history()).messages
+    [copy] = (await fork.history()).messages_only
     assert (copy.id, copy.text, copy.home) == (message.id, "a", "copy")
 
 
@@ -76,7 +76,7 @@ async def test_a_fork_outlives_its_source(
     fork = await chat.fork("fork")
     await sessions.delete("chat")
     await sessions.settle()
-    [kept] = (await fork.history()).messages
+    [kept] = (await fork.history()).messages_only
     assert (kept.id, kept.home) == (message.id, None)
     with pytest.raises(NotFoundError):
         await chat.history()

@@ -83,14 +83,14 @@ async def test_undo_of_an_empty_session_is_refused(chat: AsyncSession) -> None:
 
 async def test_regenerate_goes_back_to_the_question_of_that_branch(chat: AsyncSession) -> None:
     said = await talk(chat, 2)
-    assert (await chat.regenerate()).id == said[2].id
+    assert (await chat.retry_from()).id == said[2].id
     other = await chat.append("assistant", "another answer")
     assert [message.id for message in await chat.children(said[2])] == [said[3].id, other.id]
-    shown = [message.id for message in (await chat.history()).messages]
+    shown = [message.id for message in (await chat.history()).messages_only]
     assert shown == [said[0].id, said[1].id, said[2].id, other.id]
     # An answer on another branch than the tip's is asked for by name.
-    assert (await chat.regenerate(said[1])).id == said[0].id
-    assert (await chat.history()).messages == said[:1]
+    assert (await chat.retry_from(said[1])).id == said[0].id
+    assert (await chat.history()).messages_only == said[:1]
 
 
 @pytest.mark.parametrize("answers", [49, 50, 51, 99, 100, 101, 120])
@@ -101,21 +101,21 @@ async def test_regenerate_finds_the_question_however_far_above_it_is(
     asked = await chat.append("user", "go")
     steps = await chat.append_all([("assistant", f"step {n}") for n in range(answers)])
     await chat.append("user", "and then?")
-    assert (await chat.regenerate(steps[-1])).id == asked.id
-    assert (await chat.regenerate(asked)).id == said[2].id
+    assert (await chat.retry_from(steps[-1])).id == asked.id
+    assert (await chat.retry_from(asked)).id == said[2].id
     await chat.checkout(steps[-1])
-    assert (await chat.regenerate()).id == asked.id
+    assert (await chat.retry_from()).id == asked.id
 
 
 async def test_regenerate_of_a_question_goes_to_the_one_before(chat: AsyncSession) -> None:
     said = await talk(chat, 2)
-    assert (await chat.regenerate(said[2])).id == said[0].id
+    assert (await chat.retry_from(said[2])).id == said[0].id
 
 
 async def test_regenerate_without_a_question_is_refused(chat: AsyncSession) -> None:
     await chat.append("assistant", "hello")
     with pytest.raises(UsageError, match="no user message"):
-        await chat.regenerate()
+        await chat.retry_from()
 
 
 async def test_an_edit_is_a_branch_beside_the_old_message(chat: AsyncSession) -> None:
@@ -135,7 +135,7 @@ async def test_upsert_appends_and_then_updates(chat: AsyncSession) -> None:
     message = await chat.upsert("assistant", "It is", id="a")
     again = await chat.upsert("assistant", "It is sunny", id="a")
     assert (again.id, again.version, again.text) == ("a", message.version + 1, "It is sunny")
-    assert len((await chat.history()).messages) == 1
+    assert len((await chat.history()).messages_only) == 1
     with pytest.raises(UsageError, match="id"):
         await chat.upsert("assistant", "no id")
     await chat.delete("a")
@@ -143,11 +143,11 @@ async def test_upsert_appends_and_then_updates(chat: AsyncSession) -> None:
         await chat.upsert("assistant", "erased stays erased", id="a")
 
 
-async def test_latest_leaf_and_path_length(chat: AsyncSession) -> None:
-    assert await chat.latest_leaf() is None
+async def test_tip_and_path_length(chat: AsyncSession) -> None:
+    assert await chat.tip() is ROOT
     assert await chat.path_length() == 0
     said = await talk(chat, 2)
-    assert await chat.latest_leaf() == said[-1]
+    assert await chat.tip() == said[-1].id
     assert await chat.path_length() == 4
     assert await chat.path_length(said[1]) == 2
     assert await chat.path_length(ROOT) == 0
@@ -160,4 +160,4 @@ async def test_a_fork_does_not_redo_what_it_does_not_see(chat: AsyncSession) -> 
     with pytest.raises(UsageError, match="nothing to redo"):
         await fork.redo()
     await chat.redo()
-    assert [m.text for m in (await chat.history()).messages] == ["q1", "a1", "q2"]
+    assert [m.text for m in (await chat.history()).messages_only] == ["q1", "a1", "q2"]

@@ -26,13 +26,13 @@ ALL = ["a", "a0", "a1", "a2", "a3", "a4", "b", *PAIR]
 
 
 async def ids(chat: AsyncSession, **window: object) -> list[str]:
-    return [message.id for message in (await chat.history(**window)).messages]  # type: ignore[arg-type]
+    return [message.id for message in (await chat.history(**window)).messages_only]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 4])
 async def test_a_pair_larger_than_the_limit_is_given_whole(chat: AsyncSession, limit: int) -> None:
     history = await chat.history(limit=limit)
-    assert ([message.id for message in history.messages], history.more) == (PAIR, True)
+    assert ([message.id for message in history.messages_only], history.more) == (PAIR, True)
     assert history.bytes == (await chat.history(after="b")).bytes
 
 
@@ -51,16 +51,16 @@ async def test_pages_in_either_direction_give_every_message_once(
     chat: AsyncSession, limit: int
 ) -> None:
     up = await chat.history(limit=limit)
-    seen = [message.id for message in up.messages]
+    seen = [message.id for message in up.messages_only]
     while up.more:
-        up = await chat.history(before=up.messages[0], limit=limit)
-        seen = [message.id for message in up.messages] + seen
+        up = await chat.history(before=up.messages_only[0], limit=limit)
+        seen = [message.id for message in up.messages_only] + seen
     assert seen == ALL
     down = await chat.history(after=ROOT, limit=limit)
-    seen = [message.id for message in down.messages]
+    seen = [message.id for message in down.messages_only]
     while down.more:
-        down = await chat.history(after=down.messages[-1], limit=limit)
-        seen += [message.id for message in down.messages]
+        down = await chat.history(after=down.messages_only[-1], limit=limit)
+        seen += [message.id for message in down.messages_only]
     assert seen == ALL
 
 

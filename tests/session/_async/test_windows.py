@@ -17,7 +17,7 @@ async def chat(sessions: AsyncSessionManager) -> AsyncSession:
 
 
 async def ids(chat: AsyncSession, **window: object) -> list[str]:
-    return [message.id for message in (await chat.history(**window)).messages]  # type: ignore[arg-type]
+    return [message.id for message in (await chat.history(**window)).messages_only]  # type: ignore[arg-type]
 
 
 async def test_bytes_keep_a_least_number_of_messages(chat: AsyncSession) -> None:
@@ -52,10 +52,10 @@ async def test_pages_upwards_give_the_whole_history(chat: AsyncSession) -> None:
     seen: list[str] = []
     page = await chat.history(limit=3)
     while True:
-        seen = [message.id for message in page.messages] + seen
+        seen = [message.id for message in page.messages_only] + seen
         if not page.more:
             break
-        page = await chat.history(before=page.messages[0], limit=3)
+        page = await chat.history(before=page.messages_only[0], limit=3)
     assert seen == [f"m{n}" for n in range(1, 9)]
 
 

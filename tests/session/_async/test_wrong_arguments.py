@@ -40,8 +40,8 @@ async def test_a_message_of_another_branch_is_no_place_on_the_path(chat: AsyncSe
         for place in (two, two.id):
             with pytest.raises(UsageError, match=f"{name}.*leaf"):
                 await chat.history(**{name: place})  # type: ignore[arg-type]
-    assert (await chat.history(two, before=two)).messages == [one]
-    assert (await chat.history(before=other)).messages == [one]
+    assert (await chat.history(two, before=two)).messages_only == [one]
+    assert (await chat.history(before=other)).messages_only == [one]
     assert await chat.path_length(two) == 2
 
 
@@ -51,7 +51,7 @@ async def test_a_record_from_before_a_clear_names_its_message(chat: AsyncSession
     await chat.clear()
     await chat.append("user", "three", id="m3")
     last = await chat.append("user", "four")
-    assert (await chat.history(after=old)).messages == [last]
+    assert (await chat.history(after=old)).messages_only == [last]
 
 
 async def test_the_session_names_what_the_caller_wrote(chat: AsyncSession) -> None:

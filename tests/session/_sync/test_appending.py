@@ -51,7 +51,7 @@ def test_messages_follow_one_another(chat: Session) -> None:
     second = chat.append("assistant", "b", metadata={"model": "m"})
     assert (second.depth, second.metadata) == (2, {"model": "m"})
     assert chat.tip() == second.id
-    assert [entry.id for entry in (chat.history()).messages] == [first.id, second.id]
+    assert [entry.id for entry in (chat.history()).messages_only] == [first.id, second.id]
 
 
 def test_the_same_append_again_gives_the_stored_message(chat: Session) -> None:
@@ -89,7 +89,7 @@ def test_a_parent_makes_a_branch(chat: Session) -> None:
     chat.append("assistant", "b")
     other = chat.append("assistant", "c", parent=question)
     assert other.depth == 2
-    assert [entry.text for entry in (chat.history()).messages] == ["a", "c"]
+    assert [entry.text for entry in (chat.history()).messages_only] == ["a", "c"]
     with pytest.raises(NotFoundError):
         chat.append("assistant", "d", parent="nowhere")
 
@@ -118,7 +118,7 @@ def test_update_reads_nothing_when_all_is_given(
         raise AssertionError("it was read")
 
     answer = chat.append("assistant", "Take ")
-    monkeypatch.setattr(chat._store, "find_messages", fail)
+    monkeypatch.setattr(chat._stored.store, "find_messages", fail)
     for message in (answer, answer.id):
         updated = chat.update(message, "Take tram 28", role="assistant", metadata={})
         assert updated.text == "Take tram 28"
@@ -127,7 +127,7 @@ def test_update_reads_nothing_when_all_is_given(
 def test_update_of_a_cut_message_does_not_lose_its_parts(chat: Session) -> None:
     chat.append("assistant", ToolCallPart(call_id="1", name="look", input={}))
     chat.append("tool", [ToolResultPart(call_id="1", output="x"), "by the way"])
-    [cut] = (chat.history(limit=1)).messages
+    [cut] = (chat.history(limit=1)).messages_only
     assert len(cut.parts) == 1
     updated = chat.update(cut, metadata={"seen": True})
     assert len(updated.parts) == 2

@@ -27,7 +27,7 @@ def test_a_builder_creates_its_session_on_the_first_write(store: Store) -> None:
     with pytest.raises(NotFoundError):
         chat.context_tokens()
     chat.append("user", "hello")
-    assert [message.text for message in (chat.history()).messages] == ["hello"]
+    assert [message.text for message in (chat.history()).messages_only] == ["hello"]
 
 
 @pytest.mark.parametrize("write", ["block", "usage", "record"])
@@ -71,8 +71,8 @@ def test_the_order_of_the_builder_does_not_matter(store: Store) -> None:
     )
     for chat in (one, other):
         chat.append("user", "hello")
-    assert one.freeze_system_prompt() == other.freeze_system_prompt()
-    assert "You are helpful." in one.freeze_system_prompt()
+    assert one.system_prompt() == other.system_prompt()
+    assert "You are helpful." in one.system_prompt()
 
 
 def test_keywords_do_the_same_as_the_builder(store: Store) -> None:
@@ -86,7 +86,7 @@ def test_keywords_do_the_same_as_the_builder(store: Store) -> None:
     )
     for chat in (given, built):
         chat.append("user", "hello")
-    assert given.freeze_system_prompt() == built.freeze_system_prompt()
+    assert given.system_prompt() == built.system_prompt()
     assert given.context_tokens() == built.context_tokens()
 
 
@@ -104,7 +104,7 @@ def test_what_a_manager_sets_holds_for_its_sessions(sessions: SessionManager) ->
     sessions.with_context("memory", default="nothing yet").on_event(events.append)
     for id in ("one", "two"):
         chat = sessions.session(id)
-        assert "nothing yet" in chat.freeze_system_prompt()
+        assert "nothing yet" in chat.system_prompt()
         chat.append("user", "hello")
     assert {event.session for event in events} == {"one", "two"}
     assert {event.owner for event in events} == {"ada"}
@@ -125,7 +125,7 @@ def test_open_takes_the_settings_as_keywords(tmp_path: Path) -> None:
     [
         ({"compact_after": -1}, "compact_after"),
         ({"compact_after": 1.5}, "compact_after"),
-        ({"compact": 3}, "compact"),
+        ({"compact_with": 3}, "compact_with"),
         ({"on_compaction_error": "x"}, "on_compaction_error"),
         ({"listeners": ["x"]}, r"listeners\[0\]"),
         ({"context": ["memory"]}, r"context\[0\]"),
@@ -184,7 +184,7 @@ def test_blocks_are_set_before_the_session_is_used(store: Store) -> None:
     with pytest.raises(UsageError, match="already"):
         chat.for_session("other")
     chat.add_context(BlockConfig("late", default="better late than never"))
-    assert "better late" in chat.freeze_system_prompt()
+    assert "better late" in chat.system_prompt()
     chat.compact_after(100)
 
 
@@ -222,9 +222,9 @@ def test_the_owners_history_can_be_searched_by_the_model(
     sessions.with_searchable_history("past")
     chat = sessions.session("new")
     chat.append("user", "Where is the lighthouse?")
-    turn = chat.prepare()
-    assert "PAST" in turn.prompt
-    names = {tool.name for tool in turn.tools}
+    given = chat.prepare()
+    assert "PAST" in given.prompt
+    names = {tool.name for tool in given.tools}
     assert {"search_context", "session_search"} <= names
     for query, found in [("boat", "harbour"), ("lighthouse", "Where is")]:
         answer = chat.call_tool("search_context", {"label": "past", "query": query})
@@ -233,7 +233,7 @@ def test_the_owners_history_can_be_searched_by_the_model(
     # More sessions change neither the prompt nor the tools.
     sessions.session("newer")
     again = (sessions.get("new")).prepare()
-    assert (again.prompt, again.tools) == (turn.prompt, turn.tools)
+    assert (again.prompt, again.tools) == (given.prompt, given.tools)
 
 
 @pytest.mark.parametrize("label", ["first", "SECOND", "Past"])

@@ -28,7 +28,7 @@ from .compacting import LONG, Model, fill, shown, tight
 def test_a_compaction_covers_the_middle_and_deletes_nothing(chat: Session) -> None:
     model = Model()
     messages = fill(chat, 8)
-    done = chat.on_compaction(tight(model)).compact()
+    done = chat.compact_with(tight(model)).compact()
     assert done.status == "done"
     assert done.tokens_after < done.tokens_before
     assert shown(chat) == [
@@ -43,7 +43,7 @@ def test_a_compaction_covers_the_middle_and_deletes_nothing(chat: Session) -> No
 
 def test_it_can_be_undone_and_both_are_listed(chat: Session) -> None:
     messages = fill(chat, 8)
-    chat.on_compaction(tight(Model()))
+    chat.compact_with(tight(Model()))
     chat.compact()
     chat.append_all([("user", LONG)] * 4)
     chat.compact()
@@ -68,7 +68,7 @@ def test_an_overlay_made_by_hand_is_no_compaction(chat: Session) -> None:
 def test_without_a_model_it_is_a_digest(chat: Session) -> None:
     chat.append("user", "Please find the boat.")
     fill(chat, 60)
-    chat.on_compaction(create_compact_function(strategy="digest", tail_token_budget=500))
+    chat.compact_with(create_compact_function(strategy="digest", tail_token_budget=500))
     assert (chat.compact()).status == "done"
     assert len((chat.history()).entries) < 20
 
@@ -76,7 +76,7 @@ def test_without_a_model_it_is_a_digest(chat: Session) -> None:
 def test_a_preview_changes_nothing(chat: Session) -> None:
     model = Model()
     messages = fill(chat, 8)
-    chat.on_compaction(tight(model))
+    chat.compact_with(tight(model))
     preview = chat.preview_compaction(focus="the boat")
     assert preview is not None
     assert preview.entries == messages[1:6]
@@ -90,10 +90,10 @@ def test_rule_11_every_summary_in_the_range_is_in_the_prompt(chat: Session) -> N
     chat.add_overlay(messages[1], messages[2], "first note " * 30)
     chat.add_overlay(messages[4], messages[5], "second note " * 30)
     model = Model()
-    chat.on_compaction(tight(model)).compact()
+    chat.compact_with(tight(model)).compact()
     assert "first note " * 29 in model.prompts[0]
     assert "second note " * 29 in model.prompts[0]
-    assert [entry.id for entry in (chat.history()).messages] == [
+    assert [entry.id for entry in (chat.history()).messages_only] == [
         messages[0].id,
         messages[10].id,
         messages[11].id,
@@ -109,7 +109,7 @@ def test_rule_09_what_arrives_meanwhile_survives(sessions: SessionManager) -> No
         plain.append("user", "am I still here?", id="late")
         return "short"
 
-    chat.on_compaction(tight(write_meanwhile))
+    chat.compact_with(tight(write_meanwhile))
     assert (chat.compact()).status == "done"
     assert shown(chat) == [messages[0].id, "<short>", *(m.id for m in messages[6:]), "late"]
 
@@ -125,7 +125,7 @@ def test_rule_09_what_was_edited_meanwhile_is_not_covered(
         plain.update(messages[3], "I meant something else")
         return "short"
 
-    refused = chat.on_compaction(tight(edit_meanwhile)).compact()
+    refused = chat.compact_with(tight(edit_meanwhile)).compact()
     assert (refused.status, refused.overlay) == ("refused", None)
     assert "changed meanwhile" in refused.reason
     assert len((chat.history()).entries) == 8
@@ -134,14 +134,14 @@ def test_rule_09_what_was_edited_meanwhile_is_not_covered(
 def test_rule_09_one_at_a_time_across_objects(sessions: SessionManager) -> None:
     chat = sessions.session("chat")
     fill(chat, 8)
-    other = (sessions.get("chat")).on_compaction(tight(Model("other")))
+    other = (sessions.get("chat")).compact_with(tight(Model("other")))
     inner: list[str] = []
 
     def start_another(prompt: str) -> str:
         inner.append((other.compact()).reason)
         return "short"
 
-    assert (chat.on_compaction(tight(start_another)).compact()).status == "done"
+    assert (chat.compact_with(tight(start_another)).compact()).status == "done"
     assert "at work" in inner[0]
     assert len(chat.overlays()) == 1
     # The lease is given back.
@@ -165,7 +165,7 @@ def test_rule_09_a_lease_that_was_taken_over_refuses_the_write(
         )
         return "short"
 
-    refused = chat.on_compaction(tight(be_too_slow)).compact()
+    refused = chat.compact_with(tight(be_too_slow)).compact()
     assert (refused.status, "lease" in refused.reason) == ("refused", True)
     assert (chat.history()).entries == messages
     # The other's lease is not released by the one who lost it.
@@ -180,14 +180,14 @@ def test_rule_09_a_summariser_that_fails_leaves_everything_as_it_was(
 
     messages = fill(chat, 8)
     before = chat.record()
-    chat.on_compaction(tight(fail))
+    chat.compact_with(tight(fail))
     with pytest.raises(CompactionError, match="the line is dead") as caught:
         chat.compact()
     assert isinstance(caught.value.__cause__, OSError)
     assert (chat.history()).entries == messages
     assert chat.record() == before
     # And the lease is free.
-    assert (chat.on_compaction(tight(Model())).compact()).status == "done"
+    assert (chat.compact_with(tight(Model())).compact()).status == "done"
 
 
 def test_rule_09_a_summariser_that_hangs_is_given_up(chat: Session) -> None:
@@ -199,30 +199,30 @@ def test_rule_09_a_summariser_that_hangs_is_given_up(chat: Session) -> None:
 
     fill(chat, 8)
     with pytest.raises(CompactionError, match="TimeoutError"):
-        chat.on_compaction(tight(hang, timeout_s=0.05)).compact()
-    assert (chat.on_compaction(tight(Model())).compact()).status == "done"
+        chat.compact_with(tight(hang, timeout_s=0.05)).compact()
+    assert (chat.compact_with(tight(Model())).compact()).status == "done"
 
 
 def test_a_refusal_says_which_reason_it_has(chat: Session) -> None:
-    refused = chat.on_compaction(tight(Model("short"))).compact()
+    refused = chat.compact_with(tight(Model("short"))).compact()
     assert refused.reason == "there is nothing to cover"
     chat.append_all([("user", LONG)] * 6)
-    refused = chat.on_compaction(tight(Model(" "))).compact()
+    refused = chat.compact_with(tight(Model(" "))).compact()
     assert refused.reason == "the summary is empty"
-    refused = chat.on_compaction(lambda request: None).compact()
+    refused = chat.compact_with(lambda request: None).compact()
     assert refused.reason == "the function that makes the summaries gave none"
 
 
 @pytest.mark.parametrize("answer", ["", "   \n", LONG * 20])
 def test_a_summary_that_is_empty_or_no_shorter_is_refused(chat: Session, answer: str) -> None:
     messages = fill(chat, 8)
-    refused = chat.on_compaction(tight(Model(answer))).compact()
+    refused = chat.compact_with(tight(Model(answer))).compact()
     assert refused.status == "refused"
     assert (chat.history()).entries == messages
 
 
 def test_there_may_be_nothing_to_cover(chat: Session) -> None:
-    chat.on_compaction(tight(Model(), protect_head=3))
+    chat.compact_with(tight(Model(), protect_head=3))
     assert (chat.compact()).status == "refused"
     fill(chat, 3)
     assert (chat.compact()).status == "refused"
@@ -232,14 +232,14 @@ def test_rule_10_a_call_in_flight_stays_in_the_tail(chat: Session) -> None:
     fill(chat, 6)
     call = chat.append("assistant", ToolCallPart(call_id="c", name="sail", input={}))
     fill(chat, 6)
-    chat.on_compaction(tight(Model())).compact()
+    chat.compact_with(tight(Model())).compact()
     assert call.id in shown(chat)
 
 
 def test_a_pin_stays_in_sight(chat: Session) -> None:
     messages = fill(chat, 8)
     chat.pin(messages[3])
-    chat.on_compaction(tight(Model())).compact()
+    chat.compact_with(tight(Model())).compact()
     [_, summary, *_] = (chat.history()).entries
     assert isinstance(summary, Summary)
     assert summary.pinned == [messages[3]]
@@ -251,7 +251,7 @@ def test_a_call_that_was_pinned_in_flight_stays_with_its_result(chat: Session) -
     chat.pin(call)
     result = chat.append("tool", ToolResultPart(call_id="c", output="at sea"))
     messages = fill(chat, 3)
-    chat.on_compaction(tight(Model())).compact()
+    chat.compact_with(tight(Model())).compact()
     [_, summary, *_] = (chat.history()).entries
     assert isinstance(summary, Summary)
     assert summary.pinned == [call, result]
@@ -274,7 +274,7 @@ def test_what_stays_in_sight_does_not_count_as_saved(chat: Session) -> None:
     for message in messages[1:]:
         chat.pin(message)
     before, pins = shown(chat), chat.pins()
-    refused = chat.on_compaction(tight(Model("rather a lot of words " * 4))).compact()
+    refused = chat.compact_with(tight(Model("rather a lot of words " * 4))).compact()
     assert (refused.status, refused.overlay) == ("refused", None)
     assert (shown(chat), chat.pins()) == (before, pins)
 
@@ -282,13 +282,13 @@ def test_what_stays_in_sight_does_not_count_as_saved(chat: Session) -> None:
 def test_a_compaction_elsewhere_says_nothing_about_the_tip(
     sessions: SessionManager,
 ) -> None:
-    chat = (sessions.session("chat")).on_compaction(tight(Model()))
+    chat = (sessions.session("chat")).compact_with(tight(Model()))
     messages = fill(chat, 8)
     chat.append("user", "elsewhere", parent=messages[0])
     for answer in ("short", ""):
-        chat.on_compaction(tight(Model(answer))).compact(leaf=messages[-1])
+        chat.compact_with(tight(Model(answer))).compact(leaf=messages[-1])
     with pytest.raises(CompactionError):
-        chat.on_compaction(lambda request: 1 / 0).compact(leaf=messages[-1])
+        chat.compact_with(lambda request: 1 / 0).compact(leaf=messages[-1])
     assert sessions.store.find_document("ada", "compactor", session="chat") is None
 
 
@@ -302,11 +302,11 @@ def test_what_others_say_meanwhile_does_not_make_it_a_poor_one(
         fill(sessions.get("chat"), 20)
         return "short"
 
-    done = chat.on_compaction(tight(talk_on)).compact()
+    done = chat.compact_with(tight(talk_on)).compact()
     assert done.tokens_after > done.tokens_before
     # The next is not held back: it has enough to do.
     model = Model()
-    chat.on_compaction(tight(model)).compact_after(1_000)
+    chat.compact_with(tight(model)).compact_after(1_000)
     chat.append("user", "and now?")
     assert len(model.prompts) == 1
 
@@ -319,7 +319,7 @@ def test_who_lost_the_lease_is_not_held_back_for_it(sessions: SessionManager) ->
         (sessions.get("chat")).clear()
         return "short"
 
-    assert (chat.on_compaction(tight(clear_meanwhile)).compact()).status == "refused"
+    assert (chat.compact_with(tight(clear_meanwhile)).compact()).status == "refused"
     assert sessions.store.list_documents("ada", session="chat") == []
 
 
@@ -328,7 +328,7 @@ def test_the_summarisers_own_call_is_counted(chat: Session, strategy: str) -> No
     fill(chat, 8)
     usage = Usage(id="s1", model="small", input_tokens=900, output_tokens=12)
     answer = SummaryAnswer(text="short", usage=usage)
-    chat.on_compaction(tight(lambda prompt: answer, strategy=strategy))
+    chat.compact_with(tight(lambda prompt: answer, strategy=strategy))
     chat.compact()
     [total] = chat.usage()
     assert (total.model, total.input_tokens, total.output_tokens) == ("small", 900, 12)
@@ -338,7 +338,7 @@ def test_an_endpoint_that_uses_its_ids_again_costs_no_summary(chat: Session) -> 
     fill(chat, 8)
     chat.add_usage(Usage(id="s1", model="small", input_tokens=7))
     usage = Usage(id="s1", model="small", input_tokens=900)
-    chat.on_compaction(tight(lambda prompt: SummaryAnswer(text="short", usage=usage)))
+    chat.compact_with(tight(lambda prompt: SummaryAnswer(text="short", usage=usage)))
     assert (chat.compact()).status == "done"
     [total] = chat.usage()
     assert total.input_tokens == 7
@@ -350,18 +350,18 @@ def test_a_function_of_ones_own_decides(chat: Session) -> None:
     def first_two(request: CompactRequest) -> CompactDraft:
         return CompactDraft(first=request.entries[0], last=request.entries[1], summary="two")
 
-    assert (chat.on_compaction(first_two).compact()).status == "done"
+    assert (chat.compact_with(first_two).compact()).status == "done"
     assert shown(chat) == ["<two>", *(message.id for message in messages[2:])]
     assert chat.preview_compaction() is None
     with pytest.raises(CompactionError) as caught:
-        chat.on_compaction(lambda request: "not a draft").compact()
+        chat.compact_with(lambda request: "not a draft").compact()
     assert isinstance(caught.value.__cause__, UsageError)
 
 
 def test_it_may_be_compacted_at_another_leaf(chat: Session) -> None:
     messages = fill(chat, 8)
     chat.append("user", "elsewhere", parent=messages[0])
-    chat.on_compaction(tight(Model()))
+    chat.compact_with(tight(Model()))
     assert (chat.compact(leaf=messages[-1])).status == "done"
     assert len((chat.history(messages[-1])).entries) == 4
     assert len((chat.history()).entries) == 2

@@ -19,7 +19,7 @@ def test_it_compacts_by_itself_when_the_threshold_is_crossed(
     sessions: SessionManager,
 ) -> None:
     model = Model()
-    sessions.on_compaction(tight(model)).compact_after(2_000)
+    sessions.compact_with(tight(model)).compact_after(2_000)
     chat = sessions.session("chat")
     for number in range(40):
         chat.append("user", f"{number}: {LONG}")
@@ -30,7 +30,7 @@ def test_it_compacts_by_itself_when_the_threshold_is_crossed(
 
 
 def test_a_threshold_of_zero_is_one(sessions: SessionManager) -> None:
-    sessions.on_compaction(tight(Model())).compact_after(0)
+    sessions.compact_with(tight(Model())).compact_after(0)
     chat = sessions.session("chat")
     fill(chat, 8)
     assert len(chat.overlays()) == 1
@@ -64,7 +64,7 @@ def test_a_failure_by_itself_goes_to_the_handler_and_is_held_back(
         calls.append(prompt)
         raise OSError("no model")
 
-    sessions.on_compaction(tight(fail)).compact_after(500).on_compaction_error(errors.append)
+    sessions.compact_with(tight(fail)).compact_after(500).on_compaction_error(errors.append)
     chat = sessions.session("chat")
     for number in range(30):
         chat.append("user", f"{number}: {LONG}")
@@ -81,7 +81,7 @@ def test_a_failure_by_itself_goes_to_the_handler_and_is_held_back(
 def test_a_clear_forgets_what_was_compacted_undone_and_reported(
     sessions: SessionManager,
 ) -> None:
-    chat = (sessions.session("chat")).on_compaction(tight(Model()))
+    chat = (sessions.session("chat")).compact_with(tight(Model()))
     messages = fill(chat, 8)
     chat.add_usage(Usage(id="c", message=messages[-1].id, input_tokens=90_000))
     chat.compact()
@@ -99,24 +99,24 @@ def test_a_clear_forgets_what_was_compacted_undone_and_reported(
 def test_rule_12_the_prompt_is_rendered_anew_by_a_compaction(
     sessions: SessionManager,
 ) -> None:
-    sessions.with_context("memory").on_compaction(tight(Model()))
+    sessions.with_context("memory").compact_with(tight(Model()))
     chat = sessions.session("chat")
     fill(chat, 8)
-    frozen = chat.freeze_system_prompt()
+    frozen = chat.system_prompt()
     chat.replace_context_block("memory", "likes tea")
-    assert chat.freeze_system_prompt() == frozen
+    assert chat.system_prompt() == frozen
     chat.compact()
-    assert "likes tea" in chat.freeze_system_prompt()
+    assert "likes tea" in chat.system_prompt()
 
 
 def test_rule_11_the_prompt_is_the_same_after_any_number_of_compactions(
     sessions: SessionManager,
 ) -> None:
-    sessions.with_context("memory", default="likes tea").on_compaction(tight(Model()))
+    sessions.with_context("memory", default="likes tea").compact_with(tight(Model()))
     chat = sessions.session("chat")
     fill(chat, 8)
-    frozen = chat.freeze_system_prompt()
+    frozen = chat.system_prompt()
     for _ in range(5):
         fill(chat, 4)
         assert (chat.compact()).status == "done"
-        assert (sessions.get("chat")).freeze_system_prompt() == frozen
+        assert (sessions.get("chat")).system_prompt() == frozen

@@ -59,15 +59,15 @@ def test_blocks_are_replaced_appended_to_and_undone(chat: Session) -> None:
 
 
 def test_blocks_are_added_and_removed_in_use(chat: Session) -> None:
-    before = chat.freeze_system_prompt()
+    before = chat.system_prompt()
     added = chat.add_context(BlockConfig("mood", default="cheerful"))
     assert added.content == "cheerful"
-    assert "MOOD" in chat.freeze_system_prompt()
+    assert "MOOD" in chat.system_prompt()
     with pytest.raises(UsageError):
         chat.add_context(BlockConfig("mood"))
     assert chat.remove_context("mood")
     assert not chat.remove_context("mood")
-    assert chat.freeze_system_prompt() == before
+    assert chat.system_prompt() == before
 
 
 def test_entries_are_written_and_searched(sessions: SessionManager) -> None:
@@ -95,10 +95,10 @@ def test_what_is_loaded_survives_another_object_and_a_clear_unloads(
 
 
 def test_the_prompt_is_frozen_refreshed_and_reported(chat: Session) -> None:
-    frozen = chat.freeze_system_prompt()
+    frozen = chat.system_prompt()
     assert chat.context_updates() == ""
     chat.replace_context_block("memory", "Likes tea.")
-    assert chat.freeze_system_prompt() == frozen
+    assert chat.system_prompt() == frozen
     assert "Likes tea." in chat.context_updates()
     assert "Likes tea." in chat.refresh_system_prompt()
     assert chat.context_updates() == ""
@@ -107,11 +107,11 @@ def test_the_prompt_is_frozen_refreshed_and_reported(chat: Session) -> None:
 
 
 def test_a_clear_keeps_the_blocks_and_renders_the_prompt_anew(chat: Session) -> None:
-    chat.freeze_system_prompt()
+    chat.system_prompt()
     chat.replace_context_block("memory", "Likes tea.")
     chat.append("user", "hello")
     chat.clear()
-    assert "Likes tea." in chat.freeze_system_prompt()
+    assert "Likes tea." in chat.system_prompt()
 
 
 def test_tools_are_described_and_called(chat: Session) -> None:

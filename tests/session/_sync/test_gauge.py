@@ -20,8 +20,8 @@ def test_the_prompt_and_the_tools_are_counted(sessions: SessionManager) -> None:
     full.append("user", "hello")
     before = full.context_tokens()
     assert before > record.context_tokens + 200
-    turn = full.prepare()
-    assert turn.tokens == full.context_tokens() == before
+    given = full.prepare()
+    assert given.tokens == full.context_tokens() == before
 
 
 def test_what_was_reported_counts_and_the_rest_is_estimated(chat: Session) -> None:
@@ -110,7 +110,7 @@ def test_the_context_is_counted_anew_when_the_prompt_changed(
     sessions.with_context("memory")
     chat = sessions.session("chat")
     answer = chat.append("assistant", "answer")
-    chat.freeze_system_prompt()
+    chat.system_prompt()
     before = chat.context_tokens()
     chat.add_usage(Usage(id="c1", message=answer.id, input_tokens=90_000))
     assert chat.context_tokens() == 90_000

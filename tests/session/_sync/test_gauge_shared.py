@@ -82,7 +82,7 @@ def test_after_another_changed_the_prompt(pair: tuple[Session, Session]) -> None
     one.replace_context_block("memory", "likes tea " * 100)
     unfrozen = same(pair)
     assert unfrozen > empty + 200
-    one.freeze_system_prompt()
+    one.system_prompt()
     assert same(pair) == unfrozen
     one.replace_context_block("memory", "likes tea " * 300)
     assert same(pair) == unfrozen
@@ -105,7 +105,7 @@ def test_an_append_compacts_by_what_another_reported(
 ) -> None:
     one, other = pair
     digest = create_compact_function(strategy="digest", tail_token_budget=500)
-    one.on_compaction(digest).compact_after(50_000)
+    one.compact_with(digest).compact_after(50_000)
     *_, last = one.append_all([("user", LONG * 5)] * 20)
     other.add_usage(Usage(id="c1", message=last.id, input_tokens=85_886))
     one.append("user", "and then?")
@@ -117,7 +117,7 @@ def test_an_append_compacts_by_the_prompt_of_another(
 ) -> None:
     one, other = pair
     one.compact_after(4_000)
-    one.freeze_system_prompt()
+    one.system_prompt()
     one.append_all([("user", LONG * 2)] * 20)
     assert one.overlays() == []
     other.replace_context_block("memory", "likes tea " * 1_000)

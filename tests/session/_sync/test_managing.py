@@ -68,7 +68,7 @@ def test_a_fork_keeps_ids_blocks_overlays_and_pins(sessions: SessionManager) -> 
     fork = sessions.fork("chat", "m2", new_id="fork", title="Fork")
     shown = (fork.history()).entries
     assert [entry.text for entry in shown] == ["two messages", "message 2"]
-    assert [message.id for message in (fork.history()).messages] == ["m0", "m2"]
+    assert [message.id for message in (fork.history()).messages_only] == ["m0", "m2"]
     assert (fork.get_context_block("memory")).content == "Likes tea."
     record = fork.record()
     assert (record.title, record.parent) == ("Fork", Edge(kind=EdgeKind.BRANCH, session="chat"))
@@ -83,7 +83,7 @@ def test_a_deleted_session_leaves_nothing_behind(sessions: SessionManager) -> No
     chat = sessions.session("chat")
     chat.append("user", "a rare zephyr", id="m1")
     chat.replace_context_block("memory", "Likes tea.")
-    chat.freeze_system_prompt()
+    chat.system_prompt()
     chat.pin("m1")
     chat.add_overlay("m1", "m1", "one rare zephyr")
     chat.add_usage(Usage(id="u1", model="large", message="m1", input_tokens=5))
@@ -114,7 +114,7 @@ def test_append_all_goes_on_at_the_tip(sessions: SessionManager) -> None:
     chat = sessions.session("chat")
     chat.append("user", "first")
     chat.append_all([("assistant", "second"), ("user", "third")])
-    texts = [message.text for message in (chat.history()).messages]
+    texts = [message.text for message in (chat.history()).messages_only]
     assert texts == ["first", "second", "third"]
 
 

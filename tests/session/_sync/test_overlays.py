@@ -62,7 +62,7 @@ def test_a_pin_is_shown_after_the_summary(chat: Session) -> None:
     [summary, last] = (chat.history()).entries
     assert isinstance(summary, Summary)
     assert (summary.pinned, last) == ([messages[2]], messages[4])
-    assert (chat.history()).messages == [messages[2], messages[4]]
+    assert (chat.history()).messages_only == [messages[2], messages[4]]
     assert chat.unpin(messages[2]) == [] == chat.pins()
 
 

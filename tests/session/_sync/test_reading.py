@@ -48,7 +48,7 @@ def test_a_leaf_chooses_the_branch(chat: Session) -> None:
     question = chat.append("user", "a")
     old = chat.append("assistant", "old")
     chat.append("assistant", "new", parent=question)
-    assert (chat.history(old)).messages == [question, old]
+    assert (chat.history(old)).messages_only == [question, old]
     assert (chat.history(ROOT)).entries == []
     with pytest.raises(NotFoundError):
         chat.history("nowhere")
@@ -64,12 +64,12 @@ def test_rule_10_a_limit_does_not_part_a_call_from_its_result(chat: Session) -> 
     assert len((chat.history(limit=4)).entries) == 4
     for limit, remark in ((3, True), (2, True), (1, False)):
         history = chat.history(limit=limit)
-        assert [entry.text for entry in history.messages] == ["a remark"] * remark + ["done"]
+        assert [entry.text for entry in history.messages_only] == ["a remark"] * remark + ["done"]
         assert history.more
         assert history.bytes == sum(
-            len(encode_body(Body(m.parts, m.metadata))) for m in history.messages
+            len(encode_body(Body(m.parts, m.metadata))) for m in history.messages_only
         )
-    assert (chat.history()).messages[-2:] == [second, last]
+    assert (chat.history()).messages_only[-2:] == [second, last]
 
 
 @pytest.mark.parametrize("page", [1, 3, 7, 200])

@@ -10,6 +10,8 @@ from sapwood import Session, SessionManager
 from sapwood.compaction import CompactFunction, create_compact_function
 from sapwood.errors import StoreCorruptError, UsageError
 from sapwood.model import AppendEvent, CompactionNote, Event, NewSession, StatusEvent, Usage
+from sapwood.session._sync.breaker import Breaker
+from sapwood.session._sync.compactor_document import CompactorDocument
 from sapwood.session.compactor_state import CompactorState
 
 LONG = "a long story about the harbour " * 20
@@ -33,9 +35,13 @@ def answering(answer: str, asked: list[str]) -> CompactFunction:
     )
 
 
+def remembered_by(chat: Session) -> CompactorDocument:
+    return CompactorDocument(chat._stored)
+
+
 def test_a_summary_of_no_use_holds_the_next_one_back(sessions: SessionManager) -> None:
     asked: list[str] = []
-    sessions.on_compaction(answering("", asked)).compact_after(500)
+    sessions.compact_with(answering("", asked)).compact_after(500)
     chat = sessions.session("chat")
     for _ in range(30):
         chat.append("user", LONG)
@@ -44,12 +50,12 @@ def test_a_summary_of_no_use_holds_the_next_one_back(sessions: SessionManager) -
 
 def test_a_good_one_is_remembered_and_forgives(sessions: SessionManager) -> None:
     asked: list[str] = []
-    chat = (sessions.session("chat")).on_compaction(answering("", asked))
+    chat = (sessions.session("chat")).compact_with(answering("", asked))
     chat.append_all([("user", LONG)] * 8)
     chat.compact()
-    assert (chat._state()).breaker.failures == 1
-    chat.on_compaction(answering("short", asked)).compact()
-    breaker = (chat._state()).breaker
+    assert (remembered_by(chat).load()).breaker.failures == 1
+    chat.compact_with(answering("short", asked)).compact()
+    breaker = (remembered_by(chat).load()).breaker
     assert (breaker.runs, breaker.failures, breaker.held_until_tokens) == (1, 0, 0)
     assert breaker.freed > 500
 
@@ -58,7 +64,7 @@ def test_changes_of_two_processes_are_both_kept(sessions: SessionManager) -> Non
     chat, other = sessions.session("chat"), sessions.session("chat")
     chat.append_all([("user", LONG)] * 8)
     asked: list[str] = []
-    chat.on_compaction(answering("short", asked)).compact()
+    chat.compact_with(answering("short", asked)).compact()
     before = sessions.store.put_document
 
     def put_late(*args: object, **fields: object) -> object:
@@ -68,8 +74,8 @@ def test_changes_of_two_processes_are_both_kept(sessions: SessionManager) -> Non
         return before(*args, **fields)  # type: ignore[arg-type]
 
     sessions.store.put_document = put_late  # type: ignore[method-assign, assignment]
-    chat._note_failure(100)
-    state = chat._state()
+    Breaker(remembered_by(chat)).note_failure(100)
+    state = remembered_by(chat).load()
     assert (len(state.undone), state.breaker.failures) == (1, 1)
 
 
@@ -85,10 +91,10 @@ def test_of_what_was_taken_back_only_the_last_is_kept(chat: Session) -> None:
     )
     chat.append_all([("user", LONG)] * 8)
     full = CompactorState(undone=[note] * 100)
-    chat._change_state(lambda state: full)
-    chat.on_compaction(answering("short", [])).compact()
+    remembered_by(chat).change(lambda state: full)
+    chat.compact_with(answering("short", [])).compact()
     chat.undo_compaction()
-    undone = (chat._state()).undone
+    undone = (remembered_by(chat).load()).undone
     assert (len(undone), undone[0].overlay) == (100, "o")
     assert undone[-1].overlay != "o"
 
@@ -102,7 +108,7 @@ def test_rule_08_a_state_that_cannot_be_read_is_not_overwritten(
     with pytest.raises(StoreCorruptError, match="compactor"):
         chat.compactions()
     with pytest.raises(StoreCorruptError):
-        chat.on_compaction(answering("", [])).compact()
+        chat.compact_with(answering("", [])).compact()
     document = store.find_document("ada", "compactor", session="chat")
     assert document is not None
     assert document.value == b"{broken"
@@ -127,7 +133,7 @@ def test_a_clear_unloads_and_renders_anew(sessions: SessionManager) -> None:
     chat.replace_context_block("memory", "likes tea")
     chat.clear()
     assert chat.loaded_context() == []
-    assert "likes tea" in chat.freeze_system_prompt()
+    assert "likes tea" in chat.system_prompt()
     assert (chat.cache_report()).changes[0].reason == "clear"
 
 
@@ -137,7 +143,7 @@ def test_another_prompt_is_measured_anew(sessions: SessionManager) -> None:
     chat.append("user", "hello")
     empty = chat.context_tokens()
     chat.replace_context_block("memory", "likes tea " * 100)
-    chat.freeze_system_prompt()
+    chat.system_prompt()
     frozen = chat.context_tokens()
     chat.replace_context_block("memory", "likes tea " * 300)
     chat.refresh_system_prompt()
@@ -164,7 +170,7 @@ def test_a_retry_is_told_and_changes_nothing(
 def test_another_leaf_is_prepared_and_not_compacted(chat: Session) -> None:
     asked: list[str] = []
     messages = chat.append_all([("user", LONG)] * 10)
-    chat.on_compaction(answering("short", asked)).compact_after(100)
+    chat.compact_with(answering("short", asked)).compact_after(100)
     chat.prepare(leaf=messages[-2])
     assert (asked, chat.overlays()) == ([], [])
 
@@ -173,8 +179,8 @@ def test_pins_are_the_last_to_be_left_out(chat: Session) -> None:
     messages = chat.append_all([("user", f"{n} {LONG}") for n in range(6)])
     chat.pin(messages[1])
     chat.add_overlay(messages[0], messages[2], "the beginning")
-    turn = chat.prepare(budget=350)
-    shown = [message.id for message in turn.messages if message.id is not None]
+    given = chat.prepare(budget=350)
+    shown = [message.id for message in given.messages if message.id is not None]
     assert shown == [messages[1].id, messages[5].id]
 
 
@@ -187,12 +193,12 @@ def test_an_old_undo_is_forgotten_by_a_new_one(chat: Session) -> None:
     chat.redo()
     with pytest.raises(UsageError, match="nothing to redo"):
         chat.redo()
-    assert [m.text for m in (chat.history()).messages] == ["q1", "a1", "q3", "a3"]
+    assert [m.text for m in (chat.history()).messages_only] == ["q1", "a1", "q3", "a3"]
 
 
 def test_a_fork_has_the_settings_of_its_source(sessions: SessionManager) -> None:
     asked: list[str] = []
-    sessions.with_context("memory", default="likes tea").on_compaction(answering("short", asked))
+    sessions.with_context("memory", default="likes tea").compact_with(answering("short", asked))
     chat = sessions.session("chat")
     chat.append_all([("user", LONG)] * 8)
     fork = chat.fork("fork")
@@ -216,7 +222,7 @@ def test_two_that_create_the_same_session_at_once_share_it(
     monkeypatch.setattr(store, "create_session", create_late)
     chat = Session.create(store, owner="ada").for_session("shared")
     chat.append("user", "hello")
-    assert [m.text for m in (chat.history()).messages] == ["hello"]
+    assert [m.text for m in (chat.history()).messages_only] == ["hello"]
 
 
 def test_an_overlay_taken_back_ends_what_was_reported(chat: Session) -> None:

@@ -17,11 +17,11 @@ from .compacting import LONG, Model, fill, shown, tight
 def test_a_session_is_split_with_an_edge_and_an_end_reason(
     sessions: SessionManager,
 ) -> None:
-    sessions.with_context("memory").on_compaction(tight(Model()))
+    sessions.with_context("memory").compact_with(tight(Model()))
     chat = sessions.create("old", title="Harbour", model="large", source="cli")
     chat.replace_context_block("memory", "likes tea")
     fill(chat, 8)
-    new = sessions.compact_and_split("old", new_id="new")
+    new = chat.compact_and_split("new")
     record, old = new.record(), chat.record()
     assert record.parent is not None
     assert (record.parent.kind.value, record.parent.session) == ("continue", "old")
@@ -31,7 +31,7 @@ def test_a_session_is_split_with_an_edge_and_an_end_reason(
     assert (new.get_context_block("memory")).content == "likes tea"
     assert len((new.history()).entries) < 4
     assert len((chat.history()).entries) == 8
-    given = sessions.compact_and_split("new", new_id="newer", summary="All of it.")
+    given = new.compact_and_split("newer", summary="All of it.")
     assert shown(given) == ["<All of it.>"]
 
 
@@ -42,7 +42,7 @@ def test_a_split_that_fails_leaves_nothing_behind(sessions: SessionManager) -> N
     chat = sessions.session("old")
     fill(chat, 8)
     with pytest.raises(CompactionError):
-        chat.on_compaction(tight(fail)).split("new")
+        chat.compact_with(tight(fail)).compact_and_split("new")
     assert sessions.find("new") is None
     assert (chat.record()).state == "active"
 
@@ -54,7 +54,7 @@ def test_a_split_without_a_summary_leaves_everything_as_it_was(
     chat = sessions.session("old")
     fill(chat, 8)
     with pytest.raises(CompactionError, match="no summary to go on with"):
-        chat.on_compaction(tight(Model(answer))).split("new")
+        chat.compact_with(tight(Model(answer))).compact_and_split("new")
     assert sessions.find("new") is None
     assert (chat.record()).state == "active"
 
@@ -67,5 +67,5 @@ def test_a_split_keeps_what_others_noted_meanwhile(sessions: SessionManager) -> 
         (sessions.get("old")).update_record(data={"ticket": 7})
         return "short"
 
-    chat.on_compaction(tight(note)).split("new")
+    chat.compact_with(tight(note)).compact_and_split("new")
     assert (chat.record()).data == {"ticket": 7, "end_reason": "compaction"}

@@ -64,7 +64,7 @@ def test_a_stored_append_does_not_raise_when_it_cannot_be_measured(
     outage.begin(call)
     message = chat.append("user", "hello")
     outage.end()
-    assert (chat.history()).messages == [message]
+    assert (chat.history()).messages_only == [message]
     if threshold is None or call == "find_document":
         assert "chat" in caplog.text
         assert "hello" not in caplog.text
@@ -85,18 +85,18 @@ def test_a_stored_update_or_delete_does_not_raise_when_it_cannot_be_measured(
 
 def just_opened(chat: Session) -> Session:
     """Give the same session as one that was just opened: nothing is known of its size."""
-    return Session(chat._store, chat.owner, chat.id, settings=chat._settings)
+    return Session(chat._stored.store, chat.owner, chat.id, settings=chat._setup.settings)
 
 
 @pytest.mark.parametrize("call", NOTES)
 def test_a_clear_that_is_stored_does_not_raise(chat: Session, outage: Outage, call: str) -> None:
     chat.append("user", "hello")
-    chat.freeze_system_prompt()
+    chat.system_prompt()
     outage.begin(call)
     record = chat.clear()
     outage.end()
     assert record.tip is ROOT
-    assert (chat.history()).messages == []
+    assert (chat.history()).messages_only == []
 
 
 @pytest.mark.parametrize("call", ["find_document", "put_document"])
@@ -105,16 +105,16 @@ def test_a_prompt_that_a_clear_could_not_renew_is_renewed_before_it_is_shown(
 ) -> None:
     chat.append("user", "hello")
     chat.replace_context_block("memory", "drinks coffee")
-    chat.freeze_system_prompt()
+    chat.system_prompt()
     chat.replace_context_block("memory", "drinks water")
     outage.begin(call)
     chat.clear()
     with pytest.raises(StoreUnavailableError):
         chat.prepare()
     outage.end()
-    turn = chat.prepare()
-    assert "drinks water" in turn.prompt
-    assert "drinks coffee" not in turn.prompt
+    given = chat.prepare()
+    assert "drinks water" in given.prompt
+    assert "drinks coffee" not in given.prompt
     assert (chat.cache_report()).changes[0].reason == "clear"
 
 
@@ -125,8 +125,8 @@ def test_a_compaction_in_force_does_not_raise(chat: Session, outage: Outage, cal
         return "short"
 
     chat.append_all([("user", "a long story " * 50)] * 6)
-    chat.freeze_system_prompt()
-    chat.on_compaction(create_compact_function(summarize, protect_head=0, tail_token_budget=0))
+    chat.system_prompt()
+    chat.compact_with(create_compact_function(summarize, protect_head=0, tail_token_budget=0))
     made: list[Overlay | None] = []
     with suppress(StoreUnavailableError):
         made.append((chat.compact()).overlay)
@@ -136,7 +136,7 @@ def test_a_compaction_in_force_does_not_raise(chat: Session, outage: Outage, cal
 
 def test_a_compaction_that_is_taken_back_does_not_raise(chat: Session, outage: Outage) -> None:
     chat.append_all([("user", "a long story " * 50)] * 6)
-    chat.on_compaction(
+    chat.compact_with(
         create_compact_function(lambda prompt: "short", protect_head=0, tail_token_budget=0)
     )
     chat.compact()
@@ -180,4 +180,4 @@ def test_an_interrupt_after_a_write_passes(chat: Session, outage: Outage) -> Non
     with pytest.raises(KeyboardInterrupt):
         chat.append("user", "hello")
     outage.end()
-    assert len((chat.history()).messages) == 1
+    assert len((chat.history()).messages_only) == 1

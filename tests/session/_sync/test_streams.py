@@ -17,7 +17,7 @@ from endpoint import Endpoint, Reply, Stream, completions, messages
 from sapwood import Session
 from sapwood.compaction import create_compact_function
 from sapwood.errors import ContextOverflowError, UsageError
-from sapwood.model import Turn
+from sapwood.model import ModelInput
 
 MOST = 1_000
 
@@ -34,7 +34,7 @@ def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
 @pytest.fixture
 def chat(chat: Session) -> Session:
     chat.append_all([("user", "Report: calm sea. " * 40)] * 20)
-    return chat.on_compaction(create_compact_function(lambda prompt: "calm", tail_token_budget=200))
+    return chat.compact_with(create_compact_function(lambda prompt: "calm", tail_token_budget=200))
 
 
 class Model:
@@ -43,11 +43,11 @@ class Model:
     def __init__(self, most: int = MOST, fails_at: int | None = None) -> None:
         self.most = most
         self.fails_at = fails_at
-        self.turns: list[Turn] = []
+        self.given: list[ModelInput] = []
         self.log: list[str] = []
 
-    def items(self, turn: Turn) -> Iterator[str]:
-        self._take(turn)
+    def items(self, given: ModelInput) -> Iterator[str]:
+        self._take(given)
         try:
             for index, piece in enumerate(("calm", " ", "sea")):
                 if index == self.fails_at:
@@ -57,15 +57,15 @@ class Model:
             self.log.append("closed")
 
     @contextmanager
-    def manager(self, turn: Turn) -> Iterator[Iterator[str]]:
-        self._take(turn)
+    def manager(self, given: ModelInput) -> Iterator[Iterator[str]]:
+        self._take(given)
         self.log.append("entered")
-        yield self.items(turn)
+        yield self.items(given)
         self.log.append("left")
 
-    def _take(self, turn: Turn) -> None:
-        self.turns.append(turn)
-        if turn.tokens > self.most:
+    def _take(self, given: ModelInput) -> None:
+        self.given.append(given)
+        if given.tokens > self.most:
             raise RuntimeError(f"maximum context length is {self.most} tokens")
 
 
@@ -80,7 +80,7 @@ def reasons(chat: Session) -> list[str]:
 def test_a_generator_reaches_its_first_item(chat: Session) -> None:
     model = Model()
     stream = chat.call_model(model.items)
-    assert [turn.tokens > MOST for turn in model.turns] == [True, False]
+    assert [given.tokens > MOST for given in model.given] == [True, False]
     assert said_in(stream) == ["calm", " ", "sea"]
     assert model.log == ["closed"]
     assert reasons(chat) == ["overflow"]
@@ -95,8 +95,8 @@ def test_a_generator_is_closed_by_its_user(chat: Session) -> None:
 
 
 def test_a_generator_without_items_stays_empty(chat: Session) -> None:
-    def nothing(turn: Turn) -> Iterator[str]:
-        for message in turn.messages[:0]:
+    def nothing(given: ModelInput) -> Iterator[str]:
+        for message in given.messages[:0]:
             yield message.text
 
     assert said_in(chat.call_model(nothing)) == []
@@ -122,7 +122,7 @@ def test_a_context_manager_is_told_of_an_error(chat: Session) -> None:
             told.append(details[1])
             return True
 
-    manager = chat.call_model(lambda turn: Manager())
+    manager = chat.call_model(lambda given: Manager())
     with manager as stream:
         assert stream == "stream"
         raise KeyError("mine")
@@ -134,7 +134,7 @@ def test_nothing_is_tried_again_after_the_first_item(chat: Session) -> None:
     stream = chat.call_model(model.items)
     with pytest.raises(RuntimeError, match="maximum context length"):
         said_in(stream)
-    assert len(model.turns) == 2
+    assert len(model.given) == 2
     assert reasons(chat) == ["overflow"]
 
 
@@ -146,7 +146,7 @@ def test_a_stream_that_never_begins_is_a_clear_error(chat: Session, how: str) ->
 
 def test_an_answer_that_is_no_stream_is_given_as_it_is(chat: Session) -> None:
     for answer in ("text", ["a"], {"a": 1}, None, range(3), completions.completion("x")):
-        assert chat.call_model(lambda turn, answer=answer: answer) is answer
+        assert chat.call_model(lambda given, answer=answer: answer) is answer
 
 
 @pytest.mark.parametrize("how", ["create", "stream"])
@@ -154,8 +154,8 @@ def test_openais_streams(chat: Session, endpoint: Endpoint, how: str) -> None:
     endpoint.prepare(Reply(completions.OVERFLOW, 400), Stream(completions.chunks("calm", " sea")))
     client = openai.OpenAI(base_url=endpoint.url, api_key="x", max_retries=0)
 
-    def call(turn: Turn) -> Any:
-        said: Any = [{"role": "user", "content": turn.messages[-1].text}]
+    def call(given: ModelInput) -> Any:
+        said: Any = [{"role": "user", "content": given.messages[-1].text}]
         if how == "stream":
             return client.chat.completions.stream(model="small", messages=said)
         return client.chat.completions.create(model="small", messages=said, stream=True)
@@ -179,8 +179,8 @@ def test_an_overflow_within_openais_stream(chat: Session, endpoint: Endpoint) ->
     endpoint.prepare(Stream([completions.OVERFLOW]), Stream(completions.chunks("calm", " sea")))
     client = openai.OpenAI(base_url=endpoint.url, api_key="x", max_retries=0)
 
-    def call(turn: Turn) -> Any:
-        said: Any = [{"role": "user", "content": turn.messages[-1].text}]
+    def call(given: ModelInput) -> Any:
+        said: Any = [{"role": "user", "content": given.messages[-1].text}]
         return client.chat.completions.create(model="small", messages=said, stream=True)
 
     stream = chat.call_model(call)
@@ -195,8 +195,8 @@ def test_anthropics_streams(chat: Session, endpoint: Endpoint, how: str) -> None
     endpoint.prepare(Reply(messages.OVERFLOW, 400), Stream(messages.events("calm", " sea")))
     client = anthropic.Anthropic(base_url=endpoint.root, api_key="x", max_retries=0)
 
-    def call(turn: Turn) -> Any:
-        said: Any = [{"role": "user", "content": turn.messages[-1].text}]
+    def call(given: ModelInput) -> Any:
+        said: Any = [{"role": "user", "content": given.messages[-1].text}]
         if how == "stream":
             return client.messages.stream(model="small", max_tokens=9, messages=said)
         return client.messages.create(model="small", max_tokens=9, messages=said, stream=True)

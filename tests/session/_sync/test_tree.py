@@ -24,8 +24,8 @@ def test_checkout_moves_the_tip_and_deletes_nothing(chat: Session) -> None:
     first = chat.append("user", "a")
     second = chat.append("assistant", "b")
     assert (chat.checkout(first)).tip == first.id
-    assert (chat.history()).messages == [first]
-    assert (chat.history(second)).messages == [first, second]
+    assert (chat.history()).messages_only == [first]
+    assert (chat.history(second)).messages_only == [first, second]
     chat.checkout(ROOT)
     assert chat.tip() is ROOT
     again = chat.append("user", "another beginning")
@@ -41,8 +41,8 @@ def test_a_fork_goes_on_by_itself(sessions: SessionManager, chat: Session) -> No
     fork = chat.fork("fork", question, title="Another way")
     assert fork.id == "fork"
     other = fork.append("assistant", "c")
-    assert (fork.history()).messages == [question, other]
-    assert (chat.history()).messages == [question, answer]
+    assert (fork.history()).messages_only == [question, other]
+    assert (chat.history()).messages_only == [question, answer]
     record = (sessions.get("fork")).record()
     assert record.title == "Another way"
     assert record.parent is not None
@@ -65,7 +65,7 @@ def test_a_detached_fork_has_its_own_messages(chat: Session) -> None:
     message = chat.append("user", "a")
     fork = chat.fork("copy", detach=True)
     chat.update(message, "changed")
-    [copy] = (fork.history()).messages
+    [copy] = (fork.history()).messages_only
     assert (copy.id, copy.text, copy.home) == (message.id, "a", "copy")
 
 
@@ -74,7 +74,7 @@ def test_a_fork_outlives_its_source(sessions: SessionManager, chat: Session) -> 
     fork = chat.fork("fork")
     sessions.delete("chat")
     sessions.settle()
-    [kept] = (fork.history()).messages
+    [kept] = (fork.history()).messages_only
     assert (kept.id, kept.home) == (message.id, None)
     with pytest.raises(NotFoundError):
         chat.history()

@@ -83,14 +83,14 @@ def test_undo_of_an_empty_session_is_refused(chat: Session) -> None:
 
 def test_regenerate_goes_back_to_the_question_of_that_branch(chat: Session) -> None:
     said = talk(chat, 2)
-    assert (chat.regenerate()).id == said[2].id
+    assert (chat.retry_from()).id == said[2].id
     other = chat.append("assistant", "another answer")
     assert [message.id for message in chat.children(said[2])] == [said[3].id, other.id]
-    shown = [message.id for message in (chat.history()).messages]
+    shown = [message.id for message in (chat.history()).messages_only]
     assert shown == [said[0].id, said[1].id, said[2].id, other.id]
     # An answer on another branch than the tip's is asked for by name.
-    assert (chat.regenerate(said[1])).id == said[0].id
-    assert (chat.history()).messages == said[:1]
+    assert (chat.retry_from(said[1])).id == said[0].id
+    assert (chat.history()).messages_only == said[:1]
 
 
 @pytest.mark.parametrize("answers", [49, 50, 51, 99, 100, 101, 120])
@@ -99,21 +99,21 @@ def test_regenerate_finds_the_question_however_far_above_it_is(chat: Session, an
     asked = chat.append("user", "go")
     steps = chat.append_all([("assistant", f"step {n}") for n in range(answers)])
     chat.append("user", "and then?")
-    assert (chat.regenerate(steps[-1])).id == asked.id
-    assert (chat.regenerate(asked)).id == said[2].id
+    assert (chat.retry_from(steps[-1])).id == asked.id
+    assert (chat.retry_from(asked)).id == said[2].id
     chat.checkout(steps[-1])
-    assert (chat.regenerate()).id == asked.id
+    assert (chat.retry_from()).id == asked.id
 
 
 def test_regenerate_of_a_question_goes_to_the_one_before(chat: Session) -> None:
     said = talk(chat, 2)
-    assert (chat.regenerate(said[2])).id == said[0].id
+    assert (chat.retry_from(said[2])).id == said[0].id
 
 
 def test_regenerate_without_a_question_is_refused(chat: Session) -> None:
     chat.append("assistant", "hello")
     with pytest.raises(UsageError, match="no user message"):
-        chat.regenerate()
+        chat.retry_from()
 
 
 def test_an_edit_is_a_branch_beside_the_old_message(chat: Session) -> None:
@@ -133,7 +133,7 @@ def test_upsert_appends_and_then_updates(chat: Session) -> None:
     message = chat.upsert("assistant", "It is", id="a")
     again = chat.upsert("assistant", "It is sunny", id="a")
     assert (again.id, again.version, again.text) == ("a", message.version + 1, "It is sunny")
-    assert len((chat.history()).messages) == 1
+    assert len((chat.history()).messages_only) == 1
     with pytest.raises(UsageError, match="id"):
         chat.upsert("assistant", "no id")
     chat.delete("a")
@@ -141,11 +141,11 @@ def test_upsert_appends_and_then_updates(chat: Session) -> None:
         chat.upsert("assistant", "erased stays erased", id="a")
 
 
-def test_latest_leaf_and_path_length(chat: Session) -> None:
-    assert chat.latest_leaf() is None
+def test_tip_and_path_length(chat: Session) -> None:
+    assert chat.tip() is ROOT
     assert chat.path_length() == 0
     said = talk(chat, 2)
-    assert chat.latest_leaf() == said[-1]
+    assert chat.tip() == said[-1].id
     assert chat.path_length() == 4
     assert chat.path_length(said[1]) == 2
     assert chat.path_length(ROOT) == 0
@@ -158,4 +158,4 @@ def test_a_fork_does_not_redo_what_it_does_not_see(chat: Session) -> None:
     with pytest.raises(UsageError, match="nothing to redo"):
         fork.redo()
     chat.redo()
-    assert [m.text for m in (chat.history()).messages] == ["q1", "a1", "q2"]
+    assert [m.text for m in (chat.history()).messages_only] == ["q1", "a1", "q2"]

@@ -28,13 +28,13 @@ ALL = ["a", "a0", "a1", "a2", "a3", "a4", "b", *PAIR]
 
 
 def ids(chat: Session, **window: object) -> list[str]:
-    return [message.id for message in (chat.history(**window)).messages]  # type: ignore[arg-type]
+    return [message.id for message in (chat.history(**window)).messages_only]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 4])
 def test_a_pair_larger_than_the_limit_is_given_whole(chat: Session, limit: int) -> None:
     history = chat.history(limit=limit)
-    assert ([message.id for message in history.messages], history.more) == (PAIR, True)
+    assert ([message.id for message in history.messages_only], history.more) == (PAIR, True)
     assert history.bytes == (chat.history(after="b")).bytes
 
 
@@ -51,16 +51,16 @@ def test_no_more_is_read_than_the_least_that_is_whole(chat: Session) -> None:
 @pytest.mark.parametrize("limit", [1, 2, 3, 4, 5, 6, 7])
 def test_pages_in_either_direction_give_every_message_once(chat: Session, limit: int) -> None:
     up = chat.history(limit=limit)
-    seen = [message.id for message in up.messages]
+    seen = [message.id for message in up.messages_only]
     while up.more:
-        up = chat.history(before=up.messages[0], limit=limit)
-        seen = [message.id for message in up.messages] + seen
+        up = chat.history(before=up.messages_only[0], limit=limit)
+        seen = [message.id for message in up.messages_only] + seen
     assert seen == ALL
     down = chat.history(after=ROOT, limit=limit)
-    seen = [message.id for message in down.messages]
+    seen = [message.id for message in down.messages_only]
     while down.more:
-        down = chat.history(after=down.messages[-1], limit=limit)
-        seen += [message.id for message in down.messages]
+        down = chat.history(after=down.messages_only[-1], limit=limit)
+        seen += [message.id for message in down.messages_only]
     assert seen == ALL
 
 

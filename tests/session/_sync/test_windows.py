@@ -19,7 +19,7 @@ def chat(sessions: SessionManager) -> Session:
 
 
 def ids(chat: Session, **window: object) -> list[str]:
-    return [message.id for message in (chat.history(**window)).messages]  # type: ignore[arg-type]
+    return [message.id for message in (chat.history(**window)).messages_only]  # type: ignore[arg-type]
 
 
 def test_bytes_keep_a_least_number_of_messages(chat: Session) -> None:
@@ -54,10 +54,10 @@ def test_pages_upwards_give_the_whole_history(chat: Session) -> None:
     seen: list[str] = []
     page = chat.history(limit=3)
     while True:
-        seen = [message.id for message in page.messages] + seen
+        seen = [message.id for message in page.messages_only] + seen
         if not page.more:
             break
-        page = chat.history(before=page.messages[0], limit=3)
+        page = chat.history(before=page.messages_only[0], limit=3)
     assert seen == [f"m{n}" for n in range(1, 9)]
 
 

@@ -42,8 +42,8 @@ def test_a_message_of_another_branch_is_no_place_on_the_path(chat: Session) -> N
         for place in (two, two.id):
             with pytest.raises(UsageError, match=f"{name}.*leaf"):
                 chat.history(**{name: place})  # type: ignore[arg-type]
-    assert (chat.history(two, before=two)).messages == [one]
-    assert (chat.history(before=other)).messages == [one]
+    assert (chat.history(two, before=two)).messages_only == [one]
+    assert (chat.history(before=other)).messages_only == [one]
     assert chat.path_length(two) == 2
 
 
@@ -53,7 +53,7 @@ def test_a_record_from_before_a_clear_names_its_message(chat: Session) -> None:
     chat.clear()
     chat.append("user", "three", id="m3")
     last = chat.append("user", "four")
-    assert (chat.history(after=old)).messages == [last]
+    assert (chat.history(after=old)).messages_only == [last]
 
 
 def test_the_session_names_what_the_caller_wrote(chat: Session) -> None:

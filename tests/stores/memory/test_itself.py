@@ -69,7 +69,7 @@ async def test_the_async_twin_does_the_same(clock: Clock) -> None:
         await store.create_session(OWNER, NewSession(id="a"))
         await store.append(OWNER, "a", [NewMessage(role="user", parts=[TextPart(text="hi")])])
         history = await store.read(OWNER, "a", Read())
-        assert [message.id for message in history.messages] == ["id-1"]
+        assert [message.id for message in history.messages_only] == ["id-1"]
         await store.settle()
         assert await store.admin.check() == []
         assert await store.admin.migrate() == await store.admin.schema_version()

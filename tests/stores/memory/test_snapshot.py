@@ -118,7 +118,7 @@ def test_a_restored_store_reads_its_own_clock(store: MemoryStore) -> None:
     with MemoryStore(clock=lambda: 77, new_id=lambda: "x") as other:
         other.restore(store.snapshot())
         append(other, "m2")
-        messages = other.read(OWNER, "a", Read()).messages
+        messages = other.read(OWNER, "a", Read()).messages_only
         assert [it.created_us == 77 for it in messages] == [False, True]
 
 
@@ -127,7 +127,7 @@ def test_an_id_that_was_taken_back_is_free(store: MemoryStore) -> None:
     append(store, "m1")
     store.restore(snapshot)
     store.append(OWNER, "a", [new("m1", "other")])
-    assert store.read(OWNER, "a", Read()).messages[0].text == "other"
+    assert store.read(OWNER, "a", Read()).messages_only[0].text == "other"
 
 
 def test_a_reader_that_is_ahead_is_told_to_read_everything(store: MemoryStore) -> None:
@@ -232,9 +232,9 @@ def test_a_session_that_is_held_goes_on_from_the_snapshot() -> None:
         chat.append("user", "two")
         late = sessions.session("late")
         store.restore(snapshot)
-        assert [it.text for it in chat.history().messages] == ["one"]
+        assert [it.text for it in chat.history().messages_only] == ["one"]
         chat.append("user", "three")
-        assert [it.text for it in chat.history().messages] == ["one", "three"]
+        assert [it.text for it in chat.history().messages_only] == ["one", "three"]
         with pytest.raises(NotFoundError):
             late.history()
 
@@ -275,7 +275,9 @@ def test_no_call_sees_half_of_a_restore(store: MemoryStore) -> None:
 
     def look() -> None:
         while not is_over.is_set():
-            seen.add("".join(sorted({it.id[0] for it in store.read(OWNER, "a", Read()).messages})))
+            seen.add(
+                "".join(sorted({it.id[0] for it in store.read(OWNER, "a", Read()).messages_only}))
+            )
 
     thread = threading.Thread(target=look)
     thread.start()
@@ -309,7 +311,7 @@ async def test_the_async_twin_goes_back_too() -> None:
         snapshot = await store.snapshot()
         await store.append(ADA, "s", [say("m1")])
         await store.restore(snapshot)
-        assert (await store.read(ADA, "s", Read())).messages == []
+        assert (await store.read(ADA, "s", Read())).messages_only == []
         await store.clear()
         assert await store.find_session(ADA, "s") is None
         with MemoryStore(clock=ManualClock(), new_id=new_ids()) as other:

@@ -81,7 +81,7 @@ class TestExpiry:
         assert shown(store.read(ADA, "bare", Read())) == ["m1", "m2", "m3"]
         assert store.find_session(ADA, "s") is None
         history = store.read(ADA, "fork", Read())
-        assert [(it.id, it.home) for it in history.messages] == [
+        assert [(it.id, it.home) for it in history.messages_only] == [
             ("m1", None),
             ("m2", None),
             ("f1", "fork"),

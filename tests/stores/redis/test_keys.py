@@ -32,7 +32,7 @@ class TestKeys:
             store.create_session(owner, NewSession(id=name))
             store.append(owner, name, [say(name, owner)])
         for owner in (name, ADA):
-            [message] = store.read(owner, name, Read()).messages
+            [message] = store.read(owner, name, Read()).messages_only
             assert (message.id, message.text) == (name, owner)
         slots = {k.split(b"{", 1)[1].split(b"}")[0] for k in redis.own_keys() if b"{" in k}
         assert len(slots) == 4

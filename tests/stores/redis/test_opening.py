@@ -28,7 +28,7 @@ class TestOpening:
         with sapwood.open(url, owner="ada") as sessions:
             chat = sessions.session("chat", title="with a \0 in it")
             chat.append("user", "Where is my order?")
-            assert [it.text for it in chat.history().messages] == ["Where is my order?"]
+            assert [it.text for it in chat.history().messages_only] == ["Where is my order?"]
             assert sessions.store.find_session("ada", "chat").title == "with a \0 in it"
             with pytest.raises(UsageError, match="the server's"):
                 sapwood.open(url, durability="normal")

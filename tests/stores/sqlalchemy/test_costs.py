@@ -103,7 +103,7 @@ def test_a_database_without_blocks_is_sent_two_statements(
         call = lambda: store.append(ADA, "s", [say(f"m{next(ids)}")])  # noqa: E731
         assert statements_of(store, call) == ["UPDATE", "INSERT"]
         assert store.append(ADA, "s", [say("m1")]).written == 0
-        assert [it.depth for it in store.read(ADA, "s", Read()).messages] == [1, 2, 3]
+        assert [it.depth for it in store.read(ADA, "s", Read()).messages_only] == [1, 2, 3]
         assert store.admin.check() == []
 
 
@@ -215,5 +215,5 @@ async def test_appends_that_arrive_together_go_out_together(database: Database) 
         assert len(commits) < 16
         for n in range(1, 20):
             assert shown(await store.read(ADA, f"s{n}", Read())) == ["m0", "m1"]
-        assert len((await store.read(ADA, "s0", Read())).messages) == 7
+        assert len((await store.read(ADA, "s0", Read())).messages_only) == 7
         assert await store.admin.check() == []

@@ -64,7 +64,7 @@ def test_sessions_open_by_url(database: Database) -> None:
     with sapwood.open(database.url(), owner="ada") as sessions:
         chat = sessions.session("chat")
         message = chat.append("user", "Where is my order?")
-        assert [it.text for it in chat.history().messages] == ["Where is my order?"]
+        assert [it.text for it in chat.history().messages_only] == ["Where is my order?"]
         assert abs(message.created_us - time.time_ns() // 1000) < 60_000_000
 
 
@@ -72,7 +72,7 @@ async def test_the_async_twin_opens_by_url(database: Database) -> None:
     async with sapwood.open_async(database.url(), owner="ada") as sessions:
         chat = await sessions.session("chat")
         await chat.append("user", "hello")
-        assert [it.text for it in (await chat.history()).messages] == ["hello"]
+        assert [it.text for it in (await chat.history()).messages_only] == ["hello"]
 
 
 @pytest.mark.parametrize(

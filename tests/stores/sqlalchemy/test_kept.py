@@ -52,7 +52,7 @@ def test_every_character_and_byte_comes_back(store: SqlAlchemyStore) -> None:
     record = store.find_session(ADA, "s")
     assert record is not None
     assert (record.title, record.data) == (odd, {odd: odd})
-    assert store.read(ADA, "s", Read()).messages[0].text == odd
+    assert store.read(ADA, "s", Read()).messages_only[0].text == odd
     document = store.find_document(ADA, "k")
     assert document is not None
     assert document.value == every_byte

@@ -195,9 +195,9 @@ def test_a_fork_that_wrote_nothing_shows_whose_messages_they_are(store: SqlAlche
     store.append(ADA, "s", [say("m1", tokens=3), say("m2", tokens=4), say("m3", tokens=5)])
     store.create_session(ADA, fork_of("s", "m2"))
     history = store.read(ADA, "fork", Read())
-    assert [(it.id, it.home) for it in history.messages] == [("m1", "s"), ("m2", "s")]
+    assert [(it.id, it.home) for it in history.messages_only] == [("m1", "s"), ("m2", "s")]
     store.append(ADA, "fork", [say("f1", tokens=6)])
-    found = store.read(ADA, "fork", Read()).messages
+    found = store.read(ADA, "fork", Read()).messages_only
     assert [(it.id, it.home) for it in found] == [("m1", "s"), ("m2", "s"), ("f1", "fork")]
 
 
@@ -271,7 +271,7 @@ async def test_what_is_said_is_never_run_where_a_backslash_is_a_letter(
         for words in said:
             await store.append(ADA, "s", [say(None, words)])
         await store.append(ADA, "s", [say(None, words) for words in said])
-        assert [it.text for it in (await store.read(ADA, "s", Read())).messages] == said * 2
+        assert [it.text for it in (await store.read(ADA, "s", Read())).messages_only] == said * 2
 
 
 @pytest.mark.parametrize("database", ["mariadb", "postgres"], indirect=True)

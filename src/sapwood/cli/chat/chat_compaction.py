@@ -39,19 +39,19 @@ class ChatCompaction(msgspec.Struct, frozen=True, kw_only=True):
         if after is None and budget is None:
             after = AFTER
         room = after if after is not None else budget
-        session.on_compaction(_function(self.summarize, "hybrid", tail=(room or 0) // TAIL_SHARE))
+        session.compact_with(_function(self.summarize, "hybrid", tail=(room or 0) // TAIL_SHARE))
         if after is not None:
             session.compact_after(after)
         return self._told(session)
 
     def compact(self, session: Session, focus: str | None) -> Compaction:
         """Cover all but the last few messages, because the user wants it."""
-        session.on_compaction(_tight(self.summarize, "summarize"))
+        session.compact_with(_tight(self.summarize, "summarize"))
         return session.compact(focus=focus)
 
     def make_room(self, session: Session, leaf: str) -> bool:
         """Cover as much, because the model cannot take it all; return whether that went well."""
-        self._told(session.on_compaction(_tight(self.summarize, "hybrid")))
+        self._told(session.compact_with(_tight(self.summarize, "hybrid")))
         try:
             return session.compact(leaf=leaf).status == "done"
         except CompactionError:

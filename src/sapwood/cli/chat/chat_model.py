@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import msgspec
 
 from ...compaction.function import Summarize
-from ...model import Turn, Usage
+from ...model import ModelInput, Usage
 
 
 class TextPiece(msgspec.Struct, frozen=True):
@@ -56,7 +56,7 @@ class ChatModel(Protocol):
     label: str
     summarize: Summarize | None
 
-    def answer(self, turn: Turn) -> AnswerPieces:
+    def answer(self, turn: ModelInput) -> AnswerPieces:
         """Answer the last of the messages; the last piece is `Done`."""
 
     def close(self) -> None:

@@ -13,12 +13,12 @@ from ...model import (
     Hits,
     Leaf,
     Message,
+    ModelInput,
     Overlay,
     Part,
     SessionRecord,
     Summary,
     ToolResultPart,
-    Turn,
     Usage,
     UsageTotal,
 )
@@ -89,7 +89,7 @@ class Conversation:
         """Store what tools answered, after the calls."""
         return self._session.append("tool", list(results), parent=to)
 
-    def turn(self, leaf: str) -> Turn:
+    def turn(self, leaf: str) -> ModelInput:
         """Return what the model is to be shown to answer a message; compact it first if it is full.
 
         A branch that the conversation does not go on from is only read.
@@ -113,11 +113,11 @@ class Conversation:
 
     def last_messages(self, count: int) -> list[Message]:
         """Return the end of the conversation."""
-        return self._session.history(limit=count, overlays=False).messages
+        return self._session.history(limit=count, overlays=False).messages_only
 
     def last_question(self) -> str:
         """Return the id of the last thing that the user said."""
-        for message in reversed(self._session.history(overlays=False).messages):
+        for message in reversed(self._session.history(overlays=False).messages_only):
             if message.role == "user":
                 return message.id
         raise UsageError("nothing was asked yet")
@@ -131,7 +131,7 @@ class Conversation:
         session = self._again()
         history = session.history()
         return ContextReport(
-            messages=len(history.messages),
+            messages=len(history.messages_only),
             summaries=sum(isinstance(entry, Summary) for entry in history.entries),
             tokens=session.context_tokens(),
             budget=self.record().budget,

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from ...compaction.function import Summarize
-from ...formats import turn_to_openai_chat
-from ...model import Turn, Usage
+from ...formats import input_to_openai_chat
+from ...model import ModelInput, Usage
 from ...summarizers import OpenAISummarizer
 from ...summarizers.completion import usage_of_completion
 from ...summarizers.plain import pick, text_at
@@ -34,10 +34,10 @@ class EndpointModel:
         )
         self.label = f"{model} at {self._client.base_url}"
 
-    def answer(self, turn: Turn) -> AnswerPieces:
+    def answer(self, turn: ModelInput) -> AnswerPieces:
         """Stream an answer; tool calls come whole, at its end."""
         # What a model thought is not told to it again.
-        request = turn_to_openai_chat(turn, reasoning="omit")
+        request = input_to_openai_chat(turn, reasoning="omit")
         stream = self._client.chat.completions.create(
             model=self.name, **request, stream=True, stream_options={"include_usage": True}
         )

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 
 from ...compaction.function import Summarize
-from ...model import ToolResultPart, Turn, TurnMessage
+from ...model import ModelInput, ModelMessage, ToolResultPart
 from .chat_model import AnswerEnd, AnswerPieces, CallPiece, TextPiece
 
 MARK = "[offline stand-in]"
@@ -28,11 +28,11 @@ class OfflineModel:
     def __init__(self, pause_s: float = 0.0) -> None:
         self._pause_s = pause_s
 
-    def answer(self, turn: Turn) -> AnswerPieces:
+    def answer(self, turn: ModelInput) -> AnswerPieces:
         """Answer word by word; a request to find something calls the tool for it."""
         # What is not stored, as a summary or news of a block, is not what somebody said.
         messages = [message for message in turn.messages if message.id is not None]
-        last = messages[-1] if messages else TurnMessage(role="user", parts=[])
+        last = messages[-1] if messages else ModelMessage(role="user", parts=[])
         found = [part for part in last.parts if isinstance(part, ToolResultPart)]
         wanted = _LOOK_FOR.fullmatch(last.text)
         can_search = any(tool.name == SEARCH for tool in turn.tools)
@@ -58,7 +58,7 @@ def _from_results(results: Sequence[ToolResultPart]) -> str:
     return f"{MARK} The search answered: {' '.join(str(it.output) for it in results)}"
 
 
-def _about(messages: Sequence[TurnMessage], last: TurnMessage) -> str:
+def _about(messages: Sequence[ModelMessage], last: ModelMessage) -> str:
     words = last.text.split()
     said = " ".join(words)
     if len(said) > _MOST_REPEATED:

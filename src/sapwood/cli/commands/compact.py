@@ -91,7 +91,7 @@ def command(context: click.Context, /, session: str, **options: Any) -> None:
             return
         with _summarizer(context, options, mode) as summarize:
             function = _function(options, summarize)
-            chat = sessions.on_compaction(function).get(session)
+            chat = sessions.compact_with(function).get(session)
             _make(chat, function, options, mode, settings.json)
 
 

@@ -20,6 +20,7 @@ from ...rules import check
 from ...rules.ids import check_name
 from ...rules.tokens import TokenCounter
 from ...store._async.contract import AsyncStore
+from ..builder import Configurable, Setup
 from ..fields import (
     NewSessionFields,
     SessionFields,
@@ -28,7 +29,7 @@ from ..fields import (
     refuse_unknown,
 )
 from ..naming import Place
-from ..settings import Configurable, SettingFields, refuse_uncallable, settings_of
+from ..settings import SettingFields, settings_of
 from .session import AsyncSession
 
 TRIES = 10
@@ -53,9 +54,8 @@ class AsyncSessionManager(Configurable):
         self._store = store
         self._owner = owner
         self._new_id = new_id
-        refuse_uncallable(token_counter, "token_counter")
-        self._counter = token_counter
-        self._settings = settings_of(settings, ("owner", "new_id", "token_counter"))
+        known = settings_of(settings, ("owner", "new_id", "token_counter"))
+        self._setup = Setup(known, token_counter, new_id)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self._owner!r}>"
@@ -134,17 +134,6 @@ class AsyncSessionManager(Configurable):
         session = await self.get(id)
         return await session.fork(new_id, message, title=title, detach=detach)
 
-    async def compact_and_split(
-        self,
-        id: str,
-        *,
-        new_id: str | None = None,
-        summary: str | None = None,
-        focus: str | None = None,
-    ) -> AsyncSession:
-        """End a session, and go on in a new one that begins with a summary of it."""
-        return await (await self.get(id)).split(new_id, summary=summary, focus=focus)
-
     async def search(self, query: str, *, session: str | None = None, limit: int = 20) -> Hits:
         """Find messages and summaries in all sessions, or in what one sees, the best first."""
         return await self._store.search(
@@ -195,6 +184,6 @@ class AsyncSessionManager(Configurable):
             self._owner,
             id,
             new_id=self._new_id,
-            token_counter=self._counter,
-            settings=self._settings,
+            token_counter=self._setup.counter,
+            settings=self._setup.settings,
         )

@@ -2,28 +2,75 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Self, Unpack
+from typing import Self, Unpack
 
 from ...errors import StaleVersionError, UsageError
-from ...model import Edge, EdgeKind, ForkPoint, NewSession, SessionPatch, SessionRecord
+from ...model import (
+    ClearEvent,
+    Edge,
+    EdgeKind,
+    ForkPoint,
+    NewSession,
+    SessionPatch,
+    SessionRecord,
+)
 from ...rules.ids import check_name
 from ...rules.tokens import TokenCounter
 from ...store._async.contract import AsyncStore
+from ..builder import Configurable, Setup
 from ..fields import RecordFields, refuse_unknown
 from ..naming import Place, id_of
-from ..settings import Configurable, SettingFields, settings_of
-from .turning import AsyncTurning
+from ..settings import DEFAULTS, SessionSettings, SettingFields, settings_of
+from .compaction_methods import AsyncCompactionMethods
+from .context_methods import AsyncContextMethods
+from .history import AsyncHistoryReader
+from .lazy_model_context import AsyncLazyModelContext
+from .message_methods import AsyncMessageMethods
+from .messages import AsyncMessages
+from .model_methods import AsyncModelMethods
+from .stored_session import AsyncStoredSession
+from .tree import AsyncTree
+from .tree_methods import AsyncTreeMethods
+from .undo import AsyncUndo
 
-BLOCK_SETTINGS = {"context", "searchable_history"}
 
-
-class AsyncSession(Configurable, AsyncTurning):
+class AsyncSession(
+    Configurable,
+    AsyncMessageMethods,
+    AsyncTreeMethods,
+    AsyncContextMethods,
+    AsyncCompactionMethods,
+    AsyncModelMethods,
+):
     """One conversation. What it holds is in the store: every call asks it.
 
     A message is named by its id or by the record itself. Every call raises `NotFoundError` when
     the session was deleted, or sees no such message.
     """
+
+    def __init__(
+        self,
+        store: AsyncStore,
+        owner: str,
+        id: str,
+        *,
+        new_id: Callable[[], str] | None = None,
+        token_counter: TokenCounter | None = None,
+        settings: SessionSettings = DEFAULTS,
+        is_lazy: bool = False,
+    ) -> None:
+        stored = self._stored = AsyncStoredSession(store, owner, id, is_lazy=is_lazy)
+        setup = self._setup = Setup(settings, token_counter, new_id)
+        self._context = AsyncLazyModelContext(stored, setup)
+        self._history = AsyncHistoryReader(stored)
+        self._messages = AsyncMessages(stored, setup, self._context)
+        self._tree = AsyncTree(stored, setup, self._messages)
+        self._undo = AsyncUndo(stored, self._tree)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.id!r} of {self.owner!r}>"
 
     @classmethod
     def create(
@@ -48,20 +95,27 @@ class AsyncSession(Configurable, AsyncTurning):
             is_lazy=True,
         )
 
-    def _set(self, **changes: Any) -> Self:
-        if self._held_context is not None and not BLOCK_SETTINGS.isdisjoint(changes):
-            raise UsageError(
-                "blocks are set before the session is used: use add_context now", path="context"
-            )
-        return super()._set(**changes)
-
     def for_session(self, id: str) -> Self:
         """Say which session it is, before it is used."""
         check_name(id, "session")
-        if not self._is_lazy or self._held_context is not None:
-            raise UsageError(f"this is session {self._id!r} already", path="session")
-        self._id = id
+        if not self._stored.is_lazy or self._setup.blocks_in_use:
+            raise UsageError(f"this is session {self.id!r} already", path="session")
+        self._stored.id = id
         return self
+
+    @property
+    def id(self) -> str:
+        """The session's id."""
+        return self._stored.id
+
+    @property
+    def owner(self) -> str:
+        """Whom it belongs to."""
+        return self._stored.owner
+
+    async def record(self) -> SessionRecord:
+        """Give the session's record: tip, title, tags, data, counts."""
+        return await self._stored.record()
 
     async def update_record(
         self, *, expected_version: int | None = None, **fields: Unpack[RecordFields]
@@ -71,12 +125,28 @@ class AsyncSession(Configurable, AsyncTurning):
         `StaleVersionError` when the record's version is not the expected one.
         """
         refuse_unknown(fields, RecordFields)
-        patch = SessionPatch(**fields)
-        return await self._first_creating(
-            lambda: self._store.update_session(
-                self._owner, self._id, patch, expected_version=expected_version
+        stored, patch = self._stored, SessionPatch(**fields)
+        return await stored.first_creating(
+            lambda: stored.store.update_session(
+                stored.owner, stored.id, patch, expected_version=expected_version
             )
         )
+
+    async def clear(self) -> SessionRecord:
+        """Delete all messages, overlays and pins; title, tags, data, budget and blocks stay.
+
+        The frozen prompt is rendered anew; if that fails, before it is next shown.
+        """
+        stored, context = self._stored, self._context()
+        record = await stored.store.clear_session(stored.owner, stored.id)
+        with stored.after_a_write("notes about cleared messages are left: clear it again"):
+            await context.size.forget_report()
+            await self._undo.forget()
+            await context.thresholds.forget()
+        with stored.after_a_write("the prompt is from before the clear: clear it again"):
+            await context.blocks.begin_anew()
+        await context.watch.after_change(ClearEvent(owner=stored.owner, session=stored.id))
+        return record
 
     async def fork(
         self,
@@ -102,27 +172,28 @@ class AsyncSession(Configurable, AsyncTurning):
         detach: bool = False,
         title: str | None = None,
     ) -> Self:
+        stored, setup = self._stored, self._setup
         if id is None:
-            if self._new_id is None:
+            if setup.new_id is None:
                 raise UsageError("a session from a builder needs an id for its fork", path="id")
-            id = self._new_id()
+            id = setup.new_id()
         new = NewSession(
             id=id,
             title=title,
-            parent=Edge(kind=kind, session=self._id),
-            fork=ForkPoint(session=self._id, message=id_of(message), detach=detach),
+            parent=Edge(kind=kind, session=stored.id),
+            fork=ForkPoint(session=stored.id, message=id_of(message), detach=detach),
         )
-        record = await self._store.create_session(self._owner, new)
+        record = await stored.store.create_session(stored.owner, new)
         return type(self)(
-            self._store,
-            self._owner,
+            stored.store,
+            stored.owner,
             record.id,
-            new_id=self._new_id,
-            token_counter=self._counter,
-            settings=self._settings,
+            new_id=setup.new_id,
+            token_counter=setup.counter,
+            settings=setup.settings,
         )
 
-    async def split(
+    async def compact_and_split(
         self, id: str | None = None, *, summary: str | None = None, focus: str | None = None
     ) -> Self:
         """Go on in a new session that begins with a summary of this one; this one is ended.
@@ -135,9 +206,9 @@ class AsyncSession(Configurable, AsyncTurning):
         record = await self.record()
         new = await self._fork(EdgeKind.CONTINUE, id, title=record.title)
         try:
-            await new._begin_with_summary(summary, focus)
+            await new._context().compactions.cover_all(summary, focus)
         except BaseException:
-            await self._store.delete_session(self._owner, new.id)
+            await self._stored.store.delete_session(self.owner, new.id)
             raise
         await self._end("compaction")
         return new

@@ -7,8 +7,6 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import msgspec
-
 from ...errors import CompactionError, ConflictError, LeaseLostError, StoreError
 from ...model import (
     CompactEvent,
@@ -23,14 +21,20 @@ from ...model import (
     TextPart,
     Usage,
 )
-from ...rules import breaker
 from ...rules.tokens import count_tokens, estimate_text
-from ..compactor_state import MARK, CompactorState
+from ..builder import Setup
+from ..compact_function import function_of, request_for, why_there_is_no_draft
+from ..compactor_state import MARK
 from ..naming import Place, id_of
 from ..settings import CompactWith
-from .gauge import UNMEASURED
+from .breaker import Breaker
+from .context_blocks import ContextBlocks
+from .context_size import UNMEASURED, ContextSize
 from .lease import Lease
-from .watching import Watching
+from .listeners import Listeners
+from .overlays import Overlays
+from .pins import Pins
+from .stored_session import StoredSession
 
 # Loaded when a session is compacted: others do not pay for it.
 if TYPE_CHECKING:
@@ -62,71 +66,106 @@ class _Made(NamedTuple):
     saved: int
 
 
-class Compactor(Watching):
-    """The part of a session that carries a compaction out."""
+class _Task(NamedTuple):
+    """What is to be compacted and why, by which function, and how full the context was."""
 
-    def _compact(
-        self, leaf: Place | None, focus: str | None, why: str, function: CompactWith
+    leaf: Place | None
+    focus: str | None
+    trigger: str
+    function: CompactWith
+    before: int
+
+
+class Compactor:
+    """Carries compactions out, one at a time."""
+
+    def __init__(
+        self,
+        stored: StoredSession,
+        setup: Setup,
+        listeners: Listeners,
+        blocks: ContextBlocks,
+        size: ContextSize,
+        pins: Pins,
+        overlays: Overlays,
+        breaker: Breaker,
+    ) -> None:
+        self._stored = stored
+        self._setup = setup
+        self._listeners = listeners
+        self._blocks = blocks
+        self._size = size
+        self._pins = pins
+        self._overlays = overlays
+        self._breaker = breaker
+
+    def compact(
+        self,
+        trigger: str,
+        *,
+        leaf: Place | None = None,
+        focus: str | None = None,
+        function: CompactWith | None = None,
     ) -> Compaction:
-        before = self._measure_anew()
-        lease = Lease(self._store, self._owner, self._id, _lease_s(function), self._new_id)
+        """Cover the middle of a history by a summary; the function is the one that is set.
+
+        `trigger` says what it was made for.
+        """
+        stored, before = self._stored, self._size.tokens_anew()
+        function = function_of(self._setup.settings) if function is None else function
+        lease = Lease(stored.store, stored.owner, stored.id, _lease_s(function), self._setup.new_id)
         fence = lease.take()
         if fence is None:
             reason = "another compaction of this session is at work"
-            self._tell_compact(phase="refused", reason=reason, tokens_before=before)
+            self._tell(phase="refused", reason=reason, tokens_before=before)
             return _refused(reason, before)
         try:
-            return self._run(leaf, focus, why, function, before, fence)
+            return self._run(_Task(leaf, focus, trigger, function, before), fence)
         finally:
             lease.release(fence)
 
-    def _run(
-        self,
-        leaf: Place | None,
-        focus: str | None,
-        why: str,
-        function: CompactWith,
-        before: int,
-        fence: Fence,
-    ) -> Compaction:
+    def _run(self, task: _Task, fence: Fence) -> Compaction:
         """Carry it out under the lease, and tell how it began and ended."""
+        before, counts = task.before, task.leaf is None
         try:
-            self._tell_compact(phase="started", reason=why, tokens_before=before)
-            history = self._visible(leaf)
-            made = self._cover(history, focus, why, function, fence)
+            self._tell(phase="started", reason=task.trigger, tokens_before=before)
+            made = self._cover(task, fence)
         except _Refused as refusal:
-            self._tell_compact(phase="refused", reason=str(refusal), tokens_before=before)
-            if refusal.counts and leaf is None:
-                self._note_failure(before)
+            self._tell(phase="refused", reason=str(refusal), tokens_before=before)
+            if refusal.counts and counts:
+                self._breaker.note_failure(before)
             return _refused(str(refusal), before)
         except BaseException as error:
-            self._tell_compact(phase="failed", reason=repr(error), tokens_before=before)
-            if isinstance(error, Exception) and leaf is None:
-                self._note_failure(before)
+            self._tell(phase="failed", reason=repr(error), tokens_before=before)
+            if isinstance(error, Exception) and counts:
+                self._breaker.note_failure(before)
             raise
-        return self._finish(made, before, why, at_tip=leaf is None)
+        return self._finish(task, made)
 
-    def _cover(
-        self, history: History, focus: str | None, why: str, function: CompactWith, fence: Fence
-    ) -> _Made:
-        request = self._request(history, focus)
-        draft = self._draft(function, request)
+    def _cover(self, task: _Task, fence: Fence) -> _Made:
+        history = self._stored.read(Read(leaf=id_of(task.leaf)))
+        request = request_for(history, task.focus)
+        draft = _draft(task.function, request)
         if draft is None:
-            raise _Refused(_why_there_is_none(function, request))
+            raise _Refused(why_there_is_no_draft(task.function, request))
         if draft.usage is not None:
             self._count(draft.usage)
-        pinned = set(self._pins().whole())
+        pinned = set(self._pins.whole())
         saved = _hidden_in(history, draft, pinned) - self._tokens_of(draft.summary)
         if saved <= 0:
             raise _Refused("the summary would be no shorter than what it hides")
-        mark = {**draft.metadata, "trigger": why}
+        return _Made(self._overlay(history, draft, task.trigger, fence), saved)
+
+    def _overlay(
+        self, history: History, draft: CompactDraft, trigger: str, fence: Fence
+    ) -> Overlay:
         try:
-            overlay = self.add_overlay(
+            return self._overlays.add(
                 draft.first,
                 draft.last,
                 draft.summary,
                 history=history,
-                metadata={MARK: mark},
+                metadata={MARK: {**draft.metadata, "trigger": trigger}},
                 fence=fence,
             )
         except LeaseLostError:
@@ -134,122 +173,67 @@ class Compactor(Watching):
             raise _Refused(reason, counts=False) from None
         except ConflictError as error:
             raise _Refused(f"the history was changed meanwhile: {error}") from error
-        return _Made(overlay, saved)
 
     def _count(self, usage: Usage) -> None:
         try:
-            self._store.add_usage(self._owner, self._id, usage)
+            self._stored.store.add_usage(self._stored.owner, self._stored.id, usage)
         except ConflictError:
             # Some endpoints use their ids again; that must not cost the summary.
             logger.warning("the summary's usage %r is counted already", usage.id, exc_info=True)
 
-    def _draft(self, function: CompactWith, request: CompactRequest) -> CompactDraft | None:
-        from ...compaction._sync.running import draft_compaction
-
-        try:
-            return draft_compaction(function, request)
-        except (CompactionError, StoreError):
-            raise
-        except Exception as error:
-            raise CompactionError(
-                f"the summary could not be made: {type(error).__name__}: {error}"
-            ) from error
-
-    def _finish(self, made: _Made, before: int, why: str, *, at_tip: bool) -> Compaction:
+    def _finish(self, task: _Task, made: _Made) -> Compaction:
         """Do what follows from an overlay that is in force; whatever comes, it is told of."""
-        after = max(0, before - made.saved)
+        after = max(0, task.before - made.saved)
+        after_a_write = self._stored.after_a_write
         try:
             # Others may have appended meanwhile, so what it saved is not seen by measuring. One
             # at another leaf says nothing about the context at the tip.
-            if at_tip:
-                with self._after_a_write("the breaker does not know of the compaction"):
-                    self._note_run(before, after)
-            if self._has_context():
-                with self._after_a_write("the prompt is still that from before the compaction"):
-                    self._refresh_prompt("compaction")
-            with self._after_a_write(UNMEASURED):
-                after = self._measure_anew()
+            if task.leaf is None:
+                with after_a_write("the breaker does not know of the compaction"):
+                    self._breaker.note_run(task.before, after)
+            if self._blocks.may_be_there:
+                with after_a_write("the prompt is still that from before the compaction"):
+                    self._blocks.refresh("compaction")
+            with after_a_write(UNMEASURED):
+                after = self._size.tokens_anew()
         finally:
-            self._tell_compact(
+            self._tell(
                 phase="done",
-                reason=why,
+                reason=task.trigger,
                 overlay=made.overlay,
-                tokens_before=before,
+                tokens_before=task.before,
                 tokens_after=after,
             )
         return Compaction(
-            status="done", overlay=made.overlay, tokens_before=before, tokens_after=after
-        )
-
-    def _note_run(self, before: int, after: int) -> None:
-        self._change_state(
-            lambda state: _with_breaker(
-                state,
-                breaker.after_run(state.breaker, tokens_before=before, tokens_after=after),
-            )
+            status="done", overlay=made.overlay, tokens_before=task.before, tokens_after=after
         )
 
     def _tokens_of(self, summary: str) -> int:
         """Count a summary as the messages that it covers were counted."""
-        counted = count_tokens(self._counter, "summary", [TextPart(text=summary)])
+        counted = count_tokens(self._setup.counter, "summary", [TextPart(text=summary)])
         return estimate_text(summary) if counted is None else counted
 
-    def _note_failure(self, tokens: int) -> None:
-        self._change_state(
-            lambda state: _with_breaker(state, breaker.after_failure(state.breaker, tokens=tokens))
-        )
+    def _tell(self, **fields: Any) -> None:
+        stored = self._stored
+        self._listeners.tell(CompactEvent(owner=stored.owner, session=stored.id, **fields))
 
-    def _compact_by_itself(self) -> None:
-        """Compact when the context is really full and the breaker lets it; never raise."""
-        try:
-            if not self.needs_compaction():
-                return
-            tokens = self.context_tokens()
-            if breaker.may_run((self._state()).breaker, tokens):
-                self._compact(None, None, "threshold", self._function())
-        except Exception as error:  # noqa: BLE001 - the append that it follows has gone through
-            self._tell_error(error)
 
-    def _visible(self, leaf: Place | None) -> History:
-        return self._store.read(self._owner, self._id, Read(leaf=id_of(leaf)))
+def _draft(function: CompactWith, request: CompactRequest) -> CompactDraft | None:
+    from ...compaction._sync.running import draft_compaction
 
-    def _request(self, history: History, focus: str | None) -> CompactRequest:
-        from ...compaction import CompactRequest
-
-        return CompactRequest(
-            entries=history.entries, tokens=history.context_tokens, focus=focus, counter=None
-        )
-
-    def _function(self) -> CompactWith:
-        """Give what makes the summaries; without a model it is a digest."""
-        from ...compaction import TAIL_TOKEN_BUDGET, create_compact_function
-
-        if self._settings.compact is not None:
-            return self._settings.compact
-        # What stays at both ends has to leave room under a small threshold.
-        threshold = self._settings.compact_after
-        part = TAIL_TOKEN_BUDGET if threshold is None else min(TAIL_TOKEN_BUDGET, threshold // 3)
-        return create_compact_function(
-            strategy="digest", tail_token_budget=part, head_token_budget=part
-        )
-
-    def _tell_compact(self, **fields: Any) -> None:
-        self._tell(CompactEvent(owner=self._owner, session=self._id, **fields))
+    try:
+        return draft_compaction(function, request)
+    except (CompactionError, StoreError):
+        raise
+    except Exception as error:
+        raise CompactionError(
+            f"the summary could not be made: {type(error).__name__}: {error}"
+        ) from error
 
 
 def _lease_s(function: CompactWith) -> float:
     limit: float | None = getattr(function, "timeout_s", None)
     return LEASE_S if limit is None else limit + GRACE_S
-
-
-def _why_there_is_none(function: CompactWith, request: CompactRequest) -> str:
-    """Tell why a function gave no draft."""
-    from ...compaction import CompactFunction
-
-    if not isinstance(function, CompactFunction):
-        return "the function that makes the summaries gave none"
-    is_nothing = function.plan(request) is None
-    return "there is nothing to cover" if is_nothing else "the summary is empty"
 
 
 def _refused(reason: str, tokens: int) -> Compaction:
@@ -267,7 +251,3 @@ def _hidden_tokens(entry: Entry, pinned: set[str]) -> int:
     if isinstance(entry, Summary):
         return entry.overlay.tokens
     return 0 if entry.id in pinned else entry.tokens
-
-
-def _with_breaker(state: CompactorState, new: breaker.BreakerState) -> CompactorState:
-    return msgspec.structs.replace(state, breaker=new)

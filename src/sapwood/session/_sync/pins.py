@@ -8,11 +8,11 @@ from collections.abc import Callable
 
 import msgspec
 
-from ...errors import NotFoundError, StaleVersionError, StoreCorruptError
+from ...errors import StaleVersionError, StoreCorruptError
 from ...model import Message, Read, ToolCallPart, ToolResultPart
 from ...rules.codec import decode_json
 from ...rules.pairs import pair_of
-from ...store._sync.contract import Store
+from .stored_session import StoredSession
 
 KEY = "pins"
 FIRST_RADIUS = 16
@@ -21,34 +21,30 @@ FIRST_RADIUS = 16
 class Pins:
     """The pins of one session."""
 
-    def __init__(self, store: Store, owner: str, session: str) -> None:
-        self._store = store
-        self._owner = owner
-        self._session = session
+    __slots__ = ("_stored",)
+
+    def __init__(self, stored: StoredSession) -> None:
+        self._stored = stored
 
     def ids(self) -> list[str]:
-        """Give the pinned ids, in the order in which they were pinned."""
+        """Return the pinned ids, in the order in which they were pinned."""
         return (self._load())[0]
 
     def add(self, id: str) -> list[str]:
-        """Pin a message with its tool pair; give all pinned ids."""
-        [message] = self._store.find_messages(self._owner, self._session, [id])
-        if message is None:
-            raise NotFoundError(
-                f"session {self._session!r} sees no message {id!r}", kind="message", id=id
-            )
-        wanted = self._pair(message)
+        """Pin a message with its tool pair; return all pinned ids."""
+        wanted = self._pair(self._stored.get_message(id))
         return self._change(lambda ids: ids + [new for new in wanted if new not in ids])
 
     def whole(self) -> list[str]:
-        """Give the pinned ids with all that came to belong to them since.
+        """Return the pinned ids with all that came to belong to them since.
 
         The result of a call that was pinned in flight belongs to it.
         """
         ids = self.ids()
         if not ids:
             return ids
-        found = self._store.find_messages(self._owner, self._session, ids)
+        stored = self._stored
+        found = stored.store.find_messages(stored.owner, stored.id, ids)
         pairs = [
             self._pair(message) for message in found if message is not None and _is_tied(message)
         ]
@@ -61,8 +57,8 @@ class Pins:
             self._change(lambda ids: list(dict.fromkeys([*ids, *wanted])))
 
     def remove(self, id: str) -> list[str]:
-        """Unpin a message with its tool pair; give the pinned ids that are left."""
-        [message] = self._store.find_messages(self._owner, self._session, [id])
+        """Unpin a message with its tool pair; return the pinned ids that are left."""
+        message = self._stored.find_message(id)
         # A message that is gone has no pair any more, but its pin may still be there.
         unwanted = [id] if message is None else self._pair(message)
         return self._change(lambda ids: [old for old in ids if old not in unwanted])
@@ -75,24 +71,19 @@ class Pins:
             if after == before:
                 return after
             try:
-                self._store.put_document(
-                    self._owner,
-                    KEY,
-                    msgspec.json.encode(after),
-                    session=self._session,
-                    expected_version=version,
-                )
+                self._stored.put_document(KEY, msgspec.json.encode(after), expected_version=version)
             except StaleVersionError:
                 continue
             return after
 
     def _load(self) -> tuple[list[str], int]:
-        document = self._store.find_document(self._owner, KEY, session=self._session)
+        document = self._stored.find_document(KEY)
         if document is None:
             return [], 0
-        ids = decode_json(document.value, f"the pins of session {self._session!r}")
+        what = f"the pins of session {self._stored.id!r}"
+        ids = decode_json(document.value, what)
         if not isinstance(ids, list) or not all(isinstance(id, str) for id in ids):
-            raise StoreCorruptError(f"the pins of session {self._session!r} are no list of ids")
+            raise StoreCorruptError(f"{what} are no list of ids")
         return ids, document.version
 
     def _pair(self, message: Message) -> list[str]:
@@ -101,26 +92,19 @@ class Pins:
         while True:
             above, below = max(0, message.depth - 1 - radius), message.depth + 1 + radius
             window = Read(leaf=leaf, overlays=False, after=above, before=below)
-            history = self._store.read(self._owner, self._session, window)
-            pair = pair_of(history.messages, message.id)
+            pair = pair_of((self._stored.read(window)).messages_only, message.id)
             if pair.whole or (above == 0 and below > deepest):
                 return pair.ids
             radius *= 4
 
     def _leaf_below(self, message: Message) -> tuple[str, int]:
-        """Give the tip and its depth when the message is on its path, else the message itself."""
-        record = self._store.find_session(self._owner, self._session)
-        if record is not None and isinstance(record.tip, str) and record.tip_position is not None:
-            here = Read(
-                leaf=record.tip,
-                overlays=False,
-                after=message.depth - 1,
-                before=message.depth + 1,
-            )
-            shown = self._store.read(self._owner, self._session, here)
-            if [entry.id for entry in shown.messages] == [message.id]:
-                return record.tip, record.tip_position.depth
-        return message.id, message.depth
+        """Return the tip and its depth when the message is on its path, else the message itself."""
+        record = self._stored.record()
+        if not isinstance(record.tip, str) or record.tip_position is None:
+            return message.id, message.depth
+        if not self._stored.is_on_path(message.id, message.depth, record.tip):
+            return message.id, message.depth
+        return record.tip, record.tip_position.depth
 
 
 def _is_tied(message: Message) -> bool:

@@ -4,28 +4,75 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Self, Unpack
+from typing import Self, Unpack
 
 from ...errors import StaleVersionError, UsageError
-from ...model import Edge, EdgeKind, ForkPoint, NewSession, SessionPatch, SessionRecord
+from ...model import (
+    ClearEvent,
+    Edge,
+    EdgeKind,
+    ForkPoint,
+    NewSession,
+    SessionPatch,
+    SessionRecord,
+)
 from ...rules.ids import check_name
 from ...rules.tokens import TokenCounter
 from ...store._sync.contract import Store
+from ..builder import Configurable, Setup
 from ..fields import RecordFields, refuse_unknown
 from ..naming import Place, id_of
-from ..settings import Configurable, SettingFields, settings_of
-from .turning import Turning
+from ..settings import DEFAULTS, SessionSettings, SettingFields, settings_of
+from .compaction_methods import CompactionMethods
+from .context_methods import ContextMethods
+from .history import HistoryReader
+from .lazy_model_context import LazyModelContext
+from .message_methods import MessageMethods
+from .messages import Messages
+from .model_methods import ModelMethods
+from .stored_session import StoredSession
+from .tree import Tree
+from .tree_methods import TreeMethods
+from .undo import Undo
 
-BLOCK_SETTINGS = {"context", "searchable_history"}
 
-
-class Session(Configurable, Turning):
+class Session(
+    Configurable,
+    MessageMethods,
+    TreeMethods,
+    ContextMethods,
+    CompactionMethods,
+    ModelMethods,
+):
     """One conversation. What it holds is in the store: every call asks it.
 
     A message is named by its id or by the record itself. Every call raises `NotFoundError` when
     the session was deleted, or sees no such message.
     """
+
+    def __init__(
+        self,
+        store: Store,
+        owner: str,
+        id: str,
+        *,
+        new_id: Callable[[], str] | None = None,
+        token_counter: TokenCounter | None = None,
+        settings: SessionSettings = DEFAULTS,
+        is_lazy: bool = False,
+    ) -> None:
+        stored = self._stored = StoredSession(store, owner, id, is_lazy=is_lazy)
+        setup = self._setup = Setup(settings, token_counter, new_id)
+        self._context = LazyModelContext(stored, setup)
+        self._history = HistoryReader(stored)
+        self._messages = Messages(stored, setup, self._context)
+        self._tree = Tree(stored, setup, self._messages)
+        self._undo = Undo(stored, self._tree)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.id!r} of {self.owner!r}>"
 
     @classmethod
     def create(
@@ -50,20 +97,27 @@ class Session(Configurable, Turning):
             is_lazy=True,
         )
 
-    def _set(self, **changes: Any) -> Self:
-        if self._held_context is not None and not BLOCK_SETTINGS.isdisjoint(changes):
-            raise UsageError(
-                "blocks are set before the session is used: use add_context now", path="context"
-            )
-        return super()._set(**changes)
-
     def for_session(self, id: str) -> Self:
         """Say which session it is, before it is used."""
         check_name(id, "session")
-        if not self._is_lazy or self._held_context is not None:
-            raise UsageError(f"this is session {self._id!r} already", path="session")
-        self._id = id
+        if not self._stored.is_lazy or self._setup.blocks_in_use:
+            raise UsageError(f"this is session {self.id!r} already", path="session")
+        self._stored.id = id
         return self
+
+    @property
+    def id(self) -> str:
+        """The session's id."""
+        return self._stored.id
+
+    @property
+    def owner(self) -> str:
+        """Whom it belongs to."""
+        return self._stored.owner
+
+    def record(self) -> SessionRecord:
+        """Give the session's record: tip, title, tags, data, counts."""
+        return self._stored.record()
 
     def update_record(
         self, *, expected_version: int | None = None, **fields: Unpack[RecordFields]
@@ -73,12 +127,28 @@ class Session(Configurable, Turning):
         `StaleVersionError` when the record's version is not the expected one.
         """
         refuse_unknown(fields, RecordFields)
-        patch = SessionPatch(**fields)
-        return self._first_creating(
-            lambda: self._store.update_session(
-                self._owner, self._id, patch, expected_version=expected_version
+        stored, patch = self._stored, SessionPatch(**fields)
+        return stored.first_creating(
+            lambda: stored.store.update_session(
+                stored.owner, stored.id, patch, expected_version=expected_version
             )
         )
+
+    def clear(self) -> SessionRecord:
+        """Delete all messages, overlays and pins; title, tags, data, budget and blocks stay.
+
+        The frozen prompt is rendered anew; if that fails, before it is next shown.
+        """
+        stored, context = self._stored, self._context()
+        record = stored.store.clear_session(stored.owner, stored.id)
+        with stored.after_a_write("notes about cleared messages are left: clear it again"):
+            context.size.forget_report()
+            self._undo.forget()
+            context.thresholds.forget()
+        with stored.after_a_write("the prompt is from before the clear: clear it again"):
+            context.blocks.begin_anew()
+        context.watch.after_change(ClearEvent(owner=stored.owner, session=stored.id))
+        return record
 
     def fork(
         self,
@@ -104,27 +174,28 @@ class Session(Configurable, Turning):
         detach: bool = False,
         title: str | None = None,
     ) -> Self:
+        stored, setup = self._stored, self._setup
         if id is None:
-            if self._new_id is None:
+            if setup.new_id is None:
                 raise UsageError("a session from a builder needs an id for its fork", path="id")
-            id = self._new_id()
+            id = setup.new_id()
         new = NewSession(
             id=id,
             title=title,
-            parent=Edge(kind=kind, session=self._id),
-            fork=ForkPoint(session=self._id, message=id_of(message), detach=detach),
+            parent=Edge(kind=kind, session=stored.id),
+            fork=ForkPoint(session=stored.id, message=id_of(message), detach=detach),
         )
-        record = self._store.create_session(self._owner, new)
+        record = stored.store.create_session(stored.owner, new)
         return type(self)(
-            self._store,
-            self._owner,
+            stored.store,
+            stored.owner,
             record.id,
-            new_id=self._new_id,
-            token_counter=self._counter,
-            settings=self._settings,
+            new_id=setup.new_id,
+            token_counter=setup.counter,
+            settings=setup.settings,
         )
 
-    def split(
+    def compact_and_split(
         self, id: str | None = None, *, summary: str | None = None, focus: str | None = None
     ) -> Self:
         """Go on in a new session that begins with a summary of this one; this one is ended.
@@ -137,9 +208,9 @@ class Session(Configurable, Turning):
         record = self.record()
         new = self._fork(EdgeKind.CONTINUE, id, title=record.title)
         try:
-            new._begin_with_summary(summary, focus)
+            new._context().compactions.cover_all(summary, focus)
         except BaseException:
-            self._store.delete_session(self._owner, new.id)
+            self._stored.store.delete_session(self.owner, new.id)
             raise
         self._end("compaction")
         return new

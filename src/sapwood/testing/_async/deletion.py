@@ -47,10 +47,10 @@ class AsyncSessionDeletionContract(AsyncContractBase):
         await store.delete_session(ADA, "s")
         for _ in range(2):
             after = await history_of(store, "fork")
-            assert [(m.id, m.position, m.text) for m in after.messages] == [
-                (m.id, m.position, m.text) for m in before.messages
+            assert [(m.id, m.position, m.text) for m in after.messages_only] == [
+                (m.id, m.position, m.text) for m in before.messages_only
             ]
-            assert [m.home for m in after.messages] == [None, None, None, "fork"]
+            assert [m.home for m in after.messages_only] == [None, None, None, "fork"]
             assert (await record_of(store, "fork")).context_tokens == 20
             await store.settle()
         assert (await store.append(ADA, "fork", [say("2")])).written == 0
@@ -186,7 +186,7 @@ class AsyncClearContract(AsyncContractBase):
         done = await store.append(ADA, "s", [say("m1", "other"), say("m2", "other")])
         assert (done.written, done.messages[0].depth) == (2, 1)
         await store.settle()
-        assert [m.text for m in (await history_of(store)).messages] == ["other", "other"]
+        assert [m.text for m in (await history_of(store)).messages_only] == ["other", "other"]
 
     async def test_forks_of_a_cleared_session_keep_their_path(self, store: AsyncStore) -> None:
         await grow(store, "m1", "m2", "m3")
@@ -210,4 +210,4 @@ class AsyncClearContract(AsyncContractBase):
         await store.append(ADA, "fork", [say("m1", "other")])
         await store.settle()
         assert await shown_in(store, "fork") == ["m1"]
-        assert [m.text for m in (await history_of(store)).messages] == ["m1", "m2"]
+        assert [m.text for m in (await history_of(store)).messages_only] == ["m1", "m2"]

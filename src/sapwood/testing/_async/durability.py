@@ -100,6 +100,6 @@ class AsyncDurableContract(AsyncContractBase):
         await store.settle()
         store = await reopen()
         history = await store.read(ADA, "fork", Read())
-        assert [(m.id, m.home) for m in history.messages] == [("m1", None)]
+        assert [(m.id, m.home) for m in history.messages_only] == [("m1", None)]
         assert (await store.statistics(ADA)).sessions == 1
         assert await store.admin.check() == []

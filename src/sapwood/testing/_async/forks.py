@@ -185,7 +185,7 @@ class AsyncDetachedForkContract(AsyncContractBase):
             11,
             Edge(kind=EdgeKind.BRANCH, session="s"),
         )
-        copies = (await history_of(store, "fork")).messages
+        copies = (await history_of(store, "fork")).messages_only
         assert [(m.id, m.depth, m.home, m.version) for m in copies] == [
             ("m1", 1, "fork", (await message_in(store, "m1")).version),
             ("m2", 2, "fork", originals[1].version),

@@ -30,7 +30,7 @@ class AsyncOverlayContract(AsyncContractBase):
         assert (summary.overlay, summary.text, summary.pinned) == (overlay, "from 2 to 4", [])
         assert (await record_of(store)).context_tokens == 23
         assert (await record_of(store)).messages == 5
-        assert (await history_of(store, overlays=False)).messages == messages
+        assert (await history_of(store, overlays=False)).messages_only == messages
         assert await store.list_overlays(ADA, "s") == [overlay]
 
     async def test_rule_09_undo_shows_again_what_was_covered(self, store: AsyncStore) -> None:
@@ -186,7 +186,7 @@ class AsyncPinContract(AsyncContractBase):
         await store.put_document(ADA, "pins", pins, session="s")
         history = await history_of(store)
         assert shown(history) == ["1", "<o>+2+4", "6"]
-        assert [m.id for m in history.messages] == ["1", "2", "4", "6"]
+        assert [m.id for m in history.messages_only] == ["1", "2", "4", "6"]
         assert history.context_tokens == 41
         assert (await record_of(store)).context_tokens == 41
         bare = (await history_of(store, after=1, before=6)).bytes

@@ -54,7 +54,7 @@ class AsyncRoundTripContract(AsyncContractBase):
         changed = NewMessage(id=old.id, role=other.role, parts=other.parts, metadata=other.metadata)
         new = await store.update_message(ADA, "s", changed)
         assert (new.role, new.parts, new.metadata) == (other.role, other.parts, other.metadata)
-        [shown] = (await history_of(store, backwards=True, limit=1)).messages
+        [shown] = (await history_of(store, backwards=True, limit=1)).messages_only
         assert shown == new
         retry = NewMessage(
             id=old.id, role=message.role, parts=message.parts, metadata=message.metadata
@@ -96,7 +96,7 @@ class AsyncRoundTripContract(AsyncContractBase):
         for text in HARD_TEXTS:
             [message] = (await store.append(ADA, "s", [say(None, text)])).messages
             assert message.text == text
-        assert [m.text for m in (await history_of(store)).messages] == HARD_TEXTS
+        assert [m.text for m in (await history_of(store)).messages_only] == HARD_TEXTS
 
     async def test_fields_that_we_do_not_know_are_kept(self, store: AsyncStore) -> None:
         await grow(store)

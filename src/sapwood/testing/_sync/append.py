@@ -79,7 +79,7 @@ class AppendContract(ContractBase):
         assert [it.created_us for it in done.messages] == [7_000_000, 6_000_001]
         store.append(ADA, "old", [say("c", created_us=8_000_002)])
         read = store.read(ADA, "old", Read())
-        assert [it.created_us for it in read.messages] == [7_000_000, 6_000_001, 8_000_002]
+        assert [it.created_us for it in read.messages_only] == [7_000_000, 6_000_001, 8_000_002]
         record = record_of(store, "old")
         assert (record.created_us, record.active_us) == (5_000_000, 8_000_002)
         again = store.append(ADA, "old", [say("a")])

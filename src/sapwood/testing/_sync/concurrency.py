@@ -104,7 +104,7 @@ class ConcurrencyContract(ContractBase):
 
             written = Twin.together([partial(write, w) for w in range(self.writers)])
             expected = {id: tip for own in written for id, tip in own.items()}
-            assert parents((history_of(store, session)).messages) == expected
+            assert parents((history_of(store, session)).messages_only) == expected
 
     def test_rule_06_of_appends_that_expect_the_same_tip_one_succeeds(self, store: Store) -> None:
         for session in self._sessions_of_runs():

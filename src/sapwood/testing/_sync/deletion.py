@@ -49,10 +49,10 @@ class SessionDeletionContract(ContractBase):
         store.delete_session(ADA, "s")
         for _ in range(2):
             after = history_of(store, "fork")
-            assert [(m.id, m.position, m.text) for m in after.messages] == [
-                (m.id, m.position, m.text) for m in before.messages
+            assert [(m.id, m.position, m.text) for m in after.messages_only] == [
+                (m.id, m.position, m.text) for m in before.messages_only
             ]
-            assert [m.home for m in after.messages] == [None, None, None, "fork"]
+            assert [m.home for m in after.messages_only] == [None, None, None, "fork"]
             assert (record_of(store, "fork")).context_tokens == 20
             store.settle()
         assert (store.append(ADA, "fork", [say("2")])).written == 0
@@ -180,7 +180,7 @@ class ClearContract(ContractBase):
         done = store.append(ADA, "s", [say("m1", "other"), say("m2", "other")])
         assert (done.written, done.messages[0].depth) == (2, 1)
         store.settle()
-        assert [m.text for m in (history_of(store)).messages] == ["other", "other"]
+        assert [m.text for m in (history_of(store)).messages_only] == ["other", "other"]
 
     def test_forks_of_a_cleared_session_keep_their_path(self, store: Store) -> None:
         grow(store, "m1", "m2", "m3")
@@ -204,4 +204,4 @@ class ClearContract(ContractBase):
         store.append(ADA, "fork", [say("m1", "other")])
         store.settle()
         assert shown_in(store, "fork") == ["m1"]
-        assert [m.text for m in (history_of(store)).messages] == ["m1", "m2"]
+        assert [m.text for m in (history_of(store)).messages_only] == ["m1", "m2"]

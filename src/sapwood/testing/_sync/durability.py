@@ -96,6 +96,6 @@ class DurableContract(ContractBase):
         store.settle()
         store = reopen()
         history = store.read(ADA, "fork", Read())
-        assert [(m.id, m.home) for m in history.messages] == [("m1", None)]
+        assert [(m.id, m.home) for m in history.messages_only] == [("m1", None)]
         assert (store.statistics(ADA)).sessions == 1
         assert store.admin.check() == []

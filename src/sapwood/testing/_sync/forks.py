@@ -183,7 +183,7 @@ class DetachedForkContract(ContractBase):
             11,
             Edge(kind=EdgeKind.BRANCH, session="s"),
         )
-        copies = (history_of(store, "fork")).messages
+        copies = (history_of(store, "fork")).messages_only
         assert [(m.id, m.depth, m.home, m.version) for m in copies] == [
             ("m1", 1, "fork", (message_in(store, "m1")).version),
             ("m2", 2, "fork", originals[1].version),

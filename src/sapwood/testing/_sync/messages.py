@@ -53,7 +53,7 @@ class UpdateContract(ContractBase):
         assert (updated.position, updated.created_us) == (old.position, old.created_us)
         assert (updated.home, updated.id) == ("s", "m1")
         assert message_in(store, "m1") == updated
-        assert (history_of(store)).messages[0] == updated
+        assert (history_of(store)).messages_only[0] == updated
 
     def test_the_sums_follow_an_update(self, store: Store) -> None:
         grow(store, "m1", "m2", "m3", tokens=10)
@@ -106,7 +106,7 @@ class DeleteContract(ContractBase):
         record = record_of(store)
         assert (record.messages, record.context_tokens) == (2, 10)
         history = history_of(store)
-        assert ([m.depth for m in history.messages], history.context_tokens) == ([1, 3], 10)
+        assert ([m.depth for m in history.messages_only], history.context_tokens) == ([1, 3], 10)
 
     def test_deleting_again_does_nothing(self, store: Store) -> None:
         grow(store, "m1", "m2", "m3")

@@ -30,7 +30,7 @@ class OverlayContract(ContractBase):
         assert (summary.overlay, summary.text, summary.pinned) == (overlay, "from 2 to 4", [])
         assert (record_of(store)).context_tokens == 23
         assert (record_of(store)).messages == 5
-        assert (history_of(store, overlays=False)).messages == messages
+        assert (history_of(store, overlays=False)).messages_only == messages
         assert store.list_overlays(ADA, "s") == [overlay]
 
     def test_rule_09_undo_shows_again_what_was_covered(self, store: Store) -> None:
@@ -180,7 +180,7 @@ class PinContract(ContractBase):
         store.put_document(ADA, "pins", pins, session="s")
         history = history_of(store)
         assert shown(history) == ["1", "<o>+2+4", "6"]
-        assert [m.id for m in history.messages] == ["1", "2", "4", "6"]
+        assert [m.id for m in history.messages_only] == ["1", "2", "4", "6"]
         assert history.context_tokens == 41
         assert (record_of(store)).context_tokens == 41
         bare = (history_of(store, after=1, before=6)).bytes

@@ -97,7 +97,7 @@ class Walk:
             return [], 0
         except StoreCorruptError:
             return self._one_by_one(leaf, below)
-        found = history.messages[::-1]
+        found = history.messages_only[::-1]
         return found, found[-1].depth if found and history.more else 0
 
     def _one_by_one(self, leaf: str, below: int) -> tuple[list[Message], int]:
@@ -107,7 +107,7 @@ class Walk:
         for depth in range(below - 1, end - 1, -1):
             query = Read(leaf=leaf, overlays=False, after=depth - 1, before=depth + 1)
             try:
-                found += (self._store.read(self._owner, self._session, query)).messages
+                found += (self._store.read(self._owner, self._session, query)).messages_only
             except StoreCorruptError:
                 continue
             except NotFoundError:

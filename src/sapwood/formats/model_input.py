@@ -1,0 +1,84 @@
+"""All that a model is called with, as a vendor's client takes it."""
+
+from __future__ import annotations
+
+from itertools import takewhile
+
+from ..errors import UsageError
+from ..model import ModelInput, ModelMessage, ToolDefinition
+from .anthropic import to_anthropic
+from .fit import fit_name
+from .openai_chat import to_openai_chat
+from .openai_responses import to_openai_responses
+from .rest import Json
+from .said import has_tools
+from .spoken import Reasoning, spoken
+
+
+def input_to_openai_chat(input: ModelInput, *, reasoning: Reasoning = "text") -> Json:
+    """Write what `prepare` gave for `client.chat.completions.create(model=..., **this)`."""
+    _check(input)
+    messages = to_openai_chat(input.messages, wire=True, reasoning=reasoning)
+    if input.prompt:
+        messages.insert(0, {"role": "system", "content": input.prompt})
+    return _with_tools({"messages": messages}, [_chat_tool(tool) for tool in input.tools])
+
+
+def input_to_openai_responses(input: ModelInput, *, reasoning: Reasoning = "text") -> Json:
+    """Write what `prepare` gave for `client.responses.create(model=..., **this)`."""
+    _check(input)
+    written: Json = {"instructions": input.prompt} if input.prompt else {}
+    written["input"] = to_openai_responses(input.messages, wire=True, reasoning=reasoning)
+    return _with_tools(written, [_responses_tool(tool) for tool in input.tools])
+
+
+def input_to_anthropic(input: ModelInput, *, reasoning: Reasoning = "text") -> Json:
+    """Write what `prepare` gave for `client.messages.create(model=..., max_tokens=..., **this)`.
+
+    System messages before all others are part of `system`, up to the first one that calls a tool.
+    """
+    _check(input)
+    leading = list(takewhile(_is_system, input.messages))
+    rest = input.messages[len(leading) :]
+    texts = [input.prompt, *(_text(message, reasoning) for message in leading)]
+    system = "\n\n".join(text for text in texts if text.strip())
+    written: Json = {"system": system} if system else {}
+    written["messages"] = to_anthropic(rest, wire=True, reasoning=reasoning)
+    return _with_tools(written, [_anthropic_tool(tool) for tool in input.tools])
+
+
+def _check(input: object) -> None:
+    if not isinstance(input, ModelInput):
+        raise UsageError(
+            f"input is a {type(input).__name__}: give what prepare() gave", path="input"
+        )
+
+
+def _is_system(message: ModelMessage) -> bool:
+    """Tell whether a message can be part of `system`, where no call finds its result."""
+    return message.role in ("system", "developer") and not has_tools(message.parts)
+
+
+def _text(message: ModelMessage, reasoning: Reasoning) -> str:
+    return "\n".join(spoken(part, reasoning) for part in message.parts)
+
+
+def _with_tools(written: Json, tools: list[Json]) -> Json:
+    """Add the tools; the vendors refuse an empty list of them."""
+    return {**written, "tools": tools} if tools else written
+
+
+def _chat_tool(tool: ToolDefinition) -> Json:
+    named = {"name": fit_name(tool.name), "description": tool.description}
+    return {"type": "function", "function": {**named, "parameters": tool.schema}}
+
+
+def _responses_tool(tool: ToolDefinition) -> Json:
+    named = {"name": fit_name(tool.name), "description": tool.description}
+    # Strict is the default here, and refuses most schemas that were not written for it.
+    return {"type": "function", **named, "parameters": tool.schema, "strict": False}
+
+
+def _anthropic_tool(tool: ToolDefinition) -> Json:
+    named = {"name": fit_name(tool.name), "description": tool.description}
+    return {**named, "input_schema": tool.schema}

@@ -1,0 +1,54 @@
+"""What a model is called with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from .message import Root
+from .part import Part, TextPart
+
+
+class ToolDefinition(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool that the model may call: `schema` is the JSON Schema of its input."""
+
+    name: str
+    description: str
+    schema: dict[str, Any]
+
+
+class ModelMessage(msgspec.Struct, frozen=True, kw_only=True):
+    """A message as a model is shown it. `id` is None for what is not stored as a message."""
+
+    role: str
+    parts: list[Part]
+    metadata: dict[str, Any] = {}
+    id: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The text parts, one after the other."""
+        return "\n".join(part.text for part in self.parts if isinstance(part, TextPart))
+
+
+class ModelInput(msgspec.Struct, frozen=True, kw_only=True):
+    """All that the model is called with, within its budget.
+
+    `tokens` counts the prompt, the messages and the tools. `left_out` and `shortened` are the ids
+    of messages that are not shown, or not whole, because of the budget; nothing stored was changed.
+    `more` says that what comes before all of these was not even read, and is left out, too.
+    `updates` tells what changed in the blocks since the prompt was frozen; it is also the last of
+    the messages.
+    """
+
+    prompt: str
+    messages: list[ModelMessage]
+    tools: list[ToolDefinition]
+    tokens: int
+    budget: int | None
+    left_out: list[str] = []
+    shortened: list[str] = []
+    updates: str = ""
+    leaf: str | Root
+    more: bool = False

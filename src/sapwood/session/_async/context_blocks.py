@@ -1,0 +1,149 @@
+"""A session's context: its blocks, its frozen prompt, and the model's tools for them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...model import ContextEvent
+from ...rules.tokens import estimate_text
+from ..builder import Setup
+from ..shown import ShownContext, prompt_of, tokens_of_tools
+from .listeners import AsyncListeners
+from .stored_session import AsyncStoredSession
+
+# Loaded when they are first used: a session without blocks does not pay for it.
+if TYPE_CHECKING:
+    from ...context import AsyncContext, AsyncContextTools, BlockConfig
+
+
+class AsyncContextBlocks:
+    """Holds a session's context, once it is used, and what its prompt and tools cost."""
+
+    __slots__ = ("_context", "_is_past", "_listeners", "_overhead", "_setup", "_stored", "_tools")
+
+    def __init__(self, stored: AsyncStoredSession, setup: Setup, listeners: AsyncListeners) -> None:
+        self._stored = stored
+        self._setup = setup
+        self._listeners = listeners
+        self._context: AsyncContext | None = None
+        self._tools: AsyncContextTools | None = None
+        # how many tokens the prompt and the tools take; None when it is to be counted again
+        self._overhead: int | None = None
+        # whether prompt and loaded entries are from before a clear
+        self._is_past = False
+
+    @property
+    def may_be_there(self) -> bool:
+        """Whether there may be blocks: without any, nothing is asked of the store for them."""
+        settings = self._setup.settings
+        return self._context is not None or bool(settings.context or settings.searchable_history)
+
+    @property
+    def context(self) -> AsyncContext:
+        """The blocks; made when they are first used, so that builders may come in any order."""
+        if self._context is None:
+            from ...context import AsyncContext
+
+            self._context = AsyncContext(
+                self._stored.store,
+                self._stored.owner,
+                self._stored.id,
+                self._configs(),
+                before_write=self._stored.create,
+                on_change=self._tell,
+            )
+            self._setup.blocks_in_use = True
+        return self._context
+
+    def _configs(self) -> list[BlockConfig]:
+        settings, stored = self._setup.settings, self._stored
+        configs = list(settings.context)
+        if settings.searchable_history is not None:
+            from ...context import AsyncSearchableHistory, BlockConfig
+
+            history = AsyncSearchableHistory(stored.store, stored.owner, stored.id, within="all")
+            configs.append(BlockConfig(settings.searchable_history, provider=history))
+        return configs
+
+    @property
+    def tools(self) -> AsyncContextTools:
+        """The tools that the model has for the blocks and for the owner's sessions."""
+        if self._tools is None:
+            from ...context import AsyncContextTools
+
+            searches = self._setup.settings.searchable_history is not None
+            self._tools = AsyncContextTools(self.context, search=searches)
+        return self._tools
+
+    # the prompt
+
+    async def system_prompt(self) -> str:
+        """Return the stored prompt, rendered anew only if the blocks' set-up changed."""
+        await self._finish_clear()
+        prompt = await self.context.freeze()
+        self._overhead = None
+        return prompt
+
+    async def refresh(self, reason: str) -> str:
+        """Render the prompt anew from what the blocks hold now, and keep it."""
+        prompt = await self.context.refresh(reason)
+        self._overhead = None
+        await self._tell("prompt", reason)
+        return prompt
+
+    async def begin_anew(self) -> None:
+        """After a clear nothing is loaded, and the prompt is rendered anew."""
+        if self.may_be_there:
+            self._is_past = True
+            await self._finish_clear()
+
+    async def _finish_clear(self) -> None:
+        """See to what a clear could not: nothing from before it is shown."""
+        if self._is_past:
+            await self.context.unload_all()
+            await self.refresh("clear")
+            self._is_past = False
+
+    async def shown(self) -> ShownContext:
+        """Return what the model is shown of the context."""
+        if not self.may_be_there:
+            return ShownContext()
+        await self._finish_clear()
+        return ShownContext(
+            prompt=await self._shown_prompt(),
+            tools=self.tools.definitions(),
+            updates=await self.context.updates(),
+            loaded=await self.context.loaded(),
+        )
+
+    async def _shown_prompt(self) -> str:
+        if self._setup.settings.cached_prompt:
+            return await self.system_prompt()
+        return await self.context.refresh("turn")
+
+    # what it costs
+
+    async def overhead(self) -> int:
+        """Return how many tokens prompt and tools take, counted only when it is not known."""
+        return await self.count_overhead() if self._overhead is None else self._overhead
+
+    async def count_overhead(self) -> int:
+        """Count prompt and tools, and remember it unless the prompt is not frozen yet."""
+        if not self.may_be_there:
+            self._overhead = 0
+            return 0
+        prompt = await self.context.peek()
+        shown = prompt_of(await self.context.blocks()) if prompt is None else prompt
+        overhead = estimate_text(shown) + tokens_of_tools(self.tools.definitions())
+        # Blocks change without a word in the record, and what is frozen does not.
+        self._overhead = None if prompt is None else overhead
+        return overhead
+
+    def forget_overhead(self) -> None:
+        """Count prompt and tools again when they are next asked for."""
+        self._overhead = None
+
+    async def _tell(self, label: str, action: str) -> None:
+        stored = self._stored
+        event = ContextEvent(owner=stored.owner, session=stored.id, label=label, action=action)
+        await self._listeners.tell(event)

@@ -1,0 +1,110 @@
+"""How full the context is: counted by what the provider reported, else estimated."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ...model import Position, Read, SessionPatch, SessionRecord, Usage
+from ..reported import KEY, Reported, is_above, reported_in
+from .context_blocks import AsyncContextBlocks
+from .stored_session import AsyncStoredSession
+
+UNMEASURED = "it could not be seen how full the context is"
+
+
+class AsyncContextSize:
+    """Measures the context of one session, and remembers what it is measured by."""
+
+    __slots__ = ("_blocks", "_knows_reported", "_measured_at", "_reported", "_stored")
+
+    def __init__(self, stored: AsyncStoredSession, blocks: AsyncContextBlocks) -> None:
+        self._stored = stored
+        self._blocks = blocks
+        # What the record was when these were read: whoever changes one of them changes its version.
+        self._measured_at: tuple[int, int] | None = None
+        self._reported: Reported | None = None
+        self._knows_reported = False
+
+    async def tokens(self) -> int:
+        """Return how many tokens the next call is going to take: prompt, tools and history."""
+        return await self.tokens_by(await self._stored.record())
+
+    async def tokens_anew(self) -> int:
+        """Return the same from what is stored now, whatever was known."""
+        self._forget()
+        return await self.tokens()
+
+    async def tokens_by(self, record: SessionRecord) -> int:
+        """Return the same by a record that was just read."""
+        stamp = (record.version, record.created_us)
+        return await self.tokens_at(record.context_tokens, record.tip_position, stamp)
+
+    async def tokens_at(self, shown: int, tip: Position | None, stamp: tuple[int, int]) -> int:
+        """Return the same of a history of so many tokens, by a record of this version and age."""
+        if stamp != self._measured_at:
+            self._forget()
+            self._measured_at = stamp
+        overhead = await self._blocks.overhead()
+        if not self._knows_reported:
+            await self._load_reported()
+        reported = self._reported
+        if reported is not None and await self._holds(reported, overhead, tip):
+            return max(0, reported.tokens + shown - reported.estimate)
+        return shown + overhead
+
+    async def _holds(self, reported: Reported, overhead: int, tip: Position | None) -> bool:
+        """Whether a report is about this prompt, and a message on the path to the tip."""
+        if reported.overhead != overhead:
+            return False
+        known = is_above(reported, tip)
+        if known is not None:
+            return known
+        return await self._stored.is_on_path(reported.message, reported.depth)
+
+    async def _load_reported(self) -> None:
+        self._reported = reported_in(await self._stored.find_document(KEY))
+        self._knows_reported = True
+
+    async def report(self, usage: Usage) -> None:
+        """Measure by what a call cost from now on, if it names the message that it gave."""
+        if usage.message is None or not usage.input_tokens:
+            return
+        with self._stored.after_a_write("the context is not measured by what was reported"):
+            await self._report(usage.message, usage.input_tokens + usage.output_tokens)
+
+    async def _report(self, id: str, tokens: int) -> None:
+        message = await self._stored.find_message(id)
+        if message is None:
+            return
+        history = await self._stored.read(Read(leaf=message.id, limit=1, backwards=True))
+        reported = Reported(
+            message=message.id,
+            segment=message.segment,
+            depth=message.depth,
+            tokens=tokens,
+            estimate=history.context_tokens,
+            overhead=await self._blocks.count_overhead(),
+        )
+        await self._stored.put_document(KEY, msgspec.json.encode(reported))
+        await self._tell_others()
+
+    async def return_to_estimate(self) -> None:
+        """Go back to the estimate: an overlay changed what the report was about."""
+        with self._stored.after_a_write("a report of its size could not be deleted"):
+            await self.forget_report()
+
+    async def forget_report(self) -> None:
+        """Delete what was reported."""
+        if await self._stored.delete_document(KEY):
+            await self._tell_others()
+
+    async def _tell_others(self) -> None:
+        """Change the record's version, by which other objects see that they know too little."""
+        self._forget()
+        stored = self._stored
+        await stored.store.update_session(stored.owner, stored.id, SessionPatch())
+
+    def _forget(self) -> None:
+        self._blocks.forget_overhead()
+        self._measured_at = None
+        self._knows_reported = False
