@@ -14,7 +14,8 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from ...errors import ClosedError, UsageError
+from ...errors import UsageError
+from .refusals import store_closed
 
 if TYPE_CHECKING:
     import asyncio
@@ -97,7 +98,7 @@ class AsyncPerLoop(Generic[T]):
     def _meet(self, loop: asyncio.AbstractEventLoop) -> _Kept[T]:
         with self._guard:
             if self._is_closed:
-                raise ClosedError("the store is closed: open a new one")
+                raise store_closed()
             self._refuse_other(loop)
             # One that was closed by hand left what cannot be closed any more.
             self._kept = {loop: it for loop, it in self._kept.items() if not loop.is_closed()}

@@ -7,7 +7,7 @@ from operator import attrgetter
 
 from ...errors import NotFoundError, UsageError
 from ...model import Change, ChangeKind, Changes
-from ..ahead import cursor_ahead
+from ..base.refusals import cursor_ahead
 from ..base.unit import Feed
 from .state import ChangeRow, FeedRow, SessionRow, State, is_number
 

@@ -20,15 +20,13 @@ if not TYPE_CHECKING:  # a type checker would take every misspelt name for one t
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from importlib import import_module
 
-        from ...errors import MissingDependencyError
+        from ..base.refusals import missing_driver
 
         try:
             module = import_module(f".{folders[name]}.store", __name__)
         except ModuleNotFoundError as error:
             if error.name is None or error.name.partition(".")[0] not in ("pymongo", "bson"):
                 raise
-            raise MissingDependencyError(
-                "MongoDB needs its driver: pip install 'sapwood[mongodb]'", name=error.name
-            ) from error
+            raise missing_driver("MongoDB", "mongodb", error) from error
         globals()[name] = value = getattr(module, name)
         return value

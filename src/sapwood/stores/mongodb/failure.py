@@ -23,6 +23,7 @@ from ...errors import (
     StoreError,
     StoreUnavailableError,
 )
+from ..base.refusals import pool_exhausted
 from ..recordlog.told import too_large
 
 _BY_CODE: dict[int, tuple[type[StoreError], str]] = {
@@ -47,7 +48,7 @@ def translate(error: PyMongoError, where: str, most: int) -> SapwoodError:
     if isinstance(error, OperationFailure) and not isinstance(error, DuplicateKeyError):
         return _of_server(error, where, most)
     if isinstance(error, WaitQueueTimeoutError):
-        return StoreBusyError(f"{where}: no connection of the pool became free in time: try again")
+        return pool_exhausted(where)
     if isinstance(error, AutoReconnect | ConnectionFailure):
         return StoreUnavailableError(f"{where}: the server cannot be reached ({_told(error)})")
     if isinstance(error, InvalidOperation) and "close" in str(error):

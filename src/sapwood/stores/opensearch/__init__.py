@@ -28,7 +28,7 @@ if not TYPE_CHECKING:  # a type checker would take every misspelt name for one t
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from importlib import import_module
 
-        from ...errors import MissingDependencyError
+        from ..base.refusals import missing_driver
 
         try:
             module = import_module(f".{_MODULES[name]}", __name__)
@@ -36,8 +36,6 @@ if not TYPE_CHECKING:  # a type checker would take every misspelt name for one t
             missing = (error.name or "").partition(".")[0]
             if missing not in ("opensearchpy", "aiohttp"):
                 raise
-            raise MissingDependencyError(
-                "OpenSearch needs its driver: pip install 'sapwood[opensearch]'", name=error.name
-            ) from error
+            raise missing_driver("OpenSearch", "opensearch", error) from error
         globals()[name] = value = getattr(module, name)
         return value

@@ -20,8 +20,8 @@ from ...errors import (
     StoreBusyError,
     StoreError,
     StoreUnavailableError,
-    UsageError,
 )
+from ..base.refusals import other_loop
 
 WHERE = "OpenSearch"
 
@@ -41,10 +41,7 @@ _BY_STATUS: dict[int, tuple[type[StoreError], str]] = {
 def translate(error: OpenSearchException) -> SapwoodError:
     """Give the error to raise, with the driver's as its cause."""
     if isinstance(error, LostError) and _OTHER_LOOP.search(str(error.error)):
-        return UsageError(
-            f"{WHERE}: a client is of the event loop that it was first used on: "
-            "open a store for each"
-        )
+        return other_loop(WHERE)
     if isinstance(error, ConnectionTimeout):
         return StoreUnavailableError(f"{WHERE}: it did not answer in time: try again")
     if isinstance(error, SerializationError):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ...errors import NotFoundError, UsageError
-from ..ahead import cursor_ahead
+from ..base.refusals import bad_feed_cursor, cursor_ahead, feed_trimmed
 
 
 class Cursor(NamedTuple):
@@ -26,17 +25,12 @@ class Cursor(NamedTuple):
             return cls(trimmed)
         parts = text.split(".")
         if not (len(parts) == 4 and all(_is_number(part) for part in parts)):
-            raise UsageError(f"{text!r} is not a cursor of this feed", path="after")
+            raise bad_feed_cursor(text)
         cursor = cls(*map(int, parts))
         if cursor > cls(last):
             raise cursor_ahead(text)
         if cursor.n < trimmed:
-            raise NotFoundError(
-                f"the feed was trimmed behind the cursor {text!r}: "
-                "read everything, then go on from the feed's beginning",
-                kind="cursor",
-                id=text,
-            )
+            raise feed_trimmed(text)
         return cursor
 
     def __str__(self) -> str:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 from datetime import datetime
 
-from ...errors import UsageError
 from ...model import SessionQuery, microseconds_of
+from ..base.refusals import bad_listing_cursor
 from .state import State
 
 Key = tuple[int, str]
@@ -38,10 +38,7 @@ def _key(state: State, order: str) -> Key:
 def _read_cursor(cursor: str, order: str) -> Key:
     match = _CURSOR.fullmatch(cursor) if isinstance(cursor, str) else None
     if match is None or match[1] != order:
-        raise UsageError(
-            f"{cursor!r} is not a cursor of this listing: use the one that the last page gave",
-            path="cursor",
-        )
+        raise bad_listing_cursor(cursor)
     return int(match[2]), match[3]
 
 

@@ -15,7 +15,7 @@ from sqlalchemy import and_, bindparam, delete, func, or_, select, update
 
 from ...errors import NotFoundError, UsageError
 from ...model import Change, ChangeKind, Changes
-from ..ahead import cursor_ahead
+from ..base.refusals import cursor_ahead
 from .lookup import find_owner, own_number
 from .position import MAX_DEPTH
 from .rows import SessionRow

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ...errors import NotFoundError, UsageError
 from ...model import Change, ChangeKind, Changes
-from ..ahead import cursor_ahead
+from ..base.refusals import cursor_ahead
 from .connection import Connection
 from .lookup import SessionRow
 from .owners import find_owner, own_number

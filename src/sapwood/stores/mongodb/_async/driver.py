@@ -17,9 +17,9 @@ from ....errors import (
     MigrationNeededError,
     SchemaTooNewError,
     StoreUnavailableError,
-    UsageError,
 )
 from ....model import Health, microseconds_of
+from ...base.refusals import other_loop
 from ...recordlog._async.log import AsyncLog
 from ...recordlog.gather import AsyncGather, Told, is_new
 from ...recordlog.stored import Key, Kind, Stored, key_of
@@ -78,10 +78,7 @@ class AsyncMongoLog(AsyncLog):
         except RuntimeError as error:
             if "event loop" not in str(error):
                 raise
-            raise UsageError(
-                f"{WHERE}: a client is of the event loop that it was first used on: "
-                "open a store for each"
-            ) from error
+            raise other_loop(WHERE) from error
 
     # commit
 

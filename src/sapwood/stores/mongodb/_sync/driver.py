@@ -19,9 +19,9 @@ from ....errors import (
     MigrationNeededError,
     SchemaTooNewError,
     StoreUnavailableError,
-    UsageError,
 )
 from ....model import Health, microseconds_of
+from ...base.refusals import other_loop
 from ...recordlog._sync.log import Log
 from ...recordlog.gather import Gather, Told, is_new
 from ...recordlog.stored import Key, Kind, Stored, key_of
@@ -80,10 +80,7 @@ class MongoLog(Log):
         except RuntimeError as error:
             if "event loop" not in str(error):
                 raise
-            raise UsageError(
-                f"{WHERE}: a client is of the event loop that it was first used on: "
-                "open a store for each"
-            ) from error
+            raise other_loop(WHERE) from error
 
     # commit
 

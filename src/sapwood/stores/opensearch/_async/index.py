@@ -7,8 +7,9 @@ from typing import Any, Self
 
 from opensearchpy import AsyncOpenSearch
 
-from ....errors import SchemaTooNewError, StoreBusyError, UsageError
+from ....errors import SchemaTooNewError, StoreBusyError
 from ....model import Overlay
+from ...base.refusals import url_or_client
 from ...searched._async.index import AsyncSearchIndex
 from ...searched.entry import (
     Candidate,
@@ -52,7 +53,7 @@ class AsyncOpenSearchIndex(AsyncSearchIndex):
         replicas: int | None = None,
     ) -> None:
         if wire is None and (url is None) == (client is None):
-            raise UsageError("give a URL or a client", path="url")
+            raise url_or_client()
         options = None if url is None else read_address(url, frozenset()).client
         self._wire = wire or AsyncWire(options, client)
         self._name = f"{check_prefix(prefix)}-search"

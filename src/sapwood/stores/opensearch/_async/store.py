@@ -7,11 +7,11 @@ from typing import Any, Self
 
 from opensearchpy import AsyncOpenSearch
 
-from ....errors import UsageError
 from ....rules.codec import MAX_MESSAGE_BYTES
 from ....store import Capability
 from ...base._async.per_loop import AsyncPerLoopRunner
 from ...base._async.store import AsyncBaseStore
+from ...base.refusals import url_or_client
 from ...recordlog._async.runner import AsyncLogRunner
 from ...searched._async.store import AsyncSearchedStore
 from ..address import MOST_CONNECTIONS, PREFIX, TIMEOUT_S, check_prefix, flag, read_address, whole
@@ -55,7 +55,7 @@ class AsyncOpenSearchStore(AsyncSearchedStore):
         max_message_bytes: int = MAX_MESSAGE_BYTES,
     ) -> None:
         if (url is None) == (client is None):
-            raise UsageError("give a URL or a client", path="url")
+            raise url_or_client()
         options = None if url is None else read_address(url, frozenset()).client
         wire = AsyncWire(
             options, client, answer_within_s=answer_within_s, most_connections=most_connections

@@ -9,8 +9,8 @@ import msgspec
 from opensearchpy import AsyncOpenSearch
 from opensearchpy.exceptions import OpenSearchException, SerializationError
 
-from ....errors import ClosedError
 from ...base.loops import AsyncPerLoop
+from ...base.refusals import store_closed
 from ...recordlog.turns import AsyncTurns
 from ..address import MOST_CONNECTIONS, RETRIES, TIMEOUT_S
 from ..failure import WHERE, refusal, translate, unreadable
@@ -58,7 +58,7 @@ class AsyncWire:
     ) -> Any:
         """Send a request and give its answer; an error whose status is passing is an answer."""
         if self._is_closed:
-            raise ClosedError(f"{WHERE}: the store is closed")
+            raise store_closed(WHERE)
         if body is not None and not isinstance(body, bytes):
             body = msgspec.json.encode(body)
         params = {**parameters, "ignore": tuple(passing)}

@@ -9,8 +9,9 @@ from typing import Any, Self
 
 from opensearchpy import OpenSearch
 
-from ....errors import SchemaTooNewError, StoreBusyError, UsageError
+from ....errors import SchemaTooNewError, StoreBusyError
 from ....model import Overlay
+from ...base.refusals import url_or_client
 from ...searched._sync.index import SearchIndex
 from ...searched.entry import (
     Candidate,
@@ -54,7 +55,7 @@ class OpenSearchIndex(SearchIndex):
         replicas: int | None = None,
     ) -> None:
         if wire is None and (url is None) == (client is None):
-            raise UsageError("give a URL or a client", path="url")
+            raise url_or_client()
         options = None if url is None else read_address(url, frozenset()).client
         self._wire = wire or Wire(options, client)
         self._name = f"{check_prefix(prefix)}-search"

@@ -9,11 +9,11 @@ from typing import Any, Self
 
 from opensearchpy import OpenSearch
 
-from ....errors import UsageError
 from ....rules.codec import MAX_MESSAGE_BYTES
 from ....store import Capability
 from ...base._sync.per_loop import PerLoopRunner
 from ...base._sync.store import BaseStore
+from ...base.refusals import url_or_client
 from ...recordlog._sync.runner import LogRunner
 from ...searched._sync.store import SearchedStore
 from ..address import MOST_CONNECTIONS, PREFIX, TIMEOUT_S, check_prefix, flag, read_address, whole
@@ -57,7 +57,7 @@ class OpenSearchStore(SearchedStore):
         max_message_bytes: int = MAX_MESSAGE_BYTES,
     ) -> None:
         if (url is None) == (client is None):
-            raise UsageError("give a URL or a client", path="url")
+            raise url_or_client()
         options = None if url is None else read_address(url, frozenset()).client
         wire = Wire(
             options, client, answer_within_s=answer_within_s, most_connections=most_connections

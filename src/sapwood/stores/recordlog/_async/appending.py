@@ -8,10 +8,10 @@ from ....model import ROOT, Appended, Message, Root
 from ....rules.append import Known, plan_append
 from ....rules.codec import Packed
 from ....rules.tree import Place
+from ...base.refusals import no_message
 from ..appending import append_after, appended
 from ..rows import Row, first_digest, message_of
 from ..state import Spotted, State
-from ..told import no_message
 from ..view import View
 from ..work import Append
 from .desk import AsyncDesk, Decision

@@ -9,13 +9,14 @@ from msgspec.structs import replace
 from ....errors import SapwoodError, StoreCorruptError, StoreError
 from ....model import EdgeKind, ForkPoint, NewSession, Root, SessionPatch
 from ....rules.tree import Place
+from ...base.refusals import session_exists
 from ..entry import Entry, entry_of, stored_entry
 from ..lookup import copied_value
 from ..place import log_of, to_wire
 from ..profile import patched
 from ..state import NO_PROFILE, State
 from ..stored import digest, value_key
-from ..told import BehindError, session_exists
+from ..told import BehindError
 from ..view import View
 from ..work import Pin, Profile
 from .beside import settle_beside

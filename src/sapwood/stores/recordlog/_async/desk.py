@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from ....calling import AsyncAnswer
 from ....errors import SapwoodError, StoreBusyError, StoreCorruptError, StoreUnavailableError
+from ...base.refusals import no_session
 from ..cache import Cache
 from ..entry import Entry, entry_of
 from ..fold import fold, turn_page
@@ -16,7 +17,7 @@ from ..record import Record, decode_record
 from ..state import State, encode_state
 from ..stepping import is_page_due, next_state, state_at, stored_record
 from ..stored import MOST_IN_A_RECORD, Stored, entry_key, record_key
-from ..told import BehindError, no_session, too_many
+from ..told import BehindError, too_many
 from ..turns import AsyncTurns
 from ..view import View
 from ..work import Append, Work

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from ....calling import AsyncAnswer
-from ....errors import ClosedError
 from ...base._async.runner import AsyncRunner
+from ...base.refusals import store_closed
 from ...base.unit import Unit
 from .desk import AsyncDesk
 from .log import AsyncLog
@@ -77,7 +77,7 @@ class AsyncLogRunner(AsyncRunner):
 
     def _refuse_closed(self) -> None:
         if self._is_closed:
-            raise ClosedError("the store is closed: open a new one")
+            raise store_closed()
 
     async def aclose(self) -> None:
         """Let go of connections."""

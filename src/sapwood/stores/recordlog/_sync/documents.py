@@ -7,8 +7,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ....calling import Answer
-from ....errors import StaleVersionError, StoreCorruptError
+from ....errors import StoreCorruptError
 from ....model import Document
+from ...base.refusals import stale_document
 from ..entry import Entry, stored_entry
 from ..fold import version_at
 from ..record import decode_record
@@ -94,7 +95,7 @@ class LogDocuments:
         def decide(state: State) -> Decision:
             kept = state.documents.get(key)
             if expected_version is not None and (kept is None or kept.version != expected_version):
-                raise _stale(key, kept, expected_version)
+                raise stale_document(key, None if kept is None else kept.version, expected_version)
             if kept is None:
                 return Decision(None, False)
             return Decision(DropDocument(key), not is_expired(kept, self._desk.now()))
@@ -189,11 +190,4 @@ def _check_version(key: str, kept: Kept | None, expected: int | None, now: int) 
     if expected == 0 and (kept is None or is_expired(kept, now)):
         return
     if kept is None or kept.version != expected:
-        raise _stale(key, kept, expected)
-
-
-def _stale(key: str, kept: Kept | None, expected: int) -> StaleVersionError:
-    found = "not there" if kept is None else f"at version {kept.version}"
-    return StaleVersionError(
-        f"document {key!r} is {found}, not at version {expected}: read it again, then decide"
-    )
+        raise stale_document(key, None if kept is None else kept.version, expected)

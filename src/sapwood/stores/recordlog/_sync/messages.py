@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from ....errors import ConflictError, StoreError, StoreUnavailableError
+from ....errors import StoreError, StoreUnavailableError
 from ....model import Appended, Deleted, Gap, History, Leaf, Message, Read, Root
 from ....rules.codec import Packed
 from ....rules.tree import Place, spans_after
+from ...base.refusals import delete_inherited, edit_inherited, no_message
 from ...doubt import in_doubt
 from ..place import number_of, public, to_wire
 from ..rows import Row, first_digest, message_of
 from ..state import State
-from ..told import no_message
 from ..view import View
 from ..work import Edit, Erase, Spot
 from .appending import Appending
@@ -80,10 +80,7 @@ class LogMessages:
             if row is None or row.body is None:
                 raise no_message(session, message.id)
             if not view.is_own(row.place.segment):
-                raise ConflictError(
-                    f"message {message.id!r} is inherited: it is edited through the session "
-                    "that wrote it"
-                )
+                raise edit_inherited(message.id)
             edit = _edit(row, message, self._desk.now())
             return Decision(edit, _Stood(row, view))
 
@@ -134,10 +131,7 @@ class LogMessages:
         for row in doomed:
             home = view.home_of(row.place.segment)
             if home is not None and not view.is_own(row.place.segment):
-                raise ConflictError(
-                    f"message {row.id!r} is inherited: it is deleted through session {home!r}, "
-                    "which wrote it"
-                )
+                raise delete_inherited(row.id, home)
         return doomed
 
     def children(self, owner: str, session: str, message: str | Root) -> list[Message]:

@@ -7,15 +7,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ....errors import AlreadyExistsError, ConflictError, LeaseLostError, UsageError
 from ....model import EntryRef, Fence, NewOverlay, Overlay
 from ....rules.codec import encode_json
 from ....rules.overlay import clip
 from ....rules.tree import Place, Span, spans_up
+from ...base.refusals import (
+    bad_snapshot,
+    changed_since,
+    lease_lost,
+    message_deleted,
+    no_overlay,
+    not_shown,
+    overlay_exists,
+    range_order,
+)
 from ..place import log_of, to_wire
 from ..rows import is_inside
 from ..state import Laid, State
-from ..told import no_overlay
 from ..view import Piece, View
 from ..work import Cover, Uncover
 from .desk import Decision, Desk
@@ -55,9 +63,7 @@ class LogOverlays:
             begin = self._end(view, pieces, new.first)
             end = self._end(view, pieces, new.last)
             if begin.first.depth > end.last.depth:
-                raise UsageError(
-                    "the first entry comes after the last one: swap them", path="first"
-                )
+                raise range_order()
             if new.id is not None:
                 self._refuse_taken(view, id)
             _check_snapshot(view, begin.first, end.last, new.snapshot)
@@ -124,11 +130,11 @@ class LogOverlays:
             spotted = get_spot(self._desk, view.own, ref.id)
             rows = rows_at(self._desk, view, [spotted])
             row = rows[spotted.place]
-            if row.body is not None and _is_visible(pieces, row.place):
+            if row.body is None:
+                raise message_deleted(ref.id)
+            if _is_visible(pieces, row.place):
                 return _End(row.place, row.place, row.base - row.original, row.base)
-        raise ConflictError(
-            f"{ref.kind} {ref.id!r} is not visible at the leaf: read the history again, then decide"
-        )
+        raise not_shown(ref)
 
     def _refuse_taken(self, view: View, id: str) -> None:
         """Refuse an id that is in force in any session of the tree."""
@@ -137,7 +143,7 @@ class LogOverlays:
         [root] = self._desk.catch_up([root])
         for state in (view.own, root, *descendants(self._desk, root)):
             if any(laid.id == id for laid in state.overlays):
-                raise AlreadyExistsError(f"overlay {id!r} exists already: choose another id")
+                raise overlay_exists(id)
 
 
 def _get_laid(state: State, id: str) -> Laid:
@@ -152,10 +158,7 @@ def _check_fence(state: State, fence: Fence | None) -> None:
         return
     kept = state.documents.get(fence.key)
     if kept is None or kept.version != fence.version:
-        raise LeaseLostError(
-            f"the lease {fence.key!r} was taken over, released or cleared: "
-            "nothing was written; begin again"
-        )
+        raise lease_lost(fence.key, state.session)
 
 
 def _is_visible(pieces: Sequence[Piece], place: Place) -> bool:
@@ -174,10 +177,7 @@ def _check_snapshot(view: View, first: Place, last: Place, snapshot: str | None)
         for depth, edited in view.edits_in(span):
             log = log_of(span.segment)
             if edited.n > read[log] or Place(span.segment, depth) in view.own.foreign:
-                raise ConflictError(
-                    "a message of the range was edited or deleted since the snapshot: "
-                    "read the history again and make a new summary"
-                )
+                raise changed_since()
 
 
 def _read_snapshot(view: View, snapshot: str) -> dict[str, int]:
@@ -185,7 +185,7 @@ def _read_snapshot(view: View, snapshot: str) -> dict[str, int]:
     logs = [view.own.log, *(log for log, _ in view.own.homes)]
     is_ours = all(part.isascii() and part.isdigit() and len(part) <= 18 for part in parts)
     if not is_ours or len(parts) != len(logs):
-        raise UsageError(f"{snapshot!r} is not a history's snapshot", path="snapshot")
+        raise bad_snapshot(snapshot)
     return dict(zip(logs, map(int, parts), strict=True))
 
 

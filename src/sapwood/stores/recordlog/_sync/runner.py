@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from ....calling import Answer
-from ....errors import ClosedError
 from ...base._sync.runner import Runner
+from ...base.refusals import store_closed
 from ...base.unit import Unit
 from .desk import Desk
 from .log import Log
@@ -79,7 +79,7 @@ class LogRunner(Runner):
 
     def _refuse_closed(self) -> None:
         if self._is_closed:
-            raise ClosedError("the store is closed: open a new one")
+            raise store_closed()
 
     def close(self) -> None:
         """Let go of connections."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 
-from ....errors import NotFoundError, StaleVersionError, StoreCorruptError, StoreError
+from ....errors import NotFoundError, StoreCorruptError, StoreError
 from ....model import (
     NewSession,
     Root,
@@ -18,6 +18,7 @@ from ....model import (
     Statistics,
 )
 from ....rules.tree import Span
+from ...base.refusals import stale_session
 from ..entry import entry_of
 from ..listing import page_of
 from ..place import to_wire
@@ -68,10 +69,7 @@ class LogSessions:
 
         def decide(state: State) -> Decision:
             if expected_version is not None and state.version != expected_version:
-                raise StaleVersionError(
-                    f"session {session!r} is at version {state.version}, not {expected_version}: "
-                    "read it again, then decide"
-                )
+                raise stale_session(session, state.version, expected_version)
             return Decision(Change(patched(state.profile, patch)))
 
         return self._record((self._desk.change(owner, session, decide)).state)

@@ -7,10 +7,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
+from ...base.refusals import no_message
 from ..lookup import spotted_by
 from ..state import Spotted, State
 from ..stored import Key, id_key
-from ..told import BehindError, no_message
+from ..told import BehindError
 from .desk import Desk
 
 

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ....errors import ConflictError, StoreCorruptError
+from ....errors import StoreCorruptError
 from ....model import Usage, UsageTotal
+from ...base.refusals import usage_conflict
 from ..lookup import counted_by
 from ..record import decode_record
 from ..state import State
@@ -34,10 +35,7 @@ class LogUsage:
             if n is None:
                 return Decision(work, True)
             if (self._read(state, [n]))[0] != work:
-                raise ConflictError(
-                    f"usage {usage.id!r} is stored with other figures: "
-                    "use a new id for another call"
-                )
+                raise usage_conflict(usage.id)
             return Decision(None, False)
 
         return bool((self._desk.change(owner, session, decide)).told)

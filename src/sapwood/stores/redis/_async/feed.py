@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ....errors import NotFoundError, UsageError
 from ....model import Change, ChangeKind, Changes
-from ...ahead import cursor_ahead
+from ...base.refusals import cursor_ahead
 from ..rows import SEP
 from .context import AsyncContext
 from .tending import tell_all

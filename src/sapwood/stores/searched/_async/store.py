@@ -6,7 +6,7 @@ import logging
 from contextlib import suppress
 from pathlib import Path
 
-from ....errors import ClosedError, StoreError, StoreUnavailableError
+from ....errors import StoreError, StoreUnavailableError
 from ....model import (
     Fence,
     Health,
@@ -19,6 +19,7 @@ from ....model import (
     SessionRecord,
 )
 from ....store._async.contract import AsyncStore, AsyncStoreAdmin, Progress
+from ...base.refusals import store_closed
 from ..entry import IndexGoneError
 from .checking import AsyncChecker
 from .delegating import AsyncDelegatingStore
@@ -82,7 +83,7 @@ class AsyncSearchedStore(AsyncDelegatingStore):
 
     async def search(self, owner: str, search: Search) -> Hits:
         if self._is_closed:
-            raise ClosedError("the store is closed")
+            raise store_closed()
         try:
             if self._unsummarised:
                 await self._summarise_rest()

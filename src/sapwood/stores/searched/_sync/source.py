@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ....errors import NotFoundError
 from ....model import Message, Overlay
 from ....store._sync.contract import Store
+from ...base.refusals import no_session
 from .lookup import find_sound, overlays_of
 
 SKIMMED = 10_000
@@ -56,7 +56,7 @@ class Source:
         """Get a session as it was when the feed was followed, or later."""
         record = self._store.find_session(owner, session)
         if record is None:
-            raise NotFoundError(f"there is no session {session!r}", kind="session", id=session)
+            raise no_session(session)
         at = record.forked_at
         return Standpoint(record.created_us, None if at is None else at.depth)
 

@@ -8,7 +8,7 @@ import logging
 from contextlib import suppress
 from pathlib import Path
 
-from ....errors import ClosedError, StoreError, StoreUnavailableError
+from ....errors import StoreError, StoreUnavailableError
 from ....model import (
     Fence,
     Health,
@@ -21,6 +21,7 @@ from ....model import (
     SessionRecord,
 )
 from ....store._sync.contract import Progress, Store, StoreAdmin
+from ...base.refusals import store_closed
 from ..entry import IndexGoneError
 from .checking import Checker
 from .delegating import DelegatingStore
@@ -84,7 +85,7 @@ class SearchedStore(DelegatingStore):
 
     def search(self, owner: str, search: Search) -> Hits:
         if self._is_closed:
-            raise ClosedError("the store is closed")
+            raise store_closed()
         try:
             if self._unsummarised:
                 self._summarise_rest()
