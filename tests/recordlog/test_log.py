@@ -16,7 +16,7 @@ from sapwood.errors import (
     StoreCorruptError,
     StoreUnavailableError,
 )
-from sapwood.model import NewSession, Read, SessionPatch, SessionQuery
+from sapwood.model import NewSession, Read, Search, SessionPatch, SessionQuery
 from sapwood.stores.recordlog import bundles
 from sapwood.stores.recordlog._sync.documents import DOCUMENTS
 from sapwood.stores.recordlog._sync.feed import FEED
@@ -275,6 +275,16 @@ def test_rule_15_a_batch_is_refused_by_its_size_and_not_by_how_well_it_is_stored
     with pytest.raises(MessageTooLargeError):
         store.append(ADA, "s", [say(f"x{n}", text) for n in range(100)])
     assert store.append(ADA, "s", [say(f"x{n}", text) for n in range(40)]).written == 40
+
+
+def test_a_search_reads_what_forks_share_once(store: DictionaryStore, log: Hooked) -> None:
+    for number in range(5):
+        store.create_session(ADA, fork_of("s", "m2", id=f"f{number}"))
+    log.refresh()
+    log.read.clear()
+    assert len(store.search(ADA, Search(text="m1")).hits) == 1
+    appended = [it for it in log.read if it.endswith("/000000000001")]
+    assert len(appended) == 1
 
 
 def test_changes_of_many_sessions_are_read_with_a_few_looks(

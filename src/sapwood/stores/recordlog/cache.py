@@ -54,6 +54,13 @@ class Cache:
             if gone is not None:
                 self._drop(gone)
 
+    def clear(self, stamp: int = 0) -> None:
+        """Forget all logs, but no stamp that was given, here or by another who gave this one."""
+        with self._lock:
+            self._states.clear()
+            self._names.clear()
+            self._stamp = max(self._stamp, stamp)
+
     def _drop(self, gone: State) -> None:
         if self._names.get((gone.owner, gone.session)) == gone.log:
             del self._names[gone.owner, gone.session]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from ..base.refusals import bad_feed_cursor, cursor_ahead, feed_trimmed
@@ -19,7 +20,7 @@ class Cursor(NamedTuple):
     done: int = 0
 
     @classmethod
-    def read(cls, text: str, trimmed: int, last: int) -> Cursor:
+    def read(cls, text: str, trimmed: int, last: int, is_lost: Callable[[int], bool]) -> Cursor:
         """Read a cursor that was given out; the empty one is the beginning."""
         if not text:
             return cls(trimmed)
@@ -29,7 +30,7 @@ class Cursor(NamedTuple):
         cursor = cls(*map(int, parts))
         if cursor > cls(last):
             raise cursor_ahead(text)
-        if cursor.n < trimmed:
+        if cursor.n < trimmed or is_lost(cursor.n):
             raise feed_trimmed(text)
         return cursor
 

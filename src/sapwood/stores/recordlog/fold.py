@@ -37,6 +37,7 @@ from .work import (
     PutDocument,
     Register,
     Retire,
+    Skip,
     Spot,
     Swept,
     Trim,
@@ -252,6 +253,10 @@ def _page(state: State, work: Page) -> State:
     return state if work.active_us is None else replace(state, active_us=work.active_us)
 
 
+def _skip(state: State, work: Skip) -> State:
+    return replace(state, n=work.n)
+
+
 def _advance(state: State, work: Advance) -> State:
     return replace(state, seen=state.seen | {log: last for _, _, log, _, last in work.parts})
 
@@ -284,6 +289,7 @@ _FOLDS: dict[type, Callable[[State, Any], State]] = {
     Retire: _retire,
     Swept: _swept,
     Page: _page,
+    Skip: _skip,
     Advance: _advance,
     Register: _register,
     Trim: _trim,

@@ -89,6 +89,11 @@ def owner_log(owner: str, what: str) -> str:
     return digest(owner, "", what)
 
 
+def is_owner_log(log: str) -> bool:
+    """Whether a log is an owner's: a session's has a shorter name."""
+    return len(log) == len(digest())
+
+
 def id_key(tree: str, log: str, epoch: int, message: str) -> Key:
     """Name the look-up of a message's id among those of a home."""
     return Key(Kind.LOOKUP, tree, f"{tree}/{log}/{epoch}/{digest(message)}")

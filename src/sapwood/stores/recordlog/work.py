@@ -185,6 +185,12 @@ class Page(msgspec.Struct, frozen=True, array_like=True, tag="page"):
     active_us: int | None = None
 
 
+class Skip(msgspec.Struct, frozen=True, array_like=True, tag="skip"):
+    """Nothing happened, and the log goes on after a number: those up to it were given out once."""
+
+    n: int
+
+
 class Advance(msgspec.Struct, frozen=True, array_like=True, tag="advance"):
     """The change feed of an owner goes on with the records of these logs, up to these numbers."""
 
@@ -226,6 +232,7 @@ Work = (
     | Retire
     | Swept
     | Page
+    | Skip
     | Advance
     | Register
     | Trim

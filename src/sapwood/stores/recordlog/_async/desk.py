@@ -16,7 +16,7 @@ from ..fold import fold, turn_page
 from ..record import Record, decode_record
 from ..state import State, encode_state
 from ..stepping import is_page_due, next_state, state_at, stored_record
-from ..stored import MOST_IN_A_RECORD, Stored, entry_key, record_key
+from ..stored import Stored, entry_key, record_key
 from ..told import BehindError, too_many
 from ..turns import AsyncTurns
 from ..view import View
@@ -330,7 +330,7 @@ class AsyncDesk:
             after = turn_page(state, after)
             data = encode_state(after)
             after = replace(after, page_bytes=len(data))
-        if isinstance(work, Append) and len(work.said) > MOST_IN_A_RECORD:
+        if isinstance(work, Append) and len(work.said) > self.log.max_messages:
             raise too_many(len(work.said))
         mark = self.new_id()
         record = Record(mark, await self.stamp(), work, data)

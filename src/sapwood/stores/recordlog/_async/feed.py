@@ -18,7 +18,7 @@ from ..record import decode_record
 from ..state import State
 from ..stored import Stored, owner_log, record_key
 from ..told import BehindError
-from ..work import Advance, Register, Trim
+from ..work import Advance, Register, Skip, Trim
 from .desk import TRIES, AsyncDesk, Decision, Outcome, busy
 from .documents import owner_state
 
@@ -47,7 +47,7 @@ class AsyncLogFeed:
 
     async def _read(self, owner: str, after: str, limit: int) -> Changes:
         state, noted = await self._advance(owner)
-        cursor = Cursor.read(after, state.trimmed, state.n)
+        cursor = self._cursor(state, after)
         page = _Page(self._desk, cursor, limit)
         while page.has_room() and page.cursor.n < state.n:
             if page.cursor.n + 1 in noted:
@@ -59,11 +59,18 @@ class AsyncLogFeed:
                 if not stored.data:
                     raise BehindError
                 work = decode_record(stored.data, stored.id).work
-                await page.take(stored.n, work.parts if isinstance(work, Advance) else [])
+                n = work.n if isinstance(work, Skip) else stored.n
+                await page.take(n, work.parts if isinstance(work, Advance) else [])
                 if not page.has_room():
                     break
         reached = page.cursor if page.more else page.news
         return Changes(changes=page.changes, cursor=str(reached), more=page.more)
+
+    def _cursor(self, state: State, after: str) -> Cursor:
+        def is_lost(n: int) -> bool:
+            return self._desk.log.is_taken_back(state.log, n)
+
+        return Cursor.read(after, state.trimmed, state.n, is_lost)
 
     async def end(self, owner: str) -> str:
         """Give the cursor behind all that was recorded so far."""
@@ -77,7 +84,7 @@ class AsyncLogFeed:
             if not state.readers:
                 # The first one sees to it that the owner is listed, for those who trim.
                 await self._desk.log.create_all([stored_entry(Entry(owner))])
-            n = Cursor.read(after, state.trimmed, state.n).n
+            n = self._cursor(state, after).n
             return Decision(None if state.readers.get(reader) == n else Register(reader, n))
 
         log = owner_log(owner, FEED)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ....model import EntryRef, Fence, NewOverlay, Overlay
@@ -64,7 +64,7 @@ class AsyncLogOverlays:
                 raise range_order()
             if new.id is not None:
                 await self._refuse_taken(view, id)
-            _check_snapshot(view, begin.first, end.last, new.snapshot)
+            self._check_snapshot(view, begin.first, end.last, new.snapshot)
             work = await self._cover(view, pieces, begin, end, new, id, tokens)
             return Decision(work, work)
 
@@ -143,6 +143,14 @@ class AsyncLogOverlays:
             if any(laid.id == id for laid in state.overlays):
                 raise overlay_exists(id)
 
+    def _check_snapshot(self, view: View, first: Place, last: Place, snapshot: str | None) -> None:
+        if snapshot is None:
+            return
+        read = _read_snapshot(view, snapshot)
+        if any(self._desk.log.is_taken_back(log, n) for log, n in read.items()):
+            raise changed_since()
+        _refuse_edited(view, first, last, read)
+
 
 def _get_laid(state: State, id: str) -> Laid:
     for laid in state.overlays:
@@ -163,11 +171,8 @@ def _is_visible(pieces: Sequence[Piece], place: Place) -> bool:
     return any(isinstance(piece, Span) and is_inside(place, piece) for piece in pieces)
 
 
-def _check_snapshot(view: View, first: Place, last: Place, snapshot: str | None) -> None:
+def _refuse_edited(view: View, first: Place, last: Place, read: Mapping[str, int]) -> None:
     """Refuse a range of which a message was edited since it was read, hidden ones included."""
-    if snapshot is None:
-        return
-    read = _read_snapshot(view, snapshot)
     for whole in spans_up(last, view.lineage_of):
         span = clip(whole, first.depth - 1, None)
         if span is None:

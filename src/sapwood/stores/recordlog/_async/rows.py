@@ -81,6 +81,15 @@ async def row_at(desk: AsyncDesk, view: View, place: Place) -> Row:
 
 async def rows_in_all(desk: AsyncDesk, view: View, spans: Sequence[Span]) -> list[Row]:
     """Read the messages of spans, deleted ones too, in their order."""
+    cache = desk.log.rows
+    if cache is None:
+        return await _as_edited(desk, view, await _appended(desk, view, spans))
+    cache.keep(await _appended(desk, view, cache.missing(spans)))
+    return await _as_edited(desk, view, cache.rows(spans))
+
+
+async def _appended(desk: AsyncDesk, view: View, spans: Sequence[Span]) -> list[Row]:
+    """Read the messages of spans as they were appended."""
     rows: list[Row] = []
     for start in range(0, len(spans), MOST_RANGES):
         some = spans[start : start + MOST_RANGES]
@@ -89,7 +98,7 @@ async def rows_in_all(desk: AsyncDesk, view: View, spans: Sequence[Span]) -> lis
             ranges = [(segment_name(it.segment), it.first, it.last) for it in some]
             found = _rows_inside(await desk.log.spans(view.own.tree, ranges), some)
         rows += await _complete(desk, view, some, found)
-    return await _as_edited(desk, view, rows)
+    return rows
 
 
 def _rows_inside(records: Iterable[Stored], spans: Sequence[Span]) -> dict[Place, Row]:
@@ -156,6 +165,9 @@ async def _as_edited_in(
     found = dict(zip(keys, await desk.log.get(keys) if keys else [], strict=True))
     edited: list[list[Row]] = []
     for (_, rows), some, names in zip(asked, changes, named, strict=True):
+        if not some:
+            edited.append(list(rows))
+            continue
         edits = {place: found[key] for place, key in names.items()}
         edited.append([_as_is(row, some.get(row.place), edits.get(row.place)) for row in rows])
     return edited

@@ -18,7 +18,7 @@ from ..fold import fold, turn_page
 from ..record import Record, decode_record
 from ..state import State, encode_state
 from ..stepping import is_page_due, next_state, state_at, stored_record
-from ..stored import MOST_IN_A_RECORD, Stored, entry_key, record_key
+from ..stored import Stored, entry_key, record_key
 from ..told import BehindError, too_many
 from ..turns import Turns
 from ..view import View
@@ -332,7 +332,7 @@ class Desk:
             after = turn_page(state, after)
             data = encode_state(after)
             after = replace(after, page_bytes=len(data))
-        if isinstance(work, Append) and len(work.said) > MOST_IN_A_RECORD:
+        if isinstance(work, Append) and len(work.said) > self.log.max_messages:
             raise too_many(len(work.said))
         mark = self.new_id()
         record = Record(mark, self.stamp(), work, data)

@@ -21,7 +21,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from ....model import Health
-from ..stored import Key, Stored
+from ..row_cache import RowCache
+from ..stored import MOST_IN_A_RECORD, Key, Stored
 
 
 class Log(ABC):
@@ -29,6 +30,15 @@ class Log(ABC):
 
     max_data_bytes: int
     """How large `Stored.data` may be; the store refuses what is larger before it is sent."""
+
+    max_messages = MOST_IN_A_RECORD
+    """How many messages one record may have; a batch of more is refused."""
+    rows: RowCache | None = None
+    """Where messages are kept that were read from records, if the log is all in this process."""
+
+    def is_taken_back(self, log: str, n: int) -> bool:
+        """Whether a number of a log was given out in a time that the whole store went back from."""
+        return False
 
     # commit
 

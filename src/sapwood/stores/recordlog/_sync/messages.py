@@ -55,7 +55,7 @@ class LogMessages:
             owner,
             session,
             lambda view: read(self._desk, view, query),
-            lambda state: records_ahead(state, query),
+            (lambda state: records_ahead(state, query)) if self._desk.log.rows is None else None,
         )
 
     def find(self, owner: str, session: str, ids: Sequence[str]) -> list[Message | None]:

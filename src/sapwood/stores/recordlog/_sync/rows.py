@@ -83,6 +83,15 @@ def row_at(desk: Desk, view: View, place: Place) -> Row:
 
 def rows_in_all(desk: Desk, view: View, spans: Sequence[Span]) -> list[Row]:
     """Read the messages of spans, deleted ones too, in their order."""
+    cache = desk.log.rows
+    if cache is None:
+        return _as_edited(desk, view, _appended(desk, view, spans))
+    cache.keep(_appended(desk, view, cache.missing(spans)))
+    return _as_edited(desk, view, cache.rows(spans))
+
+
+def _appended(desk: Desk, view: View, spans: Sequence[Span]) -> list[Row]:
+    """Read the messages of spans as they were appended."""
     rows: list[Row] = []
     for start in range(0, len(spans), MOST_RANGES):
         some = spans[start : start + MOST_RANGES]
@@ -91,7 +100,7 @@ def rows_in_all(desk: Desk, view: View, spans: Sequence[Span]) -> list[Row]:
             ranges = [(segment_name(it.segment), it.first, it.last) for it in some]
             found = _rows_inside(desk.log.spans(view.own.tree, ranges), some)
         rows += _complete(desk, view, some, found)
-    return _as_edited(desk, view, rows)
+    return rows
 
 
 def _rows_inside(records: Iterable[Stored], spans: Sequence[Span]) -> dict[Place, Row]:
@@ -154,6 +163,9 @@ def _as_edited_in(desk: Desk, asked: Sequence[tuple[View, Sequence[Row]]]) -> li
     found = dict(zip(keys, desk.log.get(keys) if keys else [], strict=True))
     edited: list[list[Row]] = []
     for (_, rows), some, names in zip(asked, changes, named, strict=True):
+        if not some:
+            edited.append(list(rows))
+            continue
         edits = {place: found[key] for place, key in names.items()}
         edited.append([_as_is(row, some.get(row.place), edits.get(row.place)) for row in rows])
     return edited

@@ -72,7 +72,8 @@ class LogSearch:
         self, view: View, told: dict[Place | int, Said[State]], is_home: bool, is_scoped: bool
     ) -> None:
         own = view.own
-        spans = list(view.spans(own.fork))
+        # Of those whose home is alive, that tells, unless only this session is asked.
+        spans = [it for it in view.spans(own.fork) if is_scoped or not view.home_of(it.segment)]
         if is_home:
             spans = [whole_segment(own, number) for number in segments_of(own)]
         rows = rows_in_all(self._desk, view, spans) if spans else []
