@@ -7,7 +7,7 @@ import pytest
 from sapwood.errors import ConflictError
 from sapwood.model import ROOT, NewSession, SessionPage, SessionQuery, Usage
 from sapwood.stores.memory import MemoryStore
-from sapwood.stores.recordlog.stored import Kind
+from sapwood.stores.recordlog.log_documents import LogKind
 
 from .acts import OWNER, Clock, append, cover, find, fork, new, shown
 
@@ -44,11 +44,11 @@ def test_nothing_is_left_of_what_nobody_stands_on(store: MemoryStore) -> None:
     fork(store, "c", "b3", source="b")
     for session in "abc":
         store.delete_session(OWNER, session)
-    shelf = store._runner.locked._log.shelf
+    shelf = store._runner.locked._driver.shelf
     assert not shelf.segments
     left = list(shelf.documents.values())
-    assert not [it for it in left if it.kind is Kind.LOOKUP]
-    assert not [it for it in left if it.kind is Kind.RECORD and b"m1" in it.data]
+    assert not [it for it in left if it.kind is LogKind.LOOKUP]
+    assert not [it for it in left if it.kind is LogKind.RECORD and b"m1" in it.data]
 
 
 def test_a_cleared_session_goes_on_empty(store: MemoryStore) -> None:

@@ -10,16 +10,16 @@ from typing import TypeVar, cast
 
 from ..base._async.runner import AsyncRunner
 from ..base._sync.runner import Runner
+from ..base.queues import CallerQueues
 from ..base.refusals import store_closed
 from ..base.unit import Unit
-from ..recordlog._sync.desk import Desk
 from ..recordlog._sync.documents import DOCUMENTS, is_expired, owner_state
+from ..recordlog._sync.logs import Logs
+from ..recordlog._sync.maintenance import settle
 from ..recordlog._sync.sessions import alive
-from ..recordlog._sync.settling import settle
 from ..recordlog._sync.unit import LogUnit
-from ..recordlog.state import State
-from ..recordlog.turns import Turns
-from .log import SCHEMA_VERSION, MemoryLog
+from ..recordlog.state import LogState
+from .driver import SCHEMA_VERSION, MemoryDriver
 from .shelf import Shelf
 from .snapshot import MemorySnapshot, check_snapshot
 
@@ -28,11 +28,11 @@ T = TypeVar("T")
 KEPT_EXPIRED_US = 24 * 3600 * 1_000_000
 
 
-class _NoTurns(Turns):
-    """No turns: there is one caller at a time, and one that it interrupted has to let it pass."""
+class _NoQueues(CallerQueues):
+    """No queues: there is one caller at a time, and one that it interrupted has to let it pass."""
 
     @contextmanager
-    def of(self, log: str) -> Iterator[None]:
+    def of(self, name: str) -> Iterator[None]:
         yield
 
 
@@ -41,11 +41,11 @@ class LockedUnit:
 
     def __init__(self, clock: Callable[[], int]) -> None:
         self._lock = threading.RLock()
-        self._log = MemoryLog(clock)
+        self._driver = MemoryDriver(clock)
         marks = count()
-        self._desk = Desk(self._log, lambda: str(next(marks)), clock)
-        self._desk.turns = _NoTurns()
-        self._unit = LogUnit(self._desk)
+        self._logs = Logs(self._driver, lambda: str(next(marks)), clock)
+        self._logs.queues = _NoQueues()
+        self._unit = LogUnit(self._logs)
         self._is_closed = False
 
     def run(self, work: Callable[[Unit], T]) -> T:
@@ -59,16 +59,16 @@ class LockedUnit:
         """Finish what units of work left to be done, and remove what expired a day ago."""
 
         def work(unit: Unit) -> None:
-            settle(self._desk)
+            settle(self._logs)
             for owner in self._unit.admin.owners():
-                self._drop_expired(owner, None, owner_state(self._desk, owner, DOCUMENTS))
-                for state in alive(self._desk, owner):
+                self._drop_expired(owner, None, owner_state(self._logs, owner, DOCUMENTS))
+                for state in alive(self._logs, owner):
                     self._drop_expired(owner, state.session, state)
 
         self.run(work)
 
-    def _drop_expired(self, owner: str, session: str | None, state: State) -> None:
-        long_ago = self._log.now() - KEPT_EXPIRED_US
+    def _drop_expired(self, owner: str, session: str | None, state: LogState) -> None:
+        long_ago = self._driver.now() - KEPT_EXPIRED_US
         for key, kept in state.documents.items():
             if is_expired(kept, long_ago):
                 self._unit.documents.delete(owner, session, key, kept.version)
@@ -80,7 +80,7 @@ class LockedUnit:
             for owner in self._unit.admin.owners():
                 # The feed takes note when it is read: a cursor of this moment is to hold later.
                 self._unit.feed.end(owner)
-            return MemorySnapshot(self._log.shelf, self._desk.stamp())
+            return MemorySnapshot(self._driver.shelf, self._logs.stamp())
 
         return self.run(work)
 
@@ -89,8 +89,8 @@ class LockedUnit:
         check_snapshot(snapshot)
 
         def work(unit: Unit) -> None:
-            self._log.replace(snapshot.shelf_after(self._log.shelf))
-            self._desk.cache.clear(snapshot.stamp())
+            self._driver.replace(snapshot.shelf_after(self._driver.shelf))
+            self._logs.cache.clear(snapshot.stamp())
 
         self.run(work)
 
@@ -102,8 +102,8 @@ class LockedUnit:
         """Let go of everything."""
         with self._lock:
             self._is_closed = True
-            self._log.close()
-            self._desk.cache.clear()
+            self._driver.close()
+            self._logs.cache.clear()
 
 
 class MemoryRunner(Runner):

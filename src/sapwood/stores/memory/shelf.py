@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from operator import itemgetter
 
+from ..recordlog.log_documents import LogDocument, LogKind, is_owner_log, record_key
 from ..recordlog.record import Record, encode_record
-from ..recordlog.stored import Kind, Stored, is_owner_log, record_key
-from ..recordlog.work import Skip
+from ..recordlog.work import SkipNumbers
 
 _first = itemgetter(0)
 
@@ -18,7 +18,7 @@ _first = itemgetter(0)
 class Shelf:
     """All that a store holds. `documents` is what there is; the rest only says where to look."""
 
-    documents: dict[str, Stored] = field(default_factory=dict)
+    documents: dict[str, LogDocument] = field(default_factory=dict)
     entries: dict[str, dict[str, None]] = field(default_factory=dict)
     """The ids of an owner's entries, and maybe of some that are not there."""
     pages: dict[str, str] = field(default_factory=dict)
@@ -30,19 +30,19 @@ class Shelf:
     taken_back: dict[str, list[range]] = field(default_factory=dict)
     """Numbers of logs that were given out in times that the store went back from."""
 
-    def add(self, document: Stored) -> bool:
+    def add(self, document: LogDocument) -> bool:
         """Add a document; False when its name is taken. An interrupt finds it there or not."""
         if self.find(document.id) is not None:
             return False
-        if document.kind is Kind.ENTRY:
+        if document.kind is LogKind.ENTRY:
             self.entries.setdefault(document.owner, {})[document.id] = None
         self.documents[document.id] = document
-        if document.kind is Kind.RECORD:
+        if document.kind is LogKind.RECORD:
             self.numbers[document.log] = document.shard, document.n
             self.index(document)
         return True
 
-    def index(self, document: Stored) -> None:
+    def index(self, document: LogDocument) -> None:
         """Let a record be found by its place; what is not is found when all are indexed anew."""
         if document.is_page:
             self.pages[document.log] = document.id
@@ -56,7 +56,7 @@ class Shelf:
         for document in sorted(self.documents.values(), key=lambda it: it.n):
             self.index(document)
 
-    def records(self, segment: str, first: int, last: int) -> Iterator[Stored]:
+    def records(self, segment: str, first: int, last: int) -> Iterator[LogDocument]:
         """Yield the records that have messages of a range."""
         found = self.segments.get(segment, [])
         for index in range(max(0, bisect_right(found, first, key=_first) - 1), len(found)):
@@ -78,7 +78,7 @@ class Shelf:
         )
 
     def go_on_after(self, before: Shelf) -> None:
-        """Give nothing out again that was given out by what the store held until now."""
+        """Return nothing out again that was given out by what the store held until now."""
         for ids in before.entries.values():
             for id in ids.keys() - self.documents.keys():
                 self._void(before.documents.get(id))
@@ -91,19 +91,19 @@ class Shelf:
             else:
                 self.numbers[log] = tree, last
 
-    def _void(self, entry: Stored | None) -> None:
+    def _void(self, entry: LogDocument | None) -> None:
         """Keep the number of a session of some name from being given to another one."""
         if entry is not None and not entry.id.endswith("/owner"):
-            self.add(Stored(kind=Kind.ENTRY, id=entry.id, shard=entry.shard, data=b""))
+            self.add(LogDocument(kind=LogKind.ENTRY, id=entry.id, shard=entry.shard, data=b""))
 
     def _skip(self, tree: str, log: str, first: int, last: int) -> None:
         """Let a log go on after numbers that were given out."""
         self.add(
-            Stored(
-                kind=Kind.RECORD,
+            LogDocument(
+                kind=LogKind.RECORD,
                 id=record_key(tree, log, first).id,
                 shard=tree,
-                data=encode_record(Record("", 0, Skip(last + 1))),
+                data=encode_record(Record("", 0, SkipNumbers(last + 1))),
                 log=log,
                 n=first,
             )
@@ -111,7 +111,7 @@ class Shelf:
         self.numbers[log] = tree, last + 1
         self.taken_back.setdefault(log, []).append(range(first, last + 1))
 
-    def find(self, id: str) -> Stored | None:
+    def find(self, id: str) -> LogDocument | None:
         """Find a document; a record that is not kept any more, or was skipped, is empty."""
         found = self.documents.get(id)
         if found is not None:
@@ -120,7 +120,7 @@ class Shelf:
         log, _, n = rest.partition("/")
         if log not in self.numbers or "/" in n or int(n) > self.numbers[log][1]:
             return None
-        return Stored(kind=Kind.RECORD, id=id, shard=tree, data=b"", log=log, n=int(n))
+        return LogDocument(kind=LogKind.RECORD, id=id, shard=tree, data=b"", log=log, n=int(n))
 
     def drop(self, ids: Iterable[str]) -> None:
         """Remove documents. The names of records stay taken."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ..base.refusals import bad_feed_cursor, cursor_ahead, feed_trimmed
 
 
-class Cursor(NamedTuple):
+class LogCursor(NamedTuple):
     """The last record of the feed that was read whole, and how far the next one was read.
 
     That is: parts read whole, the record of the next part's log, and the changes read of that.
@@ -20,7 +20,7 @@ class Cursor(NamedTuple):
     done: int = 0
 
     @classmethod
-    def read(cls, text: str, trimmed: int, last: int, is_lost: Callable[[int], bool]) -> Cursor:
+    def read(cls, text: str, trimmed: int, last: int, is_lost: Callable[[int], bool]) -> LogCursor:
         """Read a cursor that was given out; the empty one is the beginning."""
         if not text:
             return cls(trimmed)

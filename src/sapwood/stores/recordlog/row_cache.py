@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 
 from ...rules.tree import Span
 from .place import segment_name
-from .rows import Row
+from .rows import LogRow
 
 
 class RowCache:
     """Messages as they were appended, by segment and depth; it grows with what is read."""
 
     def __init__(self) -> None:
-        self._segments: dict[str, dict[int, Row]] = {}
+        self._segments: dict[str, dict[int, LogRow]] = {}
 
     def missing(self, spans: Iterable[Span]) -> list[Span]:
         """Return what has to be read before all of the spans are here."""
@@ -25,15 +25,15 @@ class RowCache:
                 missing.append(Span(span.segment, unread[0], unread[-1]))
         return missing
 
-    def keep(self, rows: Iterable[Row]) -> None:
+    def keep(self, rows: Iterable[LogRow]) -> None:
         """Keep messages that were read."""
         for row in rows:
             of_segment = self._segments.setdefault(segment_name(row.place.segment), {})
             of_segment[row.place.depth] = row
 
-    def rows(self, spans: Sequence[Span]) -> list[Row]:
+    def rows(self, spans: Sequence[Span]) -> list[LogRow]:
         """Return the messages of spans, all of which are here, in their order."""
-        found: list[Row] = []
+        found: list[LogRow] = []
         for span in spans:
             rows = self._segments[segment_name(span.segment)]
             found += [rows[depth] for depth in range(span.first, span.last + 1)]

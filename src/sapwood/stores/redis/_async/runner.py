@@ -10,8 +10,8 @@ from ....model import Appended, Root
 from ....rules.codec import Packed
 from ...base._async.runner import AsyncRunner
 from ...base.appends import AsyncAppends, Request
+from ...base.queues import AsyncCallerQueues
 from ...base.unit import Unit
-from ...recordlog.turns import AsyncTurns
 from ..driver import AsyncDriver
 from ..keys import Keys
 from .appending import append_each, append_new
@@ -51,7 +51,7 @@ class AsyncRedisRunner(AsyncRunner):
         self._migrator = AsyncMigrator(link, keys)
         self._auto_migrate = auto_migrate
         self._appends = AsyncAppends(self._append_all)
-        self._turns = AsyncTurns()
+        self._turns = AsyncCallerQueues()
         self._is_ready = False
 
     async def read(self, work: Callable[[Unit], T]) -> T:

@@ -12,8 +12,8 @@ from ....model import Appended, Root
 from ....rules.codec import Packed
 from ...base._sync.runner import Runner
 from ...base.appends import Appends, Request
+from ...base.queues import CallerQueues
 from ...base.unit import Unit
-from ...recordlog.turns import Turns
 from ..driver import Driver
 from ..keys import Keys
 from .appending import append_each, append_new
@@ -53,7 +53,7 @@ class RedisRunner(Runner):
         self._migrator = Migrator(link, keys)
         self._auto_migrate = auto_migrate
         self._appends = Appends(self._append_all)
-        self._turns = Turns()
+        self._turns = CallerQueues()
         self._is_ready = False
 
     def read(self, work: Callable[[Unit], T]) -> T:
