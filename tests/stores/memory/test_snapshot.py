@@ -38,7 +38,7 @@ def all_of(store: Store) -> Any:
         [store.find_session(ADA, name) for name in names],
         [store.list_documents(ADA, session=name) for name in names],
         [store.total_usage(ADA, name, by="message") for name in names],
-        store.changes(ADA),
+        store.changes(ADA).changes,
         store.statistics(ADA),
         store.search(ADA, Search(text="m1 OR changed")),
     )

@@ -21,12 +21,12 @@ from ....model import (
 from ....store._async.contract import AsyncStore, AsyncStoreAdmin, Progress
 from ...base.refusals import store_closed
 from ..entry import IndexGoneError
-from .checking import AsyncChecker
-from .delegating import AsyncDelegatingStore
-from .feeding import AsyncFeeder
+from .checker import AsyncChecker
+from .delegate import AsyncDelegatingStore
+from .feeder import AsyncFeeder
 from .index import AsyncSearchIndex
 from .lookup import overlays_of
-from .searching import AsyncSearcher
+from .searcher import AsyncSearcher
 from .source import AsyncSource
 
 logger = logging.getLogger(__name__)
