@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .documents import SqlDocumentStatements
+from .fork import SqlForkStatements
 from .listing import SqlListingStatements
 from .lookup import SqlLookupStatements
 from .messages import SqlMessageStatements
@@ -24,5 +25,6 @@ class SqlDialect:
         self.overlays = SqlOverlayStatements(tx)
         self.sessions = SqlSessionStatements(tx)
         self.listing = SqlListingStatements(tx)
+        self.fork = SqlForkStatements(tx)
         self.documents = SqlDocumentStatements(tx)
         self.usage = SqlUsageStatements(tx)

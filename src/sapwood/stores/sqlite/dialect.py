@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .connection import Connection
 from .documents import SqliteDocumentStatements
+from .fork import SqliteForkStatements
 from .listing import SqliteListingStatements
 from .lookup import SqliteLookupStatements
 from .messages import SqliteMessageStatements
@@ -24,5 +25,6 @@ class SqliteDialect:
         self.overlays = SqliteOverlayStatements(tx)
         self.sessions = SqliteSessionStatements(tx)
         self.listing = SqliteListingStatements(tx)
+        self.fork = SqliteForkStatements(tx)
         self.documents = SqliteDocumentStatements(tx)
         self.usage = SqliteUsageStatements(tx)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .documents import AsyncPostgresDocumentStatements
+from .fork import AsyncPostgresForkStatements
 from .listing import AsyncPostgresListingStatements
 from .lookup import AsyncPostgresLookupStatements
 from .messages import AsyncPostgresMessageStatements
@@ -24,5 +25,6 @@ class AsyncPostgresDialect:
         self.overlays = AsyncPostgresOverlayStatements(tx)
         self.sessions = AsyncPostgresSessionStatements(tx)
         self.listing = AsyncPostgresListingStatements(tx)
+        self.fork = AsyncPostgresForkStatements(tx)
         self.documents = AsyncPostgresDocumentStatements(tx)
         self.usage = AsyncPostgresUsageStatements(tx)

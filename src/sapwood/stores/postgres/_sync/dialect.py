@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from .documents import PostgresDocumentStatements
+from .fork import PostgresForkStatements
 from .listing import PostgresListingStatements
 from .lookup import PostgresLookupStatements
 from .messages import PostgresMessageStatements
@@ -26,5 +27,6 @@ class PostgresDialect:
         self.overlays = PostgresOverlayStatements(tx)
         self.sessions = PostgresSessionStatements(tx)
         self.listing = PostgresListingStatements(tx)
+        self.fork = PostgresForkStatements(tx)
         self.documents = PostgresDocumentStatements(tx)
         self.usage = PostgresUsageStatements(tx)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from .documents import AsyncDocumentStatements
+from .fork import AsyncForkStatements
 from .listing import AsyncListingStatements
 from .lookup import AsyncLookupStatements
 from .messages import AsyncMessageStatements
@@ -35,6 +36,8 @@ class AsyncDialect(Protocol):
     def sessions(self) -> AsyncSessionStatements: ...
     @property
     def listing(self) -> AsyncListingStatements: ...
+    @property
+    def fork(self) -> AsyncForkStatements: ...
     @property
     def documents(self) -> AsyncDocumentStatements: ...
     @property

@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from .documents import DocumentStatements
+from .fork import ForkStatements
 from .listing import ListingStatements
 from .lookup import LookupStatements
 from .messages import MessageStatements
@@ -37,6 +38,8 @@ class Dialect(Protocol):
     def sessions(self) -> SessionStatements: ...
     @property
     def listing(self) -> ListingStatements: ...
+    @property
+    def fork(self) -> ForkStatements: ...
     @property
     def documents(self) -> DocumentStatements: ...
     @property
