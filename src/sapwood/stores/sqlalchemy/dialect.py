@@ -10,6 +10,7 @@ from .messages import SqlMessageStatements
 from .overlays import SqlOverlayStatements
 from .sessions import SqlSessionStatements
 from .sums import SqlSumStatements
+from .sweep import SqlSweepStatements
 from .tx import Tx
 from .usage import SqlUsageStatements
 
@@ -26,5 +27,6 @@ class SqlDialect:
         self.sessions = SqlSessionStatements(tx)
         self.listing = SqlListingStatements(tx)
         self.fork = SqlForkStatements(tx)
+        self.sweep = SqlSweepStatements(tx)
         self.documents = SqlDocumentStatements(tx)
         self.usage = SqlUsageStatements(tx)

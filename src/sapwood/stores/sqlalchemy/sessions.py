@@ -23,7 +23,6 @@ from ..relational.rows import Row as RecordRow
 from .appending import put_session
 from .lookup import find_owner, find_session, key_of
 from .rows import pack_tags, records, unpack_tags
-from .sweep import retire
 from .tables import Tables
 from .tx import Tx
 
@@ -112,9 +111,6 @@ class SqlSessionStatements(SessionStatements):
         messages = int(messages) + self._tx.value(_count_left_behind, owner=owner)
         overlays = self._tx.value(_count_overlays, owner=owner)
         return sessions, messages, overlays, self._tx.value(_count_documents, owner=owner, now=now)
-
-    def retire(self, session: SessionRow) -> None:
-        retire(self._tx, session)
 
 
 def _record(t: Tables) -> Any:

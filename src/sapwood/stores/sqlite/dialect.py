@@ -11,6 +11,7 @@ from .messages import SqliteMessageStatements
 from .overlays import SqliteOverlayStatements
 from .sessions import SqliteSessionStatements
 from .sums import SqliteSumStatements
+from .sweep import SqliteSweepStatements
 from .usage import SqliteUsageStatements
 
 
@@ -26,5 +27,6 @@ class SqliteDialect:
         self.sessions = SqliteSessionStatements(tx)
         self.listing = SqliteListingStatements(tx)
         self.fork = SqliteForkStatements(tx)
+        self.sweep = SqliteSweepStatements(tx)
         self.documents = SqliteDocumentStatements(tx)
         self.usage = SqliteUsageStatements(tx)

@@ -27,7 +27,6 @@ from .lookup import SESSION_COLUMNS
 from .owners import find_owner
 from .rows import RECORD_COLUMNS, RECORD_TABLES
 from .standing import put_standing
-from .sweep import retire
 from .usage_totals import take_session
 
 _RECORD = (
@@ -149,9 +148,6 @@ class SqliteSessionStatements(SessionStatements):
     def count(self, owner: int, now: int) -> Row:
         found: Row = self._tx.row(_COUNT, (owner, now))
         return found
-
-    def retire(self, session: SessionRow) -> None:
-        retire(self._tx, session)
 
 
 def _next_home(tx: Connection) -> int:

@@ -10,6 +10,7 @@ from .messages import AsyncPostgresMessageStatements
 from .overlays import AsyncPostgresOverlayStatements
 from .sessions import AsyncPostgresSessionStatements
 from .sums import AsyncPostgresSumStatements
+from .sweep import AsyncPostgresSweepStatements
 from .tx import AsyncTx
 from .usage import AsyncPostgresUsageStatements
 
@@ -26,5 +27,6 @@ class AsyncPostgresDialect:
         self.sessions = AsyncPostgresSessionStatements(tx)
         self.listing = AsyncPostgresListingStatements(tx)
         self.fork = AsyncPostgresForkStatements(tx)
+        self.sweep = AsyncPostgresSweepStatements(tx)
         self.documents = AsyncPostgresDocumentStatements(tx)
         self.usage = AsyncPostgresUsageStatements(tx)

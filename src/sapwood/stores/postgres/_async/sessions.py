@@ -17,7 +17,6 @@ from ...relational.rows import (
 )
 from ..rows import RECORD_COLUMNS, RECORD_TABLES, SESSION_COLUMNS
 from .lookup import lock_session
-from .sweep import retire
 from .tx import AsyncTx
 
 _RECORD = (
@@ -171,6 +170,3 @@ class AsyncPostgresSessionStatements(AsyncSessionStatements):
     async def count(self, owner: int, now: int) -> Row:
         found: Row = await self._tx.row(_COUNT, {"owner": owner, "now": now})
         return found
-
-    async def retire(self, session: SessionRow) -> None:
-        await retire(self._tx, session)

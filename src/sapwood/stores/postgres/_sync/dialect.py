@@ -12,6 +12,7 @@ from .messages import PostgresMessageStatements
 from .overlays import PostgresOverlayStatements
 from .sessions import PostgresSessionStatements
 from .sums import PostgresSumStatements
+from .sweep import PostgresSweepStatements
 from .tx import Tx
 from .usage import PostgresUsageStatements
 
@@ -28,5 +29,6 @@ class PostgresDialect:
         self.sessions = PostgresSessionStatements(tx)
         self.listing = PostgresListingStatements(tx)
         self.fork = PostgresForkStatements(tx)
+        self.sweep = PostgresSweepStatements(tx)
         self.documents = PostgresDocumentStatements(tx)
         self.usage = PostgresUsageStatements(tx)

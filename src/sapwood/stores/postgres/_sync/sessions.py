@@ -19,7 +19,6 @@ from ...relational.rows import (
 )
 from ..rows import RECORD_COLUMNS, RECORD_TABLES, SESSION_COLUMNS
 from .lookup import lock_session
-from .sweep import retire
 from .tx import Tx
 
 _RECORD = (
@@ -173,6 +172,3 @@ class PostgresSessionStatements(SessionStatements):
     def count(self, owner: int, now: int) -> Row:
         found: Row = self._tx.row(_COUNT, {"owner": owner, "now": now})
         return found
-
-    def retire(self, session: SessionRow) -> None:
-        retire(self._tx, session)

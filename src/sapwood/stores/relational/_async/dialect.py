@@ -12,6 +12,7 @@ from .messages import AsyncMessageStatements
 from .overlays import AsyncOverlayStatements
 from .sessions import AsyncSessionStatements
 from .sums import AsyncSumStatements
+from .sweep import AsyncSweepStatements
 from .usage import AsyncUsageStatements
 
 
@@ -38,6 +39,8 @@ class AsyncDialect(Protocol):
     def listing(self) -> AsyncListingStatements: ...
     @property
     def fork(self) -> AsyncForkStatements: ...
+    @property
+    def sweep(self) -> AsyncSweepStatements: ...
     @property
     def documents(self) -> AsyncDocumentStatements: ...
     @property

@@ -102,10 +102,6 @@ class AsyncSessionStatements(Protocol):
     async def count(self, owner: int, now: int) -> Row:
         """Return how many sessions, messages, overlays and documents an owner has."""
 
-    @abstractmethod
-    async def retire(self, session: SessionRow) -> None:
-        """Take a session's messages out of use."""
-
 
 class AsyncRelationalSessions:
     """Work on sessions."""
@@ -227,13 +223,13 @@ class AsyncRelationalSessions:
         await self._delete(await get_session(self._dialect, owner, session, Touches.CHANGES))
 
     async def _delete(self, row: SessionRow) -> None:
-        await self._statements.retire(row)
+        await self._dialect.sweep.retire(row)
         await self._statements.delete(row)
 
     async def clear(self, owner: str, session: str) -> SessionRecord:
         """Retire a session's messages and go on under a new number."""
         row = await get_session(self._dialect, owner, session, Touches.CHANGES)
-        await self._statements.retire(row)
+        await self._dialect.sweep.retire(row)
         await self._statements.empty(row)
         return await self._get(owner, session)
 

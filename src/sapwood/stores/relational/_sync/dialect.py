@@ -14,6 +14,7 @@ from .messages import MessageStatements
 from .overlays import OverlayStatements
 from .sessions import SessionStatements
 from .sums import SumStatements
+from .sweep import SweepStatements
 from .usage import UsageStatements
 
 
@@ -40,6 +41,8 @@ class Dialect(Protocol):
     def listing(self) -> ListingStatements: ...
     @property
     def fork(self) -> ForkStatements: ...
+    @property
+    def sweep(self) -> SweepStatements: ...
     @property
     def documents(self) -> DocumentStatements: ...
     @property

@@ -104,10 +104,6 @@ class SessionStatements(Protocol):
     def count(self, owner: int, now: int) -> Row:
         """Return how many sessions, messages, overlays and documents an owner has."""
 
-    @abstractmethod
-    def retire(self, session: SessionRow) -> None:
-        """Take a session's messages out of use."""
-
 
 class RelationalSessions:
     """Work on sessions."""
@@ -229,13 +225,13 @@ class RelationalSessions:
         self._delete(get_session(self._dialect, owner, session, Touches.CHANGES))
 
     def _delete(self, row: SessionRow) -> None:
-        self._statements.retire(row)
+        self._dialect.sweep.retire(row)
         self._statements.delete(row)
 
     def clear(self, owner: str, session: str) -> SessionRecord:
         """Retire a session's messages and go on under a new number."""
         row = get_session(self._dialect, owner, session, Touches.CHANGES)
-        self._statements.retire(row)
+        self._dialect.sweep.retire(row)
         self._statements.empty(row)
         return self._get(owner, session)
 
