@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import bindparam, cast, delete, exists, func, or_, select, update
 from sqlalchemy.types import BigInteger
 
-from ...model import ForkPoint, SessionRecord
+from ...model import SessionRecord
 from ..relational._sync.sessions import SessionStatements
 from ..relational.pins import PINS_KEY
 from ..relational.rows import (
@@ -21,10 +21,8 @@ from ..relational.rows import (
 )
 from ..relational.rows import Row as RecordRow
 from .appending import put_session
-from .forking import fork_session
 from .lookup import find_owner, find_session, key_of
 from .rows import pack_tags, records, unpack_tags
-from .sweep import retire
 from .tables import Tables
 from .tx import Tx
 
@@ -113,12 +111,6 @@ class SqlSessionStatements(SessionStatements):
         messages = int(messages) + self._tx.value(_count_left_behind, owner=owner)
         overlays = self._tx.value(_count_overlays, owner=owner)
         return sessions, messages, overlays, self._tx.value(_count_documents, owner=owner, now=now)
-
-    def fork(self, session: SessionRow, source: SessionRow, point: ForkPoint) -> None:
-        fork_session(self._tx, session, source, point)
-
-    def retire(self, session: SessionRow) -> None:
-        retire(self._tx, session)
 
 
 def _record(t: Tables) -> Any:

@@ -6,6 +6,7 @@ from ..relational._sync.documents import RelationalDocuments
 from ..relational._sync.messages import RelationalMessages
 from ..relational._sync.overlays import RelationalOverlays
 from ..relational._sync.sessions import RelationalSessions
+from ..relational._sync.sweep import RelationalSweep
 from ..relational._sync.usage import RelationalUsage
 from .admin import SqlAdmin
 from .dialect import SqlDialect
@@ -25,6 +26,7 @@ class SqlUnit:
         self.overlays = RelationalOverlays(dialect)
         self.documents = RelationalDocuments(dialect)
         self.usage = RelationalUsage(dialect)
+        self.sweep = RelationalSweep(dialect)
         self.feed = SqlFeed(tx)
         self.search = SqlSearch(tx)
         self.admin = SqlAdmin(tx)

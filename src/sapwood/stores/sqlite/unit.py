@@ -10,6 +10,7 @@ from ..relational._sync.documents import RelationalDocuments
 from ..relational._sync.messages import RelationalMessages
 from ..relational._sync.overlays import RelationalOverlays
 from ..relational._sync.sessions import RelationalSessions
+from ..relational._sync.sweep import RelationalSweep
 from ..relational._sync.usage import RelationalUsage
 from .admin import SqliteAdmin
 from .appending import extend
@@ -55,6 +56,7 @@ class SqliteUnit:
         self.overlays = RelationalOverlays(dialect)
         self.documents = RelationalDocuments(dialect)
         self.usage = RelationalUsage(dialect)
+        self.sweep = RelationalSweep(dialect)
         self.feed = SqliteFeed(tx)
         self.search = SqliteSearch(tx, IndexReader(index_path, tx.clock), on_lag)
         self.admin = SqliteAdmin(tx)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from .documents import AsyncPostgresDocumentStatements
+from .fork import AsyncPostgresForkStatements
 from .listing import AsyncPostgresListingStatements
 from .lookup import AsyncPostgresLookupStatements
 from .messages import AsyncPostgresMessageStatements
 from .overlays import AsyncPostgresOverlayStatements
 from .sessions import AsyncPostgresSessionStatements
 from .sums import AsyncPostgresSumStatements
+from .sweep import AsyncPostgresSweepStatements
 from .tx import AsyncTx
 from .usage import AsyncPostgresUsageStatements
 
@@ -24,5 +26,7 @@ class AsyncPostgresDialect:
         self.overlays = AsyncPostgresOverlayStatements(tx)
         self.sessions = AsyncPostgresSessionStatements(tx)
         self.listing = AsyncPostgresListingStatements(tx)
+        self.fork = AsyncPostgresForkStatements(tx)
+        self.sweep = AsyncPostgresSweepStatements(tx)
         self.documents = AsyncPostgresDocumentStatements(tx)
         self.usage = AsyncPostgresUsageStatements(tx)

@@ -7,12 +7,14 @@ from __future__ import annotations
 from typing import Protocol
 
 from .documents import DocumentStatements
+from .fork import ForkStatements
 from .listing import ListingStatements
 from .lookup import LookupStatements
 from .messages import MessageStatements
 from .overlays import OverlayStatements
 from .sessions import SessionStatements
 from .sums import SumStatements
+from .sweep import SweepStatements
 from .usage import UsageStatements
 
 
@@ -37,6 +39,10 @@ class Dialect(Protocol):
     def sessions(self) -> SessionStatements: ...
     @property
     def listing(self) -> ListingStatements: ...
+    @property
+    def fork(self) -> ForkStatements: ...
+    @property
+    def sweep(self) -> SweepStatements: ...
     @property
     def documents(self) -> DocumentStatements: ...
     @property

@@ -22,7 +22,7 @@ from ..feed import trim_feed
 from ..glance import read_quickly
 from ..locks import Mode
 from ..sums import renew_one
-from ..sweep import CHUNKS_AT_ONCE, sweep_chunk
+from ..sweep import CHUNKS_AT_ONCE
 from ..tx import Statements, Tx
 from ..unit import SqlUnit
 from ..work import Worker
@@ -159,7 +159,7 @@ class AsyncSqlAlchemyRunner(AsyncRunner):
         """Do a part of what a deletion left; what fails is for the next to come."""
         try:
             for _ in range(CHUNKS_AT_ONCE):
-                if not await self._write_tx(sweep_chunk):
+                if not await self._transact(lambda unit: unit.sweep.sweep_chunk()):
                     break
         except StoreError:
             return
@@ -169,7 +169,7 @@ class AsyncSqlAlchemyRunner(AsyncRunner):
 
     async def settle(self) -> None:
         """Finish sweeping, renew sums, trim the feed."""
-        while await self._write_tx(sweep_chunk):
+        while await self._transact(lambda unit: unit.sweep.sweep_chunk()):
             continue
         while await self._write_tx(renew_one):
             continue

@@ -24,7 +24,7 @@ from ..feed import trim_feed
 from ..glance import read_quickly
 from ..locks import Mode
 from ..sums import renew_one
-from ..sweep import CHUNKS_AT_ONCE, sweep_chunk
+from ..sweep import CHUNKS_AT_ONCE
 from ..tx import Statements, Tx
 from ..unit import SqlUnit
 from ..work import Worker
@@ -161,7 +161,7 @@ class SqlAlchemyRunner(Runner):
         """Do a part of what a deletion left; what fails is for the next to come."""
         try:
             for _ in range(CHUNKS_AT_ONCE):
-                if not self._write_tx(sweep_chunk):
+                if not self._transact(lambda unit: unit.sweep.sweep_chunk()):
                     break
         except StoreError:
             return
@@ -171,7 +171,7 @@ class SqlAlchemyRunner(Runner):
 
     def settle(self) -> None:
         """Finish sweeping, renew sums, trim the feed."""
-        while self._write_tx(sweep_chunk):
+        while self._transact(lambda unit: unit.sweep.sweep_chunk()):
             continue
         while self._write_tx(renew_one):
             continue
