@@ -6,11 +6,9 @@ NAMES = """
     Appends Args AsyncAppends Block Cursor Durability End Facts Found Packed Piece Place Ranges Row
     Said Scope Sieve Span Step View _Answers
 """
-CLASSES = """
-    AsyncDurableStoreContract
-"""
+CLASSES = ""
 FUNCTIONS = ""
-FILES = "sapwood/store/_async/contract.py"
+FILES = ""
 
 _KINDS = {"name": NAMES, "class": CLASSES, "function": FUNCTIONS, "file": FILES}
 KNOWN = [f"{kind} {name}" for kind, names in _KINDS.items() for name in names.split()]

@@ -22,7 +22,7 @@ from ...errors import (
     StoreUnavailableError,
     UsageError,
 )
-from ...store._sync.contract import Progress
+from ...store._sync.admin import Progress
 from ..base._sync.runner import Runner
 from .backup import copy_database
 from .connection import (

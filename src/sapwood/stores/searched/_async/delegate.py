@@ -31,7 +31,8 @@ from ....model import (
     Usage,
     UsageTotal,
 )
-from ....store._async.contract import AsyncStore, AsyncStoreAdmin
+from ....store._async.admin import AsyncStoreAdmin
+from ....store._async.contract import AsyncStore
 
 
 class AsyncDelegatingStore(AsyncStore):

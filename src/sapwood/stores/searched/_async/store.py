@@ -18,7 +18,8 @@ from ....model import (
     Search,
     SessionRecord,
 )
-from ....store._async.contract import AsyncStore, AsyncStoreAdmin, Progress
+from ....store._async.admin import AsyncStoreAdmin, Progress
+from ....store._async.contract import AsyncStore
 from ...base.refusals import store_closed
 from ..entry import IndexGoneError
 from .checker import AsyncChecker

@@ -33,7 +33,8 @@ from ....model import (
     Usage,
     UsageTotal,
 )
-from ....store._sync.contract import Store, StoreAdmin
+from ....store._sync.admin import StoreAdmin
+from ....store._sync.contract import Store
 
 
 class DelegatingStore(Store):

@@ -20,7 +20,8 @@ from ....model import (
     Search,
     SessionRecord,
 )
-from ....store._sync.contract import Progress, Store, StoreAdmin
+from ....store._sync.admin import Progress, StoreAdmin
+from ....store._sync.contract import Store
 from ...base.refusals import store_closed
 from ..entry import IndexGoneError
 from .checker import Checker
