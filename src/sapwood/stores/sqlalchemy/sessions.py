@@ -60,7 +60,6 @@ class SqlSessionStatements(SessionStatements):
         row = new_row(number, id, self._tx.add("home"), now)
         values = row._asdict() | {"key": key_of(owner, id)}
         del values["number"], values["edited"]
-        self._tx.know_home(row.home, id)
         row = row._replace(number=self._tx.add("session", **values))
         self._tx.add("profile", session=row.number, **profile._asdict())
         return row
@@ -87,7 +86,6 @@ class SqlSessionStatements(SessionStatements):
             **emptied,
         )
         self._tx.run(_delete_leases, owner=session.owner, session=session.number)
-        self._tx.know_home(home, session.id)
 
     def delete(self, session: SessionRow) -> None:
         for statement in (_delete_session, _delete_profile, _delete_usage):

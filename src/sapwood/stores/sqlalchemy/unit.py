@@ -28,5 +28,5 @@ class SqlUnit:
         self.usage = RelationalUsage(dialect)
         self.sweep = RelationalSweep(dialect)
         self.feed = SqlFeed(tx)
-        self.search = SqlSearch(tx)
+        self.search = SqlSearch(tx, dialect)
         self.admin = SqlAdmin(tx)

@@ -58,7 +58,7 @@ class SqliteUnit:
         self.usage = RelationalUsage(dialect)
         self.sweep = RelationalSweep(dialect)
         self.feed = SqliteFeed(tx)
-        self.search = SqliteSearch(tx, IndexReader(index_path, tx.clock), on_lag)
+        self.search = SqliteSearch(tx, dialect, IndexReader(index_path, tx.clock), on_lag)
         self.admin = SqliteAdmin(tx)
 
     def close(self) -> None:

@@ -28,5 +28,5 @@ class AsyncPostgresUnit:
         self.usage = AsyncRelationalUsage(dialect)
         self.sweep = AsyncRelationalSweep(dialect)
         self.feed = AsyncPostgresFeed(tx)
-        self.search = AsyncPostgresSearch(tx)
+        self.search = AsyncPostgresSearch(tx, dialect)
         self.admin = AsyncPostgresAdmin(tx)

@@ -30,5 +30,5 @@ class PostgresUnit:
         self.usage = RelationalUsage(dialect)
         self.sweep = RelationalSweep(dialect)
         self.feed = PostgresFeed(tx)
-        self.search = PostgresSearch(tx)
+        self.search = PostgresSearch(tx, dialect)
         self.admin = PostgresAdmin(tx)
