@@ -145,7 +145,7 @@ def test_a_session_of_another_program_keeps_its_record_and_its_prompt() -> None:
         frozen = theirs.system_prompt()
         before = sessions.store.find_document(sessions.owner, "prompt", session="theirs")
         conversation, is_new = open_conversation(sessions, "theirs")
-        conversation.turn(conversation.ask("hello").id)
+        conversation.model_input(conversation.ask("hello").id)
         record = conversation.record()
         after = sessions.store.find_document(sessions.owner, "prompt", session="theirs")
         assert before is not None

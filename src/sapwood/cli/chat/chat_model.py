@@ -56,7 +56,7 @@ class ChatModel(Protocol):
     label: str
     summarize: Summarize | None
 
-    def answer(self, turn: ModelInput) -> AnswerPieces:
+    def answer(self, given: ModelInput) -> AnswerPieces:
         """Answer the last of the messages; the last piece is `Done`."""
 
     def close(self) -> None:

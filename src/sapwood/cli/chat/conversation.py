@@ -89,7 +89,7 @@ class Conversation:
         """Store what tools answered, after the calls."""
         return self._session.append("tool", list(results), parent=to)
 
-    def turn(self, leaf: str) -> ModelInput:
+    def model_input(self, leaf: str) -> ModelInput:
         """Return what the model is to be shown to answer a message; compact it first if it is full.
 
         A branch that the conversation does not go on from is only read.

@@ -34,10 +34,10 @@ class EndpointModel:
         )
         self.label = f"{model} at {self._client.base_url}"
 
-    def answer(self, turn: ModelInput) -> AnswerPieces:
+    def answer(self, given: ModelInput) -> AnswerPieces:
         """Stream an answer; tool calls come whole, at its end."""
         # What a model thought is not told to it again.
-        request = input_to_openai_chat(turn, reasoning="omit")
+        request = input_to_openai_chat(given, reasoning="omit")
         stream = self._client.chat.completions.create(
             model=self.name, **request, stream=True, stream_options={"include_usage": True}
         )

@@ -28,14 +28,14 @@ class OfflineModel:
     def __init__(self, pause_s: float = 0.0) -> None:
         self._pause_s = pause_s
 
-    def answer(self, turn: ModelInput) -> AnswerPieces:
+    def answer(self, given: ModelInput) -> AnswerPieces:
         """Answer word by word; a request to find something calls the tool for it."""
         # What is not stored, as a summary or news of a block, is not what somebody said.
-        messages = [message for message in turn.messages if message.id is not None]
+        messages = [message for message in given.messages if message.id is not None]
         last = messages[-1] if messages else ModelMessage(role="user", parts=[])
         found = [part for part in last.parts if isinstance(part, ToolResultPart)]
         wanted = _LOOK_FOR.fullmatch(last.text)
-        can_search = any(tool.name == SEARCH for tool in turn.tools)
+        can_search = any(tool.name == SEARCH for tool in given.tools)
         if wanted and not found and can_search:
             call_id = f"call-{len(messages)}"
             yield from self._words(f"{MARK} I look for it in your conversations.")

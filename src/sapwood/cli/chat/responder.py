@@ -74,13 +74,13 @@ class Responder:
             clock_s=self._clock_s,
             on_saved=self._screen.saved,
         )
-        turn = self._conversation.turn(to)
+        given = self._conversation.model_input(to)
         if is_last or not self._has_tools:
             # Without tools, the last round is one that ends in words.
-            turn = msgspec.structs.replace(turn, tools=[])
+            given = msgspec.structs.replace(given, tools=[])
         outcome = AnswerOutcome(state=AnswerState.STOPPED)
         try:
-            with closing(with_ticks(lambda: self._model.answer(turn), TICK_S)) as pieces:
+            with closing(with_ticks(lambda: self._model.answer(given), TICK_S)) as pieces:
                 done = self._take(pieces, answer)
             outcome = _outcome_of(done)
         except KeyboardInterrupt:

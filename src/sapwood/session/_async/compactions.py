@@ -10,7 +10,7 @@ from ..compactor_state import MARK, note_of
 from ..naming import Place, id_of
 from .compactor import AsyncCompactor
 from .compactor_document import AsyncCompactorDocument
-from .overlays import AsyncOverlays
+from .overlays import AsyncOverlayWriter
 from .stored_session import AsyncStoredSession
 
 
@@ -21,7 +21,7 @@ class AsyncCompactions:
         self,
         stored: AsyncStoredSession,
         setup: Setup,
-        overlays: AsyncOverlays,
+        overlays: AsyncOverlayWriter,
         document: AsyncCompactorDocument,
         compactor: AsyncCompactor,
     ) -> None:

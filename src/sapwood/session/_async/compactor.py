@@ -30,7 +30,7 @@ from .context_blocks import AsyncContextBlocks
 from .context_size import UNMEASURED, AsyncContextSize
 from .lease import AsyncLease
 from .listeners import AsyncListeners
-from .overlays import AsyncOverlays
+from .overlays import AsyncOverlayWriter
 from .pins import AsyncPins
 from .stored_session import AsyncStoredSession
 
@@ -85,7 +85,7 @@ class AsyncCompactor:
         blocks: AsyncContextBlocks,
         size: AsyncContextSize,
         pins: AsyncPins,
-        overlays: AsyncOverlays,
+        overlays: AsyncOverlayWriter,
         breaker: AsyncBreaker,
     ) -> None:
         self._stored = stored

@@ -19,7 +19,7 @@ from ..builder import Setup
 from ..content import Content, Draft, as_new_message, new_messages
 from ..naming import MessageRef, Place
 from .history import AsyncHistoryReader
-from .messages import AsyncMessages
+from .messages import AsyncMessageWriter
 from .stored_session import AsyncStoredSession
 
 
@@ -28,7 +28,7 @@ class AsyncMessageMethods:
 
     _stored: AsyncStoredSession
     _setup: Setup
-    _messages: AsyncMessages
+    _messages: AsyncMessageWriter
     _history: AsyncHistoryReader
 
     async def append(

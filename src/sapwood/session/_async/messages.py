@@ -21,7 +21,7 @@ from .lazy_model_context import AsyncLazyModelContext
 from .stored_session import AsyncStoredSession
 
 
-class AsyncMessages:
+class AsyncMessageWriter:
     """Writes messages."""
 
     __slots__ = ("_context", "_setup", "_stored")

@@ -15,7 +15,7 @@ from .history import AsyncHistoryReader
 from .listeners import AsyncListeners
 from .model_call import AsyncModelCall
 from .model_input import AsyncModelInputMaker
-from .overlays import AsyncOverlays
+from .overlays import AsyncOverlayWriter
 from .pins import AsyncPins
 from .stored_session import AsyncStoredSession
 from .thresholds import AsyncThresholdWatch
@@ -32,7 +32,7 @@ class AsyncModelContext:
         self.size = AsyncContextSize(stored, self.blocks)
         self.thresholds = AsyncThresholdWatch(stored, setup, self.size, document)
         self.pins = AsyncPins(stored)
-        self.overlays = AsyncOverlays(stored, setup, self.pins, self.size, document)
+        self.overlays = AsyncOverlayWriter(stored, setup, self.pins, self.size, document)
         self.compactor = AsyncCompactor(
             stored, setup, listeners, self.blocks, self.size, self.pins, self.overlays, breaker
         )

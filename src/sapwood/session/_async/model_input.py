@@ -15,7 +15,7 @@ from ..tail import MORE, first_bytes, is_long_enough
 from .auto_compaction import AsyncAutoCompaction
 from .context_blocks import AsyncContextBlocks
 from .history import AsyncHistoryReader
-from .overlays import AsyncOverlays
+from .overlays import AsyncOverlayWriter
 from .stored_session import AsyncStoredSession
 
 
@@ -30,7 +30,7 @@ class AsyncModelInputMaker:
         setup: Setup,
         history: AsyncHistoryReader,
         blocks: AsyncContextBlocks,
-        overlays: AsyncOverlays,
+        overlays: AsyncOverlayWriter,
         compaction: AsyncAutoCompaction,
     ) -> None:
         self._stored = stored

@@ -16,7 +16,7 @@ from .pins import AsyncPins
 from .stored_session import AsyncStoredSession
 
 
-class AsyncOverlays:
+class AsyncOverlayWriter:
     """Puts overlays over a session's messages, and takes them away."""
 
     __slots__ = ("_compactor", "_pins", "_setup", "_size", "_stored")

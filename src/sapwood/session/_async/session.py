@@ -28,7 +28,7 @@ from .context_methods import AsyncContextMethods
 from .history import AsyncHistoryReader
 from .lazy_model_context import AsyncLazyModelContext
 from .message_methods import AsyncMessageMethods
-from .messages import AsyncMessages
+from .messages import AsyncMessageWriter
 from .model_methods import AsyncModelMethods
 from .stored_session import AsyncStoredSession
 from .tree import AsyncTree
@@ -65,7 +65,7 @@ class AsyncSession(
         setup = self._setup = Setup(settings, token_counter, new_id)
         self._context = AsyncLazyModelContext(stored, setup)
         self._history = AsyncHistoryReader(stored)
-        self._messages = AsyncMessages(stored, setup, self._context)
+        self._messages = AsyncMessageWriter(stored, setup, self._context)
         self._tree = AsyncTree(stored, setup, self._messages)
         self._undo = AsyncUndo(stored, self._tree)
 

@@ -8,7 +8,7 @@ from ...rules.turns import is_said_by_user
 from ..builder import Setup
 from ..content import Content, new_message
 from ..naming import MessageRef, Place, check_place, id_of
-from .messages import AsyncMessages
+from .messages import AsyncMessageWriter
 from .stored_session import AsyncStoredSession
 
 PAGE = 50
@@ -19,7 +19,9 @@ class AsyncTree:
 
     __slots__ = ("_messages", "_setup", "_stored")
 
-    def __init__(self, stored: AsyncStoredSession, setup: Setup, messages: AsyncMessages) -> None:
+    def __init__(
+        self, stored: AsyncStoredSession, setup: Setup, messages: AsyncMessageWriter
+    ) -> None:
         self._stored = stored
         self._setup = setup
         self._messages = messages

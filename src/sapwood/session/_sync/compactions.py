@@ -12,7 +12,7 @@ from ..compactor_state import MARK, note_of
 from ..naming import Place, id_of
 from .compactor import Compactor
 from .compactor_document import CompactorDocument
-from .overlays import Overlays
+from .overlays import OverlayWriter
 from .stored_session import StoredSession
 
 
@@ -23,7 +23,7 @@ class Compactions:
         self,
         stored: StoredSession,
         setup: Setup,
-        overlays: Overlays,
+        overlays: OverlayWriter,
         document: CompactorDocument,
         compactor: Compactor,
     ) -> None:

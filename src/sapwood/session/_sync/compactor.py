@@ -32,7 +32,7 @@ from .context_blocks import ContextBlocks
 from .context_size import UNMEASURED, ContextSize
 from .lease import Lease
 from .listeners import Listeners
-from .overlays import Overlays
+from .overlays import OverlayWriter
 from .pins import Pins
 from .stored_session import StoredSession
 
@@ -87,7 +87,7 @@ class Compactor:
         blocks: ContextBlocks,
         size: ContextSize,
         pins: Pins,
-        overlays: Overlays,
+        overlays: OverlayWriter,
         breaker: Breaker,
     ) -> None:
         self._stored = stored

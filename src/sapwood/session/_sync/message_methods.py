@@ -21,7 +21,7 @@ from ..builder import Setup
 from ..content import Content, Draft, as_new_message, new_messages
 from ..naming import MessageRef, Place
 from .history import HistoryReader
-from .messages import Messages
+from .messages import MessageWriter
 from .stored_session import StoredSession
 
 
@@ -30,7 +30,7 @@ class MessageMethods:
 
     _stored: StoredSession
     _setup: Setup
-    _messages: Messages
+    _messages: MessageWriter
     _history: HistoryReader
 
     def append(

@@ -23,7 +23,7 @@ from .lazy_model_context import LazyModelContext
 from .stored_session import StoredSession
 
 
-class Messages:
+class MessageWriter:
     """Writes messages."""
 
     __slots__ = ("_context", "_setup", "_stored")

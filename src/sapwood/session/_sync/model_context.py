@@ -17,7 +17,7 @@ from .history import HistoryReader
 from .listeners import Listeners
 from .model_call import ModelCall
 from .model_input import ModelInputMaker
-from .overlays import Overlays
+from .overlays import OverlayWriter
 from .pins import Pins
 from .stored_session import StoredSession
 from .thresholds import ThresholdWatch
@@ -34,7 +34,7 @@ class ModelContext:
         self.size = ContextSize(stored, self.blocks)
         self.thresholds = ThresholdWatch(stored, setup, self.size, document)
         self.pins = Pins(stored)
-        self.overlays = Overlays(stored, setup, self.pins, self.size, document)
+        self.overlays = OverlayWriter(stored, setup, self.pins, self.size, document)
         self.compactor = Compactor(
             stored, setup, listeners, self.blocks, self.size, self.pins, self.overlays, breaker
         )

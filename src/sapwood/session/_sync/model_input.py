@@ -17,7 +17,7 @@ from ..tail import MORE, first_bytes, is_long_enough
 from .auto_compaction import AutoCompaction
 from .context_blocks import ContextBlocks
 from .history import HistoryReader
-from .overlays import Overlays
+from .overlays import OverlayWriter
 from .stored_session import StoredSession
 
 
@@ -32,7 +32,7 @@ class ModelInputMaker:
         setup: Setup,
         history: HistoryReader,
         blocks: ContextBlocks,
-        overlays: Overlays,
+        overlays: OverlayWriter,
         compaction: AutoCompaction,
     ) -> None:
         self._stored = stored

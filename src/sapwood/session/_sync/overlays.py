@@ -18,7 +18,7 @@ from .pins import Pins
 from .stored_session import StoredSession
 
 
-class Overlays:
+class OverlayWriter:
     """Puts overlays over a session's messages, and takes them away."""
 
     __slots__ = ("_compactor", "_pins", "_setup", "_size", "_stored")

@@ -30,7 +30,7 @@ from .context_methods import ContextMethods
 from .history import HistoryReader
 from .lazy_model_context import LazyModelContext
 from .message_methods import MessageMethods
-from .messages import Messages
+from .messages import MessageWriter
 from .model_methods import ModelMethods
 from .stored_session import StoredSession
 from .tree import Tree
@@ -67,7 +67,7 @@ class Session(
         setup = self._setup = Setup(settings, token_counter, new_id)
         self._context = LazyModelContext(stored, setup)
         self._history = HistoryReader(stored)
-        self._messages = Messages(stored, setup, self._context)
+        self._messages = MessageWriter(stored, setup, self._context)
         self._tree = Tree(stored, setup, self._messages)
         self._undo = Undo(stored, self._tree)
 

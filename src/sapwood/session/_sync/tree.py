@@ -10,7 +10,7 @@ from ...rules.turns import is_said_by_user
 from ..builder import Setup
 from ..content import Content, new_message
 from ..naming import MessageRef, Place, check_place, id_of
-from .messages import Messages
+from .messages import MessageWriter
 from .stored_session import StoredSession
 
 PAGE = 50
@@ -21,7 +21,7 @@ class Tree:
 
     __slots__ = ("_messages", "_setup", "_stored")
 
-    def __init__(self, stored: StoredSession, setup: Setup, messages: Messages) -> None:
+    def __init__(self, stored: StoredSession, setup: Setup, messages: MessageWriter) -> None:
         self._stored = stored
         self._setup = setup
         self._messages = messages
