@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 NAMES = """
-    Appends Args AsyncAppends Block Candidate Change Cover Cursor Durability End Entry Facts Found
-    Key Kind Mark Name Outcome Packed Page Part Piece Place Profile Question Ranges Row Said Scope
-    Seen Segment SessionRow Shown Sieve Span State Step Told View Wanted Work _Answers _Desk
+    Appends Args AsyncAppends Block Cursor Durability End Facts Found Packed Piece Place Ranges Row
+    Said Scope Sieve Span Step View _Answers
 """
-CLASSES = """
-    AsyncCompacting AsyncCompactor AsyncOverlaying AsyncSession AsyncTree AsyncTurning AsyncUndoing
-    AsyncWatching
-"""
+CLASSES = ""
 FUNCTIONS = ""
 FILES = ""
 
