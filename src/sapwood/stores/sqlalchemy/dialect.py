@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .documents import SqlDocumentStatements
+from .feed import SqlFeedStatements
 from .fork import SqlForkStatements
 from .listing import SqlListingStatements
 from .lookup import SqlLookupStatements
@@ -28,5 +29,6 @@ class SqlDialect:
         self.listing = SqlListingStatements(tx)
         self.fork = SqlForkStatements(tx)
         self.sweep = SqlSweepStatements(tx)
+        self.feed = SqlFeedStatements(tx)
         self.documents = SqlDocumentStatements(tx)
         self.usage = SqlUsageStatements(tx)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..relational._sync.documents import RelationalDocuments
+from ..relational._sync.feed import RelationalFeed
 from ..relational._sync.messages import RelationalMessages
 from ..relational._sync.overlays import RelationalOverlays
 from ..relational._sync.sessions import RelationalSessions
@@ -10,7 +11,6 @@ from ..relational._sync.sweep import RelationalSweep
 from ..relational._sync.usage import RelationalUsage
 from .admin import SqlAdmin
 from .dialect import SqlDialect
-from .feed import SqlFeed
 from .searching import SqlSearch
 from .tx import Tx
 
@@ -27,6 +27,6 @@ class SqlUnit:
         self.documents = RelationalDocuments(dialect)
         self.usage = RelationalUsage(dialect)
         self.sweep = RelationalSweep(dialect)
-        self.feed = SqlFeed(tx)
+        self.feed = RelationalFeed(dialect)
         self.search = SqlSearch(tx, dialect)
         self.admin = SqlAdmin(tx)

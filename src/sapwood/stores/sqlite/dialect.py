@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .connection import Connection
 from .documents import SqliteDocumentStatements
+from .feed import SqliteFeedStatements
 from .fork import SqliteForkStatements
 from .listing import SqliteListingStatements
 from .lookup import SqliteLookupStatements
@@ -28,5 +29,6 @@ class SqliteDialect:
         self.listing = SqliteListingStatements(tx)
         self.fork = SqliteForkStatements(tx)
         self.sweep = SqliteSweepStatements(tx)
+        self.feed = SqliteFeedStatements(tx)
         self.documents = SqliteDocumentStatements(tx)
         self.usage = SqliteUsageStatements(tx)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from ...model import Appended, Root
 from ...rules.codec import Packed
 from ..relational._sync.documents import RelationalDocuments
+from ..relational._sync.feed import RelationalFeed
 from ..relational._sync.messages import RelationalMessages
 from ..relational._sync.overlays import RelationalOverlays
 from ..relational._sync.sessions import RelationalSessions
@@ -16,7 +17,6 @@ from .admin import SqliteAdmin
 from .appending import extend
 from .connection import Connection
 from .dialect import SqliteDialect
-from .feed import SqliteFeed
 from .index.reader import IndexReader
 from .searching import SqliteSearch
 
@@ -57,7 +57,7 @@ class SqliteUnit:
         self.documents = RelationalDocuments(dialect)
         self.usage = RelationalUsage(dialect)
         self.sweep = RelationalSweep(dialect)
-        self.feed = SqliteFeed(tx)
+        self.feed = RelationalFeed(dialect)
         self.search = SqliteSearch(tx, dialect, IndexReader(index_path, tx.clock), on_lag)
         self.admin = SqliteAdmin(tx)
 

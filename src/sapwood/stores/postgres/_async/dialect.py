@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .documents import AsyncPostgresDocumentStatements
+from .feed import AsyncPostgresFeedStatements
 from .fork import AsyncPostgresForkStatements
 from .listing import AsyncPostgresListingStatements
 from .lookup import AsyncPostgresLookupStatements
@@ -28,5 +29,6 @@ class AsyncPostgresDialect:
         self.listing = AsyncPostgresListingStatements(tx)
         self.fork = AsyncPostgresForkStatements(tx)
         self.sweep = AsyncPostgresSweepStatements(tx)
+        self.feed = AsyncPostgresFeedStatements(tx)
         self.documents = AsyncPostgresDocumentStatements(tx)
         self.usage = AsyncPostgresUsageStatements(tx)

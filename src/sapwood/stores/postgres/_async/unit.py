@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...relational._async.documents import AsyncRelationalDocuments
+from ...relational._async.feed import AsyncRelationalFeed
 from ...relational._async.messages import AsyncRelationalMessages
 from ...relational._async.overlays import AsyncRelationalOverlays
 from ...relational._async.sessions import AsyncRelationalSessions
@@ -10,7 +11,6 @@ from ...relational._async.sweep import AsyncRelationalSweep
 from ...relational._async.usage import AsyncRelationalUsage
 from .admin import AsyncPostgresAdmin
 from .dialect import AsyncPostgresDialect
-from .feed import AsyncPostgresFeed
 from .searching import AsyncPostgresSearch
 from .tx import AsyncTx
 
@@ -27,6 +27,6 @@ class AsyncPostgresUnit:
         self.documents = AsyncRelationalDocuments(dialect)
         self.usage = AsyncRelationalUsage(dialect)
         self.sweep = AsyncRelationalSweep(dialect)
-        self.feed = AsyncPostgresFeed(tx)
+        self.feed = AsyncRelationalFeed(dialect)
         self.search = AsyncPostgresSearch(tx, dialect)
         self.admin = AsyncPostgresAdmin(tx)

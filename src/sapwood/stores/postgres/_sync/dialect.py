@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from .documents import PostgresDocumentStatements
+from .feed import PostgresFeedStatements
 from .fork import PostgresForkStatements
 from .listing import PostgresListingStatements
 from .lookup import PostgresLookupStatements
@@ -30,5 +31,6 @@ class PostgresDialect:
         self.listing = PostgresListingStatements(tx)
         self.fork = PostgresForkStatements(tx)
         self.sweep = PostgresSweepStatements(tx)
+        self.feed = PostgresFeedStatements(tx)
         self.documents = PostgresDocumentStatements(tx)
         self.usage = PostgresUsageStatements(tx)

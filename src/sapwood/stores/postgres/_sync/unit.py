@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from ...relational._sync.documents import RelationalDocuments
+from ...relational._sync.feed import RelationalFeed
 from ...relational._sync.messages import RelationalMessages
 from ...relational._sync.overlays import RelationalOverlays
 from ...relational._sync.sessions import RelationalSessions
@@ -12,7 +13,6 @@ from ...relational._sync.sweep import RelationalSweep
 from ...relational._sync.usage import RelationalUsage
 from .admin import PostgresAdmin
 from .dialect import PostgresDialect
-from .feed import PostgresFeed
 from .searching import PostgresSearch
 from .tx import Tx
 
@@ -29,6 +29,6 @@ class PostgresUnit:
         self.documents = RelationalDocuments(dialect)
         self.usage = RelationalUsage(dialect)
         self.sweep = RelationalSweep(dialect)
-        self.feed = PostgresFeed(tx)
+        self.feed = RelationalFeed(dialect)
         self.search = PostgresSearch(tx, dialect)
         self.admin = PostgresAdmin(tx)

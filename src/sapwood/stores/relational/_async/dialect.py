@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from .documents import AsyncDocumentStatements
+from .feed import AsyncFeedStatements
 from .fork import AsyncForkStatements
 from .listing import AsyncListingStatements
 from .lookup import AsyncLookupStatements
@@ -41,6 +42,8 @@ class AsyncDialect(Protocol):
     def fork(self) -> AsyncForkStatements: ...
     @property
     def sweep(self) -> AsyncSweepStatements: ...
+    @property
+    def feed(self) -> AsyncFeedStatements: ...
     @property
     def documents(self) -> AsyncDocumentStatements: ...
     @property

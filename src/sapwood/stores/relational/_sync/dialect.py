@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from .documents import DocumentStatements
+from .feed import FeedStatements
 from .fork import ForkStatements
 from .listing import ListingStatements
 from .lookup import LookupStatements
@@ -43,6 +44,8 @@ class Dialect(Protocol):
     def fork(self) -> ForkStatements: ...
     @property
     def sweep(self) -> SweepStatements: ...
+    @property
+    def feed(self) -> FeedStatements: ...
     @property
     def documents(self) -> DocumentStatements: ...
     @property

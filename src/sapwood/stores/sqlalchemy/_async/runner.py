@@ -18,7 +18,7 @@ from ..appends import AsyncAppends
 from ..bridge import AsyncBridge, AsyncEngine
 from ..extra import Extra
 from ..failure import is_lost, is_silence, is_unknown_setting, is_worth_a_try, translate
-from ..feed import trim_feed
+from ..feed import bound_of, trim_feed
 from ..glance import read_quickly
 from ..locks import Mode
 from ..sums import renew_one
@@ -97,7 +97,7 @@ class AsyncSqlAlchemyRunner(AsyncRunner):
 
     async def changes(self, owner: str, after: str, limit: int) -> Changes:
         """Read the feed up to where all is committed."""
-        bound = await self._transact(lambda unit: unit.feed.bound(owner))
+        bound = await self._write_tx(lambda tx: bound_of(tx, owner))
         return await self._read(lambda unit: unit.feed.changes(owner, after, limit, bound))
 
     async def append(self, request: Request) -> Appended:

@@ -20,7 +20,7 @@ from ..appends import Appends
 from ..bridge import Bridge, Engine
 from ..extra import Extra
 from ..failure import is_lost, is_silence, is_unknown_setting, is_worth_a_try, translate
-from ..feed import trim_feed
+from ..feed import bound_of, trim_feed
 from ..glance import read_quickly
 from ..locks import Mode
 from ..sums import renew_one
@@ -99,7 +99,7 @@ class SqlAlchemyRunner(Runner):
 
     def changes(self, owner: str, after: str, limit: int) -> Changes:
         """Read the feed up to where all is committed."""
-        bound = self._transact(lambda unit: unit.feed.bound(owner))
+        bound = self._write_tx(lambda tx: bound_of(tx, owner))
         return self._read(lambda unit: unit.feed.changes(owner, after, limit, bound))
 
     def append(self, request: Request) -> Appended:
