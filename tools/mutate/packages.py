@@ -19,7 +19,7 @@ PACKAGES = (
     Package(
         "compaction",
         ("compaction",),
-        ("tests/compaction", "tests/session/*/test_compact*.py"),
+        ("tests/compaction", "tests/session/*/test_*compact*.py"),
     ),
     Package(
         "context",

@@ -167,6 +167,10 @@ class CompactFunction(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
+CompactCallable = CompactFunction | Callable[[CompactRequest], Any]
+"""What makes a session's summaries: our own, or any function to a `CompactDraft` or None."""
+
+
 def create_compact_function(
     summarize: Summarize | None = None,
     *,

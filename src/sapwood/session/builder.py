@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import msgspec
 
 from ..errors import UsageError
 from ..rules.tokens import TokenCounter
-from .listening import Listener
-from .settings import CompactWith, ErrorHandler, SessionSettings, checked, refuse_uncallable
+from .settings import ErrorHandler, Listener, SessionSettings, checked, refuse_uncallable
+
+if TYPE_CHECKING:
+    from ..compaction.function import CompactCallable
 
 BLOCK_SETTINGS = {"context", "searchable_history"}
 
@@ -91,7 +93,7 @@ class Configurable:
         """Let the model search all that the owner's sessions hold."""
         return self._set(searchable_history=label)
 
-    def compact_with(self, function: CompactWith) -> Self:
+    def compact_with(self, function: CompactCallable) -> Self:
         """Set what makes the summaries; see `sapwood.compaction.create_compact_function`."""
         return self._set(compact_with=function)
 

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ..model import History
-from .settings import CompactWith, SessionSettings
+from .settings import SessionSettings
 
 # Loaded when a session is compacted: others do not pay for it.
 if TYPE_CHECKING:
     from ..compaction import CompactRequest
+    from ..compaction.function import CompactCallable
 
 
-def function_of(settings: SessionSettings) -> CompactWith:
+def function_of(settings: SessionSettings) -> CompactCallable:
     """Return what makes the summaries; without a model it is a digest."""
     from ..compaction import TAIL_TOKEN_BUDGET, create_compact_function
 
@@ -28,7 +29,7 @@ def function_of(settings: SessionSettings) -> CompactWith:
     )
 
 
-def without_protection(function: CompactWith) -> CompactWith:
+def without_protection(function: CompactCallable) -> CompactCallable:
     """Return a function that may cover all that it can, the head and the tail as well."""
     from ..compaction import CompactFunction
 
@@ -48,7 +49,7 @@ def request_for(history: History, focus: str | None) -> CompactRequest:
     )
 
 
-def why_there_is_no_draft(function: CompactWith, request: CompactRequest) -> str:
+def why_there_is_no_draft(function: CompactCallable, request: CompactRequest) -> str:
     """Say why a function made no draft of a summary."""
     from ..compaction import CompactFunction
 

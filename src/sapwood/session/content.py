@@ -11,9 +11,9 @@ from ..errors import UsageError
 from ..model import NewMessage, Part, TextPart, part_from_json
 from ..rules.tokens import TokenCounter, count_tokens
 
-Piece = str | Part | Mapping[str, Any]
-Content = Piece | Sequence[Piece]
-Draft = NewMessage | tuple[str, Content]
+ContentPiece = str | Part | Mapping[str, Any]
+Content = ContentPiece | Sequence[ContentPiece]
+MessageDraft = NewMessage | tuple[str, Content]
 
 
 def parts_of(content: Content, where: str = "content") -> list[Part]:
@@ -29,7 +29,7 @@ def _refuse_no_list(content: object, where: str) -> None:
         raise _not_content(content, where)
 
 
-def _part_of(piece: Piece, where: str) -> Part:
+def _part_of(piece: ContentPiece, where: str) -> Part:
     if isinstance(piece, str):
         return TextPart(text=piece)
     if isinstance(piece, Part):
@@ -104,14 +104,14 @@ def as_new_message(
     return new_message(role, content, counter, id=id, metadata=metadata)
 
 
-def new_messages(drafts: Sequence[Draft], counter: TokenCounter | None) -> list[NewMessage]:
+def new_messages(drafts: Sequence[MessageDraft], counter: TokenCounter | None) -> list[NewMessage]:
     """Make messages to append from a mix of `NewMessage` and `(role, content)`."""
     if isinstance(drafts, (str, NewMessage)) or not isinstance(drafts, Sequence):
         raise UsageError("messages must be a list: give [(role, content), ...]", path="messages")
     return [_from_draft(draft, counter, f"messages[{i}]") for i, draft in enumerate(drafts)]
 
 
-def _from_draft(draft: Draft, counter: TokenCounter | None, where: str) -> NewMessage:
+def _from_draft(draft: MessageDraft, counter: TokenCounter | None, where: str) -> NewMessage:
     if isinstance(draft, NewMessage):
         if counter is None or draft.tokens is not None:
             return draft

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..model import History, ModelInput, ModelMessage, TextPart
 from ..rules.tokens import TokenCounter
 from .costs import Costs, pinned_in
-from .shown import ShownContext
+from .shown_context import ShownContext
 
 
 def input_of(

@@ -6,21 +6,25 @@ The settings are given as keywords, or one after the other by the methods in `bu
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import msgspec
 
 from ..errors import UsageError
+from ..model import Event
 from ..rules import check
 from ..rules.tokens import estimate_text
-from .listening import Listener
 
 # Blocks and compaction are loaded by the sessions that have them: others do not pay for it.
 if TYPE_CHECKING:
-    from ..compaction import CompactFunction
+    from ..compaction.function import CompactCallable
     from ..context import BlockConfig
 
-CompactWith: TypeAlias = "CompactFunction | Callable[..., Any]"
+Listener = Callable[[Event], Awaitable[None] | None]
+"""Called with each event, in the order of the changes, before the call that made it returns.
+
+One that fails harms nothing.
+"""
 ErrorHandler = Callable[[Exception], Awaitable[None] | None]
 
 
@@ -30,7 +34,7 @@ class SessionSettings(msgspec.Struct, frozen=True, kw_only=True):
     context: tuple[BlockConfig, ...] = ()
     cached_prompt: bool = True
     searchable_history: str | None = None
-    compact_with: CompactWith | None = None
+    compact_with: CompactCallable | None = None
     compact_after: int | None = None
     on_compaction_error: ErrorHandler | None = None
     listeners: tuple[Listener, ...] = ()
@@ -52,7 +56,7 @@ class SettingFields(TypedDict, total=False):
     context: tuple[BlockConfig, ...] | list[BlockConfig]
     cached_prompt: bool
     searchable_history: str | None
-    compact_with: CompactWith | None
+    compact_with: CompactCallable | None
     compact_after: int | None
     on_compaction_error: ErrorHandler | None
     listeners: tuple[Listener, ...] | list[Listener]

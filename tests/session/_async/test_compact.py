@@ -20,7 +20,7 @@ from sapwood.compaction import (
 from sapwood.errors import CompactionError, NotFoundError, UsageError
 from sapwood.model import Usage
 
-from .compacting import LONG, Model, fill, shown, tight
+from .compactable import LONG, Model, fill, shown, tight
 
 
 async def test_a_compaction_covers_the_middle_and_deletes_nothing(chat: AsyncSession) -> None:

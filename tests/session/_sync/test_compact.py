@@ -22,7 +22,7 @@ from sapwood.compaction import (
 from sapwood.errors import CompactionError, NotFoundError, UsageError
 from sapwood.model import Usage
 
-from .compacting import LONG, Model, fill, shown, tight
+from .compactable import LONG, Model, fill, shown, tight
 
 
 def test_a_compaction_covers_the_middle_and_deletes_nothing(chat: Session) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from endpoint import Endpoint, completions, messages
 
-from sapwood.calling import AsyncCall
+from sapwood.calls import AsyncCall
 from sapwood.compaction import SummaryAnswer
 from sapwood.errors import UsageError
 from sapwood.model import Usage

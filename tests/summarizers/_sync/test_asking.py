@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from endpoint import Endpoint, completions, messages
 
-from sapwood.calling import Call
+from sapwood.calls import Call
 from sapwood.compaction import SummaryAnswer
 from sapwood.errors import UsageError
 from sapwood.model import Usage

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from typing import Any
 
-from ...calling import AsyncCall
+from ...calls import AsyncCall
 from ...errors import CompactionError, SapwoodError
 from ..answers import read_draft, read_summary, refuse_broken
 from ..cutting import cut_middle
-from ..function import CompactDraft, CompactFunction, CompactPlan, CompactRequest
+from ..function import CompactCallable, CompactDraft, CompactFunction, CompactPlan, CompactRequest
 
 logger = logging.getLogger(__name__)
-
-CompactCallable = CompactFunction | Callable[[CompactRequest], Any]
 
 
 async def draft_compaction(

@@ -5,18 +5,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from typing import Any
 
-from ...calling import Call
+from ...calls import Call
 from ...errors import CompactionError, SapwoodError
 from ..answers import read_draft, read_summary, refuse_broken
 from ..cutting import cut_middle
-from ..function import CompactDraft, CompactFunction, CompactPlan, CompactRequest
+from ..function import CompactCallable, CompactDraft, CompactFunction, CompactPlan, CompactRequest
 
 logger = logging.getLogger(__name__)
-
-CompactCallable = CompactFunction | Callable[[CompactRequest], Any]
 
 
 def draft_compaction(function: CompactCallable, request: CompactRequest) -> CompactDraft | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from ...calling import AsyncCall
+from ...calls import AsyncCall
 from ...errors import UsageError
 from ...rules import check
 from ...rules.fingerprint import fingerprint_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...calling import AsyncCall
+from ...calls import AsyncCall
 from ...errors import NotFoundError, StaleVersionError, UsageError
 from ...rules import check
 from ...rules.ids import check_name

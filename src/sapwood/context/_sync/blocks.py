@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...calling import Call
+from ...calls import Call
 from ...errors import NotFoundError
 from ...rules.ids import check_name
 from ...rules.tokens import MAX_TOKENS, estimate_text

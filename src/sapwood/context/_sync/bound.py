@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from ...calling import Call
+from ...calls import Call
 from ...errors import UsageError
 from ...rules import check
 from ...rules.fingerprint import fingerprint_of

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from ...calling import Call
+from ...calls import Call
 from ...errors import NotFoundError, StaleVersionError, UsageError
 from ...rules import check
 from ...rules.ids import check_name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from ...calling import AsyncCall
+from ...calls import AsyncCall
 from ..builder import Setup
 from .breaker import AsyncBreaker
 from .compactor import AsyncCompactor

@@ -13,7 +13,7 @@ from ...model import (
     History,
     Overlay,
 )
-from ..naming import MessageRef, OverlayRef, Place, id_of
+from ..references import MessageRef, OverlayRef, PlaceRef, id_of
 from .lazy_model_context import AsyncLazyModelContext
 
 
@@ -65,7 +65,9 @@ class AsyncCompactionMethods:
         """Let a message and its tool pair go; give the pinned ids that are left."""
         return await self._context().pins.remove(id_of(message))
 
-    async def compact(self, *, leaf: Place | None = None, focus: str | None = None) -> Compaction:
+    async def compact(
+        self, *, leaf: PlaceRef | None = None, focus: str | None = None
+    ) -> Compaction:
         """Cover the middle of the history at the tip, or at `leaf`, by a summary.
 
         Nothing is deleted, and `undo_compaction` takes it back. Refused, with a reason, when there
@@ -76,7 +78,7 @@ class AsyncCompactionMethods:
         return await self._context().compactor.compact("asked", leaf=leaf, focus=focus)
 
     async def preview_compaction(
-        self, *, leaf: Place | None = None, focus: str | None = None
+        self, *, leaf: PlaceRef | None = None, focus: str | None = None
     ) -> CompactionPreview | None:
         """Tell what `compact` would cover; None when there is nothing to cover.
 

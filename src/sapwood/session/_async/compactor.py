@@ -23,8 +23,7 @@ from ...rules.tokens import count_tokens, estimate_text
 from ..builder import Setup
 from ..compact_function import function_of, request_for, why_there_is_no_draft
 from ..compactor_state import MARK
-from ..naming import Place, id_of
-from ..settings import CompactWith
+from ..references import PlaceRef, id_of
 from .breaker import AsyncBreaker
 from .context_blocks import AsyncContextBlocks
 from .context_size import UNMEASURED, AsyncContextSize
@@ -37,6 +36,7 @@ from .stored_session import AsyncStoredSession
 # Loaded when a session is compacted: others do not pay for it.
 if TYPE_CHECKING:
     from ...compaction import CompactDraft, CompactRequest
+    from ...compaction.function import CompactCallable
 
 logger = logging.getLogger(__name__)
 
@@ -67,10 +67,10 @@ class _Made(NamedTuple):
 class _Task(NamedTuple):
     """What is to be compacted and why, by which function, and how full the context was."""
 
-    leaf: Place | None
+    leaf: PlaceRef | None
     focus: str | None
     trigger: str
-    function: CompactWith
+    function: CompactCallable
     before: int
 
 
@@ -101,9 +101,9 @@ class AsyncCompactor:
         self,
         trigger: str,
         *,
-        leaf: Place | None = None,
+        leaf: PlaceRef | None = None,
         focus: str | None = None,
-        function: CompactWith | None = None,
+        function: CompactCallable | None = None,
     ) -> Compaction:
         """Cover the middle of a history by a summary; the function is the one that is set.
 
@@ -218,7 +218,7 @@ class AsyncCompactor:
         await self._listeners.tell(CompactEvent(owner=stored.owner, session=stored.id, **fields))
 
 
-async def _draft(function: CompactWith, request: CompactRequest) -> CompactDraft | None:
+async def _draft(function: CompactCallable, request: CompactRequest) -> CompactDraft | None:
     from ...compaction._async.running import draft_compaction
 
     try:
@@ -231,7 +231,7 @@ async def _draft(function: CompactWith, request: CompactRequest) -> CompactDraft
         ) from error
 
 
-def _lease_s(function: CompactWith) -> float:
+def _lease_s(function: CompactCallable) -> float:
     limit: float | None = getattr(function, "timeout_s", None)
     return LEASE_S if limit is None else limit + GRACE_S
 

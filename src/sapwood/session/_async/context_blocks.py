@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ...model import ContextEvent
 from ...rules.tokens import estimate_text
 from ..builder import Setup
-from ..shown import ShownContext, prompt_of, tokens_of_tools
+from ..shown_context import ShownContext, prompt_of, tokens_of_tools
 from .listeners import AsyncListeners
 from .stored_session import AsyncStoredSession
 

@@ -11,8 +11,8 @@ from ...errors import UsageError
 from ...model import Entry, History, Message, Read, Root, RowStatistic, Summary
 from ...rules import check
 from ...rules.codec import Body, encode_body
-from ..naming import Place, check_place, id_of
-from ..window import fewest, past, without_parted
+from ..history_window import fewest, past, without_parted
+from ..references import PlaceRef, check_place, id_of
 from .stored_session import AsyncStoredSession
 
 
@@ -26,14 +26,14 @@ class AsyncHistoryReader:
 
     async def read(
         self,
-        leaf: Place | None = None,
+        leaf: PlaceRef | None = None,
         *,
         limit: int | None = None,
         overlays: bool = True,
         max_bytes: int | None = None,
         min_messages: int = 1,
-        before: Place | None = None,
-        after: Place | None = None,
+        before: PlaceRef | None = None,
+        after: PlaceRef | None = None,
         offset: int = 0,
         whole_pairs: bool = True,
     ) -> History:
@@ -77,7 +77,7 @@ class AsyncHistoryReader:
         return await self._stored.read(msgspec.structs.replace(query, **changes))
 
     async def _depth_on_path(
-        self, place: Place | None, leaf: Place | None, what: str
+        self, place: PlaceRef | None, leaf: PlaceRef | None, what: str
     ) -> int | None:
         """Return the depth of a place on the path to a leaf: another branch's says nothing."""
         if place is None:
@@ -98,7 +98,7 @@ class AsyncHistoryReader:
         return message.depth
 
     async def iterate(
-        self, leaf: Place | None, *, overlays: bool, page: int = 200
+        self, leaf: PlaceRef | None, *, overlays: bool, page: int = 200
     ) -> AsyncIterator[Entry]:
         """Stream the path from its beginning, a page at a time."""
         check.count(page, "page", 1)
@@ -111,7 +111,7 @@ class AsyncHistoryReader:
                 yield entry
             place, more = history.leaf, history.more
 
-    async def row_statistics(self, leaf: Place | None) -> list[RowStatistic]:
+    async def row_statistics(self, leaf: PlaceRef | None) -> list[RowStatistic]:
         """List the size of each message on a path, without overlays."""
         return [
             RowStatistic(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from ...calling import AsyncCall
+from ...calls import AsyncCall
 from ...model import Event
 from ..builder import Setup
 

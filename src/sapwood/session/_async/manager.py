@@ -28,7 +28,7 @@ from ..fields import (
     new_session_fields,
     refuse_unknown,
 )
-from ..naming import Place
+from ..references import PlaceRef
 from ..settings import SettingFields, settings_of
 from .session import AsyncSession
 
@@ -124,7 +124,7 @@ class AsyncSessionManager(Configurable):
     async def fork(
         self,
         id: str,
-        message: Place | None = None,
+        message: PlaceRef | None = None,
         *,
         new_id: str | None = None,
         title: str | None = None,

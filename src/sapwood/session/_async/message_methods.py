@@ -16,8 +16,8 @@ from ...model import (
     Search,
 )
 from ..builder import Setup
-from ..content import Content, Draft, as_new_message, new_messages
-from ..naming import MessageRef, Place
+from ..content import Content, MessageDraft, as_new_message, new_messages
+from ..references import MessageRef, PlaceRef
 from .history import AsyncHistoryReader
 from .messages import AsyncMessageWriter
 from .stored_session import AsyncStoredSession
@@ -38,8 +38,8 @@ class AsyncMessageMethods:
         *,
         id: str | None = None,
         metadata: dict[str, Any] | None = None,
-        parent: Place | None = None,
-        expected_tip: Place | None = None,
+        parent: PlaceRef | None = None,
+        expected_tip: PlaceRef | None = None,
     ) -> Message:
         """Append a message after the tip, or after `parent`; the tip moves to it.
 
@@ -52,10 +52,10 @@ class AsyncMessageMethods:
 
     async def append_all(
         self,
-        messages: Sequence[Draft],
+        messages: Sequence[MessageDraft],
         *,
-        parent: Place | None = None,
-        expected_tip: Place | None = None,
+        parent: PlaceRef | None = None,
+        expected_tip: PlaceRef | None = None,
     ) -> list[Message]:
         """Append several messages, one after the other, all or none.
 
@@ -87,7 +87,7 @@ class AsyncMessageMethods:
         *,
         id: str | None = None,
         metadata: dict[str, Any] | None = None,
-        parent: Place | None = None,
+        parent: PlaceRef | None = None,
     ) -> Message:
         """Change the message with this id, or append it when there is none."""
         message = as_new_message(role, content, self._setup.counter, id=id, metadata=metadata)
@@ -107,14 +107,14 @@ class AsyncMessageMethods:
 
     async def history(
         self,
-        leaf: Place | None = None,
+        leaf: PlaceRef | None = None,
         *,
         limit: int | None = None,
         overlays: bool = True,
         max_bytes: int | None = None,
         min_messages: int = 1,
-        before: Place | None = None,
-        after: Place | None = None,
+        before: PlaceRef | None = None,
+        after: PlaceRef | None = None,
         offset: int = 0,
         whole_pairs: bool = True,
     ) -> History:
@@ -144,7 +144,7 @@ class AsyncMessageMethods:
         )
 
     def iter_history(
-        self, leaf: Place | None = None, *, overlays: bool = True, page: int = 200
+        self, leaf: PlaceRef | None = None, *, overlays: bool = True, page: int = 200
     ) -> AsyncIterator[Entry]:
         """Stream the path from its beginning, a page at a time.
 
@@ -152,7 +152,7 @@ class AsyncMessageMethods:
         """
         return self._history.iterate(leaf, overlays=overlays, page=page)
 
-    async def row_statistics(self, leaf: Place | None = None) -> list[RowStatistic]:
+    async def row_statistics(self, leaf: PlaceRef | None = None) -> list[RowStatistic]:
         """List the size of each message on a path, without overlays.
 
         The messages are read a page at a time, so that only their sizes are held.

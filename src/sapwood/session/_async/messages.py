@@ -16,7 +16,7 @@ from ...model import (
 )
 from ..builder import Setup
 from ..content import Content, new_message
-from ..naming import MessageRef, Place, id_of, ids_of
+from ..references import MessageRef, PlaceRef, id_of, ids_of
 from .lazy_model_context import AsyncLazyModelContext
 from .stored_session import AsyncStoredSession
 
@@ -34,7 +34,7 @@ class AsyncMessageWriter:
         self._context = context
 
     async def append(
-        self, new: list[NewMessage], parent: Place | None, expected_tip: Place | None
+        self, new: list[NewMessage], parent: PlaceRef | None, expected_tip: PlaceRef | None
     ) -> Appended:
         """Append messages after the tip, or after `parent`, all or none."""
         stored, settings = self._stored, self._setup.settings
@@ -72,7 +72,7 @@ class AsyncMessageWriter:
         await self._context().watch.after_change(event)
         return updated
 
-    async def upsert(self, message: NewMessage, parent: Place | None) -> Message:
+    async def upsert(self, message: NewMessage, parent: PlaceRef | None) -> Message:
         """Change the message with this id, or append it when there is none."""
         if message.id is None:
             raise UsageError("upsert needs the message's id: without one, append it", path="id")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...calling import AsyncCall
+from ...calls import AsyncCall
 from ...errors import CompactionError, ContextOverflowError
 from ...model import ModelInput, ToolDefinition
 from ...rules import check
-from ..streaming import AsyncStreams
+from ..streams import AsyncStreams
 from .compactor import AsyncCompactor
 from .model_input import AsyncModelInputMaker
 

@@ -8,10 +8,10 @@ from ...model import ModelInput, ToolDefinition
 from ...rules import check
 from ...rules.tokens import MAX_TOKENS
 from ..builder import Setup
+from ..history_end import MORE, first_bytes, is_long_enough
 from ..model_input import input_of
-from ..naming import Place
-from ..shown import ShownContext
-from ..tail import MORE, first_bytes, is_long_enough
+from ..references import PlaceRef
+from ..shown_context import ShownContext
 from .auto_compaction import AsyncAutoCompaction
 from .context_blocks import AsyncContextBlocks
 from .history import AsyncHistoryReader
@@ -41,7 +41,7 @@ class AsyncModelInputMaker:
         self._compaction = compaction
 
     async def prepare(
-        self, leaf: Place | None, budget: int | None, tools: Sequence[ToolDefinition]
+        self, leaf: PlaceRef | None, budget: int | None, tools: Sequence[ToolDefinition]
     ) -> ModelInput:
         """Make what the next call of a model is given, as `Session.prepare` says."""
         check.whole(budget, "budget", 1, MAX_TOKENS)
@@ -57,7 +57,7 @@ class AsyncModelInputMaker:
         return input_of(await self._history.read(leaf), limit, shown, self._setup.counter)
 
     async def _input_of_the_end(
-        self, limit: int, leaf: Place | None, shown: ShownContext
+        self, limit: int, leaf: PlaceRef | None, shown: ShownContext
     ) -> ModelInput:
         """Make it from as much of the end of a history as fills its budget."""
         from ...compaction import model_messages

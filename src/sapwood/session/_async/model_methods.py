@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from ...model import ModelInput, ToolDefinition, Usage, UsageTotal
-from ..naming import Place
+from ..references import PlaceRef
 from .lazy_model_context import AsyncLazyModelContext
 from .stored_session import AsyncStoredSession
 
@@ -20,7 +20,7 @@ class AsyncModelMethods:
     async def prepare(
         self,
         *,
-        leaf: Place | None = None,
+        leaf: PlaceRef | None = None,
         budget: int | None = None,
         tools: Sequence[ToolDefinition] = (),
     ) -> ModelInput:

@@ -21,7 +21,7 @@ from ...rules.tokens import TokenCounter
 from ...store._async.contract import AsyncStore
 from ..builder import Configurable, Setup
 from ..fields import RecordFields, refuse_unknown
-from ..naming import Place, id_of
+from ..references import PlaceRef, id_of
 from ..settings import DEFAULTS, SessionSettings, SettingFields, settings_of
 from .compaction_methods import AsyncCompactionMethods
 from .context_methods import AsyncContextMethods
@@ -151,7 +151,7 @@ class AsyncSession(
     async def fork(
         self,
         id: str | None = None,
-        message: Place | None = None,
+        message: PlaceRef | None = None,
         *,
         detach: bool = False,
         title: str | None = None,
@@ -167,7 +167,7 @@ class AsyncSession(
         self,
         kind: EdgeKind,
         id: str | None,
-        message: Place | None = None,
+        message: PlaceRef | None = None,
         *,
         detach: bool = False,
         title: str | None = None,

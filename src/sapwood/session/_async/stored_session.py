@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TypeVar
 
-from ...calling import AsyncAnswer
+from ...calls import AsyncAnswer
 from ...errors import AlreadyExistsError, NotFoundError
 from ...model import Document, History, Message, NewSession, Read, SessionRecord
 from ...rules.ids import check_name
 from ...store._async.contract import AsyncStore
-from ..naming import Place, id_of
+from ..references import PlaceRef, id_of
 
 logger = logging.getLogger(__name__)
 
@@ -61,7 +61,7 @@ class AsyncStoredSession:
         """Read a part of a path."""
         return await self.store.read(self.owner, self.id, query)
 
-    async def is_on_path(self, id: str, depth: int, leaf: Place | None = None) -> bool:
+    async def is_on_path(self, id: str, depth: int, leaf: PlaceRef | None = None) -> bool:
         """Whether the message at this depth of the path to the tip, or to `leaf`, is this one."""
         here = Read(leaf=id_of(leaf), overlays=False, after=depth - 1, before=depth + 1)
         return [message.id for message in (await self.read(here)).messages_only] == [id]

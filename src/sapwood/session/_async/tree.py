@@ -7,7 +7,7 @@ from ...model import ROOT, Leaf, Message, Read, Root, SessionRecord
 from ...rules.turns import is_said_by_user
 from ..builder import Setup
 from ..content import Content, new_message
-from ..naming import MessageRef, Place, check_place, id_of
+from ..references import MessageRef, PlaceRef, check_place, id_of
 from .messages import AsyncMessageWriter
 from .stored_session import AsyncStoredSession
 
@@ -26,7 +26,7 @@ class AsyncTree:
         self._setup = setup
         self._messages = messages
 
-    async def path_length(self, leaf: Place | None) -> int:
+    async def path_length(self, leaf: PlaceRef | None) -> int:
         """Count the places on the path to the tip, or to `leaf`."""
         if leaf is None:
             position = (await self._stored.record()).tip_position
@@ -34,12 +34,12 @@ class AsyncTree:
         check_place(leaf, "leaf")
         return 0 if isinstance(leaf, Root) else (await self._stored.get_message(id_of(leaf))).depth
 
-    async def checkout(self, place: Place) -> SessionRecord:
+    async def checkout(self, place: PlaceRef) -> SessionRecord:
         """Move the tip to a message, or to `ROOT`."""
         stored = self._stored
         return await stored.store.checkout(stored.owner, stored.id, id_of(place))
 
-    async def children(self, place: Place) -> list[Message]:
+    async def children(self, place: PlaceRef) -> list[Message]:
         """List the messages right after a message."""
         stored = self._stored
         return await stored.store.list_children(stored.owner, stored.id, id_of(place))

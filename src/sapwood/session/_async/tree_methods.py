@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...model import ROOT, Leaf, Message, Root, SessionRecord
 from ..content import Content
-from ..naming import MessageRef, Place
+from ..references import MessageRef, PlaceRef
 from .stored_session import AsyncStoredSession
 from .tree import AsyncTree
 from .undo import AsyncUndo
@@ -21,15 +21,15 @@ class AsyncTreeMethods:
         """Give the id of the message that the next append follows, or `ROOT`."""
         return (await self._stored.record()).tip
 
-    async def path_length(self, leaf: Place | None = None) -> int:
+    async def path_length(self, leaf: PlaceRef | None = None) -> int:
         """Count the places on the path to the tip, or to `leaf`; deleted messages keep theirs."""
         return await self._tree.path_length(leaf)
 
-    async def checkout(self, place: Place) -> SessionRecord:
+    async def checkout(self, place: PlaceRef) -> SessionRecord:
         """Move the tip to a message, or to `ROOT`; nothing is deleted."""
         return await self._tree.checkout(place)
 
-    async def children(self, place: Place = ROOT) -> list[Message]:
+    async def children(self, place: PlaceRef = ROOT) -> list[Message]:
         """List the messages right after a message; more than one means that it branches there."""
         return await self._tree.children(place)
 

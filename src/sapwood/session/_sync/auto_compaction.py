@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import logging
 
-from ...calling import Call
+from ...calls import Call
 from ..builder import Setup
 from .breaker import Breaker
 from .compactor import Compactor

@@ -9,7 +9,7 @@ from ...model import CompactionNote, CompactionPreview, Overlay, Read
 from ..builder import Setup
 from ..compact_function import function_of, request_for, without_protection
 from ..compactor_state import MARK, note_of
-from ..naming import Place, id_of
+from ..references import PlaceRef, id_of
 from .compactor import Compactor
 from .compactor_document import CompactorDocument
 from .overlays import OverlayWriter
@@ -33,7 +33,7 @@ class Compactions:
         self._document = document
         self._compactor = compactor
 
-    def preview(self, leaf: Place | None, focus: str | None) -> CompactionPreview | None:
+    def preview(self, leaf: PlaceRef | None, focus: str | None) -> CompactionPreview | None:
         """Return what a compaction would cover; None when that is nothing, or is not known."""
         from ...compaction import CompactFunction
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ...model import ContextEvent
 from ...rules.tokens import estimate_text
 from ..builder import Setup
-from ..shown import ShownContext, prompt_of, tokens_of_tools
+from ..shown_context import ShownContext, prompt_of, tokens_of_tools
 from .listeners import Listeners
 from .stored_session import StoredSession
 

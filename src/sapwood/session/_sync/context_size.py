@@ -7,7 +7,7 @@ from __future__ import annotations
 import msgspec
 
 from ...model import Position, Read, SessionPatch, SessionRecord, Usage
-from ..reported import KEY, Reported, is_above, reported_in
+from ..size_report import KEY, SizeReport, is_above, size_report_in
 from .context_blocks import ContextBlocks
 from .stored_session import StoredSession
 
@@ -24,7 +24,7 @@ class ContextSize:
         self._blocks = blocks
         # What the record was when these were read: whoever changes one of them changes its version.
         self._measured_at: tuple[int, int] | None = None
-        self._reported: Reported | None = None
+        self._reported: SizeReport | None = None
         self._knows_reported = False
 
     def tokens(self) -> int:
@@ -54,7 +54,7 @@ class ContextSize:
             return max(0, reported.tokens + shown - reported.estimate)
         return shown + overhead
 
-    def _holds(self, reported: Reported, overhead: int, tip: Position | None) -> bool:
+    def _holds(self, reported: SizeReport, overhead: int, tip: Position | None) -> bool:
         """Whether a report is about this prompt, and a message on the path to the tip."""
         if reported.overhead != overhead:
             return False
@@ -64,7 +64,7 @@ class ContextSize:
         return self._stored.is_on_path(reported.message, reported.depth)
 
     def _load_reported(self) -> None:
-        self._reported = reported_in(self._stored.find_document(KEY))
+        self._reported = size_report_in(self._stored.find_document(KEY))
         self._knows_reported = True
 
     def report(self, usage: Usage) -> None:
@@ -79,7 +79,7 @@ class ContextSize:
         if message is None:
             return
         history = self._stored.read(Read(leaf=message.id, limit=1, backwards=True))
-        reported = Reported(
+        reported = SizeReport(
             message=message.id,
             segment=message.segment,
             depth=message.depth,

@@ -13,8 +13,8 @@ from ...errors import UsageError
 from ...model import Entry, History, Message, Read, Root, RowStatistic, Summary
 from ...rules import check
 from ...rules.codec import Body, encode_body
-from ..naming import Place, check_place, id_of
-from ..window import fewest, past, without_parted
+from ..history_window import fewest, past, without_parted
+from ..references import PlaceRef, check_place, id_of
 from .stored_session import StoredSession
 
 
@@ -28,14 +28,14 @@ class HistoryReader:
 
     def read(
         self,
-        leaf: Place | None = None,
+        leaf: PlaceRef | None = None,
         *,
         limit: int | None = None,
         overlays: bool = True,
         max_bytes: int | None = None,
         min_messages: int = 1,
-        before: Place | None = None,
-        after: Place | None = None,
+        before: PlaceRef | None = None,
+        after: PlaceRef | None = None,
         offset: int = 0,
         whole_pairs: bool = True,
     ) -> History:
@@ -78,7 +78,9 @@ class HistoryReader:
     def _read(self, query: Read, **changes: Any) -> History:
         return self._stored.read(msgspec.structs.replace(query, **changes))
 
-    def _depth_on_path(self, place: Place | None, leaf: Place | None, what: str) -> int | None:
+    def _depth_on_path(
+        self, place: PlaceRef | None, leaf: PlaceRef | None, what: str
+    ) -> int | None:
         """Return the depth of a place on the path to a leaf: another branch's says nothing."""
         if place is None:
             return None
@@ -97,7 +99,7 @@ class HistoryReader:
                 )
         return message.depth
 
-    def iterate(self, leaf: Place | None, *, overlays: bool, page: int = 200) -> Iterator[Entry]:
+    def iterate(self, leaf: PlaceRef | None, *, overlays: bool, page: int = 200) -> Iterator[Entry]:
         """Stream the path from its beginning, a page at a time."""
         check.count(page, "page", 1)
         place, depth, more = id_of(leaf), 0, True
@@ -109,7 +111,7 @@ class HistoryReader:
                 yield entry
             place, more = history.leaf, history.more
 
-    def row_statistics(self, leaf: Place | None) -> list[RowStatistic]:
+    def row_statistics(self, leaf: PlaceRef | None) -> list[RowStatistic]:
         """List the size of each message on a path, without overlays."""
         return [
             RowStatistic(

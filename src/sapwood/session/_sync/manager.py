@@ -30,7 +30,7 @@ from ..fields import (
     new_session_fields,
     refuse_unknown,
 )
-from ..naming import Place
+from ..references import PlaceRef
 from ..settings import SettingFields, settings_of
 from .session import Session
 
@@ -124,7 +124,7 @@ class SessionManager(Configurable):
     def fork(
         self,
         id: str,
-        message: Place | None = None,
+        message: PlaceRef | None = None,
         *,
         new_id: str | None = None,
         title: str | None = None,

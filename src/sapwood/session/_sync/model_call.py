@@ -7,11 +7,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...calling import Call
+from ...calls import Call
 from ...errors import CompactionError, ContextOverflowError
 from ...model import ModelInput, ToolDefinition
 from ...rules import check
-from ..streaming import Streams
+from ..streams import Streams
 from .compactor import Compactor
 from .model_input import ModelInputMaker
 

@@ -10,10 +10,10 @@ from ...model import ModelInput, ToolDefinition
 from ...rules import check
 from ...rules.tokens import MAX_TOKENS
 from ..builder import Setup
+from ..history_end import MORE, first_bytes, is_long_enough
 from ..model_input import input_of
-from ..naming import Place
-from ..shown import ShownContext
-from ..tail import MORE, first_bytes, is_long_enough
+from ..references import PlaceRef
+from ..shown_context import ShownContext
 from .auto_compaction import AutoCompaction
 from .context_blocks import ContextBlocks
 from .history import HistoryReader
@@ -43,7 +43,7 @@ class ModelInputMaker:
         self._compaction = compaction
 
     def prepare(
-        self, leaf: Place | None, budget: int | None, tools: Sequence[ToolDefinition]
+        self, leaf: PlaceRef | None, budget: int | None, tools: Sequence[ToolDefinition]
     ) -> ModelInput:
         """Make what the next call of a model is given, as `Session.prepare` says."""
         check.whole(budget, "budget", 1, MAX_TOKENS)
@@ -58,7 +58,9 @@ class ModelInputMaker:
             return self._input_of_the_end(limit, leaf, shown)
         return input_of(self._history.read(leaf), limit, shown, self._setup.counter)
 
-    def _input_of_the_end(self, limit: int, leaf: Place | None, shown: ShownContext) -> ModelInput:
+    def _input_of_the_end(
+        self, limit: int, leaf: PlaceRef | None, shown: ShownContext
+    ) -> ModelInput:
         """Make it from as much of the end of a history as fills its budget."""
         from ...compaction import model_messages
         from ...compaction.fit import is_asked

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from ...model import ModelInput, ToolDefinition, Usage, UsageTotal
-from ..naming import Place
+from ..references import PlaceRef
 from .lazy_model_context import LazyModelContext
 from .stored_session import StoredSession
 
@@ -22,7 +22,7 @@ class ModelMethods:
     def prepare(
         self,
         *,
-        leaf: Place | None = None,
+        leaf: PlaceRef | None = None,
         budget: int | None = None,
         tools: Sequence[ToolDefinition] = (),
     ) -> ModelInput:

@@ -11,7 +11,7 @@ from ...rules import check
 from ...rules.tokens import count_tokens
 from ..builder import Setup
 from ..compactor_state import MARK, with_undone
-from ..naming import OverlayRef, overlay_id_of
+from ..references import OverlayRef, overlay_id_of
 from .compactor_document import CompactorDocument
 from .context_size import ContextSize
 from .pins import Pins

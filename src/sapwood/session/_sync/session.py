@@ -23,7 +23,7 @@ from ...rules.tokens import TokenCounter
 from ...store._sync.contract import Store
 from ..builder import Configurable, Setup
 from ..fields import RecordFields, refuse_unknown
-from ..naming import Place, id_of
+from ..references import PlaceRef, id_of
 from ..settings import DEFAULTS, SessionSettings, SettingFields, settings_of
 from .compaction_methods import CompactionMethods
 from .context_methods import ContextMethods
@@ -153,7 +153,7 @@ class Session(
     def fork(
         self,
         id: str | None = None,
-        message: Place | None = None,
+        message: PlaceRef | None = None,
         *,
         detach: bool = False,
         title: str | None = None,
@@ -169,7 +169,7 @@ class Session(
         self,
         kind: EdgeKind,
         id: str | None,
-        message: Place | None = None,
+        message: PlaceRef | None = None,
         *,
         detach: bool = False,
         title: str | None = None,

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TypeVar
 
-from ...calling import Answer
+from ...calls import Answer
 from ...errors import AlreadyExistsError, NotFoundError
 from ...model import Document, History, Message, NewSession, Read, SessionRecord
 from ...rules.ids import check_name
 from ...store._sync.contract import Store
-from ..naming import Place, id_of
+from ..references import PlaceRef, id_of
 
 logger = logging.getLogger(__name__)
 
@@ -63,7 +63,7 @@ class StoredSession:
         """Read a part of a path."""
         return self.store.read(self.owner, self.id, query)
 
-    def is_on_path(self, id: str, depth: int, leaf: Place | None = None) -> bool:
+    def is_on_path(self, id: str, depth: int, leaf: PlaceRef | None = None) -> bool:
         """Whether the message at this depth of the path to the tip, or to `leaf`, is this one."""
         here = Read(leaf=id_of(leaf), overlays=False, after=depth - 1, before=depth + 1)
         return [message.id for message in (self.read(here)).messages_only] == [id]

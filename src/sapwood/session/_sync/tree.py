@@ -9,7 +9,7 @@ from ...model import ROOT, Leaf, Message, Read, Root, SessionRecord
 from ...rules.turns import is_said_by_user
 from ..builder import Setup
 from ..content import Content, new_message
-from ..naming import MessageRef, Place, check_place, id_of
+from ..references import MessageRef, PlaceRef, check_place, id_of
 from .messages import MessageWriter
 from .stored_session import StoredSession
 
@@ -26,7 +26,7 @@ class Tree:
         self._setup = setup
         self._messages = messages
 
-    def path_length(self, leaf: Place | None) -> int:
+    def path_length(self, leaf: PlaceRef | None) -> int:
         """Count the places on the path to the tip, or to `leaf`."""
         if leaf is None:
             position = (self._stored.record()).tip_position
@@ -34,12 +34,12 @@ class Tree:
         check_place(leaf, "leaf")
         return 0 if isinstance(leaf, Root) else (self._stored.get_message(id_of(leaf))).depth
 
-    def checkout(self, place: Place) -> SessionRecord:
+    def checkout(self, place: PlaceRef) -> SessionRecord:
         """Move the tip to a message, or to `ROOT`."""
         stored = self._stored
         return stored.store.checkout(stored.owner, stored.id, id_of(place))
 
-    def children(self, place: Place) -> list[Message]:
+    def children(self, place: PlaceRef) -> list[Message]:
         """List the messages right after a message."""
         stored = self._stored
         return stored.store.list_children(stored.owner, stored.id, id_of(place))

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from ...model import ROOT, Leaf, Message, Root, SessionRecord
 from ..content import Content
-from ..naming import MessageRef, Place
+from ..references import MessageRef, PlaceRef
 from .stored_session import StoredSession
 from .tree import Tree
 from .undo import Undo
@@ -23,15 +23,15 @@ class TreeMethods:
         """Give the id of the message that the next append follows, or `ROOT`."""
         return (self._stored.record()).tip
 
-    def path_length(self, leaf: Place | None = None) -> int:
+    def path_length(self, leaf: PlaceRef | None = None) -> int:
         """Count the places on the path to the tip, or to `leaf`; deleted messages keep theirs."""
         return self._tree.path_length(leaf)
 
-    def checkout(self, place: Place) -> SessionRecord:
+    def checkout(self, place: PlaceRef) -> SessionRecord:
         """Move the tip to a message, or to `ROOT`; nothing is deleted."""
         return self._tree.checkout(place)
 
-    def children(self, place: Place = ROOT) -> list[Message]:
+    def children(self, place: PlaceRef = ROOT) -> list[Message]:
         """List the messages right after a message; more than one means that it branches there."""
         return self._tree.children(place)
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from itertools import count
 from typing import TypeVar
 
-from ...calling import AsyncAnswer
+from ...calls import AsyncAnswer
 from ..base._async.runner import AsyncRunner
 from ..base._async.unit import AsyncUnit
 from ..base._sync.runner import Runner

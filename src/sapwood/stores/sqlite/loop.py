@@ -15,7 +15,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
-from ...calling import AsyncAnswer
+from ...calls import AsyncAnswer
 from ...errors import ClosedError
 from ...store._sync.admin import Progress
 from ..base._async.runner import AsyncRunner

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from ....calling import AsyncAnswer
+from ....calls import AsyncAnswer
 from ..loops import AsyncPerLoop
 from .runner import AsyncRunner
 from .unit import AsyncUnit

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from ....calling import AsyncAnswer
+from ....calls import AsyncAnswer
 from ....errors import UnsupportedOperationError
 from ....store._async.admin import Progress
 from .unit import AsyncUnit

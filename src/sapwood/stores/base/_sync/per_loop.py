@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from ....calling import Answer
+from ....calls import Answer
 from ..loops import PerLoop
 from .runner import Runner
 from .unit import Unit

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from ....calling import Answer
+from ....calls import Answer
 from ....errors import UnsupportedOperationError
 from ....store._sync.admin import Progress
 from .unit import Unit

@@ -11,7 +11,7 @@ import psycopg
 from psycopg import AsyncConnection
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from ....calling import AsyncAnswer
+from ....calls import AsyncAnswer
 from ....errors import ClosedError, StoreError, UsageError
 from ....model import Appended, History, Read, Root, SessionRecord
 from ....rules.codec import Packed

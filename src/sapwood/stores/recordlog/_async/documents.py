@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ....calling import AsyncAnswer
+from ....calls import AsyncAnswer
 from ....errors import StoreCorruptError
 from ....model import Document
 from ...base.refusals import stale_document

@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
-from ....calling import AsyncAnswer
+from ....calls import AsyncAnswer
 from ....errors import SapwoodError, StoreBusyError, StoreCorruptError, StoreUnavailableError
 from ...base.queues import AsyncCallerQueues
 from ...base.refusals import no_session

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from ....calling import AsyncAnswer
+from ....calls import AsyncAnswer
 from ...base._async.runner import AsyncRunner
 from ...base.refusals import store_closed
 from .driver import AsyncLogDriver

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ....calling import Answer
+from ....calls import Answer
 from ....errors import StoreCorruptError
 from ....model import Document
 from ...base.refusals import stale_document

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
-from ....calling import Answer
+from ....calls import Answer
 from ....errors import SapwoodError, StoreBusyError, StoreCorruptError, StoreUnavailableError
 from ...base.queues import CallerQueues
 from ...base.refusals import no_session

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from ....calling import Answer
+from ....calls import Answer
 from ...base._sync.runner import Runner
 from ...base.refusals import store_closed
 from .driver import LogDriver

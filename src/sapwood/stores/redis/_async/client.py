@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from redis.exceptions import NoScriptError
 
-from ....calling import AsyncAnswer
+from ....calls import AsyncAnswer
 from ....errors import SapwoodError, StoreBusyError, UsageError
 from ...base.refusals import store_closed
 from ..driver import AsyncConnectionSlots, AsyncLock, AsyncRedisDriver

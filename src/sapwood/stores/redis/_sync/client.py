@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from redis.exceptions import NoScriptError
 
-from ....calling import Answer
+from ....calls import Answer
 from ....errors import SapwoodError, StoreBusyError, UsageError
 from ...base.refusals import store_closed
 from ..driver import ConnectionSlots, Lock, RedisDriver

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ....calling import Answer
+from ....calls import Answer
 from ....errors import StoreBusyError
 from ...base.refusals import no_session, session_exists
 from ..keys import RedisKeys

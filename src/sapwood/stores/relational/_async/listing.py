@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
-from ....calling import AsyncAnswer
+from ....calls import AsyncAnswer
 from ....model import SessionPage, SessionQuery, SessionRecord
 from ...base.refusals import bad_listing_cursor
 from ..rows import CONTEXT_IN_RECORD, Row

@@ -8,7 +8,7 @@ from typing import TypeVar
 from sqlalchemy import exc
 from sqlalchemy.engine import Connection
 
-from ....calling import AsyncAnswer
+from ....calls import AsyncAnswer
 from ....errors import ClosedError, SapwoodError, StoreBusyError, StoreError, UsageError
 from ....model import Appended, Changes, History, Read, SessionRecord
 from ...base._async.runner import AsyncRunner

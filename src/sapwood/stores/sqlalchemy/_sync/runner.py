@@ -10,7 +10,7 @@ from typing import TypeVar
 from sqlalchemy import exc
 from sqlalchemy.engine import Connection
 
-from ....calling import Answer
+from ....calls import Answer
 from ....errors import ClosedError, SapwoodError, StoreBusyError, StoreError, UsageError
 from ....model import Appended, Changes, History, Read, SessionRecord
 from ...base._sync.runner import Runner

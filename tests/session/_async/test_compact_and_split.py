@@ -9,7 +9,7 @@ from sapwood import (
 )
 from sapwood.errors import CompactionError
 
-from .compacting import LONG, Model, fill, shown, tight
+from .compactable import LONG, Model, fill, shown, tight
 
 
 async def test_a_session_is_split_with_an_edge_and_an_end_reason(

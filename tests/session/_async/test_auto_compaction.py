@@ -10,7 +10,7 @@ from sapwood import (
 from sapwood.errors import CompactionError, UsageError
 from sapwood.model import Usage
 
-from .compacting import LONG, Model, fill, tight
+from .compactable import LONG, Model, fill, tight
 
 
 async def test_it_compacts_by_itself_when_the_threshold_is_crossed(

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncContextDecorator, ContextDecorator, suppress
 from typing import Any, Self
 
-from ..calling import AsyncCall
+from ..calls import AsyncCall
 
 
 class AsyncStreams:
@@ -23,9 +23,9 @@ class AsyncStreams:
         What comes back is used as the stream itself would be, from its first item on.
         """
         if isinstance(value, AsyncIterator) and not _is_file(value):
-            return await AsyncItems(value).fetched()
+            return await AsyncBegunIterator(value).fetched()
         if _is_manager(value, "__aenter__", "__aexit__"):
-            return AsyncEntered(value, await value.__aenter__())
+            return AsyncEnteredStream(value, await value.__aenter__())
         if _is_stream(value):
             # It waits for its server, and the loop must not.
             return await AsyncCall.within(None, Streams.begin, value)
@@ -44,8 +44,8 @@ class Streams:
         if not _is_stream(value):
             return value
         if isinstance(value, Iterator):
-            return Items(value).fetched()
-        return Entered(value, value.__enter__())
+            return BegunIterator(value).fetched()
+        return EnteredStream(value, value.__enter__())
 
 
 def _is_stream(value: Any) -> bool:
@@ -73,7 +73,7 @@ def _is_manager(value: Any, *names: str) -> bool:
     return all(name.startswith("_") for name in dir(value))
 
 
-class _Begun:
+class _BegunStream:
     """Has all that a stream shows."""
 
     def __init__(self, stream: Any) -> None:
@@ -90,7 +90,7 @@ class _Begun:
         return self if entered is self._stream else entered
 
 
-class AsyncItems(_Begun):
+class AsyncBegunIterator(_BegunStream):
     """An async iterator whose first item was fetched, and comes first."""
 
     async def fetched(self) -> Self:
@@ -113,7 +113,7 @@ class AsyncItems(_Begun):
         return await self._stream.__aexit__(*details)
 
 
-class Items(_Begun):
+class BegunIterator(_BegunStream):
     """An iterator whose first item was fetched, and comes first."""
 
     def fetched(self) -> Self:
@@ -136,7 +136,7 @@ class Items(_Begun):
         return self._stream.__exit__(*details)
 
 
-class AsyncEntered(_Begun):
+class AsyncEnteredStream(_BegunStream):
     """An async context manager that was entered: once, however it is used."""
 
     def __init__(self, stream: Any, entered: Any) -> None:
@@ -153,7 +153,7 @@ class AsyncEntered(_Begun):
         return aiter(self._entered)
 
 
-class Entered(_Begun):
+class EnteredStream(_BegunStream):
     """A context manager that was entered: once, however it is used."""
 
     def __init__(self, stream: Any, entered: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sapwood.calling import AsyncCall, Call
+from sapwood.calls import AsyncCall, Call
 from sapwood.errors import UsageError
 
 

@@ -12,7 +12,7 @@ from unittest.mock import AsyncMock, MagicMock, NonCallableMagicMock
 
 import pytest
 
-from sapwood.session.streaming import AsyncStreams, Streams
+from sapwood.session.streams import AsyncStreams, Streams
 
 
 async def test_a_plain_generator_does_not_hold_up_the_loop() -> None:

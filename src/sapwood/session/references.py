@@ -10,17 +10,17 @@ from ..model import Message, Overlay, Root, Summary
 from ..rules import check
 
 MessageRef = Message | str
-Place = Message | str | Root
+PlaceRef = Message | str | Root
 OverlayRef = Overlay | Summary | str
 
 
 @overload
 def id_of(place: MessageRef) -> str: ...
 @overload
-def id_of(place: Place) -> str | Root: ...
+def id_of(place: PlaceRef) -> str | Root: ...
 @overload
-def id_of(place: Place | None) -> str | Root | None: ...
-def id_of(place: Place | None) -> str | Root | None:
+def id_of(place: PlaceRef | None) -> str | Root | None: ...
+def id_of(place: PlaceRef | None) -> str | Root | None:
     """Give a message's id; `ROOT` and None stay what they are."""
     return place.id if isinstance(place, Message) else place
 

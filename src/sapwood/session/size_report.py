@@ -9,7 +9,7 @@ from ..model import Document, Position
 KEY = "reported"
 
 
-class Reported(msgspec.Struct, frozen=True, kw_only=True):
+class SizeReport(msgspec.Struct, frozen=True, kw_only=True):
     """A call's real size at a message: `tokens` up to and with it, where the estimate said
     `estimate` for the history and `overhead` for prompt and tools."""
 
@@ -21,17 +21,17 @@ class Reported(msgspec.Struct, frozen=True, kw_only=True):
     overhead: int
 
 
-def reported_in(document: Document | None) -> Reported | None:
+def size_report_in(document: Document | None) -> SizeReport | None:
     """Read the document; one that cannot be read counts as none, since it is only a measure."""
     if document is None:
         return None
     try:
-        return msgspec.json.decode(document.value, type=Reported)
+        return msgspec.json.decode(document.value, type=SizeReport)
     except (msgspec.DecodeError, msgspec.ValidationError):
         return None
 
 
-def is_above(reported: Reported, tip: Position | None) -> bool | None:
+def is_above(reported: SizeReport, tip: Position | None) -> bool | None:
     """Tell whether the message is on the path to the tip; None when the segments do not say."""
     if tip is None or tip.depth < reported.depth:
         return False
