@@ -35,6 +35,9 @@ class MemoryDriver(LogDriver):
     def is_taken_back(self, log: str, n: int) -> bool:
         return any(n in numbers for numbers in self.shelf.taken_back.get(log, ()))
 
+    def count_forgotten(self, shard: str) -> int:
+        return self.shelf.forgotten.get(shard, 0)
+
     def create(self, document: LogDocument) -> bool:
         return self.shelf.add(document)
 

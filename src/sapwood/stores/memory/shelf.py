@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from operator import itemgetter
 
+from ..recordlog.entry import void_entry
 from ..recordlog.log_documents import LogDocument, LogKind, is_owner_log, record_key
 from ..recordlog.record import Record, encode_record
 from ..recordlog.work import SkipNumbers
@@ -26,9 +27,13 @@ class Shelf:
     segments: dict[str, list[tuple[int, str]]] = field(default_factory=dict)
     """The records of each segment, in order, by their first depth."""
     numbers: dict[str, tuple[str, int]] = field(default_factory=dict)
-    """Of each log that there ever was, its tree, and the last number that was given out in it."""
+    """The tree of each log, and the last number that was given out in it."""
     taken_back: dict[str, list[range]] = field(default_factory=dict)
     """Numbers of logs that were given out in times that the store went back from."""
+    forgotten: dict[str, int] = field(default_factory=dict)
+    """By the shard of a name, how many sessions had it that the store went back from."""
+    highest: int = 0
+    """The highest number that was given out in logs that are not there any more."""
 
     def add(self, document: LogDocument) -> bool:
         """Add a document; False when its name is taken. An interrupt finds it there or not."""
@@ -75,26 +80,43 @@ class Shelf:
             segments={segment: list(found) for segment, found in self.segments.items()},
             numbers=dict(self.numbers),
             taken_back={log: list(ranges) for log, ranges in self.taken_back.items()},
+            forgotten=dict(self.forgotten),
+            highest=self.highest,
         )
 
     def go_on_after(self, before: Shelf) -> None:
-        """Return nothing out again that was given out by what the store held until now."""
-        for ids in before.entries.values():
-            for id in ids.keys() - self.documents.keys():
-                self._void(before.documents.get(id))
+        """Give nothing out again that was given out by what the store held until now."""
+        self._forget_names(before)
+        self.highest = max(self.highest, before.highest)
+        for log, (tree, known) in list(self.numbers.items()):
+            if log not in before.numbers and known < before.highest:
+                self._skip(tree, log, known + 1, before.highest)
         for log, (tree, last) in before.numbers.items():
             _, known = self.numbers.get(log, (tree, 0))
-            if last <= known:
-                continue
-            if is_owner_log(log) or log in self.pages:
+            if log not in self.numbers and not is_owner_log(log):
+                self.highest = max(self.highest, last)
+            elif known < last:
                 self._skip(tree, log, known + 1, last)
-            else:
-                self.numbers[log] = tree, last
 
-    def _void(self, entry: LogDocument | None) -> None:
-        """Keep the number of a session of some name from being given to another one."""
-        if entry is not None and not entry.id.endswith("/owner"):
-            self.add(LogDocument(kind=LogKind.ENTRY, id=entry.id, shard=entry.shard, data=b""))
+    def _forget_names(self, before: Shelf) -> None:
+        """Let sessions of a name go on after the numbers that others of this name had."""
+        here = self._counts()
+        given = {**before.forgotten, **before._counts()}  # an entry comes after what is forgotten
+        for shard in given.keys() & here.keys():
+            for k in range(here[shard] + 1, given.pop(shard) + 1):
+                self.add(void_entry(shard, f"{shard}/{k}"))
+        for shard in given.keys() & self.forgotten.keys():
+            given[shard] = max(given[shard], self.forgotten[shard])
+        self.forgotten.update(given)
+
+    def _counts(self) -> dict[str, int]:
+        """Return the highest number that an entry here has, by the shard of its name."""
+        counts: dict[str, int] = {}
+        for id in (id for ids in self.entries.values() for id in ids if id in self.documents):
+            shard, _, k = id.partition("/")
+            if k.isdigit():
+                counts[shard] = max(counts.get(shard, 0), int(k))
+        return counts
 
     def _skip(self, tree: str, log: str, first: int, last: int) -> None:
         """Let a log go on after numbers that were given out."""

@@ -38,6 +38,10 @@ class AsyncLogDriver(ABC):
         """Whether a number of a log was given out in a time that the whole store went back from."""
         return False
 
+    def count_forgotten(self, shard: str) -> int:
+        """Return how many sessions of a name need not be looked for: none of them is there."""
+        return 0
+
     # commit
 
     @abstractmethod

@@ -136,7 +136,8 @@ class Logs:
 
     def find_entry(self, owner: str, session: str) -> tuple[int, LogState | None]:
         """Find the session of a name by its entries: how many there were, and the one alive."""
-        k, window = 0, 1
+        k = self.driver.count_forgotten(entry_key(owner, session, 0).shard)
+        window = 1
         while True:
             keys = [entry_key(owner, session, k + 1 + n) for n in range(window)]
             for stored in self.driver.get(keys):
