@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 NAMES = """
-    Appends Args AsyncAppends Block Durability End Facts Found Packed Piece Place Ranges Row
+    Appends Args AsyncAppends Block Durability End Facts Found Packed Place Ranges Row
     Said Scope Sieve Span Step View _Answers
 """
 CLASSES = ""
