@@ -1,4 +1,4 @@
-"""Messages that were read from records before, for a log that is in this process as a whole."""
+"""Messages that need not be read from records, for a log that is in this process as a whole."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .rows import LogRow
 
 
 class RowCache:
-    """Messages as they were appended, by segment and depth; it grows with what is read."""
+    """Messages as they were appended, by segment and depth; it grows with what is said and read."""
 
     def __init__(self) -> None:
         self._segments: dict[str, dict[int, LogRow]] = {}
@@ -26,7 +26,7 @@ class RowCache:
         return missing
 
     def keep(self, rows: Iterable[LogRow]) -> None:
-        """Keep messages that were read."""
+        """Keep messages that were appended, or read."""
         for row in rows:
             of_segment = self._segments.setdefault(segment_name(row.place.segment), {})
             of_segment[row.place.depth] = row

@@ -39,12 +39,22 @@ def rows_of(stored: LogDocument, span: Span) -> list[LogRow]:
     work = open_record(stored.data, stored.id).work if stored.data else None
     if not isinstance(work, Append):
         raise StoreCorruptError(f"record {stored.id} appends nothing, and is read for that")
+    return _rows(work, stored.n, span, stored.id)
+
+
+def appended_rows(work: Append, n: int, segment: int) -> list[LogRow]:
+    """Return the messages that a record was just created with."""
+    last = work.first + len(work.messages) - 1
+    return _rows(work, n, Span(segment, work.first, last), "")
+
+
+def _rows(work: Append, n: int, span: Span, where: str) -> list[LogRow]:
     rows: list[LogRow] = []
-    for start, base, run in runs_of(work, span.first, span.last, stored.id):
+    for start, base, run in runs_of(work, span.first, span.last, where):
         for depth, said in enumerate(run, start):
             base += said.tokens
             if span.first <= depth <= span.last:
-                rows.append(_row(Place(span.segment, depth), stored.n, said, base))
+                rows.append(_row(Place(span.segment, depth), n, said, base))
     return rows
 
 

@@ -17,6 +17,7 @@ from ..errors import BehindError, too_many
 from ..fold import fold, turn_page
 from ..log_documents import LogDocument, entry_key, record_key
 from ..record import Record, decode_record
+from ..rows import appended_rows
 from ..state import LogState, encode_state
 from ..transitions import is_page_due, next_state, state_at, stored_record
 from ..view import LogView
@@ -336,7 +337,11 @@ class AsyncLogs:
         mark = self.new_id()
         record = Record(mark, await self.stamp(), work, data)
         stored = stored_record(after, work, record, self.driver.max_data_bytes)
-        return self._kept(after) if await self._create(stored, mark) else None
+        if not await self._create(stored, mark):
+            return None
+        if self.driver.rows is not None and isinstance(work, Append):
+            self.driver.rows.keep(appended_rows(work, after.n, after.own(work.number)))
+        return self._kept(after)
 
     async def _create(self, stored: LogDocument, mark: str) -> bool:
         """Create a record; when the answer is lost, find out whose it is."""
