@@ -151,9 +151,8 @@ def _delete_leases(t: Tables) -> Any:
 def _some(t: Tables) -> Any:
     """Return some of an owner's sessions, in the order in which trees are locked."""
     s = t.session.c
-    wanted = select(s.id, s.tree, s.number).where(s.owner == bindparam("owner"))
-    some = wanted.order_by(s.number).limit(bindparam("most")).subquery("some_of")
-    return select(some.c.id).order_by(some.c.tree, some.c.number)
+    wanted = select(s.id).where(s.owner == bindparam("owner"))
+    return wanted.order_by(s.tree, s.number).limit(bindparam("most"))
 
 
 def _erase_documents(t: Tables) -> Any:

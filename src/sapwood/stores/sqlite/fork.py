@@ -12,7 +12,7 @@ from .connection import Connection
 from .descent import descend
 from .feed import KIND_APPEND, record_change
 from .overlays import SqliteOverlayStatements, put_in_force
-from .rows import MESSAGE_COLUMNS, refuse_if_changed
+from .rows import MESSAGE_COLUMNS, missing_overlay, refuse_if_changed
 
 # The first columns of an overlay, without its text.
 _IN_FORCE = "SELECT overlay, NULL, first_depth, last FROM in_force WHERE session = ?"
@@ -64,6 +64,8 @@ class SqliteForkStatements(ForkStatements):
 
     def overlays_on(self, source: SessionRow, pos: int) -> list[Row]:
         overlays = SqliteOverlayStatements(self._tx).in_force(source)
+        if len(overlays) != source.overlays:
+            raise missing_overlay(source.id)
         return ending_on_path(overlays, pos, self._tx.lineage)
 
 
