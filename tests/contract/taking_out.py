@@ -71,4 +71,4 @@ def from_records(
 
 def _appends(data: bytes, id: str) -> bool:
     work = decode_record(data, "").work
-    return isinstance(work, Append) and any(said.id == id for said in work.said)
+    return isinstance(work, Append) and any(said.id == id for said in work.messages)

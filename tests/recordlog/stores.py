@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from recordlog._async.dictionary import AsyncDictionaryLog
-from recordlog._sync.dictionary import DictionaryLog
+from recordlog._async.dictionary import AsyncDictionaryDriver
+from recordlog._sync.dictionary import DictionaryDriver
 from sapwood.rules.ids import IdMaker
 from sapwood.store import Capability
 from sapwood.stores.base._async.store import AsyncBaseStore
@@ -20,9 +20,9 @@ LAG = 7
 class DictionaryStore(BaseStore):
     capabilities = frozenset({Capability.DURABLE, Capability.SHARED})
 
-    def __init__(self, clock: Callable[[], int], log: DictionaryLog | None = None) -> None:
+    def __init__(self, clock: Callable[[], int], log: DictionaryDriver | None = None) -> None:
         new_id = IdMaker(clock, os.urandom)
-        self.log = log or DictionaryLog(lag=LAG)
+        self.log = log or DictionaryDriver(lag=LAG)
         runner = LogRunner(self.log, new_id=new_id, clock=clock, auto_migrate=True)
         super().__init__(runner, new_id=new_id)
 
@@ -30,8 +30,8 @@ class DictionaryStore(BaseStore):
 class AsyncDictionaryStore(AsyncBaseStore):
     capabilities = frozenset({Capability.DURABLE, Capability.SHARED})
 
-    def __init__(self, clock: Callable[[], int], log: AsyncDictionaryLog | None = None) -> None:
+    def __init__(self, clock: Callable[[], int], log: AsyncDictionaryDriver | None = None) -> None:
         new_id = IdMaker(clock, os.urandom)
-        self.log = log or AsyncDictionaryLog(lag=LAG)
+        self.log = log or AsyncDictionaryDriver(lag=LAG)
         runner = AsyncLogRunner(self.log, new_id=new_id, clock=clock, auto_migrate=True)
         super().__init__(runner, new_id=new_id)

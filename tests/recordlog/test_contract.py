@@ -14,12 +14,12 @@ from contract.places import as_many
 from contract.taking_out import from_records
 from tier import WRITTEN_BY_HAND, usually
 
-from recordlog._async.dictionary import AsyncDictionaryLog
-from recordlog._sync.dictionary import DictionaryLog
+from recordlog._async.dictionary import AsyncDictionaryDriver
+from recordlog._sync.dictionary import DictionaryDriver
 from recordlog.stores import AsyncDictionaryStore, DictionaryStore
 from sapwood.store import AsyncStore, Store
-from sapwood.stores.recordlog import stepping
-from sapwood.stores.recordlog.stored import Key, Kind
+from sapwood.stores.recordlog import transitions
+from sapwood.stores.recordlog.log_documents import LogKey, LogKind
 from sapwood.testing import (
     AsyncDurableStoreContract,
     AsyncSharedContract,
@@ -33,14 +33,14 @@ from sapwood.testing import (
 
 @pytest.fixture(autouse=True)
 def _pages_come_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stepping, "PAGE", 3)
+    monkeypatch.setattr(transitions, "PAGE", 3)
 
 
-def out_of(log: DictionaryLog | AsyncDictionaryLog) -> TakeOut:
-    def records() -> Iterator[tuple[Key, bytes]]:
-        return ((key, it.data) for key, it in log.documents.items() if it.kind is Kind.RECORD)
+def out_of(log: DictionaryDriver | AsyncDictionaryDriver) -> TakeOut:
+    def records() -> Iterator[tuple[LogKey, bytes]]:
+        return ((key, it.data) for key, it in log.documents.items() if it.kind is LogKind.RECORD)
 
-    def delete(key: Key) -> None:
+    def delete(key: LogKey) -> None:
         del log.documents[key]
         log.shown.pop(key, None)
 

@@ -9,23 +9,23 @@ from sapwood.rules.tree import Place
 from sapwood.stores.recordlog.changes import merged
 from sapwood.stores.recordlog.fold import fold, turn_page
 from sapwood.stores.recordlog.place import log_of, number_of, segment_name, segment_of
-from sapwood.stores.recordlog.state import State, decode_state, encode_state
+from sapwood.stores.recordlog.state import LogState, decode_state, encode_state
 from sapwood.stores.recordlog.work import (
+    AddOverlay,
     AddUsage,
     Append,
-    Change,
+    AppendedMessage,
+    BeginFork,
+    ChangeProfile,
     Clear,
-    Cover,
     Edit,
     Erase,
-    Move,
-    Pin,
-    Profile,
+    ErasedPlace,
+    LogProfile,
+    LogWork,
+    MoveTip,
     PutDocument,
     Retire,
-    Said,
-    Spot,
-    Work,
 )
 
 LOG = f"{7:030x}"
@@ -35,16 +35,18 @@ small = st.integers(0, 50)
 
 
 _places = st.sampled_from([("", 1, 1), (OTHER, 4, 2), (OTHER, 4, 3)])
-others: st.SearchStrategy[Work] = st.one_of(
+others: st.SearchStrategy[LogWork] = st.one_of(
     st.builds(lambda n: Edit(9, 1, 1, 1, "m", 2, 3, n, 5, "user", b"d", b"{}"), small),
-    st.builds(lambda at, n: Erase(9, [Spot(at, 1, n, "m")]), _places, small),
+    st.builds(lambda at, n: Erase(9, [ErasedPlace(at, 1, n, "m")]), _places, small),
     st.builds(lambda key, until: PutDocument(key, 9, until, b"v"), names, st.none() | small),
-    st.builds(lambda title: Change(Profile(title, "x", [], b"{}", None)), st.none() | names),
-    st.builds(lambda id, model: AddUsage(id, model, None, (1, 2, 0, 0, 0)), names, names),
-    st.builds(lambda n: Move((OTHER, 1, 3), "x", n), small),
-    st.builds(lambda n: Pin("s", f"s/{n}", OTHER, ("", 1, 1)), small),
     st.builds(
-        lambda n: Cover(f"o{n}", ("", 1, 1), (OTHER, 2, 3), 0, 4, 2, 4, n, "s", 9, b"{}", "x"),
+        lambda title: ChangeProfile(LogProfile(title, "x", [], b"{}", None)), st.none() | names
+    ),
+    st.builds(lambda id, model: AddUsage(id, model, None, (1, 2, 0, 0, 0)), names, names),
+    st.builds(lambda n: MoveTip((OTHER, 1, 3), "x", n), small),
+    st.builds(lambda n: BeginFork("s", f"s/{n}", OTHER, ("", 1, 1)), small),
+    st.builds(
+        lambda n: AddOverlay(f"o{n}", ("", 1, 1), (OTHER, 2, 3), 0, 4, 2, 4, n, "s", 9, b"{}", "x"),
         small,
     ),
     st.just(Clear(9)),
@@ -52,16 +54,18 @@ others: st.SearchStrategy[Work] = st.one_of(
 
 
 @st.composite
-def works(draw: st.DrawFn) -> list[Work]:
+def works(draw: st.DrawFn) -> list[LogWork]:
     """Draw the units of work of a session, such as a store would record them."""
-    done: list[Work] = []
+    done: list[LogWork] = []
     segments: list[int] = []
     for index in range(draw(st.integers(1, 12))):
         if segments and draw(st.booleans()):
             done.append(draw(others))
             continue
         count = draw(st.integers(1, 3))
-        said = [Said(f"m{index}-{k}", "user", draw(small), 5, b"{}") for k in range(count)]
+        said = [
+            AppendedMessage(f"m{index}-{k}", "user", draw(small), 5, b"{}") for k in range(count)
+        ]
         is_new = not segments or draw(st.booleans())
         if is_new:
             segments.append(0)
@@ -71,13 +75,13 @@ def works(draw: st.DrawFn) -> list[Work]:
     return done
 
 
-def begun() -> State:
-    return State(tree=LOG, log=LOG, owner="ada", session="s")
+def begun() -> LogState:
+    return LogState(tree=LOG, log=LOG, owner="ada", session="s")
 
 
 @given(works=works(), at=st.integers(0, 12))
 def test_a_state_that_was_written_down_goes_on_as_the_one_that_was_not(
-    works: list[Work], at: int
+    works: list[LogWork], at: int
 ) -> None:
     plain = kept = begun()
     for index, work in enumerate(works):
@@ -88,7 +92,7 @@ def test_a_state_that_was_written_down_goes_on_as_the_one_that_was_not(
 
 
 @given(works=works())
-def test_a_page_forgets_only_what_was_done_before_it(works: list[Work]) -> None:
+def test_a_page_forgets_only_what_was_done_before_it(works: list[LogWork]) -> None:
     state = begun()
     for work in works:
         before, state = state, fold(state, work)
@@ -100,7 +104,7 @@ def test_a_page_forgets_only_what_was_done_before_it(works: list[Work]) -> None:
 
 
 @given(works=works())
-def test_a_deleted_sessions_state_has_nothing_that_was_said_or_named(works: list[Work]) -> None:
+def test_a_deleted_sessions_state_has_nothing_that_was_said_or_named(works: list[LogWork]) -> None:
     state = begun()
     for work in works:
         state = fold(state, work)
@@ -108,7 +112,7 @@ def test_a_deleted_sessions_state_has_nothing_that_was_said_or_named(works: list
     assert (gone.is_alive, gone.owner, gone.session, gone.messages) == (False, "", "", 0)
     assert gone.segments == state.segments
     assert gone.retired == len(state.segments)
-    assert gone.pins == state.pins
+    assert gone.begun_forks == state.begun_forks
 
 
 @given(log=st.integers(0, 16**30 - 1), number=st.integers(1, 2**31))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 from msgspec.structs import replace
 
-from recordlog._sync.dictionary import DictionaryLog
+from recordlog._sync.dictionary import DictionaryDriver
 from recordlog.stores import DictionaryStore
 from sapwood.errors import (
     MessageTooLargeError,
@@ -16,12 +16,12 @@ from sapwood.errors import (
     StoreCorruptError,
     StoreUnavailableError,
 )
-from sapwood.model import NewSession, Read, SessionPatch, SessionQuery
+from sapwood.model import NewSession, Read, Search, SessionPatch, SessionQuery
 from sapwood.stores.recordlog import bundles
 from sapwood.stores.recordlog._sync.documents import DOCUMENTS
 from sapwood.stores.recordlog._sync.feed import FEED
+from sapwood.stores.recordlog.log_documents import LogDocument, LogKey, LogKind, key_of, owner_log
 from sapwood.stores.recordlog.record import decode_record, encode_record, open_record
-from sapwood.stores.recordlog.stored import Key, Kind, Stored, key_of, owner_log
 from sapwood.stores.recordlog.work import Append
 from sapwood.testing import ManualClock
 from sapwood.testing.makers import ADA, fork_of, say, shown
@@ -29,7 +29,7 @@ from sapwood.testing.makers import ADA, fork_of, say, shown
 FEED_LOG, DOCUMENTS_LOG = owner_log(ADA, FEED), owner_log(ADA, DOCUMENTS)
 
 
-class Hooked(DictionaryLog):
+class Hooked(DictionaryDriver):
     """Calls something before an entry is created, loses answers, and notes what was read."""
 
     def __init__(self) -> None:
@@ -38,22 +38,22 @@ class Hooked(DictionaryLog):
         self.lost = 0
         self.read: list[str] = []
 
-    def get(self, keys: Sequence[Key]) -> list[Stored | None]:
+    def get(self, keys: Sequence[LogKey]) -> list[LogDocument | None]:
         found = super().get(keys)
         self.read += [it.id for it in found if it is not None]
         return found
 
-    def spans(self, tree: str, ranges: Sequence[tuple[str, int, int]]) -> list[Stored]:
+    def spans(self, tree: str, ranges: Sequence[tuple[str, int, int]]) -> list[LogDocument]:
         found = super().spans(tree, ranges)
         self.read += [it.id for it in found]
         return found
 
-    def create(self, document: Stored) -> bool:
-        if document.kind is Kind.ENTRY and document.data:
+    def create(self, document: LogDocument) -> bool:
+        if document.kind is LogKind.ENTRY and document.data:
             call, self.before_entry = self.before_entry, lambda: None
             call()
         created = super().create(document)
-        if document.kind is Kind.RECORD and self.lost:
+        if document.kind is LogKind.RECORD and self.lost:
             self.lost -= 1
             raise StoreUnavailableError("the answer was lost")
         return created
@@ -243,9 +243,9 @@ def test_what_is_erased_of_a_large_batch_is_in_no_record(
     store.append(ADA, "s", [say(f"x{n}", text) for n, text in enumerate(large())])
     store.delete_messages(ADA, "s", ["x77"])
     store.settle()
-    records = [it for it in log.documents.values() if it.kind is Kind.RECORD and it.data]
+    records = [it for it in log.documents.values() if it.kind is LogKind.RECORD and it.data]
     works = [decode_record(it.data, it.id).work for it in records]
-    said = [it for work in works if isinstance(work, Append) for it in work.said]
+    said = [it for work in works if isinstance(work, Append) for it in work.messages]
     assert [it.id for it in said if it.body is None] == ["x77"]
     assert [it.text for it in store.read(ADA, "s", Read()).messages_only[2:]] == large(77)
 
@@ -277,6 +277,16 @@ def test_rule_15_a_batch_is_refused_by_its_size_and_not_by_how_well_it_is_stored
     assert store.append(ADA, "s", [say(f"x{n}", text) for n in range(40)]).written == 40
 
 
+def test_a_search_reads_what_forks_share_once(store: DictionaryStore, log: Hooked) -> None:
+    for number in range(5):
+        store.create_session(ADA, fork_of("s", "m2", id=f"f{number}"))
+    log.refresh()
+    log.read.clear()
+    assert len(store.search(ADA, Search(text="m1")).hits) == 1
+    appended = [it for it in log.read if it.endswith("/000000000001")]
+    assert len(appended) == 1
+
+
 def test_changes_of_many_sessions_are_read_with_a_few_looks(
     store: DictionaryStore, log: Hooked
 ) -> None:
@@ -303,7 +313,7 @@ def test_rule_08_a_record_that_a_session_lost_is_told_by_the_feed(
     for name in ("f1", "f2", "f3", "f4"):
         store.append(ADA, "s", [say(name)])
     owners = {FEED_LOG, DOCUMENTS_LOG}
-    records = [it for it in log.documents.values() if it.kind is Kind.RECORD]
+    records = [it for it in log.documents.values() if it.kind is LogKind.RECORD]
     [lost] = [key_of(it) for it in records if it.log not in owners and it.n == n]
     del log.documents[lost]
     with pytest.raises(StoreCorruptError):
@@ -426,10 +436,10 @@ def test_rule_02_an_id_is_known_after_the_state_was_written_down(
 def test_what_is_retired_leaves_no_look_ups(store: DictionaryStore, log: Hooked, end: str) -> None:
     for n in range(50):
         store.append(ADA, "s", [say(f"x{n}")])
-    assert [it for it in log.documents.values() if it.kind is Kind.LOOKUP]
+    assert [it for it in log.documents.values() if it.kind is LogKind.LOOKUP]
     getattr(store, end)(ADA, "s")
     store.settle()
-    assert [it for it in log.documents.values() if it.kind is Kind.LOOKUP] == []
+    assert [it for it in log.documents.values() if it.kind is LogKind.LOOKUP] == []
 
 
 def test_what_stands_on_a_session_is_found_with_a_few_looks(

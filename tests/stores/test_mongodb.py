@@ -21,7 +21,7 @@ from sapwood.model import NewSession, Read, Usage
 from sapwood.rules.ids import IdMaker
 from sapwood.stores.mongodb import AsyncMongoStore, MongoStore
 from sapwood.stores.mongodb.failure import translate
-from sapwood.stores.recordlog.stored import Kind, Stored, record_key
+from sapwood.stores.recordlog.log_documents import LogDocument, LogKind, record_key
 from sapwood.testing.makers import ADA, cover, fork_of, say, shown
 
 new_id = IdMaker(lambda: time.time_ns() // 1000, os.urandom)
@@ -238,13 +238,13 @@ def test_time_is_the_servers_wherever_the_client_is(
 
 
 async def test_a_record_that_arrives_as_the_last_sender_ends_is_sent() -> None:
-    from sapwood.stores.recordlog import gather
+    from sapwood.stores.recordlog import record_sender
 
-    async def send(documents: Sequence[Stored]) -> Sequence[bool]:
+    async def send(documents: Sequence[LogDocument]) -> Sequence[bool]:
         return [True] * len(documents)
 
-    gathered = gather.AsyncGather(send)
-    document = Stored(kind=Kind.RECORD, id="t/l/1", shard="t", data=b"")
+    gathered = record_sender.AsyncRecordSender(send)
+    document = LogDocument(kind=LogKind.RECORD, id="t/l/1", shard="t", data=b"")
 
     async def add_often() -> None:
         for _ in range(50):
@@ -259,10 +259,10 @@ def test_what_was_emptied_is_not_put_back_by_one_who_read_it_before(
 ) -> None:
     store.create_session(ADA, NewSession(id="s"))
     store.append(ADA, "s", [say("m1"), say("m2", "secret")])
-    log: Any = store._runner.here().desk.log
+    log: Any = store._runner.here().logs.driver
     put, client = log.put, log._client
 
-    def late(documents: Sequence[Stored]) -> None:
+    def late(documents: Sequence[LogDocument]) -> None:
         monkeypatch.setattr(log, "put", put)
         with MongoStore(client=client, database=mongodb.database(), new_id=new_id) as other:
             other.delete_session(ADA, "s")
@@ -278,10 +278,10 @@ async def test_a_record_that_is_refused_does_not_fail_those_that_go_out_with_it(
     async_store: AsyncMongoStore,
 ) -> None:
     await async_store.admin.migrate()
-    log = async_store._runner.here().desk.log
+    log = async_store._runner.here().logs.driver
 
-    def record(id: Any) -> Stored:
-        return Stored(kind=Kind.RECORD, id=id, shard="t", data=b"x", log="l", n=1)
+    def record(id: Any) -> LogDocument:
+        return LogDocument(kind=LogKind.RECORD, id=id, shard="t", data=b"x", log="l", n=1)
 
     # No server takes a list for a name.
     sent = [record("t/l/1"), record(["t/l/2"]), record("t/l/3"), record("t/l/1")]
@@ -294,9 +294,9 @@ async def test_a_record_that_is_refused_does_not_fail_those_that_go_out_with_it(
 
 def test_any_number_of_names_is_asked_for_and_emptied(store: MongoStore) -> None:
     store.create_session(ADA, NewSession(id="s"))
-    log = store._runner.here().desk.log
+    log = store._runner.here().logs.driver
     names = [record_key("t" * 30, "l" * 30, n) for n in range(200_000)]
-    log.create(Stored(kind=Kind.RECORD, id=names[-1].id, shard="t" * 30, data=b"x"))
+    log.create(LogDocument(kind=LogKind.RECORD, id=names[-1].id, shard="t" * 30, data=b"x"))
     found = log.get(names)
     assert [it is not None for it in found[-2:]] == [False, True]
     log.blank(names)

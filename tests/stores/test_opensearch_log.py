@@ -14,8 +14,8 @@ from servers import opensearch
 from sapwood.errors import StoreError
 from sapwood.rules.ids import IdMaker
 from sapwood.stores.opensearch import AsyncOpenSearchStore
-from sapwood.stores.recordlog._async.log import AsyncLog
-from sapwood.stores.recordlog.stored import Kind, Stored, key_of
+from sapwood.stores.recordlog._async.driver import AsyncLogDriver
+from sapwood.stores.recordlog.log_documents import LogDocument, LogKind, key_of
 
 pytestmark = pytest.mark.usefixtures("opensearch_url")
 
@@ -24,21 +24,21 @@ numbers = count()
 
 
 @pytest.fixture
-async def log() -> AsyncIterator[AsyncLog]:
+async def log() -> AsyncIterator[AsyncLogDriver]:
     prefix = f"{opensearch.prefix()}-log{next(numbers)}"
     async with AsyncOpenSearchStore(opensearch.shared_url(), prefix=prefix, new_id=new_id) as store:
         await store.admin.migrate()
-        yield store._store._runner.here().desk.log  # type: ignore[attr-defined]
+        yield store._store._runner.here().logs.driver  # type: ignore[attr-defined]
     opensearch.admin().indices.delete(index=f"{prefix}-*")
 
 
-def record(n: int, data: bytes, name: str | None = None) -> Stored:
+def record(n: int, data: bytes, name: str | None = None) -> LogDocument:
     id = f"t/l/{n:012d}" if name is None else name
-    return Stored(kind=Kind.RECORD, id=id, shard="t", data=data, log="l", n=n)
+    return LogDocument(kind=LogKind.RECORD, id=id, shard="t", data=data, log="l", n=n)
 
 
 async def test_rule_01_of_two_records_of_one_name_that_go_out_together_one_is_created(
-    log: AsyncLog,
+    log: AsyncLogDriver,
 ) -> None:
     both = [record(1, b"one"), record(1, b"two")]
     told = await asyncio.gather(*(log.create(it) for it in both))
@@ -49,7 +49,7 @@ async def test_rule_01_of_two_records_of_one_name_that_go_out_together_one_is_cr
 
 
 async def test_a_record_that_is_refused_does_not_fail_those_that_go_out_with_it(
-    log: AsyncLog,
+    log: AsyncLogDriver,
 ) -> None:
     # No number of the index is so large.
     bad = record(1 << 70, b"bad", "t/l/bad")
@@ -59,7 +59,7 @@ async def test_a_record_that_is_refused_does_not_fail_those_that_go_out_with_it(
     assert isinstance(told[1], StoreError)
 
 
-async def test_what_was_emptied_is_not_put_back(log: AsyncLog) -> None:
+async def test_what_was_emptied_is_not_put_back(log: AsyncLogDriver) -> None:
     document = record(1, b"words")
     await log.create(document)
     await log.blank([key_of(document)])

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from sapwood.stores.base import appends as of_servers
-from sapwood.stores.recordlog import gather as of_records
+from sapwood.stores.recordlog import record_sender as of_records
 from sapwood.stores.sqlalchemy import appends as of_databases
 
 
@@ -34,7 +34,7 @@ async def test_what_comes_as_the_last_sender_ends_does_not_wait_for_ever(module:
         await release.wait()
         return list(group)
 
-    kind = module.AsyncGather if module is of_records else module.AsyncAppends
+    kind = module.AsyncRecordSender if module is of_records else module.AsyncAppends
     gathered = kind(send)
     first = []
     for number in range(kind.most_senders):
@@ -73,7 +73,7 @@ def test_loops_that_ended_before_a_sender_began_leave_senders_for_others() -> No
     async def send(group: Sequence[object]) -> list[bool]:
         return [True for _ in group]
 
-    gathered = of_records.AsyncGather(send)
+    gathered = of_records.AsyncRecordSender(send)
     left: list[asyncio.Task[bool]] = []
 
     async def leave() -> None:
@@ -83,7 +83,7 @@ def test_loops_that_ended_before_a_sender_began_leave_senders_for_others() -> No
         async with asyncio.timeout(30):
             return await gathered.add(made(of_records, 2))
 
-    for _ in range(of_records.AsyncGather.most_senders):
+    for _ in range(of_records.AsyncRecordSender.most_senders):
         asyncio.run(leave())
     assert all(task.cancelled() for task in left)
     assert asyncio.run(stay())

@@ -57,7 +57,10 @@ ASKED = {"rules", "redis", "mongodb", "stores", "surface", "python-3.13"}
         ("docs/redis.md", {"rules", "stores", "surface", "python-3.13"}),
         ("README.md", {"surface", "python-3.13"}),
         ("src/sapwood/stores/redis/store.py", {"redis", "stores", "surface", "python-3.13"}),
-        ("src/sapwood/stores/recordlog/x.py", {"mongodb", "stores", "surface", "python-3.13"}),
+        (
+            "src/sapwood/stores/recordlog/x.py",
+            {"rules", "mongodb", "stores", "surface", "python-3.13"},
+        ),
         ("src/sapwood/cli/app.py", {"stores", "surface", "python-3.13"}),
     ],
 )

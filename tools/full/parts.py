@@ -37,10 +37,11 @@ def in_tests(
 RULES = ("rules", "model", "formats", "compaction", "context", "summarizers")
 EMBEDDED = (f"contract/test_{it}.py" for it in ("memory", "sqlite", "suite"))
 LOG = "stores/recordlog"
+"""The memory store is on it, too."""
 PARTS = (
-    in_tests("rules", *RULES, uses=(), reads=("docs",)),
-    in_tests("session", "session", uses=()),
-    in_tests("embedded", *EMBEDDED, uses=()),
+    in_tests("rules", *RULES, uses=(LOG,), reads=("docs",)),
+    in_tests("session", "session", uses=(LOG,)),
+    in_tests("embedded", *EMBEDDED, uses=(LOG,)),
     in_tests("postgres", "contract/test_postgres.py", uses=("stores/postgres",)),
     in_tests("sqlalchemy", "contract/test_sqlalchemy.py", uses=("stores/sqlalchemy",)),
     in_tests(

@@ -34,9 +34,11 @@ PACKAGES = (
     ),
     Package(
         "recordlog",
-        ("stores/recordlog",),
+        ("stores/recordlog", "stores/memory"),
         (
             "tests/recordlog",
+            "tests/contract/test_memory.py",
+            "tests/stores/memory",
             "tests/contract/test_mongodb.py",
             "tests/stores/test_mongodb*.py",
             "tests/faults/mongodb",

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ._sync.contract import Store, StoreAdmin
+from ._sync.admin import StoreAdmin
+from ._sync.contract import Store
 from .capability import Capability
 
 if TYPE_CHECKING:
-    from ._async.contract import AsyncStore, AsyncStoreAdmin
+    from ._async.admin import AsyncStoreAdmin
+    from ._async.contract import AsyncStore
 
 __all__ = ["AsyncStore", "AsyncStoreAdmin", "Capability", "Store", "StoreAdmin"]
 

@@ -12,8 +12,8 @@ from servers.mongodb import FerretServer
 
 from sapwood.errors import StaleTipError
 from sapwood.stores.mongodb import MongoStore
-from sapwood.stores.recordlog import stepping
-from sapwood.stores.recordlog._sync.beside import settle_beside
+from sapwood.stores.recordlog import transitions
+from sapwood.stores.recordlog._sync.leftovers import finish_leftovers
 from sapwood.testing import COUNTS
 
 from ..sharing import write_together
@@ -42,9 +42,9 @@ def test_rule_02_batches_sent_twice_by_racing_writers_land_once_and_whole(
     def every_second(*args: Any) -> None:
         applied.append(len(applied) % 2 == 0)
         if applied[-1]:
-            settle_beside(*args)
+            finish_leftovers(*args)
 
-    monkeypatch.setattr(stepping, "PAGE", 10_000)  # so that none says that it was done
+    monkeypatch.setattr(transitions, "PAGE", 10_000)  # so that none says that it was done
 
     def write(index: int, store: MongoStore) -> int:
         written = 0
@@ -52,8 +52,8 @@ def test_rule_02_batches_sent_twice_by_racing_writers_land_once_and_whole(
             # Two of the writers send each batch.
             batch = [say(f"w{index // 2}-{n}-{k}") for k in range(3)]
             written += store.append(ADA, "s", batch).written
-            state = store._runner.here().desk.cache.find_session(ADA, "s")
-            every_second(store._runner.here().desk, state)
+            state = store._runner.here().logs.cache.find_session(ADA, "s")
+            every_second(store._runner.here().logs, state)
             COUNTS["MongoDB: batches sent twice by racing writers"] += 1
         return written
 

@@ -17,7 +17,7 @@ from sapwood.errors import AlreadyExistsError
 from sapwood.model import NewMessage, NewSession, TextPart
 from sapwood.rules.ids import IdMaker
 from sapwood.stores.mongodb import MongoStore
-from sapwood.stores.recordlog._sync import desk
+from sapwood.stores.recordlog._sync import logs
 
 new_id = IdMaker(lambda: time.time_ns() // 1000, os.urandom)
 
@@ -25,7 +25,7 @@ new_id = IdMaker(lambda: time.time_ns() // 1000, os.urandom)
 def main() -> None:
     url, database, session, count, how = sys.argv[1:]
     if how == "die":
-        desk.settle_beside = _die  # type: ignore[attr-defined]
+        logs.finish_leftovers = _die  # type: ignore[attr-defined]
     with MongoStore(url, database=database, new_id=new_id) as store:
         with suppress(AlreadyExistsError):
             store.create_session("ada", NewSession(id=session))

@@ -11,10 +11,10 @@ import pytest
 from servers.postgres import PostgresServer
 
 from sapwood.errors import NotFoundError, StoreBusyError
-from sapwood.stores.searched._sync.checking import Checker
-from sapwood.stores.searched._sync.feeding import Feeder
+from sapwood.stores.searched._sync.checker import Checker
+from sapwood.stores.searched._sync.feeder import Feeder
 from sapwood.stores.searched._sync.source import Source
-from sapwood.stores.searched.entry import Mark
+from sapwood.stores.searched.entry import FeedMark
 
 from .support import ADA, make_session, open_store, say
 
@@ -103,7 +103,7 @@ def test_an_index_is_not_checked_for_ever_while_an_open_transaction_holds_the_fe
         store.append(ADA, "s", [say("m2")])
         index = Mock()
         index.list_owners.return_value = [ADA]
-        index.find_mark.return_value = Mark(cursor="", token=None)
+        index.find_mark.return_value = FeedMark(cursor="", token=None)
         with ThreadPoolExecutor(1) as pool:
             checked = pool.submit(Checker(store, index).check)
             try:

@@ -11,18 +11,18 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from sapwood.model import Health
-from sapwood.stores.recordlog._async.log import AsyncLog
-from sapwood.stores.recordlog.stored import Key, Kind, Stored, key_of, record_key
+from sapwood.stores.recordlog._async.driver import AsyncLogDriver
+from sapwood.stores.recordlog.log_documents import LogDocument, LogKey, LogKind, key_of, record_key
 
 
-class AsyncDictionaryLog(AsyncLog):
+class AsyncDictionaryDriver(AsyncLogDriver):
     """Documents by name; `lag` is how many creations pass before questions see them."""
 
     max_data_bytes = 1 << 24
 
-    def __init__(self, documents: dict[Key, Stored] | None = None, *, lag: int = 0) -> None:
+    def __init__(self, documents: dict[LogKey, LogDocument] | None = None, *, lag: int = 0) -> None:
         self.documents = {} if documents is None else documents
-        self.shown: dict[Key, Stored] = dict(self.documents)
+        self.shown: dict[LogKey, LogDocument] = dict(self.documents)
         self.lag = lag
         self.refreshes = 0
         self.calls: list[str] = []
@@ -37,36 +37,36 @@ class AsyncDictionaryLog(AsyncLog):
         self._unseen = 0
         self.shown = dict(self.documents)
 
-    async def create(self, document: Stored) -> bool:
+    async def create(self, document: LogDocument) -> bool:
         self.calls.append("create")
         return self._create(document)
 
-    def _create(self, document: Stored) -> bool:
+    def _create(self, document: LogDocument) -> bool:
         if key_of(document) in self.documents:
             return False
         self.documents[key_of(document)] = document
         self._changed()
         return True
 
-    async def get(self, keys: Sequence[Key]) -> list[Stored | None]:
+    async def get(self, keys: Sequence[LogKey]) -> list[LogDocument | None]:
         self.calls.append("get")
         return [self.documents.get(key) for key in keys]
 
-    def _records(self, tree: str) -> list[Stored]:
+    def _records(self, tree: str) -> list[LogDocument]:
         self.calls.append("question")
         every = list(self.shown.values())
-        return [it for it in every if it.kind is Kind.RECORD and it.shard == tree]
+        return [it for it in every if it.kind is LogKind.RECORD and it.shard == tree]
 
-    async def newest_page(self, tree: str, log: str) -> Stored | None:
+    async def newest_page(self, tree: str, log: str) -> LogDocument | None:
         pages = [it for it in self._records(tree) if it.log == log and it.is_page]
         return max(pages, key=lambda it: it.n, default=None)
 
-    async def following(self, tree: str, log: str, after: int) -> list[Stored]:
+    async def following(self, tree: str, log: str, after: int) -> list[LogDocument]:
         self.calls.append("get")
         keys = (record_key(tree, log, after + n) for n in range(1, 6))
         return [self.documents[key] for key in keys if key in self.documents]
 
-    async def spans(self, tree: str, ranges: Sequence[tuple[str, int, int]]) -> list[Stored]:
+    async def spans(self, tree: str, ranges: Sequence[tuple[str, int, int]]) -> list[LogDocument]:
         return [
             it
             for it in self._records(tree)
@@ -76,27 +76,27 @@ class AsyncDictionaryLog(AsyncLog):
             )
         ]
 
-    async def entries(self, owner: str | None) -> list[Stored]:
+    async def entries(self, owner: str | None) -> list[LogDocument]:
         every = list(self.documents.values())
-        return [it for it in every if it.kind is Kind.ENTRY and owner in (None, it.owner)]
+        return [it for it in every if it.kind is LogKind.ENTRY and owner in (None, it.owner)]
 
     async def refresh(self) -> None:
         self.refreshes += 1
         self._show()
 
-    async def create_all(self, documents: Sequence[Stored]) -> None:
+    async def create_all(self, documents: Sequence[LogDocument]) -> None:
         self.calls.append("create_all")
         for document in documents:
             self._create(document)
 
-    async def put(self, documents: Sequence[Stored]) -> None:
+    async def put(self, documents: Sequence[LogDocument]) -> None:
         for document in documents:
             found = self.documents.get(key_of(document))
             if found is not None and found.data:
                 self.documents[key_of(document)] = document
                 self._changed()
 
-    async def blank(self, keys: Sequence[Key]) -> None:
+    async def blank(self, keys: Sequence[LogKey]) -> None:
         for key in keys:
             found = self.documents.get(key)
             if found is not None:
@@ -104,7 +104,7 @@ class AsyncDictionaryLog(AsyncLog):
                 self.documents[key] = blank
                 self._changed()
 
-    async def delete(self, keys: Sequence[Key]) -> None:
+    async def delete(self, keys: Sequence[LogKey]) -> None:
         for key in keys:
             self.documents.pop(key, None)
             self._changed()

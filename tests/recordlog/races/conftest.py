@@ -7,7 +7,7 @@ import pytest
 from sapwood.model import (
     NewSession,
 )
-from sapwood.stores.recordlog.stored import Key, Stored
+from sapwood.stores.recordlog.log_documents import LogDocument, LogKey
 from sapwood.testing import ManualClock
 from sapwood.testing.makers import ADA, say
 
@@ -15,17 +15,17 @@ from .support import Paused, PausedStore, Shared
 
 
 @pytest.fixture
-def documents() -> dict[Key, Stored]:
+def documents() -> dict[LogKey, LogDocument]:
     return {}
 
 
 @pytest.fixture
-def log(documents: dict[Key, Stored]) -> Paused:
+def log(documents: dict[LogKey, LogDocument]) -> Paused:
     return Paused(documents)
 
 
 @pytest.fixture
-def store(documents: dict[Key, Stored]) -> PausedStore:
+def store(documents: dict[LogKey, LogDocument]) -> PausedStore:
     store = PausedStore(ManualClock(), Shared(documents))
     store.create_session(ADA, NewSession(id="s"))
     store.append(ADA, "s", [say("m1"), say("m2")])
@@ -33,5 +33,5 @@ def store(documents: dict[Key, Stored]) -> PausedStore:
 
 
 @pytest.fixture
-def other(documents: dict[Key, Stored], store: PausedStore) -> PausedStore:
+def other(documents: dict[LogKey, LogDocument], store: PausedStore) -> PausedStore:
     return PausedStore(ManualClock(), Shared(documents))

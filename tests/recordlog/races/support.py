@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from recordlog._sync.dictionary import DictionaryLog
+from recordlog._sync.dictionary import DictionaryDriver
 from recordlog.stores import DictionaryStore
 from sapwood.errors import (
     StoreUnavailableError,
 )
-from sapwood.stores.recordlog.stored import Key, Kind, Stored
+from sapwood.stores.recordlog.log_documents import LogDocument, LogKey, LogKind
 
 Hook = Callable[[], object]
 
 
-class Paused(DictionaryLog):
+class Paused(DictionaryDriver):
     """What one process sees of a dictionary; before a named call, something may happen."""
 
-    def __init__(self, documents: dict[Key, Stored] | None = None, *, lag: int = 0) -> None:
+    def __init__(self, documents: dict[LogKey, LogDocument] | None = None, *, lag: int = 0) -> None:
         super().__init__(documents, lag=lag)
         self.hooks: list[tuple[str, Callable[[Any], bool], Hook]] = []
 
@@ -33,35 +33,35 @@ class Paused(DictionaryLog):
                 it[2]()
                 return
 
-    def create(self, document: Stored) -> bool:
+    def create(self, document: LogDocument) -> bool:
         self._reach("create", document)
         return super().create(document)
 
-    def get(self, keys: Sequence[Key]) -> list[Stored | None]:
+    def get(self, keys: Sequence[LogKey]) -> list[LogDocument | None]:
         self._reach("get", keys)
         return super().get(keys)
 
-    def following(self, tree: str, log: str, after: int) -> list[Stored]:
+    def following(self, tree: str, log: str, after: int) -> list[LogDocument]:
         self._reach("following", log)
         return super().following(tree, log, after)
 
-    def spans(self, tree: str, ranges: Sequence[tuple[str, int, int]]) -> list[Stored]:
+    def spans(self, tree: str, ranges: Sequence[tuple[str, int, int]]) -> list[LogDocument]:
         self._reach("spans", ranges)
         return super().spans(tree, ranges)
 
-    def entries(self, owner: str | None) -> list[Stored]:
+    def entries(self, owner: str | None) -> list[LogDocument]:
         self._reach("entries", owner)
         return super().entries(owner)
 
-    def put(self, documents: Sequence[Stored]) -> None:
+    def put(self, documents: Sequence[LogDocument]) -> None:
         self._reach("put", documents)
         super().put(documents)
 
-    def blank(self, keys: Sequence[Key]) -> None:
+    def blank(self, keys: Sequence[LogKey]) -> None:
         self._reach("blank", keys)
         super().blank(keys)
 
-    def create_all(self, documents: Sequence[Stored]) -> None:
+    def create_all(self, documents: Sequence[LogDocument]) -> None:
         self._reach("create_all", documents)
         super().create_all(documents)
 
@@ -72,8 +72,8 @@ class PausedStore(DictionaryStore):
     log: Paused
 
 
-def is_entry(document: Stored) -> bool:
-    return document.kind is Kind.ENTRY
+def is_entry(document: LogDocument) -> bool:
+    return document.kind is LogKind.ENTRY
 
 
 def fail() -> None:
@@ -83,10 +83,10 @@ def fail() -> None:
 class Shared(Paused):
     """Shows at once what others wrote."""
 
-    def _records(self, tree: str) -> list[Stored]:
+    def _records(self, tree: str) -> list[LogDocument]:
         self._show()
         return super()._records(tree)
 
 
-def texts(documents: dict[Key, Stored]) -> bytes:
+def texts(documents: dict[LogKey, LogDocument]) -> bytes:
     return b"".join(it.data for it in documents.values())

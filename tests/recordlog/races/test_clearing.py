@@ -17,7 +17,7 @@ from sapwood.model import (
     SessionQuery,
     Usage,
 )
-from sapwood.stores.recordlog.stored import Kind
+from sapwood.stores.recordlog.log_documents import LogKind
 from sapwood.testing.makers import ADA, say, shown
 
 from .support import PausedStore
@@ -57,7 +57,7 @@ def test_a_session_that_is_cleared_while_it_is_read_is_not_damaged(
         store.log.before("spans", lambda: other.clear_session(ADA, "s"))
         assert shown(store.read(ADA, "s", Read())) == []
     else:
-        records = lambda keys: keys[0].kind is Kind.RECORD and keys[0].id.endswith("001")  # noqa: E731
+        records = lambda keys: keys[0].kind is LogKind.RECORD and keys[0].id.endswith("001")  # noqa: E731
         store.log.before("get", lambda: other.clear_session(ADA, "s"), records)
         assert store.find_messages(ADA, "s", ["m1"]) == [None]
 

@@ -11,7 +11,7 @@ from sapwood.model import (
     Search,
     Usage,
 )
-from sapwood.stores.recordlog.stored import Key, Kind, Stored
+from sapwood.stores.recordlog.log_documents import LogDocument, LogKey, LogKind
 from sapwood.testing.makers import ADA, fork_of, say
 
 from .support import PausedStore, texts
@@ -24,7 +24,7 @@ def test_a_feed_that_is_trimmed_while_it_is_read_passes_nothing_by(
     seen = other.changes(ADA).cursor
     other.append(ADA, "s", [say("m3")])
     other.changes(ADA, after=other.changes(ADA, after=seen, reader="r").cursor, reader="r")
-    other._runner.desk._clock.advance(2 * 3_600)  # type: ignore[attr-defined]
+    other._runner.logs._clock.advance(2 * 3_600)  # type: ignore[attr-defined]
     store.changes(ADA)
     store.log.before("following", other.settle)
     with pytest.raises(NotFoundError):
@@ -32,7 +32,7 @@ def test_a_feed_that_is_trimmed_while_it_is_read_passes_nothing_by(
 
 
 def test_a_reader_that_looks_for_news_writes_nothing_when_there_is_none(
-    store: PausedStore, documents: dict[Key, Stored]
+    store: PausedStore, documents: dict[LogKey, LogDocument]
 ) -> None:
     cursor = store.changes(ADA, reader="r").cursor
     cursor = store.changes(ADA, after=cursor, reader="r").cursor
@@ -63,7 +63,7 @@ def test_usage_of_a_session_that_is_deleted_while_it_is_summed_is_gone(
 
 
 def test_usage_that_goes_with_its_session_leaves_no_look_ups(
-    store: PausedStore, documents: dict[Key, Stored]
+    store: PausedStore, documents: dict[LogKey, LogDocument]
 ) -> None:
     for n in range(50):
         store.add_usage(ADA, "s", Usage(id=f"u{n}", model="m", input_tokens=1))
@@ -71,11 +71,11 @@ def test_usage_that_goes_with_its_session_leaves_no_look_ups(
     assert not store.add_usage(ADA, "s", Usage(id="u1", model="m", input_tokens=1))
     store.delete_session(ADA, "s")
     store.settle()
-    assert [it for it in documents.values() if it.kind is Kind.LOOKUP] == []
+    assert [it for it in documents.values() if it.kind is LogKind.LOOKUP] == []
 
 
 def test_the_names_of_documents_go_with_their_session(
-    store: PausedStore, documents: dict[Key, Stored]
+    store: PausedStore, documents: dict[LogKey, LogDocument]
 ) -> None:
     store.put_document(ADA, "a-name", b"v", session="s")
     store.create_session(ADA, fork_of("s"))

@@ -14,7 +14,7 @@ from sapwood.model import (
     NewSession,
     Read,
 )
-from sapwood.stores.recordlog.stored import Key, Kind, Stored
+from sapwood.stores.recordlog.log_documents import LogDocument, LogKey, LogKind
 from sapwood.testing import ManualClock
 from sapwood.testing.makers import ADA, fork_of, say, shown
 
@@ -53,7 +53,7 @@ def test_a_name_that_is_free_again_is_not_taken(store: PausedStore, other: Pause
 
 
 def test_a_fork_that_is_not_born_when_its_source_goes_keeps_what_is_above_that(
-    store: PausedStore, other: PausedStore, documents: dict[Key, Stored]
+    store: PausedStore, other: PausedStore, documents: dict[LogKey, LogDocument]
 ) -> None:
     third = PausedStore(ManualClock(), Shared(documents))
     store.create_session(ADA, fork_of("s", id="f1"))
@@ -62,7 +62,7 @@ def test_a_fork_that_is_not_born_when_its_source_goes_keeps_what_is_above_that(
     def delete_both() -> None:
         other.log.before("blank", lambda: None)
         # It is deleted, and what that leaves is not done yet.
-        third.log.before("get", fail, lambda keys: keys and keys[0].kind is Kind.ENTRY)
+        third.log.before("get", fail, lambda keys: keys and keys[0].kind is LogKind.ENTRY)
         third.delete_session(ADA, "f1")
         other.delete_session(ADA, "s")
 
@@ -76,7 +76,7 @@ def test_a_fork_that_is_not_born_when_its_source_goes_keeps_what_is_above_that(
 
 @pytest.mark.parametrize("what", ["edited", "cut off"])
 def test_a_detached_fork_that_began_again_leaves_nothing_behind(
-    store: PausedStore, other: PausedStore, documents: dict[Key, Stored], what: str
+    store: PausedStore, other: PausedStore, documents: dict[LogKey, LogDocument], what: str
 ) -> None:
     store.append(ADA, "s", [say(f"x{n}", "secret") for n in range(300)])
     new = NewSession(id="d", fork=ForkPoint(session="s", message=None, detach=True))
@@ -96,7 +96,7 @@ def test_a_detached_fork_that_began_again_leaves_nothing_behind(
 
 
 def test_a_fork_of_a_session_that_goes_leaves_no_copies_of_its_documents(
-    store: PausedStore, other: PausedStore, documents: dict[Key, Stored]
+    store: PausedStore, other: PausedStore, documents: dict[LogKey, LogDocument]
 ) -> None:
     store.put_document(ADA, "k", b"secret", session="s")
     store.log.before("create", lambda: other.delete_session(ADA, "s"))
@@ -107,7 +107,7 @@ def test_a_fork_of_a_session_that_goes_leaves_no_copies_of_its_documents(
 
 
 def test_a_fork_leaves_no_copies_of_what_its_source_replaced_meanwhile(
-    store: PausedStore, other: PausedStore, documents: dict[Key, Stored]
+    store: PausedStore, other: PausedStore, documents: dict[LogKey, LogDocument]
 ) -> None:
     store.put_document(ADA, "k", b"secret", session="s")
     put: Hook = lambda: other.put_document(ADA, "k", b"words", session="s")  # noqa: E731
@@ -121,7 +121,7 @@ def test_a_fork_leaves_no_copies_of_what_its_source_replaced_meanwhile(
 
 
 def test_what_was_emptied_is_not_put_back_by_one_who_read_it_before(
-    store: PausedStore, other: PausedStore, documents: dict[Key, Stored]
+    store: PausedStore, other: PausedStore, documents: dict[LogKey, LogDocument]
 ) -> None:
     store.append(ADA, "s", [say("m3"), say("m4", "secret")])
     store.log.before("put", lambda: other.delete_session(ADA, "s"))
@@ -131,7 +131,7 @@ def test_what_was_emptied_is_not_put_back_by_one_who_read_it_before(
 
 
 def test_an_entry_that_was_emptied_is_not_put_back(
-    store: PausedStore, other: PausedStore, documents: dict[Key, Stored]
+    store: PausedStore, other: PausedStore, documents: dict[LogKey, LogDocument]
 ) -> None:
     store.create_session(ADA, NewSession(id="a-name"))
     store.log.before("put", lambda: other.erase_owner(ADA))
@@ -140,13 +140,13 @@ def test_an_entry_that_was_emptied_is_not_put_back(
 
 
 def test_a_sweep_that_failed_above_is_finished_by_settling(
-    store: PausedStore, documents: dict[Key, Stored]
+    store: PausedStore, documents: dict[LogKey, LogDocument]
 ) -> None:
     store.append(ADA, "s", [say("m3", "secret")])
     store.create_session(ADA, fork_of("s"))
     store.append(ADA, "fork", [say("f1")])
     store.delete_session(ADA, "s")
-    home = next(it.log for it in documents.values() if it.kind is Kind.RECORD and it.n == 1)
+    home = next(it.log for it in documents.values() if it.kind is LogKind.RECORD and it.n == 1)
     store.log.before("blank", fail, lambda keys: home in keys[0].id.split("/")[1])
     store.delete_session(ADA, "fork")
     store.settle()
@@ -155,7 +155,7 @@ def test_a_sweep_that_failed_above_is_finished_by_settling(
 
 @pytest.mark.parametrize("end", ["delete_session", "clear_session"])
 def test_a_sweep_does_not_count_for_what_was_retired_after_it(
-    store: PausedStore, other: PausedStore, documents: dict[Key, Stored], end: str
+    store: PausedStore, other: PausedStore, documents: dict[LogKey, LogDocument], end: str
 ) -> None:
     def say_and_go() -> None:
         other.append(ADA, "s", [say("m3", "secret")])

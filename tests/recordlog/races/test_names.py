@@ -15,7 +15,7 @@ from sapwood.model import (
     Read,
 )
 from sapwood.stores.recordlog import cache
-from sapwood.stores.recordlog.stored import Key, Stored
+from sapwood.stores.recordlog.log_documents import LogDocument, LogKey
 from sapwood.testing import ManualClock
 from sapwood.testing.makers import ADA, fork_of, say, shown
 
@@ -55,7 +55,7 @@ def test_an_owner_who_puts_a_document_after_being_erased_is_listed(
 
 
 def test_what_an_owner_had_may_be_asked_for_before_searches_see_that_it_went(
-    store: PausedStore, documents: dict[Key, Stored]
+    store: PausedStore, documents: dict[LogKey, LogDocument]
 ) -> None:
     late = PausedStore(ManualClock(), Paused(documents, lag=1000))
     for n in range(3):
@@ -65,7 +65,7 @@ def test_what_an_owner_had_may_be_asked_for_before_searches_see_that_it_went(
 
 
 def test_a_session_made_again_is_found_by_one_who_knew_the_first_as_a_home(
-    store: PausedStore, other: PausedStore, documents: dict[Key, Stored]
+    store: PausedStore, other: PausedStore, documents: dict[LogKey, LogDocument]
 ) -> None:
     store.create_session(ADA, fork_of("s"))
     assert shown(other.read(ADA, "fork", Read())) == ["m1", "m2"]
@@ -78,11 +78,11 @@ def test_a_session_made_again_is_found_by_one_who_knew_the_first_as_a_home(
 def test_names_of_sessions_that_are_gone_are_not_remembered(
     store: PausedStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    remembered = store._runner.desk.cache  # type: ignore[attr-defined]
+    remembered = store._runner.logs.cache  # type: ignore[attr-defined]
     for n in range(20):
         store.create_session(ADA, NewSession(id=f"x{n}"))
         store.delete_session(ADA, f"x{n}")
-    assert isinstance(remembered, cache.Cache)
+    assert isinstance(remembered, cache.StateCache)
     assert len(remembered._names) == 1
 
 

@@ -58,3 +58,8 @@ def test_limits_count_what_is_shown(store: MemoryStore) -> None:
     assert store.read(OWNER, "a", Read(after=1, before=5, limit=2)).more is False
     assert store.read(OWNER, "a", Read(max_bytes=1)).more is True
     assert shown(store, max_bytes=1, backwards=True) == "m5"
+
+
+def test_a_batch_may_have_any_number_of_messages(store: MemoryStore) -> None:
+    store.append(OWNER, "a", [new(f"m{number}") for number in range(10_001)])
+    assert len(store.read(OWNER, "a", Read()).messages_only) == 10_001

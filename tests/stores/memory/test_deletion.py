@@ -7,6 +7,7 @@ import pytest
 from sapwood.errors import ConflictError
 from sapwood.model import ROOT, NewSession, SessionPage, SessionQuery, Usage
 from sapwood.stores.memory import MemoryStore
+from sapwood.stores.recordlog.log_documents import LogKind
 
 from .acts import OWNER, Clock, append, cover, find, fork, new, shown
 
@@ -43,11 +44,11 @@ def test_nothing_is_left_of_what_nobody_stands_on(store: MemoryStore) -> None:
     fork(store, "c", "b3", source="b")
     for session in "abc":
         store.delete_session(OWNER, session)
-    state = store._runner.read(lambda unit: unit.messages._state)  # type: ignore[attr-defined]
-    assert not (state.segments)
-    assert not (state.places)
-    assert not (state.trees)
-    assert not (state.homes)
+    shelf = store._runner.locked._driver.shelf
+    assert not shelf.segments
+    left = list(shelf.documents.values())
+    assert not [it for it in left if it.kind is LogKind.LOOKUP]
+    assert not [it for it in left if it.kind is LogKind.RECORD and b"m1" in it.data]
 
 
 def test_a_cleared_session_goes_on_empty(store: MemoryStore) -> None:

@@ -38,7 +38,7 @@ def all_of(store: Store) -> Any:
         [store.find_session(ADA, name) for name in names],
         [store.list_documents(ADA, session=name) for name in names],
         [store.total_usage(ADA, name, by="message") for name in names],
-        store.changes(ADA),
+        store.changes(ADA).changes,
         store.statistics(ADA),
         store.search(ADA, Search(text="m1 OR changed")),
     )
@@ -324,3 +324,43 @@ def test_a_snapshot_says_nothing_of_itself(store: MemoryStore) -> None:
     assert isinstance(snapshot, MemorySnapshot)
     with pytest.raises(AttributeError):
         snapshot.more = 1  # type: ignore[attr-defined]
+
+
+def test_a_version_of_a_session_that_was_taken_back_is_never_given_again(
+    store: MemoryStore,
+) -> None:
+    versions = []
+
+    def put() -> None:
+        if store.find_session(OWNER, "b") is None:
+            store.create_session(OWNER, NewSession(id="b"))
+        versions.append(store.put_document(OWNER, "k", b"v", session="b").version)
+
+    without = store.snapshot()
+    put()
+    snapshot = store.snapshot()
+    put()
+    for back in (without, snapshot):
+        store.restore(back)
+        put()
+        store.delete_session(OWNER, "b")
+        put()
+    store.clear()
+    put()
+    store.restore(snapshot)
+    assert shown(store, "b") == ""
+    put()
+    store.delete_session(OWNER, "b")
+    put()
+    assert len(set(versions)) == len(versions) == 9
+
+
+def test_going_back_again_and_again_costs_no_more_each_time(store: MemoryStore) -> None:
+    snapshot = store.snapshot()
+    for back in (store.clear, lambda: store.restore(snapshot)):
+        for _ in range(50):
+            back()
+            store.create_session(OWNER, NewSession(id="b"))
+            append(store, "m1 m2", session="b")
+            held = len(store._runner.locked._driver.shelf.documents)
+            assert held < 20

@@ -24,12 +24,9 @@ store fails; `ClosedError` after `close`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Literal, Self
 
-from ...errors import NotFoundError
 from ...model import (
     Appended,
     Changes,
@@ -37,7 +34,6 @@ from ...model import (
     Document,
     Fence,
     Gap,
-    Health,
     History,
     Hits,
     Leaf,
@@ -46,7 +42,6 @@ from ...model import (
     NewOverlay,
     NewSession,
     Overlay,
-    Problem,
     Read,
     Root,
     Search,
@@ -58,11 +53,9 @@ from ...model import (
     Usage,
     UsageTotal,
 )
-from ...rules.totals import add_up
 from ..capability import Capability
-
-PAGE = 500
-Progress = Callable[[int, int], None]
+from .admin import StoreAdmin
+from .owner_usage import sum_of_sessions
 
 
 class Store(ABC):
@@ -344,17 +337,7 @@ class Store(ABC):
 
         This one asks for session after session; a store that keeps the sums overrides it.
         """
-        totals: list[UsageTotal] = []
-        query = SessionQuery(limit=PAGE)
-        while True:
-            page = self.list_sessions(owner, query)
-            for record in page.sessions:
-                # One that was deleted since it was listed counts no more.
-                with suppress(NotFoundError):
-                    totals += self.total_usage(owner, record.id)
-            if page.cursor is None:
-                return add_up(totals)
-            query = SessionQuery(limit=PAGE, cursor=page.cursor)
+        return sum_of_sessions(self, owner)
 
     @abstractmethod
     def statistics(self, owner: str) -> Statistics:
@@ -402,46 +385,3 @@ class Store(ABC):
     def __exit__(self, *details: object) -> None:
         """Close the store."""
         self.close()
-
-
-class StoreAdmin(ABC):
-    """Calls about the store as a whole: for operators, not for agents."""
-
-    @abstractmethod
-    def health(self) -> Health:
-        """Return which store this is and whether it answers."""
-
-    @abstractmethod
-    def schema_version(self) -> int:
-        """Return the version of the stored schema."""
-
-    @abstractmethod
-    def migrate(self) -> int:
-        """Bring the stored schema to this version of sapwood; return that version."""
-
-    @abstractmethod
-    def check(self) -> list[Problem]:
-        """Look for damage and for derived figures that are wrong; change nothing."""
-
-    @abstractmethod
-    def repair(self) -> list[Problem]:
-        """Rebuild what is derived, counters and sums among it; return what is still wrong.
-
-        What was said is never touched, and damage to it stays and is told.
-        """
-
-    @abstractmethod
-    def backup(
-        self, path: str | Path, *, replace: bool = False, progress: Progress | None = None
-    ) -> None:
-        """Copy the store into a file, as it is at one moment, while others write to it.
-
-        The file is there whole, or not at all. `progress` is called now and then with what is done
-        and what there is to do. Raises `AlreadyExistsError` when there is such a file and it is
-        not to be replaced, `UsageError` when it is the store itself or one of its files, and
-        `UnsupportedOperationError` where BACKUP is not declared.
-        """
-
-    @abstractmethod
-    def list_owners(self) -> list[str]:
-        """List the owners that have anything stored."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ...rules.codec import MAX_MESSAGE_BYTES
 from ..base._async.store import AsyncBaseStore
 from ..base._sync.store import BaseStore
-from .runner import AsyncMemoryRunner, MemoryRunner
+from .runner import AsyncMemoryRunner, LockedUnit, MemoryRunner
 from .snapshot import MemorySnapshot
 
 
@@ -24,14 +24,15 @@ class MemoryStore(BaseStore):
         new_id: Callable[[], str],
         max_message_bytes: int = MAX_MESSAGE_BYTES,
     ) -> None:
-        super().__init__(MemoryRunner(clock), new_id=new_id, max_message_bytes=max_message_bytes)
+        runner = MemoryRunner(LockedUnit(clock))
+        super().__init__(runner, new_id=new_id, max_message_bytes=max_message_bytes)
 
     def snapshot(self) -> MemorySnapshot:
         """Keep what the store holds now, to go back to: also in another memory store.
 
         It costs a pointer for each message, and never changes.
         """
-        return self._runner.desk.snapshot()
+        return self._runner.locked.snapshot()
 
     def restore(self, snapshot: MemorySnapshot) -> None:
         """Replace all that the store holds by a snapshot, at once.
@@ -40,11 +41,11 @@ class MemoryStore(BaseStore):
         the change feed that is ahead of the snapshot is `NotFoundError`, as if the feed had been
         trimmed; a document's version is stale; an overlay made of what was read is `ConflictError`.
         """
-        self._runner.desk.restore(snapshot)
+        self._runner.locked.restore(snapshot)
 
     def clear(self) -> None:
         """Forget all that the store holds, at once."""
-        self._runner.desk.clear()
+        self._runner.locked.clear()
 
 
 class AsyncMemoryStore(AsyncBaseStore):
@@ -60,16 +61,15 @@ class AsyncMemoryStore(AsyncBaseStore):
         new_id: Callable[[], str],
         max_message_bytes: int = MAX_MESSAGE_BYTES,
     ) -> None:
-        super().__init__(
-            AsyncMemoryRunner(clock), new_id=new_id, max_message_bytes=max_message_bytes
-        )
+        runner = AsyncMemoryRunner(LockedUnit(clock))
+        super().__init__(runner, new_id=new_id, max_message_bytes=max_message_bytes)
 
     async def snapshot(self) -> MemorySnapshot:
         """Keep what the store holds now, to go back to: also in another memory store.
 
         It costs a pointer for each message, and never changes.
         """
-        return self._runner.desk.snapshot()
+        return self._runner.locked.snapshot()
 
     async def restore(self, snapshot: MemorySnapshot) -> None:
         """Replace all that the store holds by a snapshot, at once.
@@ -78,8 +78,8 @@ class AsyncMemoryStore(AsyncBaseStore):
         the change feed that is ahead of the snapshot is `NotFoundError`, as if the feed had been
         trimmed; a document's version is stale; an overlay made of what was read is `ConflictError`.
         """
-        self._runner.desk.restore(snapshot)
+        self._runner.locked.restore(snapshot)
 
     async def clear(self) -> None:
         """Forget all that the store holds, at once."""
-        self._runner.desk.clear()
+        self._runner.locked.clear()

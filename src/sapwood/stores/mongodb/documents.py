@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..recordlog.stored import MOST_IN_A_RECORD, Key, Kind, Stored
+from ..recordlog.log_documents import MOST_IN_A_RECORD, LogDocument, LogKey, LogKind
 
 MOST_NAMES = 50_000
 """A command has 16 MB, and a name of ours less than a hundred bytes."""
 BLANK: dict[str, Any] = {"data": b"", "owner": "", "segment": "", "page": False}
 
 
-def to_mongo(stored: Stored) -> dict[str, Any]:
-    """Give a document as MongoDB keeps it: the shard key is in every one, a record's log in its id.
+def to_mongo(stored: LogDocument) -> dict[str, Any]:
+    """Return a document as MongoDB keeps it; each has the shard key.
 
     What a record does not have is left out: each field takes its time, here and in the server.
     """
     document: dict[str, Any] = {"_id": stored.id, "tree": stored.shard, "data": stored.data}
-    if stored.kind is Kind.ENTRY:
+    if stored.kind is LogKind.ENTRY:
         document["owner"] = stored.owner
     if stored.is_page:
         document["page"] = True
@@ -27,13 +27,13 @@ def to_mongo(stored: Stored) -> dict[str, Any]:
     return document
 
 
-def from_mongo(document: dict[str, Any], kind: Kind) -> Stored:
+def from_mongo(document: dict[str, Any], kind: LogKind) -> LogDocument:
     """Read a document."""
     log, n = "", 0
-    if kind is Kind.RECORD:
+    if kind is LogKind.RECORD:
         _, log, number = document["_id"].split("/")
         n = int(number)
-    return Stored(
+    return LogDocument(
         kind=kind,
         id=document["_id"],
         shard=document["tree"],
@@ -57,9 +57,9 @@ def range_filter(segment: str, first: int, last: int) -> dict[str, Any]:
     }
 
 
-def by_kind(keys: Sequence[Key]) -> list[tuple[Kind, list[Key]]]:
+def by_kind(keys: Sequence[LogKey]) -> list[tuple[LogKind, list[LogKey]]]:
     """Sort names by the collection that they are in, as many together as a command takes."""
-    sorted_keys: dict[Kind, list[Key]] = {}
+    sorted_keys: dict[LogKind, list[LogKey]] = {}
     for key in keys:
         sorted_keys.setdefault(key.kind, []).append(key)
     return [

@@ -24,7 +24,7 @@ from ...errors import (
     StoreUnavailableError,
 )
 from ..base.refusals import pool_exhausted
-from ..recordlog.told import too_large
+from ..recordlog.errors import too_large
 
 _BY_CODE: dict[int, tuple[type[StoreError], str]] = {
     13: (ReadOnlyError, "the user may not do this: grant it readWrite on the database"),
@@ -42,7 +42,7 @@ _NOT_PRIMARY = (91, 189, 10107, 10058, 11600, 11602, 13435, 13436)
 
 
 def translate(error: PyMongoError, where: str, most: int) -> SapwoodError:
-    """Give the error to raise, with the driver's as its cause."""
+    """Return the error to raise, with the driver's as its cause."""
     if isinstance(error, DocumentTooLarge):
         return too_large(most + 1, most)
     if isinstance(error, OperationFailure) and not isinstance(error, DuplicateKeyError):

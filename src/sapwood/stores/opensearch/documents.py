@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...model import Overlay
-from ..searched.entry import Candidate, Entry
-from .asking import folded_role
+from ..searched.entry import IndexEntry, SearchCandidate
 from .mapping import words_of
+from .query import folded_role
 
 
-def entry_document(entry: Entry) -> dict[str, Any]:
-    """Give the document of a message."""
+def entry_document(entry: IndexEntry) -> dict[str, Any]:
+    """Return the document of a message."""
     return {
         "kind": "message",
         "owner": entry.owner,
@@ -31,7 +31,7 @@ def entry_document(entry: Entry) -> dict[str, Any]:
 def summaries_document(
     owner: str, session: str, id: str, overlays: Sequence[Overlay], digest: str
 ) -> dict[str, Any]:
-    """Give the document of all summaries of a session; it stands where the newest of them does."""
+    """Return the document of a session's summaries; it stands where the newest of them does."""
     return {
         "kind": "summaries",
         "owner": owner,
@@ -44,10 +44,10 @@ def summaries_document(
     }
 
 
-def candidate_of(hit: Any) -> Candidate:
+def candidate_of(hit: Any) -> SearchCandidate:
     """Read a candidate from what was found."""
     found = hit["_source"]
-    return Candidate(
+    return SearchCandidate(
         key=hit["_id"],
         kind=found["kind"],
         session=found["session"],

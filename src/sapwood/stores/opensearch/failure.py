@@ -39,7 +39,7 @@ _BY_STATUS: dict[int, tuple[type[StoreError], str]] = {
 
 
 def translate(error: OpenSearchException) -> SapwoodError:
-    """Give the error to raise, with the driver's as its cause."""
+    """Return the error to raise, with the driver's as its cause."""
     if isinstance(error, LostError) and _OTHER_LOOP.search(str(error.error)):
         return other_loop(WHERE)
     if isinstance(error, ConnectionTimeout):
@@ -54,12 +54,12 @@ def translate(error: OpenSearchException) -> SapwoodError:
 
 
 def unreadable() -> StoreError:
-    """Give the error for an answer that broke off: what was asked may have been done."""
+    """Return the error for an answer that broke off: what was asked may have been done."""
     return StoreUnavailableError(f"{WHERE}: its answer cannot be read: try again")
 
 
 def refusal(status: int, kind: str) -> StoreError:
-    """Give the error for a status, of a request or of one item of it."""
+    """Return the error for a status, of a request or of one item of it."""
     if kind == "index_not_found_exception":
         return MigrationNeededError(f"{WHERE}: an index is missing: call admin.migrate()")
     cause, advice = _BY_STATUS.get(status, (StoreError, "it failed"))
@@ -67,6 +67,6 @@ def refusal(status: int, kind: str) -> StoreError:
 
 
 def is_gone(answer: Any) -> bool:
-    """Tell whether an answer, or an item of one, says that the index is not there."""
+    """Whether an answer, or an item of one, says that the index is not there."""
     error = answer.get("error") if isinstance(answer, dict) else None
     return isinstance(error, dict) and error.get("type") == "index_not_found_exception"

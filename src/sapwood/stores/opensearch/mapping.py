@@ -44,14 +44,14 @@ MAPPING: dict[str, Any] = {
 
 
 def copies(replicas: int | None) -> dict[str, Any]:
-    """Say how many copies an index has: one more where there are several nodes, or as given."""
+    """Return how many copies an index has: one more where there are several nodes, or as given."""
     if replicas is None:
         return {"auto_expand_replicas": "0-1"}
     return {"number_of_replicas": replicas}
 
 
 def settings(shards: int, replicas: int | None) -> dict[str, Any]:
-    """Give the settings of a new search index."""
+    """Return the settings of a new search index."""
     # Words come cut and folded by our own rules, with a blank between them.
     words = {"type": "whitespace", "max_token_length": 4 * LONGEST_WORD}
     return {
@@ -65,5 +65,5 @@ def settings(shards: int, replicas: int | None) -> dict[str, Any]:
 
 
 def words_of(text: str) -> str:
-    """Give the words of a text as the index takes them."""
+    """Return the words of a text as the index takes them."""
     return " ".join([word[:LONGEST_WORD] for word in tokens(fold(text))])

@@ -8,17 +8,17 @@ from typing import Any
 import msgspec
 
 from ...errors import StoreCorruptError
-from ..recordlog.stored import Key, Kind, Stored
+from ..recordlog.log_documents import LogDocument, LogKey, LogKind
 
 VERSION = 1
-NAMES = {Kind.RECORD: "records", Kind.ENTRY: "entries", Kind.LOOKUP: "lookups"}
+NAMES = {LogKind.RECORD: "records", LogKind.ENTRY: "entries", LogKind.LOOKUP: "lookups"}
 
 _KEYWORD = {"type": "keyword"}
 _KEPT = {"type": "keyword", "index": False, "doc_values": False}
 _COMMON = {"tree": _KEYWORD, "data": {"type": "binary"}, "by": _KEPT}
 _NUMBER = {"type": "long"}
-_FIELDS: dict[Kind, dict[str, Any]] = {
-    Kind.RECORD: {
+_FIELDS: dict[LogKind, dict[str, Any]] = {
+    LogKind.RECORD: {
         "log": _KEYWORD,
         "n": _NUMBER,
         "page": {"type": "boolean"},
@@ -26,13 +26,13 @@ _FIELDS: dict[Kind, dict[str, Any]] = {
         "first": _NUMBER,
         "last": _NUMBER,
     },
-    Kind.ENTRY: {"owner": _KEYWORD, "key": _KEYWORD},
-    Kind.LOOKUP: {},
+    LogKind.ENTRY: {"owner": _KEYWORD, "key": _KEYWORD},
+    LogKind.LOOKUP: {},
 }
 
 
-def mapping_of(kind: Kind) -> dict[str, Any]:
-    """Give the fields of a kind of document; what is only got by its name is not indexed."""
+def mapping_of(kind: LogKind) -> dict[str, Any]:
+    """Return the fields of a kind of document; what is only got by its name is not indexed."""
     return {
         "dynamic": "strict",
         "_meta": {"sapwood": VERSION},
@@ -41,26 +41,26 @@ def mapping_of(kind: Kind) -> dict[str, Any]:
     }
 
 
-def to_document(stored: Stored, by: str) -> dict[str, Any]:
-    """Give a document; `by` names the call that wrote it, to know it by when an answer is lost."""
+def to_document(stored: LogDocument, by: str) -> dict[str, Any]:
+    """Return a document; `by` names the call that wrote it, in case that its answer is lost."""
     data = base64.b64encode(stored.data).decode()
     document: dict[str, Any] = {"tree": stored.shard, "data": data, "by": by}
-    if stored.kind is Kind.ENTRY:
+    if stored.kind is LogKind.ENTRY:
         document |= {"owner": stored.owner, "key": stored.id}
-    elif stored.kind is Kind.RECORD:
+    elif stored.kind is LogKind.RECORD:
         document |= {"log": stored.log, "n": stored.n, "page": stored.is_page}
         document |= {"segment": stored.segment, "first": stored.first, "last": stored.last}
     return document
 
 
-def from_document(found: Any, kind: Kind) -> Stored:
+def from_document(found: Any, kind: LogKind) -> LogDocument:
     """Read a document."""
     source = found["_source"]
     try:
         data = msgspec.convert(source["data"], bytes)
     except msgspec.ValidationError as error:
         raise StoreCorruptError(f"document {found['_id']} cannot be decoded: {error}") from error
-    return Stored(
+    return LogDocument(
         kind=kind,
         id=found["_id"],
         shard=source["tree"],
@@ -76,7 +76,7 @@ def from_document(found: Any, kind: Kind) -> Stored:
 
 
 def blanked(found: Any) -> dict[str, Any]:
-    """Give a document without what it said; its name stays taken."""
+    """Return a document without what it said; its name stays taken."""
     source = dict(found["_source"])
     empty = {"data": "", "owner": "", "segment": "", "page": False}
     return {**source, **{name: value for name, value in empty.items() if name in source}}
@@ -92,6 +92,6 @@ def in_range(segment: str, first: int, last: int) -> dict[str, Any]:
     return {"bool": {"filter": asked}}
 
 
-def named(key: Key, index: str) -> dict[str, Any]:
+def named(key: LogKey, index: str) -> dict[str, Any]:
     """Ask for a document by its name."""
     return {"_index": index, "_id": key.id, "routing": key.shard}

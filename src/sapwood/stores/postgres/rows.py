@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...model import ROOT, Message, Root
-from ...rules.codec import decode_body
-from ..relational.position import DEPTH_BITS, MAX_DEPTH
-from ..relational.rows import HomeNames
+from ...model import ROOT, Root
 
 MESSAGE_COLUMNS = "m.pos, m.home, m.id, m.role, m.tokens, m.version, m.created_at, m.body"
 OVERLAY_COLUMNS = (
@@ -34,21 +29,3 @@ RECORD_TABLES = (
 def id_or_root(id: str | None) -> str | Root:
     """Give the id of the message at a position; None stands for the root."""
     return ROOT if id is None else id
-
-
-def message_of(row: tuple[Any, ...], names: HomeNames) -> Message:
-    """Make a message of its row."""
-    pos, home, id, role, tokens, version, created_at, data = row
-    body = decode_body(data, id)
-    return Message(
-        id=id,
-        role=role,
-        parts=body.parts,
-        metadata=body.metadata,
-        segment=str(pos >> DEPTH_BITS),
-        depth=pos & MAX_DEPTH,
-        home=names.get(home),
-        tokens=tokens,
-        version=version,
-        created_us=created_at,
-    )

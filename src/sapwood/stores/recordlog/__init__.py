@@ -1,4 +1,5 @@
 """Sessions in a database whose only commit is to create a document that was not there.
 
-`log.py` says what such a database has to offer; all that is decided is decided here.
+`_async/driver.py` says what such a database has to offer; all that is decided is decided here, as
+`docs/record-log.md` explains.
 """

@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ...errors import StoreCorruptError
-from .work import Append, Bundle, Said
+from .work import Append, AppendedMessage, Bundle
 
 MANY = 32
 IN_A_BUNDLE = 64
@@ -21,42 +21,42 @@ SIZES = range(16 * 1024, 2 * 1024 * 1024)
 """Below, it does not matter; above are files more often than words, and they take their time."""
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(list[Said]).decode
+_decode = msgspec.msgpack.Decoder(list[AppendedMessage]).decode
 
 
 def is_large(work: Append, size: int) -> bool:
-    """Tell whether an append that takes so many bytes is put into bundles."""
-    return len(work.said) >= MANY and size in SIZES
+    """Whether an append that takes so many bytes is put into bundles."""
+    return len(work.messages) >= MANY and size in SIZES
 
 
 def bundled(work: Append) -> Append:
-    """Give an append with its messages in bundles."""
-    starts = range(0, len(work.said), IN_A_BUNDLE)
-    bundles = [_bundle(work.said[start : start + IN_A_BUNDLE]) for start in starts]
-    return replace(work, said=[], bundles=bundles)
+    """Return an append with its messages in bundles."""
+    starts = range(0, len(work.messages), IN_A_BUNDLE)
+    bundles = [_bundle(work.messages[start : start + IN_A_BUNDLE]) for start in starts]
+    return replace(work, messages=[], bundles=bundles)
 
 
-def _bundle(said: list[Said]) -> Bundle:
+def _bundle(said: list[AppendedMessage]) -> Bundle:
     # The least effort: it leaves a third, in a tenth of the time that the most takes.
     data = zlib.compress(_encode(said), 1)
     return Bundle(len(said), sum(it.tokens for it in said), data)
 
 
 def unbundled(work: Append, where: str) -> Append:
-    """Give an append with its messages as they were given."""
+    """Return an append with its messages as they were given."""
     said = [it for bundle in work.bundles for it in _opened(bundle, where)]
-    return replace(work, said=said, bundles=[])
+    return replace(work, messages=said, bundles=[])
 
 
 def runs_of(
     work: Append, first: int, last: int, where: str
-) -> Iterator[tuple[int, int, list[Said]]]:
-    """Give runs that have all messages between two depths, and maybe others.
+) -> Iterator[tuple[int, int, list[AppendedMessage]]]:
+    """Yield runs that have all messages between two depths, and maybe others.
 
     Of each, the depth of its first message, the tokens above it, and its messages.
     """
     if not work.bundles:
-        yield work.first, work.base, work.said
+        yield work.first, work.base, work.messages
     depth, base = work.first, work.base
     for bundle in work.bundles:
         if first < depth + bundle.count and depth <= last:
@@ -65,7 +65,7 @@ def runs_of(
         base += bundle.tokens
 
 
-def _opened(bundle: Bundle, where: str) -> list[Said]:
+def _opened(bundle: Bundle, where: str) -> list[AppendedMessage]:
     try:
         said = _decode(zlib.decompress(bundle.data))
     except (msgspec.MsgspecError, ValueError, TypeError, zlib.error) as error:

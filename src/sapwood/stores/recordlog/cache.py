@@ -8,31 +8,31 @@ from __future__ import annotations
 
 import threading
 
-from .state import State
+from .state import LogState
 
 MOST_STATES = 2000
 
 
-class Cache:
+class StateCache:
     """The states of logs that were used lately, and which logs sessions' names stand for."""
 
     def __init__(self, most: int = MOST_STATES) -> None:
         self._most = most
         self._lock = threading.Lock()
-        self._states: dict[str, State] = {}
+        self._states: dict[str, LogState] = {}
         self._names: dict[tuple[str, str], str] = {}
         self._stamp = 0
 
-    def find(self, log: str) -> State | None:
+    def find(self, log: str) -> LogState | None:
         """Find what is remembered of a log."""
         return self._states.get(log)
 
-    def find_session(self, owner: str, session: str) -> State | None:
+    def find_session(self, owner: str, session: str) -> LogState | None:
         """Find what is remembered of a session."""
         log = self._names.get((owner, session))
         return None if log is None else self._states.get(log)
 
-    def keep(self, state: State) -> None:
+    def keep(self, state: LogState) -> None:
         """Remember a state, unless a newer one is."""
         with self._lock:
             known = self._states.pop(state.log, None)
@@ -42,7 +42,7 @@ class Cache:
             while len(self._states) > self._most:
                 self._drop(self._states.pop(next(iter(self._states))))
 
-    def name(self, state: State) -> None:
+    def name(self, state: LogState) -> None:
         """Remember that an entry names this log; a log alone is not known to be a session."""
         with self._lock:
             self._names[state.owner, state.session] = state.log
@@ -54,12 +54,19 @@ class Cache:
             if gone is not None:
                 self._drop(gone)
 
-    def _drop(self, gone: State) -> None:
+    def clear(self, stamp: int = 0) -> None:
+        """Forget all logs, but no stamp that was given, here or by another who gave this one."""
+        with self._lock:
+            self._states.clear()
+            self._names.clear()
+            self._stamp = max(self._stamp, stamp)
+
+    def _drop(self, gone: LogState) -> None:
         if self._names.get((gone.owner, gone.session)) == gone.log:
             del self._names[gone.owner, gone.session]
 
     def stamp(self, now_us: int) -> int:
-        """Give a number that is larger than all that this process was given, and than the time."""
+        """Return a number that is larger than all that were given before, and than the time."""
         with self._lock:
             self._stamp = max(self._stamp + 1, now_us)
             return self._stamp

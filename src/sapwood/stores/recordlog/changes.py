@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...model import Change, ChangeKind
-from .work import Append, Clear, Edit, Erase, Retire, Work
+from .work import Append, Clear, Edit, Erase, LogWork, Retire
 
-Part = tuple[str, str, str, int, int]
+FeedPart = tuple[str, str, str, int, int]
 """A run of a log's records: the session's id, tree, log, the first and the last."""
 
 
-def merged(parts: Sequence[Part], stamps: Sequence[Sequence[int]]) -> list[Part]:
+def merged(parts: Sequence[FeedPart], stamps: Sequence[Sequence[int]]) -> list[FeedPart]:
     """Put records of several logs into one order, as runs; those without a stamp wait.
 
     Beyond the records whose stamps are known nothing is said of any log, so that none is ahead.
@@ -24,7 +24,7 @@ def merged(parts: Sequence[Part], stamps: Sequence[Sequence[int]]) -> list[Part]
         for offset, stamp in enumerate(times)
         if until is None or stamp <= until
     )
-    runs: list[Part] = []
+    runs: list[FeedPart] = []
     for _, index, n in every:
         session, tree, log, _, _ = parts[index]
         if runs and runs[-1][2] == log:
@@ -34,12 +34,12 @@ def merged(parts: Sequence[Part], stamps: Sequence[Sequence[int]]) -> list[Part]
     return runs
 
 
-def _is_cut(part: Part, times: Sequence[int]) -> bool:
+def _is_cut(part: FeedPart, times: Sequence[int]) -> bool:
     return part[3] + len(times) - 1 < part[4]
 
 
-def changes_of(work: Work, session: str) -> list[Change]:
-    """Give the changes of a record, in order."""
+def changes_of(work: LogWork, session: str) -> list[Change]:
+    """Return the changes of a record, in order."""
 
     def change(kind: ChangeKind, at_us: int, id: str | None, depth: int | None) -> Change:
         return Change(kind=kind, session=session, message=id, depth=depth, at_us=at_us)
@@ -47,7 +47,7 @@ def changes_of(work: Work, session: str) -> list[Change]:
     if isinstance(work, Append):
         return [
             change(ChangeKind.APPEND, work.at_us, said.id, depth)
-            for depth, said in enumerate(work.said, work.first)
+            for depth, said in enumerate(work.messages, work.first)
             if said.version
         ]
     if isinstance(work, Edit):

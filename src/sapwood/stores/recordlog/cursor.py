@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from ..base.refusals import bad_feed_cursor, cursor_ahead, feed_trimmed
 
 
-class Cursor(NamedTuple):
+class LogCursor(NamedTuple):
     """The last record of the feed that was read whole, and how far the next one was read.
 
     That is: parts read whole, the record of the next part's log, and the changes read of that.
@@ -19,7 +20,7 @@ class Cursor(NamedTuple):
     done: int = 0
 
     @classmethod
-    def read(cls, text: str, trimmed: int, last: int) -> Cursor:
+    def read(cls, text: str, trimmed: int, last: int, is_lost: Callable[[int], bool]) -> LogCursor:
         """Read a cursor that was given out; the empty one is the beginning."""
         if not text:
             return cls(trimmed)
@@ -29,7 +30,7 @@ class Cursor(NamedTuple):
         cursor = cls(*map(int, parts))
         if cursor > cls(last):
             raise cursor_ahead(text)
-        if cursor.n < trimmed:
+        if cursor.n < trimmed or is_lost(cursor.n):
             raise feed_trimmed(text)
         return cursor
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from ...errors import StoreCorruptError
-from .stored import Key, Kind, Stored, entry_key, owner_key
+from .log_documents import LogDocument, LogKey, LogKind, entry_key, owner_key
 
 
-class Entry(msgspec.Struct, frozen=True, array_like=True):
+class LogEntry(msgspec.Struct, frozen=True, array_like=True):
     """What an entry names; an owner's own has no session."""
 
     owner: str
@@ -20,7 +20,7 @@ class Entry(msgspec.Struct, frozen=True, array_like=True):
     """The record by which it was deleted, once that and what it left behind are done with."""
 
     @property
-    def key(self) -> Key:
+    def key(self) -> LogKey:
         """Its name."""
         if not self.session:
             return owner_key(self.owner)
@@ -28,23 +28,23 @@ class Entry(msgspec.Struct, frozen=True, array_like=True):
 
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(Entry).decode
+_decode = msgspec.msgpack.Decoder(LogEntry).decode
 
 
-def stored_entry(entry: Entry) -> Stored:
-    """Give an entry as it is stored."""
+def stored_entry(entry: LogEntry) -> LogDocument:
+    """Return an entry as it is stored."""
     key = entry.key
-    return Stored(
-        kind=Kind.ENTRY, id=key.id, shard=key.shard, owner=entry.owner, data=_encode(entry)
+    return LogDocument(
+        kind=LogKind.ENTRY, id=key.id, shard=key.shard, owner=entry.owner, data=_encode(entry)
     )
 
 
-def void_entry(shard: str, id: str) -> Stored:
-    """Give an entry that keeps anybody from making a session of it."""
-    return Stored(kind=Kind.ENTRY, id=id, shard=shard, data=b"")
+def void_entry(shard: str, id: str) -> LogDocument:
+    """Return an entry that keeps anybody from making a session of it."""
+    return LogDocument(kind=LogKind.ENTRY, id=id, shard=shard, data=b"")
 
 
-def entry_of(stored: Stored) -> Entry | None:
+def entry_of(stored: LogDocument) -> LogEntry | None:
     """Read an entry; None for one that is void or was emptied."""
     if not stored.data:
         return None

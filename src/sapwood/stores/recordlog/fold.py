@@ -10,57 +10,58 @@ from msgspec.structs import replace
 from ...rules.tree import Place
 from .place import from_wire, log_of, number_of
 from .state import (
-    MOST_STRETCHES,
+    MOST_RECORD_SPANS,
     NO_PROFILE,
+    BegunFork,
     Edited,
-    Kept,
-    Laid,
-    Pinned,
-    Segment,
-    Spotted,
-    State,
-    Stretch,
+    KeptDocument,
+    LaidOverlay,
+    LogSegment,
+    LogState,
+    MessagePlace,
+    RecordSpan,
 )
 from .work import (
+    AddOverlay,
     AddUsage,
-    Advance,
+    AdvanceFeed,
     Append,
-    Change,
+    BeginFork,
+    ChangeProfile,
     Clear,
-    Cover,
     DropDocument,
     Edit,
     Erase,
-    Move,
-    Page,
-    Pin,
+    ErasedPlace,
+    LogWork,
+    MoveTip,
+    NoteSwept,
     PutDocument,
-    Register,
+    RegisterReader,
     Retire,
-    Spot,
-    Swept,
-    Trim,
-    Uncover,
-    Wipe,
-    Work,
+    SkipNumbers,
+    TrimFeed,
+    UndoOverlay,
+    WipeLog,
+    WritePage,
 )
 
 PINS = "pins"
 
 
-def fold(state: State, work: Work) -> State:
-    """Give the state after the next record."""
-    after: State = _FOLDS[type(work)](replace(state, n=state.n + 1), work)
+def fold(state: LogState, work: LogWork) -> LogState:
+    """Return the state after the next record."""
+    after: LogState = _FOLDS[type(work)](replace(state, n=state.n + 1), work)
     return after
 
 
-def version_at(state: State, n: int) -> int:
-    """Give the version of a document that was put by a record: higher than any of its name."""
+def version_at(state: LogState, n: int) -> int:
+    """Return the version of a document that was put by a record: higher than any of its name."""
     return state.k << 32 | n
 
 
-def turn_page(before: State, after: State) -> State:
-    """Give the state after a page: what the state before it left to be done was done."""
+def turn_page(before: LogState, after: LogState) -> LogState:
+    """Return the state after a page: what the state before it left to be done was done."""
     n = after.n
     return replace(
         after,
@@ -72,53 +73,53 @@ def turn_page(before: State, after: State) -> State:
     )
 
 
-def _append(state: State, work: Append) -> State:
+def _append(state: LogState, work: Append) -> LogState:
     segments = list(state.segments)
-    last = work.first + len(work.said) - 1
+    last = work.first + len(work.messages) - 1
     if work.is_new:
-        segments.append(Segment(from_wire(work.parent, state.log), last))
+        segments.append(LogSegment(from_wire(work.parent, state.log), last))
     else:
         segments[work.number - 1] = segments[work.number - 1]._replace(last=last)
     segment = state.own(work.number)
     recent = {
-        said.id: Spotted(Place(segment, depth), state.n)
-        for depth, said in enumerate(work.said, work.first)
+        said.id: MessagePlace(Place(segment, depth), state.n)
+        for depth, said in enumerate(work.messages, work.first)
     }
-    stretch = Stretch(work.number, work.first, last, state.n)
+    stretch = RecordSpan(work.number, work.first, last, state.n)
     return replace(
         state,
-        tail=(*state.tail[1 - MOST_STRETCHES :], stretch),
+        tail=(*state.tail[1 - MOST_RECORD_SPANS :], stretch),
         segments=segments,
         recent=state.recent | recent,
         tip=Place(segment, last),
-        tip_id=work.said[-1].id,
-        tip_base=work.base + sum(said.tokens for said in work.said),
-        messages=state.messages + len(work.said),
-        active_us=work.said[-1].created_us,
+        tip_id=work.messages[-1].id,
+        tip_base=work.base + sum(said.tokens for said in work.messages),
+        messages=state.messages + len(work.messages),
+        active_us=work.messages[-1].created_us,
     )
 
 
-def _edit(state: State, work: Edit) -> State:
+def _edit(state: LogState, work: Edit) -> LogState:
     edited = Edited(state.n, work.tokens - work.original, False, work.appended)
     litter = _superseded(state, work.number, work.depth, work.appended)
     return _edited(state, work.number, work.depth, edited, litter)
 
 
 def _edited(
-    state: State, number: int, depth: int, edited: Edited, litter: list[tuple[int, int]]
-) -> State:
+    state: LogState, number: int, depth: int, edited: Edited, litter: list[tuple[int, int]]
+) -> LogState:
     of_segment = state.edits.get(number, {}) | {depth: edited}
     edits = state.edits | {number: of_segment}
     return replace(state, edits=edits, litter=[*state.litter, *litter])
 
 
-def _superseded(state: State, number: int, depth: int, appended: int) -> list[tuple[int, int]]:
-    """Give where the present content of a message is."""
+def _superseded(state: LogState, number: int, depth: int, appended: int) -> list[tuple[int, int]]:
+    """Return where the present content of a message is."""
     before = state.edits.get(number, {}).get(depth)
     return [(appended, depth)] if before is None else [(before.n, 0)]
 
 
-def _erase(state: State, work: Erase) -> State:
+def _erase(state: LogState, work: Erase) -> LogState:
     for spot in work.spots:
         place = from_wire(spot.place, state.log)
         assert place is not None
@@ -130,7 +131,7 @@ def _erase(state: State, work: Erase) -> State:
     return state
 
 
-def _erase_own(state: State, spot: Spot, place: Place) -> State:
+def _erase_own(state: LogState, spot: ErasedPlace, place: Place) -> LogState:
     number = number_of(place.segment)
     before = state.edits.get(number, {}).get(place.depth)
     if before is not None and before.is_erased:
@@ -141,19 +142,19 @@ def _erase_own(state: State, spot: Spot, place: Place) -> State:
     return replace(after, messages=state.messages - (number > state.retired))
 
 
-def _change(state: State, work: Change) -> State:
+def _change_profile(state: LogState, work: ChangeProfile) -> LogState:
     return replace(state, profile=work.profile, version=state.version + 1)
 
 
-def _move(state: State, work: Move) -> State:
+def _move_tip(state: LogState, work: MoveTip) -> LogState:
     return replace(state, tip=from_wire(work.tip, state.log), tip_id=work.id, tip_base=work.base)
 
 
-def _cover(state: State, work: Cover) -> State:
+def _add_overlay(state: LogState, work: AddOverlay) -> LogState:
     first, last = from_wire(work.first, state.log), from_wire(work.last, state.log)
     assert first is not None
     assert last is not None
-    laid = Laid(
+    laid = LaidOverlay(
         stamp=work.stamp,
         log=state.log,
         n=state.n,
@@ -167,27 +168,27 @@ def _cover(state: State, work: Cover) -> State:
     return replace(state, overlays=[*state.overlays, laid])
 
 
-def _uncover(state: State, work: Uncover) -> State:
+def _undo_overlay(state: LogState, work: UndoOverlay) -> LogState:
     return replace(state, overlays=[it for it in state.overlays if it.stamp != work.stamp])
 
 
-def _put_document(state: State, work: PutDocument) -> State:
-    kept = Kept(version_at(state, state.n), state.n, work.updated_us, work.expires_us)
+def _put_document(state: LogState, work: PutDocument) -> LogState:
+    kept = KeptDocument(version_at(state, state.n), state.n, work.updated_us, work.expires_us)
     documents = state.documents | {work.key: kept}
     return replace(state, documents=documents, litter=_without_value(state, work.key))
 
 
-def _drop_document(state: State, work: DropDocument) -> State:
+def _drop_document(state: LogState, work: DropDocument) -> LogState:
     documents = {key: it for key, it in state.documents.items() if key != work.key}
     return replace(state, documents=documents, litter=_without_value(state, work.key))
 
 
-def _without_value(state: State, key: str) -> list[tuple[int, int]]:
+def _without_value(state: LogState, key: str) -> list[tuple[int, int]]:
     kept = state.documents.get(key)
     return state.litter if kept is None or kept.n < 0 else [*state.litter, (kept.n, 0)]
 
 
-def _add_usage(state: State, work: AddUsage) -> State:
+def _add_usage(state: LogState, work: AddUsage) -> LogState:
     held = state.totals.get(work.model, (0,) * 6)
     summed = tuple(a + b for a, b in zip(held, (1, *work.figures), strict=True))
     return replace(
@@ -198,19 +199,19 @@ def _add_usage(state: State, work: AddUsage) -> State:
     )
 
 
-def _pin(state: State, work: Pin) -> State:
-    pinned = Pinned(work.shard, work.entry, work.log, from_wire(work.at, state.log))
-    return replace(state, pins=[*state.pins, pinned])
+def _begin_fork(state: LogState, work: BeginFork) -> LogState:
+    begun = BegunFork(work.shard, work.entry, work.log, from_wire(work.at, state.log))
+    return replace(state, begun_forks=[*state.begun_forks, begun])
 
 
-def _clear(state: State, work: Clear) -> State:
+def _clear(state: LogState, work: Clear) -> LogState:
     documents = {
         key: it for key, it in state.documents.items() if key != PINS and it.expires_us is None
     }
     return replace(_without_messages(state), documents=documents, version=state.version + 1)
 
 
-def _retire(state: State, work: Retire) -> State:
+def _retire(state: LogState, work: Retire) -> LogState:
     return replace(
         _without_messages(state),
         is_alive=False,
@@ -225,7 +226,7 @@ def _retire(state: State, work: Retire) -> State:
     )
 
 
-def _without_messages(state: State) -> State:
+def _without_messages(state: LogState) -> LogState:
     return replace(
         state,
         tip=None,
@@ -242,50 +243,55 @@ def _without_messages(state: State) -> State:
     )
 
 
-def _swept(state: State, work: Swept) -> State:
+def _note_swept(state: LogState, work: NoteSwept) -> LogState:
     if state.is_alive:
         return replace(state, is_unswept=False)
     return replace(state, is_unswept=False, documents={}, copies=[])
 
 
-def _page(state: State, work: Page) -> State:
+def _write_page(state: LogState, work: WritePage) -> LogState:
     return state if work.active_us is None else replace(state, active_us=work.active_us)
 
 
-def _advance(state: State, work: Advance) -> State:
+def _skip_numbers(state: LogState, work: SkipNumbers) -> LogState:
+    return replace(state, n=work.n)
+
+
+def _advance_feed(state: LogState, work: AdvanceFeed) -> LogState:
     return replace(state, seen=state.seen | {log: last for _, _, log, _, last in work.parts})
 
 
-def _register(state: State, work: Register) -> State:
+def _register_reader(state: LogState, work: RegisterReader) -> LogState:
     return replace(state, readers=state.readers | {work.reader: work.n})
 
 
-def _trim(state: State, work: Trim) -> State:
+def _trim_feed(state: LogState, work: TrimFeed) -> LogState:
     return replace(state, trimmed=max(state.trimmed, work.n))
 
 
-def _wipe(state: State, work: Wipe) -> State:
-    return State(tree=state.tree, log=state.log, n=state.n, trimmed=state.n)
+def _wipe_log(state: LogState, work: WipeLog) -> LogState:
+    return LogState(tree=state.tree, log=state.log, n=state.n, trimmed=state.n)
 
 
-_FOLDS: dict[type, Callable[[State, Any], State]] = {
+_FOLDS: dict[type, Callable[[LogState, Any], LogState]] = {
     Append: _append,
     Edit: _edit,
     Erase: _erase,
-    Change: _change,
-    Move: _move,
-    Cover: _cover,
-    Uncover: _uncover,
+    ChangeProfile: _change_profile,
+    MoveTip: _move_tip,
+    AddOverlay: _add_overlay,
+    UndoOverlay: _undo_overlay,
     PutDocument: _put_document,
     DropDocument: _drop_document,
     AddUsage: _add_usage,
-    Pin: _pin,
+    BeginFork: _begin_fork,
     Clear: _clear,
     Retire: _retire,
-    Swept: _swept,
-    Page: _page,
-    Advance: _advance,
-    Register: _register,
-    Trim: _trim,
-    Wipe: _wipe,
+    NoteSwept: _note_swept,
+    WritePage: _write_page,
+    SkipNumbers: _skip_numbers,
+    AdvanceFeed: _advance_feed,
+    RegisterReader: _register_reader,
+    TrimFeed: _trim_feed,
+    WipeLog: _wipe_log,
 }

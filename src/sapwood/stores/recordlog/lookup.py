@@ -9,9 +9,9 @@ import msgspec
 
 from ...errors import StoreCorruptError
 from ...rules.tree import Place
+from .log_documents import LogDocument, LogKind, id_key, usage_key, value_key
 from .place import number_of, segment_of
-from .state import Spotted, State
-from .stored import Kind, Stored, id_key, usage_key, value_key
+from .state import LogState, MessagePlace
 
 T = TypeVar("T")
 
@@ -20,31 +20,33 @@ _decode_spot = msgspec.msgpack.Decoder(tuple[int, int, int]).decode
 _decode_number = msgspec.msgpack.Decoder(int).decode
 
 
-def lookups_of(state: State) -> list[Stored]:
-    """Give the look-ups of all that was recorded since the page."""
+def lookups_of(state: LogState) -> list[LogDocument]:
+    """Return the look-ups of all that was recorded since the page."""
     made = []
     for id, spotted in state.recent.items():
         key = id_key(state.tree, state.log, state.epoch, id)
         spot = (number_of(spotted.place.segment), spotted.place.depth, spotted.n)
-        made.append(Stored(kind=Kind.LOOKUP, id=key.id, shard=key.shard, data=_encode(spot)))
+        made.append(
+            LogDocument(kind=LogKind.LOOKUP, id=key.id, shard=key.shard, data=_encode(spot))
+        )
     for id, n in state.recent_usage.items():
         key = usage_key(state.tree, state.log, id)
-        made.append(Stored(kind=Kind.LOOKUP, id=key.id, shard=key.shard, data=_encode(n)))
+        made.append(LogDocument(kind=LogKind.LOOKUP, id=key.id, shard=key.shard, data=_encode(n)))
     return made
 
 
-def spotted_by(stored: Stored, log: str) -> Spotted:
+def spotted_by(stored: LogDocument, log: str) -> MessagePlace:
     """Read where a message of a log stands."""
     number, depth, n = _decoded(stored, _decode_spot)
-    return Spotted(Place(segment_of(log, number), depth), n)
+    return MessagePlace(Place(segment_of(log, number), depth), n)
 
 
-def counted_by(stored: Stored) -> int:
+def counted_by(stored: LogDocument) -> int:
     """Read which record counts a usage."""
     return _decoded(stored, _decode_number)
 
 
-def _decoded(stored: Stored, decode: Callable[[bytes], T]) -> T:
+def _decoded(stored: LogDocument, decode: Callable[[bytes], T]) -> T:
     try:
         return decode(stored.data)
     except (msgspec.MsgspecError, ValueError) as error:
@@ -53,7 +55,7 @@ def _decoded(stored: Stored, decode: Callable[[bytes], T]) -> T:
         ) from error
 
 
-def copied_value(tree: str, log: str, key: str, n: int, value: bytes) -> Stored:
-    """Give the copy of a document's value for a fork."""
+def copied_value(tree: str, log: str, key: str, n: int, value: bytes) -> LogDocument:
+    """Return the copy of a document's value for a fork."""
     named = value_key(tree, log, key, n)
-    return Stored(kind=Kind.LOOKUP, id=named.id, shard=named.shard, data=value)
+    return LogDocument(kind=LogKind.LOOKUP, id=named.id, shard=named.shard, data=value)

@@ -16,47 +16,47 @@ REMEMBERED = 10_000
 """Segments whose names are not put together again for each message that is read."""
 _MASK = (1 << NUMBER_BITS) - 1
 
-Wire = tuple[str, int, int]
+StoredPlace = tuple[str, int, int]
 """A position as it is stored: its log (empty for the log that it is stored in), segment, depth."""
 
 
 def segment_of(log: str, number: int) -> int:
-    """Give a segment as the rules know it."""
+    """Return a segment as the rules know it."""
     return int(log, 16) << NUMBER_BITS | number
 
 
 @lru_cache(REMEMBERED)
 def log_of(segment: int) -> str:
-    """Give the log that a segment was made in."""
+    """Return the log that a segment was made in."""
     return f"{segment >> NUMBER_BITS:030x}"
 
 
 def number_of(segment: int) -> int:
-    """Give a segment's number in its log."""
+    """Return a segment's number in its log."""
     return segment & _MASK
 
 
 @lru_cache(REMEMBERED)
 def segment_name(segment: int) -> str:
-    """Give a segment's name in the database and for users."""
+    """Return a segment's name in the database and for users."""
     return f"{log_of(segment)}.{number_of(segment)}"
 
 
 def public(place: Place) -> Position:
-    """Give a position as users see it."""
+    """Return a position as users see it."""
     return Position(segment_name(place.segment), place.depth)
 
 
-def to_wire(place: Place | None, log: str) -> Wire | None:
-    """Give a position as it is stored in a log."""
+def to_wire(place: Place | None, log: str) -> StoredPlace | None:
+    """Return a position as it is stored in a log."""
     if place is None:
         return None
     own = log_of(place.segment)
     return "" if own == log else own, number_of(place.segment), place.depth
 
 
-def from_wire(wire: Wire | None, log: str) -> Place | None:
-    """Give a stored position as the rules know it."""
+def from_wire(wire: StoredPlace | None, log: str) -> Place | None:
+    """Return a stored position as the rules know it."""
     if wire is None:
         return None
     return Place(segment_of(wire[0] or log, wire[1]), wire[2])

@@ -8,12 +8,12 @@ from msgspec.structs import replace
 from ...model import ROOT, Edge, EdgeKind, SessionPatch, SessionRecord
 from ...rules.codec import decode_json, encode_json
 from .place import public
-from .state import State
-from .work import Profile
+from .state import LogState
+from .work import LogProfile
 
 
-def patched(profile: Profile, patch: SessionPatch) -> Profile:
-    """Give a profile with what a patch gives."""
+def patched(profile: LogProfile, patch: SessionPatch) -> LogProfile:
+    """Return a profile with what a patch gives."""
     if patch.title is not UNSET:
         profile = replace(profile, title=patch.title)
     if patch.state is not UNSET:
@@ -27,8 +27,8 @@ def patched(profile: Profile, patch: SessionPatch) -> Profile:
     return profile
 
 
-def record_of(state: State, context: int) -> SessionRecord:
-    """Give a session as users see it."""
+def record_of(state: LogState, context: int) -> SessionRecord:
+    """Return a session as users see it."""
     profile = state.profile
     edge = None
     if state.parent is not None:

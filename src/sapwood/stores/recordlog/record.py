@@ -7,19 +7,19 @@ from msgspec.structs import replace
 
 from ...errors import StoreCorruptError
 from .bundles import bundled, is_large, unbundled
-from .told import too_large
-from .work import Append, Work
+from .errors import too_large
+from .work import Append, LogWork
 
 
 class Record(msgspec.Struct, frozen=True, array_like=True):
-    """What `Stored.data` of a record holds: who wrote it and when, what was done, maybe the state.
+    """What the `data` of a record holds: who wrote it and when, what was done, maybe the state.
 
     The stamp orders records of several logs, as far as clocks agree; in a log their number does.
     """
 
     mark: str
     stamp: int
-    work: Work
+    work: LogWork
     state: bytes | None = None
 
 

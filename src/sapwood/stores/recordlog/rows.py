@@ -9,15 +9,15 @@ from ...model import Message
 from ...rules.codec import decode_body, digest
 from ...rules.tree import Place, Span
 from .bundles import runs_of
+from .log_documents import LogDocument
 from .place import segment_name
 from .record import decode_record, open_record
 from .state import Edited
-from .stored import Stored
-from .view import View
-from .work import Append, Edit, Said
+from .view import LogView
+from .work import Append, AppendedMessage, Edit
 
 
-class Row(NamedTuple):
+class LogRow(NamedTuple):
     """A message. `base` are the tokens down to it as appended; without a body it was erased."""
 
     place: Place
@@ -34,23 +34,33 @@ class Row(NamedTuple):
     """That of what was first appended, once it was edited."""
 
 
-def rows_of(stored: Stored, span: Span) -> list[Row]:
-    """Give the messages of a record that stand in a span, as they were appended, by depth."""
+def rows_of(stored: LogDocument, span: Span) -> list[LogRow]:
+    """Return the messages of a record that stand in a span, as they were appended, by depth."""
     work = open_record(stored.data, stored.id).work if stored.data else None
     if not isinstance(work, Append):
         raise StoreCorruptError(f"record {stored.id} appends nothing, and is read for that")
-    rows: list[Row] = []
-    for start, base, run in runs_of(work, span.first, span.last, stored.id):
+    return _rows(work, stored.n, span, stored.id)
+
+
+def appended_rows(work: Append, n: int, segment: int) -> list[LogRow]:
+    """Return the messages that a record was just created with."""
+    last = work.first + len(work.messages) - 1
+    return _rows(work, n, Span(segment, work.first, last), "")
+
+
+def _rows(work: Append, n: int, span: Span, where: str) -> list[LogRow]:
+    rows: list[LogRow] = []
+    for start, base, run in runs_of(work, span.first, span.last, where):
         for depth, said in enumerate(run, start):
             base += said.tokens
             if span.first <= depth <= span.last:
-                rows.append(_row(Place(span.segment, depth), stored.n, said, base))
+                rows.append(_row(Place(span.segment, depth), n, said, base))
     return rows
 
 
-def _row(place: Place, n: int, said: Said, base: int) -> Row:
+def _row(place: Place, n: int, said: AppendedMessage, base: int) -> LogRow:
     # By their places, which takes half the time: a history may have thousands.
-    return Row(
+    return LogRow(
         place,
         n,
         said.id,
@@ -65,13 +75,13 @@ def _row(place: Place, n: int, said: Said, base: int) -> Row:
     )
 
 
-def erased(row: Row) -> Row:
-    """Give a message that was erased."""
+def erased(row: LogRow) -> LogRow:
+    """Return a message that was erased."""
     return row._replace(role="", tokens=0, body=None, digest=None)
 
 
-def edited_by(row: Row, stored: Stored | None, edited: Edited) -> Row | None:
-    """Give a message as a record edited it; None when it was edited again since."""
+def edited_by(row: LogRow, stored: LogDocument | None, edited: Edited) -> LogRow | None:
+    """Return a message as a record edited it; None when it was edited again since."""
     work = decode_record(stored.data, stored.id).work if stored and stored.data else None
     if not isinstance(work, Edit) or work.body is None:
         return None
@@ -84,15 +94,15 @@ def edited_by(row: Row, stored: Stored | None, edited: Edited) -> Row | None:
     )
 
 
-def first_digest(row: Row) -> bytes | None:
-    """Give what a repeated append is compared by; None when the message was erased."""
+def first_digest(row: LogRow) -> bytes | None:
+    """Return what a repeated append is compared by; None when the message was erased."""
     if row.body is None or row.digest is not None:
         return row.digest
     return digest(row.role, decode_body(row.body, row.id))
 
 
-def message_of(row: Row, view: View) -> Message:
-    """Give a live message as users see it."""
+def message_of(row: LogRow, view: LogView) -> Message:
+    """Return a live message as users see it."""
     assert row.body is not None
     body = decode_body(row.body, row.id)
     return Message(
@@ -110,5 +120,5 @@ def message_of(row: Row, view: View) -> Message:
 
 
 def is_inside(place: Place, span: Span) -> bool:
-    """Tell whether a position lies in a span."""
+    """Whether a position lies in a span."""
     return place.segment == span.segment and span.first <= place.depth <= span.last

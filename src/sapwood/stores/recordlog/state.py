@@ -12,11 +12,11 @@ import msgspec
 
 from ...errors import StoreCorruptError
 from ...rules.tree import Place
-from .place import Wire, from_wire, segment_of, to_wire
-from .work import Profile
+from .place import StoredPlace, from_wire, segment_of, to_wire
+from .work import LogProfile
 
 
-class Segment(NamedTuple):
+class LogSegment(NamedTuple):
     """What it follows, and the last depth that was given in it."""
 
     parent: Place | None
@@ -40,14 +40,14 @@ class Edited(NamedTuple):
     appended: int
 
 
-class Spotted(NamedTuple):
+class MessagePlace(NamedTuple):
     """Where a message stands, and the record that it was appended by."""
 
     place: Place
     n: int
 
 
-class Laid(NamedTuple):
+class LaidOverlay(NamedTuple):
     """An overlay in force; its words are in the record `n` of the log that it was made in."""
 
     stamp: int
@@ -61,7 +61,7 @@ class Laid(NamedTuple):
     tokens: int
 
 
-class Kept(NamedTuple):
+class KeptDocument(NamedTuple):
     """A document. Its value is in the record `n` of this log; a copy's number is below 0."""
 
     version: int
@@ -70,7 +70,7 @@ class Kept(NamedTuple):
     expires_us: int | None
 
 
-class Pinned(NamedTuple):
+class BegunFork(NamedTuple):
     """A fork that was begun here: it is there if its entry names this log."""
 
     shard: str
@@ -79,7 +79,7 @@ class Pinned(NamedTuple):
     at: Place | None
 
 
-class Stretch(NamedTuple):
+class RecordSpan(NamedTuple):
     """The depths of a segment that one record has: the segment's number, its ends, the record."""
 
     number: int
@@ -88,12 +88,12 @@ class Stretch(NamedTuple):
     n: int
 
 
-MOST_STRETCHES = 64
+MOST_RECORD_SPANS = 64
 
-NO_PROFILE = Profile(None, "active", [], b"{}", None)
+NO_PROFILE = LogProfile(None, "active", [], b"{}", None)
 
 
-class State(msgspec.Struct, frozen=True, kw_only=True):
+class LogState(msgspec.Struct, frozen=True, kw_only=True):
     """A log up to its record `n`."""
 
     tree: str
@@ -107,7 +107,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     page_bytes: int = 0
     is_alive: bool = True
     ended_us: int = 0
-    profile: Profile = NO_PROFILE
+    profile: LogProfile = NO_PROFILE
     parent: tuple[str, str] | None = None
     version: int = 1
     created_us: int = 0
@@ -122,21 +122,21 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     marks: list[int] = []
     """How many segments there were each time that it was cleared, or deleted."""
     messages: int = 0
-    segments: list[Segment] = []
+    segments: list[LogSegment] = []
     edits: dict[int, dict[int, Edited]] = {}
     """By segment number and depth."""
     foreign: dict[Place, tuple[int, int, str]] = {}
     """Messages of other logs that were erased through this session: tokens, record and id."""
-    overlays: list[Laid] = []
-    documents: dict[str, Kept] = {}
+    overlays: list[LaidOverlay] = []
+    documents: dict[str, KeptDocument] = {}
     totals: dict[str, tuple[int, ...]] = {}
     """Calls and figures by model."""
     usages: list[int] = []
     """The records that count usage."""
     copies: list[tuple[str, int]] = []
     """The copies of documents that it began with, by key and number."""
-    pins: list[Pinned] = []
-    recent: dict[str, Spotted] = {}
+    begun_forks: list[BegunFork] = []
+    recent: dict[str, MessagePlace] = {}
     """Messages since the page, whose ids are not looked up elsewhere yet."""
     recent_usage: dict[str, int] = {}
     litter: list[tuple[int, int]] = []
@@ -147,7 +147,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     trimmed: int = 0
     is_unswept: bool = False
     """Whether records of it are left that nobody stands on any more."""
-    tail: tuple[Stretch, ...] = ()
+    tail: tuple[RecordSpan, ...] = ()
     """Which records have the newest messages, as far as this process saw them; it is not stored."""
 
     @property
@@ -161,15 +161,15 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
         return self.marks[-1] if self.marks else 0
 
     def epoch_of(self, number: int) -> int:
-        """Tell how often it had been cleared when a segment was made."""
+        """Return how often it had been cleared when a segment was made."""
         return bisect_left(self.marks, number)
 
     def own(self, number: int) -> int:
-        """Give one of its segments as the rules know it."""
+        """Return one of its segments as the rules know it."""
         return segment_of(self.log, number)
 
     def records_of(self, number: int, first: int, last: int) -> list[int]:
-        """Give the records that have a range of a segment; none when not all are known."""
+        """Return the records that have a range of a segment; none when not all are known."""
         found = [it for it in self.tail if it.number == number and it.last >= first]
         is_known = bool(found) and found[0].first <= first and found[-1].last >= last
         return [it.n for it in found if it.first <= last] if is_known else []
@@ -180,7 +180,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
         return not (self.recent or self.recent_usage or self.litter or self.foreign)
 
 
-class _Wired(msgspec.Struct, array_like=True):
+class _StoredState(msgspec.Struct, array_like=True):
     """The state as it is stored; fields are only ever added at the end."""
 
     tree: str
@@ -192,28 +192,28 @@ class _Wired(msgspec.Struct, array_like=True):
     page: int
     is_alive: bool
     ended_us: int
-    profile: Profile
+    profile: LogProfile
     parent: tuple[str, str] | None
     version: int
     created_us: int
     active_us: int
-    tip: Wire | None
+    tip: StoredPlace | None
     tip_id: str | None
     tip_base: int
-    fork: Wire | None
+    fork: StoredPlace | None
     fork_id: str | None
     homes: list[tuple[str, int]]
     marks: list[int]
     messages: int
-    segments: list[tuple[Wire | None, int]]
+    segments: list[tuple[StoredPlace | None, int]]
     edits: dict[int, dict[int, Edited]]
-    foreign: list[tuple[Wire, tuple[int, int, str]]]
-    overlays: list[tuple[int, str, int, str, Wire, Wire, int, int, int]]
-    documents: dict[str, Kept]
+    foreign: list[tuple[StoredPlace, tuple[int, int, str]]]
+    overlays: list[tuple[int, str, int, str, StoredPlace, StoredPlace, int, int, int]]
+    documents: dict[str, KeptDocument]
     totals: dict[str, tuple[int, ...]]
     usages: list[int]
-    pins: list[tuple[str, str, str, Wire | None]]
-    recent: dict[str, tuple[Wire, int]]
+    begun_forks: list[tuple[str, str, str, StoredPlace | None]]
+    recent: dict[str, tuple[StoredPlace, int]]
     recent_usage: dict[str, int]
     litter: list[tuple[int, int]]
     seen: dict[str, int]
@@ -225,52 +225,58 @@ class _Wired(msgspec.Struct, array_like=True):
 
 _SAME = [
     name
-    for name in _Wired.__struct_fields__
-    if name not in ("tip", "fork", "segments", "foreign", "overlays", "pins", "recent")
+    for name in _StoredState.__struct_fields__
+    if name not in ("tip", "fork", "segments", "foreign", "overlays", "begun_forks", "recent")
 ]
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(_Wired).decode
+_decode = msgspec.msgpack.Decoder(_StoredState).decode
 
 
-def encode_state(state: State) -> bytes:
+def encode_state(state: LogState) -> bytes:
     """Encode a state."""
 
-    def wire(place: Place) -> Wire:
+    def wire(place: Place) -> StoredPlace:
         made = to_wire(place, state.log)
         assert made is not None
         return made
 
-    wired = _Wired(
+    wired = _StoredState(
         **{name: getattr(state, name) for name in _SAME},
         tip=to_wire(state.tip, state.log),
         fork=to_wire(state.fork, state.log),
         segments=[(to_wire(it.parent, state.log), it.last) for it in state.segments],
         foreign=[(wire(place), what) for place, what in state.foreign.items()],
         overlays=[(*it[:4], wire(it.first), wire(it.last), *it[6:]) for it in state.overlays],
-        pins=[(it.shard, it.entry, it.log, to_wire(it.at, state.log)) for it in state.pins],
+        begun_forks=[
+            (it.shard, it.entry, it.log, to_wire(it.at, state.log)) for it in state.begun_forks
+        ],
         recent={id: (wire(it.place), it.n) for id, it in state.recent.items()},
     )
     return _encode(wired)
 
 
-def decode_state(data: bytes, where: str) -> State:
+def decode_state(data: bytes, where: str) -> LogState:
     """Decode a state; one that cannot be decoded is an error that says where."""
     try:
         wired = _decode(data)
     except (msgspec.MsgspecError, ValueError, TypeError) as error:
         raise StoreCorruptError(f"the state at {where} cannot be decoded: {error}") from error
 
-    def place(wire: Wire) -> Place:
+    def place(wire: StoredPlace) -> Place:
         return Place(segment_of(wire[0] or wired.log, wire[1]), wire[2])
 
-    return State(
+    return LogState(
         **{name: getattr(wired, name) for name in _SAME},
         page_bytes=len(data),
         tip=from_wire(wired.tip, wired.log),
         fork=from_wire(wired.fork, wired.log),
-        segments=[Segment(from_wire(parent, wired.log), last) for parent, last in wired.segments],
+        segments=[
+            LogSegment(from_wire(parent, wired.log), last) for parent, last in wired.segments
+        ],
         foreign={place(wire): what for wire, what in wired.foreign},
-        overlays=[Laid(*it[:4], place(it[4]), place(it[5]), *it[6:]) for it in wired.overlays],
-        pins=[Pinned(*it[:3], from_wire(it[3], wired.log)) for it in wired.pins],
-        recent={id: Spotted(place(wire), n) for id, (wire, n) in wired.recent.items()},
+        overlays=[
+            LaidOverlay(*it[:4], place(it[4]), place(it[5]), *it[6:]) for it in wired.overlays
+        ],
+        begun_forks=[BegunFork(*it[:3], from_wire(it[3], wired.log)) for it in wired.begun_forks],
+        recent={id: MessagePlace(place(wire), n) for id, (wire, n) in wired.recent.items()},
     )

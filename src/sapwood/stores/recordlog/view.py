@@ -8,20 +8,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from ...errors import StoreCorruptError
 from ...rules.overlay import Cover, resolve_up
 from ...rules.tree import LINEAGE_CAP, Place, Span, is_on_path, place_before, spans_up
+from .log_documents import LogDocument
 from .place import log_of, number_of
-from .state import Edited, Laid, Segment, State
-from .stored import Stored
+from .state import Edited, LaidOverlay, LogSegment, LogState
 
-Piece = Span | Laid
+ViewPiece = Span | LaidOverlay
 
 _DEEPEST = 1 << 62
 
 
-class View:
+class LogView:
     """A session as it is at one moment; `states` has those of all logs that its paths touch."""
 
     def __init__(
-        self, own: State, states: Mapping[str, State], fetched: Sequence[Stored] = ()
+        self, own: LogState, states: Mapping[str, LogState], fetched: Sequence[LogDocument] = ()
     ) -> None:
         self.own = own
         self.fetched = fetched
@@ -31,19 +31,19 @@ class View:
         """Whether any message of any of these logs is not as it was appended."""
         self._homes: dict[int, str | None] = {}
         self._by_stamp = {it.stamp: it for it in own.overlays}
-        self._ends: dict[int, list[Laid]] = {}
+        self._ends: dict[int, list[LaidOverlay]] = {}
         for laid in sorted(own.overlays, key=_rank):
             self._ends.setdefault(laid.last.segment, []).append(laid)
 
-    def segment(self, segment: int) -> Segment:
-        """Give a segment's row."""
+    def segment(self, segment: int) -> LogSegment:
+        """Return a segment's row."""
         state = self.states.get(log_of(segment))
         if state is None or not 0 < number_of(segment) <= len(state.segments):
             raise StoreCorruptError(f"session {self.own.session!r} stands on a missing segment")
         return state.segments[number_of(segment) - 1]
 
     def lineage_of(self, segment: int) -> list[Place]:
-        """Give the nearest positions on the way to the root."""
+        """Return the nearest positions on the way to the root."""
         lineage: list[Place] = []
         while len(lineage) < LINEAGE_CAP:
             parent = self.segment(segment).parent
@@ -54,7 +54,7 @@ class View:
         return lineage
 
     def home_of(self, segment: int) -> str | None:
-        """Give the session that wrote a segment; None when that is gone."""
+        """Return the session that wrote a segment; None when that is gone."""
         if segment not in self._homes:
             state = self.states[log_of(segment)]
             is_there = state.is_alive and number_of(segment) > state.retired
@@ -62,34 +62,34 @@ class View:
         return self._homes[segment]
 
     def is_own(self, segment: int) -> bool:
-        """Tell whether a segment is this session's."""
+        """Whether a segment is this session's."""
         return log_of(segment) == self.own.log and number_of(segment) > self.own.retired
 
     def on_path(self, place: Place, leaf: Place | None) -> bool:
-        """Tell whether a position lies on the path to a leaf."""
+        """Whether a position lies on the path to a leaf."""
         return is_on_path(place, leaf, self.lineage_of)
 
     def sees(self, place: Place) -> bool:
-        """Tell whether the session sees a position."""
+        """Whether the session sees a position."""
         return self.is_own(place.segment) or self.on_path(place, self.own.fork)
 
     def before(self, place: Place) -> Place | None:
-        """Give the position that a position follows."""
+        """Return the position that a position follows."""
         return place_before(place, self.lineage_of)
 
     def spans(self, leaf: Place | None) -> Iterator[Span]:
-        """Give the path to a leaf, from the leaf up."""
+        """Return the path to a leaf, from the leaf up."""
         return spans_up(leaf, self.lineage_of)
 
     def edited(self, place: Place) -> Edited | None:
-        """Tell whether a message is not as it was appended."""
+        """Whether a message is not as it was appended."""
         if place in self.own.foreign:
             return Edited(0, -self.own.foreign[place][0], True, 0)
         state = self.states[log_of(place.segment)]
         return state.edits.get(number_of(place.segment), {}).get(place.depth)
 
     def edits_in(self, span: Span) -> Iterator[tuple[int, Edited]]:
-        """Give the edits of a span by depth, in no order."""
+        """Yield the edits of a span by depth, in no order."""
         state = self.states[log_of(span.segment)]
         of_segment = state.edits.get(number_of(span.segment), {})
         for depth, edited in of_segment.items():
@@ -101,8 +101,8 @@ class View:
             if place.segment == span.segment and span.first <= place.depth <= span.last:
                 yield place.depth, Edited(0, -tokens, True, 0)
 
-    def resolve(self, leaf: Place | None) -> list[Piece]:
-        """Give what is shown at a leaf, from the leaf up."""
+    def resolve(self, leaf: Place | None) -> list[ViewPiece]:
+        """Return what is shown at a leaf, from the leaf up."""
         pieces = resolve_up(leaf, self.lineage_of, self._deepest)
         return [p if isinstance(p, Span) else self._by_stamp[p.number] for p in pieces]
 
@@ -117,7 +117,7 @@ class View:
         laid = ends[index - 1]
         return Cover(laid.stamp, laid.first, laid.last)
 
-    def tokens(self, pieces: Sequence[Piece], leaf_base: int) -> int:
+    def tokens(self, pieces: Sequence[ViewPiece], leaf_base: int) -> int:
         """Sum what is shown at a leaf, whose running sum is `leaf_base`, without pins."""
         total = leaf_base
         for piece in pieces:
@@ -128,5 +128,5 @@ class View:
         return total
 
 
-def _rank(laid: Laid) -> tuple[int, int, int]:
+def _rank(laid: LaidOverlay) -> tuple[int, int, int]:
     return laid.last.depth, -laid.first.depth, laid.stamp

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from .place import Wire
+from .place import StoredPlace
 
 
-class Said(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class AppendedMessage(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A message where it was appended. One without a body was edited or erased since.
 
     A copy has the version and the first digest of what it is a copy of, or 0 when that was erased.
@@ -37,11 +37,11 @@ class Append(msgspec.Struct, frozen=True, array_like=True, tag="append"):
     number: int
     first: int
     is_new: bool
-    parent: Wire | None
+    parent: StoredPlace | None
     base: int
-    said: list[Said]
+    messages: list[AppendedMessage]
     bundles: list[Bundle] = []
-    """What is said, while it is stored, when that is much."""
+    """The messages, while they are stored, when they are many."""
 
 
 class Edit(msgspec.Struct, frozen=True, array_like=True, tag="edit"):
@@ -65,10 +65,10 @@ class Edit(msgspec.Struct, frozen=True, array_like=True, tag="edit"):
     body: bytes | None
 
 
-class Spot(msgspec.Struct, frozen=True, array_like=True):
+class ErasedPlace(msgspec.Struct, frozen=True, array_like=True):
     """A message to be erased: where it stands, by which record, and what it counted there."""
 
-    place: Wire
+    place: StoredPlace
     appended: int
     tokens: int
     id: str
@@ -80,10 +80,10 @@ class Erase(msgspec.Struct, frozen=True, array_like=True, tag="erase"):
     """Messages are erased; those of other logs are erased there, too, after this."""
 
     at_us: int
-    spots: list[Spot]
+    spots: list[ErasedPlace]
 
 
-class Profile(msgspec.Struct, frozen=True, array_like=True):
+class LogProfile(msgspec.Struct, frozen=True, array_like=True):
     """What a user may change of a session."""
 
     title: str | None
@@ -93,26 +93,26 @@ class Profile(msgspec.Struct, frozen=True, array_like=True):
     budget: int | None
 
 
-class Change(msgspec.Struct, frozen=True, array_like=True, tag="change"):
+class ChangeProfile(msgspec.Struct, frozen=True, array_like=True, tag="change"):
     """The session's record is changed."""
 
-    profile: Profile
+    profile: LogProfile
 
 
-class Move(msgspec.Struct, frozen=True, array_like=True, tag="move"):
+class MoveTip(msgspec.Struct, frozen=True, array_like=True, tag="move"):
     """The tip is moved."""
 
-    tip: Wire | None
+    tip: StoredPlace | None
     id: str | None
     base: int
 
 
-class Cover(msgspec.Struct, frozen=True, array_like=True, tag="cover"):
+class AddOverlay(msgspec.Struct, frozen=True, array_like=True, tag="cover"):
     """An overlay is put in force. `above` are the tokens above it, `base` those to its end."""
 
     id: str
-    first: Wire
-    last: Wire
+    first: StoredPlace
+    last: StoredPlace
     above: int
     base: int
     tokens: int
@@ -124,7 +124,7 @@ class Cover(msgspec.Struct, frozen=True, array_like=True, tag="cover"):
     summary: str
 
 
-class Uncover(msgspec.Struct, frozen=True, array_like=True, tag="uncover"):
+class UndoOverlay(msgspec.Struct, frozen=True, array_like=True, tag="uncover"):
     """An overlay is taken out of force, by its stamp."""
 
     stamp: int
@@ -154,13 +154,13 @@ class AddUsage(msgspec.Struct, frozen=True, array_like=True, tag="usage"):
     figures: tuple[int, int, int, int, int]
 
 
-class Pin(msgspec.Struct, frozen=True, array_like=True, tag="pin"):
+class BeginFork(msgspec.Struct, frozen=True, array_like=True, tag="pin"):
     """A fork is about to be made here: its entry, its log, and the position that it stands on."""
 
     shard: str
     entry: str
     log: str
-    at: Wire | None
+    at: StoredPlace | None
 
 
 class Clear(msgspec.Struct, frozen=True, array_like=True, tag="clear"):
@@ -175,17 +175,23 @@ class Retire(msgspec.Struct, frozen=True, array_like=True, tag="retire"):
     at_us: int
 
 
-class Swept(msgspec.Struct, frozen=True, array_like=True, tag="swept"):
+class NoteSwept(msgspec.Struct, frozen=True, array_like=True, tag="swept"):
     """What was retired before this record, and nobody stands on, is gone."""
 
 
-class Page(msgspec.Struct, frozen=True, array_like=True, tag="page"):
+class WritePage(msgspec.Struct, frozen=True, array_like=True, tag="page"):
     """Nothing happened; the state is written down. A copy ends with when it was active last."""
 
     active_us: int | None = None
 
 
-class Advance(msgspec.Struct, frozen=True, array_like=True, tag="advance"):
+class SkipNumbers(msgspec.Struct, frozen=True, array_like=True, tag="skip"):
+    """Nothing happened, and the log goes on after a number: those up to it were given out once."""
+
+    n: int
+
+
+class AdvanceFeed(msgspec.Struct, frozen=True, array_like=True, tag="advance"):
     """The change feed of an owner goes on with the records of these logs, up to these numbers."""
 
     at_us: int
@@ -193,41 +199,42 @@ class Advance(msgspec.Struct, frozen=True, array_like=True, tag="advance"):
     """The session's id, its tree and log, and the first and last record."""
 
 
-class Register(msgspec.Struct, frozen=True, array_like=True, tag="register"):
+class RegisterReader(msgspec.Struct, frozen=True, array_like=True, tag="register"):
     """A reader of the change feed has read up to a record of it."""
 
     reader: str
     n: int
 
 
-class Trim(msgspec.Struct, frozen=True, array_like=True, tag="trim"):
+class TrimFeed(msgspec.Struct, frozen=True, array_like=True, tag="trim"):
     """The change feed is forgotten up to a record of it."""
 
     n: int
 
 
-class Wipe(msgspec.Struct, frozen=True, array_like=True, tag="wipe"):
+class WipeLog(msgspec.Struct, frozen=True, array_like=True, tag="wipe"):
     """All that an owner's log has is gone."""
 
 
-Work = (
+LogWork = (
     Append
     | Edit
     | Erase
-    | Change
-    | Move
-    | Cover
-    | Uncover
+    | ChangeProfile
+    | MoveTip
+    | AddOverlay
+    | UndoOverlay
     | PutDocument
     | DropDocument
     | AddUsage
-    | Pin
+    | BeginFork
     | Clear
     | Retire
-    | Swept
-    | Page
-    | Advance
-    | Register
-    | Trim
-    | Wipe
+    | NoteSwept
+    | WritePage
+    | SkipNumbers
+    | AdvanceFeed
+    | RegisterReader
+    | TrimFeed
+    | WipeLog
 )

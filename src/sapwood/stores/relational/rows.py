@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from ...errors import StoreCorruptError
@@ -13,6 +14,8 @@ from .position import DEPTH_BITS, MAX_DEPTH, public
 
 Row = tuple[Any, ...]
 """A row of a table, its columns in the order that is named beside each kind of row below."""
+HasRoom = Callable[[int], bool]
+"""Whether a message of so many bytes is still to be taken; it counts it in."""
 HomeNames = dict[int, str | None]
 """The sessions behind home numbers, as far as they are known; None for those that are gone."""
 
@@ -163,6 +166,13 @@ def first_digest(role: str, kept: bytes | None, body: bytes | None, id: str) -> 
     if kept is not None or body is None:
         return kept
     return digest(role, decode_body(body, id))
+
+
+def taken(rows: Iterable[Row], has_room: HasRoom | None) -> list[Row]:
+    """Return rows of messages up to the first that has no room."""
+    if has_room is None:
+        return list(rows)
+    return list(takewhile(lambda row: has_room(len(row[BODY])), rows))
 
 
 def overlay_of(row: Row) -> Overlay:

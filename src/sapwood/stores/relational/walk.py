@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from ...rules.overlay import Cover
 from ...rules.tree import LineageOf, Place, is_on_path, place_at, spans_up
 from .position import MAX_DEPTH, bounds, pack_place, place_of, unpack_place
+from .rows import OVERLAY_LAST, Row
 
 
 def ranges_between(first: Place, last: Place, lineage: LineageOf) -> Iterator[tuple[int, int]]:
@@ -15,6 +16,12 @@ def ranges_between(first: Place, last: Place, lineage: LineageOf) -> Iterator[tu
         yield bounds(span._replace(first=max(span.first, min(first.depth, span.last))))
         if span.first <= first.depth:
             return
+
+
+def ending_on_path(overlays: Iterable[Row], leaf: int, lineage: LineageOf) -> list[Row]:
+    """Return those of the overlays whose end lies on the path to a leaf."""
+    place = unpack_place(leaf)
+    return [row for row in overlays if is_on_path(place_of(row[OVERLAY_LAST]), place, lineage)]
 
 
 def pins_under(pins: Iterable[int], cover: Cover, lineage: LineageOf) -> list[int]:

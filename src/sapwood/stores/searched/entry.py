@@ -18,11 +18,11 @@ class IndexGoneError(Exception):
 
 
 def hashed(*parts: Any) -> str:
-    """Give a short name to what may be long or hold any character."""
+    """Return a short name to what may be long or hold any character."""
     return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:40]
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
+class IndexEntry(msgspec.Struct, frozen=True, kw_only=True):
     """A message as it is indexed; `session` is its home, or nothing when that is gone."""
 
     owner: str
@@ -35,8 +35,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     text: str
 
     @classmethod
-    def of(cls, owner: str, message: Message) -> Entry:
-        """Give the entry of a message as it is now."""
+    def of(cls, owner: str, message: Message) -> IndexEntry:
+        """Return the entry of a message as it is now."""
         return cls(
             owner=owner,
             session=message.home or "",
@@ -55,7 +55,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
         return hashed(self.owner, self.session, self.id, *place, self.created_us)
 
 
-class Candidate(msgspec.Struct, frozen=True, kw_only=True):
+class SearchCandidate(msgspec.Struct, frozen=True, kw_only=True):
     """What an index gives for a question: a message, or a session some of whose summaries match.
 
     `order` is where the next page goes on.
@@ -72,39 +72,39 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     order: list[Any]
 
     def is_at(self, message: Message) -> bool:
-        """Tell whether a message is the one that was indexed."""
+        """Whether a message is the one that was indexed."""
         return (message.segment, message.depth) == (self.segment, self.depth)
 
 
-class Mark(msgspec.Struct, frozen=True, kw_only=True):
+class FeedMark(msgspec.Struct, frozen=True, kw_only=True):
     """How far an owner's feed was followed. `token` is what the index knows this mark by."""
 
     cursor: str
     token: Any
 
 
-class Summarised(msgspec.Struct, frozen=True, kw_only=True):
+class IndexedSummaries(msgspec.Struct, frozen=True, kw_only=True):
     """The overlays of a session as they are indexed; `token` as in a mark."""
 
     digest: str
     token: Any
 
 
-class Scope(msgspec.Struct, frozen=True, kw_only=True):
+class SessionScope(msgspec.Struct, frozen=True, kw_only=True):
     """Where to look for what a session sees: what it wrote, and what stands in these segments."""
 
     session: str
     segments: list[str]
 
 
-class Question(msgspec.Struct, frozen=True, kw_only=True):
+class SearchQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """What an index is asked: a query, in all that the owner has or in a scope."""
 
     query: Query
-    scope: Scope | None = None
+    scope: SessionScope | None = None
 
 
-class Which(msgspec.Struct, frozen=True, kw_only=True):
+class EntryFilter(msgspec.Struct, frozen=True, kw_only=True):
     """Which entries to list: those of sessions, those with ids, or all messages."""
 
     sessions: Sequence[str] | None = None
@@ -112,5 +112,5 @@ class Which(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def digest_of(overlays: Sequence[Overlay]) -> str:
-    """Tell overlays from others."""
+    """Return what tells these overlays from others."""
     return hashed(*[(it.id, it.created_us, it.summary) for it in overlays])

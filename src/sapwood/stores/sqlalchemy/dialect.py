@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from .documents import SqlDocumentStatements
+from .feed import SqlFeedStatements
+from .fork import SqlForkStatements
 from .listing import SqlListingStatements
 from .lookup import SqlLookupStatements
 from .messages import SqlMessageStatements
 from .overlays import SqlOverlayStatements
 from .sessions import SqlSessionStatements
 from .sums import SqlSumStatements
+from .sweep import SqlSweepStatements
 from .tx import Tx
 from .usage import SqlUsageStatements
 
@@ -24,5 +27,8 @@ class SqlDialect:
         self.overlays = SqlOverlayStatements(tx)
         self.sessions = SqlSessionStatements(tx)
         self.listing = SqlListingStatements(tx)
+        self.fork = SqlForkStatements(tx)
+        self.sweep = SqlSweepStatements(tx)
+        self.feed = SqlFeedStatements(tx)
         self.documents = SqlDocumentStatements(tx)
         self.usage = SqlUsageStatements(tx)

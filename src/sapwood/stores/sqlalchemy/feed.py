@@ -9,24 +9,19 @@ so a cursor, a message's number and a row's after it, never passes a change that
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import and_, bindparam, delete, func, or_, select, update
 
-from ...errors import NotFoundError, UsageError
-from ...model import Change, ChangeKind, Changes
-from ..base.refusals import cursor_ahead
-from ..relational.position import MAX_DEPTH
+from ...model import Change
+from ..relational._sync.feed import NO_BOUND, FeedStatements
+from ..relational.changes import KEPT_AT_LEAST_US, FeedCursor, change_of, retirement
 from ..relational.rows import SessionRow
-from .lookup import find_owner, own_number
+from .lookup import find_owner
 from .tables import Tables
 from .tx import Row, Tx
 
-KIND_UPDATE, KIND_DELETE, KIND_RETIRE = range(2, 5)
-KEPT_AT_LEAST_US = 24 * 3600 * 1_000_000
-
-_KINDS = {KIND_UPDATE: ChangeKind.UPDATE, KIND_DELETE: ChangeKind.DELETE}
-_NO_BOUND = 2**62
+KIND_APPEND, KIND_UPDATE, KIND_DELETE, KIND_RETIRE = range(1, 5)
 
 
 def newest(tx: Tx, owner: int | None) -> int:
@@ -55,122 +50,72 @@ def record_changes(
         )
 
 
-class Cursor(NamedTuple):
-    """The last message of the feed that was read, and the last of the other changes after it."""
-
-    seq: int
-    change: int
-
-    @classmethod
-    def read(cls, text: str) -> Cursor:
-        """Read a cursor that was given out; the empty one is the beginning."""
-        parts = (text or "0.0").split(".")
-        if not (len(parts) == 2 and all(_is_number(part) for part in parts)):
-            raise UsageError(f"{text!r} is not a cursor of this feed", path="after")
-        return cls(*map(int, parts))
-
-    def __str__(self) -> str:
-        return f"{self.seq}.{self.change}"
+def bound_of(tx: Tx, owner: str) -> int:
+    """Wait for an owner's writers; return the number up to which all is committed."""
+    if tx.kind == "sqlite":
+        return NO_BOUND
+    number = find_owner(tx, owner)
+    tx.lock_owner(owner, shared=False)
+    return newest(tx, number)
 
 
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) <= 18
+class SqlFeedStatements(FeedStatements):
+    """Statements about the feed.
 
+    A cursor is the last message that was read, and the last of the other changes after it.
+    """
 
-class SqlFeed:
-    """Work on the change feed."""
+    beginning = (0, 0)
 
     def __init__(self, tx: Tx) -> None:
         self._tx = tx
 
-    def bound(self, owner: str) -> int:
-        """Wait for the owner's writers; give the number up to which all is committed."""
-        if self._tx.kind == "sqlite":
-            return _NO_BOUND
-        number = find_owner(self._tx, owner)
-        self._tx.lock_owner(owner, shared=False)
-        return newest(self._tx, number)
+    def is_lost(self, owner: int | None, cursor: FeedCursor) -> tuple[bool, bool]:
+        found = self._tx.row(_standing, owner=owner) or (0, 0, 0, 0, 0)
+        seq, change, message, after, number = (it or 0 for it in found)
+        is_ahead = cursor[0] > max(seq, message, after) or cursor[1] > max(change, number)
+        return is_ahead, cursor < (seq, change)
 
-    def changes(self, owner: str, after: str, limit: int, bound: int = _NO_BOUND) -> Changes:
-        """Read a page, up to a number below which all is committed."""
-        cursor = Cursor.read(after)
-        number = find_owner(self._tx, owner)
-        self._refuse_lost(number, cursor)
-        found: list[Change] = []
-        for place, change in self._after(number, cursor, limit + 1, bound):
-            if len(found) == limit:
-                return Changes(changes=found, cursor=str(cursor), more=True)
-            cursor = place
-            if change is not None:
-                found.append(change)
-        return Changes(changes=found, cursor=str(cursor), more=False)
-
-    def _after(
-        self, owner: int | None, cursor: Cursor, most: int, bound: int
-    ) -> Iterator[tuple[Cursor, Change | None]]:
-        """Give what follows a cursor, a page at a time, each with the cursor after it."""
-        while True:
-            page = self._page(owner, cursor, most, bound)
+    def after(
+        self, owner: int | None, cursor: FeedCursor, most: int, bound: int
+    ) -> Iterator[tuple[FeedCursor, Change | None]]:
+        page = self._page(owner, cursor, most, bound)
+        yield from page
+        while len(page) == most:
+            page = self._page(owner, page[-1][0], most, bound)
             yield from page
-            if len(page) < most:
-                return
-            cursor = page[-1][0]
 
     def _page(
-        self, owner: int | None, cursor: Cursor, most: int, bound: int
-    ) -> list[tuple[Cursor, Change | None]]:
-        args = {"owner": owner, "seq": cursor.seq, "bound": bound, "most": most}
-        appended = self._tx.rows(_appended, **args)
-        changed = self._tx.rows(_changed, **args, change=cursor.change)
-        merged = [(Cursor(row[0], 0), self._append(row)) for row in appended]
-        merged += [(Cursor(row[0], row[1]), self._change(row)) for row in changed]
+        self, owner: int | None, cursor: FeedCursor, most: int, bound: int
+    ) -> list[tuple[FeedCursor, Change | None]]:
+        args = {"owner": owner, "seq": cursor[0], "bound": bound, "most": most}
+        merged: list[tuple[FeedCursor, Change | None]] = []
+        for seq, id, pos, home, at in self._tx.rows(_appended, **args):
+            told = None if home is None else change_of(KIND_APPEND, home, id, pos, at)
+            merged.append(((seq, 0), told))
+        changed = self._tx.rows(_changed, **args, change=cursor[1])
+        merged += [((row[0], row[1]), _change(row)) for row in changed]
         return sorted(merged, key=lambda it: it[0])[:most]
 
-    def _append(self, row: Row) -> Change | None:
-        _, id, pos, home, at = row
-        if home is None:
-            return None
-        depth = pos & MAX_DEPTH
-        return Change(kind=ChangeKind.APPEND, session=home, message=id, depth=depth, at_us=at)
+    def has_more(self, owner: int | None, cursor: FeedCursor) -> bool:
+        return False
 
-    def _change(self, row: Row) -> Change | None:
-        _, _, kind, pos, at, name, actor, id, home = row
-        if kind == KIND_RETIRE:
-            retired = ChangeKind.RETIRE
-            return Change(kind=retired, session=name, message=None, depth=None, at_us=at)
-        # A message whose home is gone is only heard of again when another session deletes it.
-        session = home or (actor if kind == KIND_DELETE else None)
-        if session is None or id is None:
-            return None
-        depth = pos & MAX_DEPTH
-        return Change(kind=_KINDS[kind], session=session, message=id, depth=depth, at_us=at)
-
-    def register(self, owner: str, reader: str, after: str) -> None:
-        """Keep what follows a cursor from being trimmed."""
-        cursor = Cursor.read(after)
-        number = own_number(self._tx, owner)
-        self._refuse_lost(number, cursor)
-        values = {"seq": cursor.seq, "change": cursor.change}
-        key = {"of_owner": number, "of_name": reader}
+    def put_reader(self, owner: int, reader: str, cursor: FeedCursor) -> None:
+        values = dict(zip(("seq", "change"), cursor, strict=True))
+        key = {"of_owner": owner, "of_name": reader}
         if self._tx.run(_move_reader, **key, **values) or self._tx.row(_reader, **key):
             # A driver may not count a row that is as it was.
             return
-        self._tx.add("reader", owner=number, name=reader, **values)
+        self._tx.add("reader", owner=owner, name=reader, **values)
 
-    def _refuse_lost(self, owner: int | None, cursor: Cursor) -> None:
-        if cursor == Cursor(0, 0):
-            return
-        found = self._tx.row(_standing, owner=owner) or (0, 0, 0, 0, 0)
-        seq, change, message, after, number = (it or 0 for it in found)
-        if cursor.seq > max(seq, message, after) or cursor.change > max(change, number):
-            raise cursor_ahead(cursor)
-        if cursor < Cursor(seq, change):
-            raise NotFoundError(
-                f"the feed was trimmed after cursor {cursor}: read everything again, "
-                "and name a reader to keep it",
-                kind="cursor",
-                id=str(cursor),
-            )
+
+def _change(row: Row) -> Change | None:
+    _, _, kind, pos, at, name, actor, id, home = row
+    if kind == KIND_RETIRE:
+        return retirement(name, at)
+    # A message whose home is gone is only heard of again when another session deletes it.
+    session = home or (actor if kind == KIND_DELETE else None)
+    return None if session is None or id is None else change_of(kind, session, id, pos, at)
 
 
 def trim_feed(tx: Tx) -> None:
@@ -181,14 +126,14 @@ def trim_feed(tx: Tx) -> None:
             continue
         # First of all: a reader that registers meanwhile would lose what it is to be kept.
         tx.lock_owner(name, shared=False)
-        readers = [Cursor(*row) for row in tx.rows(_readers, owner=owner)]
-        limit = min(readers, default=Cursor(_NO_BOUND, 0))
-        gone = [Cursor(*row) for row in rows if Cursor(*row) <= limit]
+        readers = (tuple(row) for row in tx.rows(_readers, owner=owner))
+        limit = min(readers, default=(NO_BOUND, 0))
+        gone = [tuple(row) for row in rows if tuple(row) <= limit]
         if not gone:
             continue
-        last = max(gone)
-        tx.run_many(_trim, [{"number": it.change} for it in gone])
-        tx.run(_put_trimmed, of_number=owner, trimmed=last.seq, trimmed_change=last.change)
+        seq, last = max(gone)
+        tx.run_many(_trim, [{"number": number} for _, number in gone])
+        tx.run(_put_trimmed, of_number=owner, trimmed=seq, trimmed_change=last)
 
 
 def _newest_message(t: Tables) -> Any:

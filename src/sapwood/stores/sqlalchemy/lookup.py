@@ -8,13 +8,12 @@ from typing import Any
 
 from sqlalchemy import bindparam, select
 
-from ...model import ROOT, Message, Root
+from ...model import ROOT, Root
 from ...rules.tree import is_on_path
-from ..base.refusals import no_message, no_session
 from ..relational._sync.lookup import LookupStatements
 from ..relational.position import place_of, unpack_place
 from ..relational.rows import SeenMessage, SessionRow, Touches
-from .rows import message_columns, message_of, session_columns
+from .rows import message_columns, session_columns
 from .tables import Tables
 from .tx import ROWS_AT_ONCE, Row, Tx
 
@@ -95,14 +94,6 @@ def lock_row(tx: Tx, number: int) -> SessionRow | None:
     return None if found is None else SessionRow._make(found)
 
 
-def get_session(tx: Tx, owner: str, session: str, touches: Touches = Touches.NOTHING) -> SessionRow:
-    """Get a session of an owner, or raise."""
-    found = find_session(tx, owner, session, touches)
-    if found is None:
-        raise no_session(session)
-    return found
-
-
 def _session(t: Tables) -> Any:
     return select(*session_columns(t)).where(t.session.c.key == bindparam("key"))
 
@@ -121,11 +112,6 @@ def _lock_tree(t: Tables) -> Any:
 
 
 # messages
-
-
-def find_seen(tx: Tx, session: SessionRow, id: str) -> SeenMessage | None:
-    """Find a message that a session sees: its own, or on the path to its fork point."""
-    return find_all_seen(tx, session, [id]).get(id)
 
 
 def find_all_seen(tx: Tx, session: SessionRow, ids: Sequence[str]) -> dict[str, SeenMessage]:
@@ -154,17 +140,6 @@ def in_parts(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
         yield values[start : start + ROWS_AT_ONCE]
 
 
-def get_pos(tx: Tx, session: SessionRow, message: str | Root) -> int:
-    """Get the position of a message that a session sees, deleted or not, or raise."""
-    if message is ROOT:
-        return 0
-    assert isinstance(message, str)
-    seen = find_seen(tx, session, message)
-    if seen is None:
-        raise no_message(session.id, message)
-    return seen.pos
-
-
 def id_at(tx: Tx, tree: int, pos: int) -> str | Root:
     """Give the id of the message at a position."""
     if not pos:
@@ -187,12 +162,6 @@ def rows_at(tx: Tx, tree: int, positions: Iterable[int]) -> dict[int, Row]:
         for some in in_parts(list(positions))
         for row in tx.rows(_at, tree=tree, positions=some)
     }
-
-
-def messages_at(tx: Tx, tree: int, positions: Sequence[int]) -> list[Message]:
-    """Give the live messages at positions, in that order."""
-    rows = rows_at(tx, tree, positions)
-    return [message_of(tx, rows[pos]) for pos in positions if rows[pos][-1] is not None]
 
 
 def _inherited(t: Tables) -> Any:

@@ -16,11 +16,13 @@ from ..relational.rows import (
     BODY,
     HOME,
     TOKENS,
+    HasRoom,
     HomeNames,
     SeenMessage,
     SessionRow,
     first_digest,
     message_of,
+    taken,
 )
 from ..relational.walk import covering, inherited_follower, parent_pos
 from .appending import write_after
@@ -158,16 +160,19 @@ class SqlMessageStatements(MessageStatements):
         self,
         session: SessionRow,
         spans: list[Span],
+        *,
         backwards: bool,
         most: int | None,
+        has_room: HasRoom | None,
         names: HomeNames,
-    ) -> tuple[list[Message], list[int]]:
+    ) -> tuple[list[Message], int]:
         statement = from_the_end if backwards else from_the_beginning
         rows: list[Row] = []
         for span in spans:
             room = NO_LIMIT if most is None else most - len(rows)
             rows += self._tx.rows(statement, **_of(session, span), most=room)
-        return self.messages_of(session, rows, names), [len(row[BODY]) for row in rows]
+        kept = taken(rows, has_room)
+        return self.messages_of(session, kept, names), sum(len(row[BODY]) for row in kept)
 
     def depths_in(self, session: SessionRow, spans: list[Span]) -> list[tuple[int, bool]]:
         return sorted(

@@ -6,12 +6,8 @@ from typing import Any
 
 from sqlalchemy import literal_column, select
 
-from ...model import Message
-from ...rules.codec import decode_body
-from ..relational.position import DEPTH_BITS, MAX_DEPTH
 from ..relational.rows import SessionRow
 from .tables import Tables
-from .tx import Row, Tx
 
 
 def session_columns(t: Tables) -> list[Any]:
@@ -49,24 +45,6 @@ def records(t: Tables, *more: Any) -> Any:
         tip, (tip.c.tree == s.c.tree) & (tip.c.pos == s.c.tip)
     )
     return select(*more, *columns).select_from(joined)
-
-
-def message_of(tx: Tx, row: Row) -> Message:
-    """Make a message of its row."""
-    pos, home, id, role, tokens, version, created_at, data = row
-    body = decode_body(data, id)
-    return Message(
-        id=id,
-        role=role,
-        parts=body.parts,
-        metadata=body.metadata,
-        segment=str(pos >> DEPTH_BITS),
-        depth=pos & MAX_DEPTH,
-        home=tx.home_name(home),
-        tokens=tokens,
-        version=version,
-        created_us=created_at,
-    )
 
 
 def pack_tags(tags: list[str]) -> bytes:

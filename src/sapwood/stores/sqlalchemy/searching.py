@@ -18,10 +18,12 @@ from ...model import EntryRef, Hits, Search
 from ...rules.query import Query
 from ...rules.stored_text import stored_text
 from ..base.found import SUMMARY_ROLE, Said
+from ..relational._sync.lookup import get_session
 from ..relational.position import public
 from ..relational.rows import SessionRow, summary_text
+from .dialect import SqlDialect
 from .found import Found
-from .lookup import find_owner, get_session, homes_of, is_seen
+from .lookup import homes_of, is_seen
 from .rows import unpack_tags
 from .sieve import Sieve, keys_of, older
 from .tables import Tables
@@ -43,13 +45,14 @@ Told = tuple[Said[None], str | None, list[str]]
 class SqlSearch:
     """Work on searching."""
 
-    def __init__(self, tx: Tx) -> None:
+    def __init__(self, tx: Tx, dialect: SqlDialect) -> None:
         self._tx = tx
+        self._dialect = dialect
 
     def search(self, owner: str, search: Search, query: Query) -> Hits:
         """Find what matches a query."""
-        row = None if search.session is None else get_session(self._tx, owner, search.session)
-        number = find_owner(self._tx, owner)
+        row = None if search.session is None else get_session(self._dialect, owner, search.session)
+        number = self._dialect.lookup.find_owner(owner)
         if number is None:
             return Hits(hits=[], more=False)
         found = Found(query, search.limit)

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import bindparam, cast, delete, exists, func, or_, select, update
 from sqlalchemy.types import BigInteger
 
-from ...model import ForkPoint, SessionRecord
+from ...model import SessionRecord
 from ..relational._sync.sessions import SessionStatements
 from ..relational.pins import PINS_KEY
 from ..relational.rows import (
@@ -21,10 +21,8 @@ from ..relational.rows import (
 )
 from ..relational.rows import Row as RecordRow
 from .appending import put_session
-from .forking import fork_session
 from .lookup import find_owner, find_session, key_of
 from .rows import pack_tags, records, unpack_tags
-from .sweep import retire
 from .tables import Tables
 from .tx import Tx
 
@@ -62,7 +60,6 @@ class SqlSessionStatements(SessionStatements):
         row = new_row(number, id, self._tx.add("home"), now)
         values = row._asdict() | {"key": key_of(owner, id)}
         del values["number"], values["edited"]
-        self._tx.know_home(row.home, id)
         row = row._replace(number=self._tx.add("session", **values))
         self._tx.add("profile", session=row.number, **profile._asdict())
         return row
@@ -89,7 +86,6 @@ class SqlSessionStatements(SessionStatements):
             **emptied,
         )
         self._tx.run(_delete_leases, owner=session.owner, session=session.number)
-        self._tx.know_home(home, session.id)
 
     def delete(self, session: SessionRow) -> None:
         for statement in (_delete_session, _delete_profile, _delete_usage):
@@ -113,12 +109,6 @@ class SqlSessionStatements(SessionStatements):
         messages = int(messages) + self._tx.value(_count_left_behind, owner=owner)
         overlays = self._tx.value(_count_overlays, owner=owner)
         return sessions, messages, overlays, self._tx.value(_count_documents, owner=owner, now=now)
-
-    def fork(self, session: SessionRow, source: SessionRow, point: ForkPoint) -> None:
-        fork_session(self._tx, session, source, point)
-
-    def retire(self, session: SessionRow) -> None:
-        retire(self._tx, session)
 
 
 def _record(t: Tables) -> Any:
@@ -161,9 +151,8 @@ def _delete_leases(t: Tables) -> Any:
 def _some(t: Tables) -> Any:
     """Return some of an owner's sessions, in the order in which trees are locked."""
     s = t.session.c
-    wanted = select(s.id, s.tree, s.number).where(s.owner == bindparam("owner"))
-    some = wanted.order_by(s.number).limit(bindparam("most")).subquery("some_of")
-    return select(some.c.id).order_by(some.c.tree, some.c.number)
+    wanted = select(s.id).where(s.owner == bindparam("owner"))
+    return wanted.order_by(s.tree, s.number).limit(bindparam("most"))
 
 
 def _erase_documents(t: Tables) -> Any:

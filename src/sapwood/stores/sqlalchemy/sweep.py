@@ -1,9 +1,6 @@
-"""What a deletion leaves to be done: rows go in chunks, so that others are not held up.
+"""Statements about what deletions leave to be done.
 
-A retired home's segments are nobody's. Each is cut after the deepest position that somebody still
-stands on (a segment that branches off it, or a session's fork point), or deleted; then the one
-that it stood on itself is looked at again. A tree that nobody has any more goes with its last
-segment.
+A tree that nobody has any more goes with its last segment.
 """
 
 from __future__ import annotations
@@ -12,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import bindparam, delete, exists, func, select
 
+from ..relational._sync.sweep import SweepStatements
 from ..relational.position import DEPTH_BITS, whole_segment
 from ..relational.rows import SessionRow
 from .feed import KIND_RETIRE, record_changes
@@ -20,73 +18,68 @@ from .overlays import drop_unused
 from .tables import Tables
 from .tx import Tx
 
-ROWS_IN_A_CHUNK = 500
 CHUNKS_AT_ONCE = 4
 """How many chunks a deletion does away with itself; the rest is for `settle`, or the next."""
 
 
-def retire(tx: Tx, row: SessionRow) -> None:
-    """Take a session's messages out of use: its home number is never used again."""
-    for (segment,) in tx.rows(_segments, tree=row.tree, home=row.home):
-        _leave(tx, row.tree, segment)
-    # The tree is looked at even when the session never wrote: its row goes, too.
-    _leave(tx, row.tree, row.fork >> DEPTH_BITS)
-    overlays = [number for (number,) in tx.rows(_overlays, session=row.number)]
-    tx.run(_forget_overlays, session=row.number)
-    drop_unused(tx, overlays)
-    tx.run(_forget_homes, session=row.number)
-    record_changes(tx, row, KIND_RETIRE, [0], row.id)
-    tx.left_to_sweep = True
+class SqlSweepStatements(SweepStatements):
+    """Statements about what deletions leave to be done."""
 
+    rows_at_once = 500
 
-def _leave(tx: Tx, tree: int, segment: int) -> None:
-    if tx.row(_is_left, tree=tree, segment=segment) is None:
-        tx.add("sweep", tree=tree, segment=segment)
+    def __init__(self, tx: Tx) -> None:
+        self._tx = tx
 
+    def retire(self, session: SessionRow) -> None:
+        tx = self._tx
+        for (segment,) in tx.rows(_segments, tree=session.tree, home=session.home):
+            self._add(session.tree, segment)
+        # The tree is looked at even when the session never wrote: its row goes, too.
+        self._add(session.tree, session.fork >> DEPTH_BITS)
+        overlays = [number for (number,) in tx.rows(_overlays, session=session.number)]
+        tx.run(_forget_overlays, session=session.number)
+        drop_unused(tx, overlays)
+        tx.run(_forget_homes, session=session.number)
+        record_changes(tx, session, KIND_RETIRE, [0], session.id)
+        tx.left_to_sweep = True
 
-def sweep_chunk(tx: Tx) -> bool:
-    """Do a bounded piece of what is left to be done; tell whether there may be more."""
-    tree = tx.value(_some_tree)
-    if tree is None:
-        return False
-    lock_tree(tx, tree)
-    segment = tx.value(_last_segment, tree=tree)
-    if segment is None:
-        return True
-    if segment == 0 or tx.row(_nobodys, segment=segment) is None:
-        _finish(tx, tree, segment)
-        return True
-    first, last = whole_segment(segment)
-    kept = _deepest_stand(tx, tree, first, last)
-    doomed = [pos for (pos,) in tx.rows(_chunk, tree=tree, kept=kept, last=last)]
-    for some in in_parts(doomed):
-        tx.run(_delete_messages, tree=tree, positions=some)
-        tx.run(_delete_edits, tree=tree, positions=some)
-    if len(doomed) < ROWS_IN_A_CHUNK:
-        if kept == first:
-            _delete_segment(tx, tree, segment)
-        _finish(tx, tree, segment)
-    return True
+    def lock_next(self) -> tuple[int, int | None] | None:
+        tree = self._tx.value(_some_tree)
+        if tree is None:
+            return None
+        lock_tree(self._tx, tree)
+        return tree, self._tx.value(_last_segment, tree=tree)
 
+    def deepest_stand(self, tree: int, segment: int) -> int | None:
+        if self._tx.row(_nobodys, segment=segment) is None:
+            return None
+        first, last = whole_segment(segment)
+        args = {"tree": tree, "low": first, "high": last}
+        stands = (self._tx.value(statement, **args) for statement in (_last_parent, _last_fork))
+        return max(first, *(stand or 0 for stand in stands))
 
-def _deepest_stand(tx: Tx, tree: int, first: int, last: int) -> int:
-    """Give the deepest position of a segment that is stood on, its start if none."""
-    args = {"tree": tree, "low": first, "high": last}
-    parent, fork = tx.value(_last_parent, **args), tx.value(_last_fork, **args)
-    return max(first, parent or 0, fork or 0)
+    def cut(self, tree: int, kept: int, last: int) -> int:
+        args = {"tree": tree, "kept": kept, "last": last, "most": self.rows_at_once}
+        doomed = [pos for (pos,) in self._tx.rows(_chunk, **args)]
+        for some in in_parts(doomed):
+            self._tx.run(_delete_messages, tree=tree, positions=some)
+            self._tx.run(_delete_edits, tree=tree, positions=some)
+        return len(doomed)
 
+    def delete_segment(self, tree: int, segment: int) -> None:
+        parent = self._tx.value(_parent, segment=segment)
+        self._tx.run(_drop_segment, segment=segment)
+        self._add(tree, parent >> DEPTH_BITS if parent else 0)
 
-def _delete_segment(tx: Tx, tree: int, segment: int) -> None:
-    """Delete a segment that nobody stands on; what it stood on is next."""
-    parent = tx.value(_parent, segment=segment)
-    tx.run(_drop_segment, segment=segment)
-    _leave(tx, tree, parent >> DEPTH_BITS if parent else 0)
+    def _add(self, tree: int, segment: int) -> None:
+        """Put a segment on the list; 0 stands for the tree itself."""
+        if self._tx.row(_is_left, tree=tree, segment=segment) is None:
+            self._tx.add("sweep", tree=tree, segment=segment)
 
-
-def _finish(tx: Tx, tree: int, segment: int) -> None:
-    tx.run(_done, tree=tree, segment=segment)
-    if segment == 0 and tx.row(_any_session, tree=tree) is None:
-        tx.run(_drop_tree, tree=tree)
+    def take_off(self, tree: int, segment: int) -> None:
+        self._tx.run(_done, tree=tree, segment=segment)
+        if segment == 0 and self._tx.row(_any_session, tree=tree) is None:
+            self._tx.run(_drop_tree, tree=tree)
 
 
 def _segments(t: Tables) -> Any:
@@ -145,7 +138,7 @@ def _chunk(t: Tables) -> Any:
         select(m.pos)
         .where(m.tree == bindparam("tree"), m.pos > bindparam("kept"), m.pos <= bindparam("last"))
         .order_by(m.pos.desc())
-        .limit(ROWS_IN_A_CHUNK)
+        .limit(bindparam("most"))
     )
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from ..relational._sync.documents import RelationalDocuments
+from ..relational._sync.feed import RelationalFeed
 from ..relational._sync.messages import RelationalMessages
 from ..relational._sync.overlays import RelationalOverlays
 from ..relational._sync.sessions import RelationalSessions
+from ..relational._sync.sweep import RelationalSweep
 from ..relational._sync.usage import RelationalUsage
 from .admin import SqlAdmin
 from .dialect import SqlDialect
-from .feed import SqlFeed
 from .searching import SqlSearch
 from .tx import Tx
 
@@ -25,6 +26,7 @@ class SqlUnit:
         self.overlays = RelationalOverlays(dialect)
         self.documents = RelationalDocuments(dialect)
         self.usage = RelationalUsage(dialect)
-        self.feed = SqlFeed(tx)
-        self.search = SqlSearch(tx)
+        self.sweep = RelationalSweep(dialect)
+        self.feed = RelationalFeed(dialect)
+        self.search = SqlSearch(tx, dialect)
         self.admin = SqlAdmin(tx)

@@ -22,7 +22,7 @@ from ...errors import (
     StoreUnavailableError,
     UsageError,
 )
-from ...store._sync.contract import Progress
+from ...store._sync.admin import Progress
 from ..base._sync.runner import Runner
 from .backup import copy_database
 from .connection import (
@@ -44,7 +44,6 @@ from .inheritance import disown_at_fork
 from .migrate import migrate, refuse_foreign
 from .readers import Readers
 from .standing import renew_stale
-from .sweep import sweep_chunk
 from .unit import SqliteUnit
 from .whereabouts import Whereabouts
 from .writer import Outcome, Work, Writer
@@ -205,7 +204,7 @@ class Database(Runner):
             with contextlib.suppress(StoreError):
                 while more and not self._stop_sweeping.is_set():
                     begun = time.perf_counter()
-                    more = self._writer.write(lambda unit: sweep_chunk(unit.tx))
+                    more = self._writer.write(lambda unit: unit.sweep.sweep_chunk())
                     self._indexer.wake()
                     self._stop_sweeping.wait(time.perf_counter() - begun)
 
@@ -221,7 +220,7 @@ class Database(Runner):
     def settle(self) -> None:
         """Finish sweeping, renew sums, trim what is old, and leave no erased bytes in the files."""
         self._refuse_writing()
-        while self._writer.write(lambda unit: sweep_chunk(unit.tx)):
+        while self._writer.write(lambda unit: unit.sweep.sweep_chunk()):
             continue
         while self._writer.write(lambda unit: renew_stale(unit.tx)):
             continue

@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
 
-from ...errors import NotFoundError, UsageError
-from ...model import Change, ChangeKind, Changes
-from ..base.refusals import cursor_ahead
-from ..relational.position import MAX_DEPTH
-from ..relational.rows import SessionRow
+from ...model import Change
+from ..relational._sync.feed import FeedStatements
+from ..relational.changes import (
+    CHANGE_KINDS,
+    KEPT_AT_LEAST_US,
+    FeedCursor,
+    change_of,
+    retirement,
+)
+from ..relational.rows import Row, SessionRow
 from .connection import Connection
-from .owners import find_owner, own_number
 
 KIND_APPEND, KIND_UPDATE, KIND_DELETE, KIND_RETIRE = range(1, 5)
 # For the search index alone: rows that a sweep removed, and overlays that came and went.
 KIND_GONE, KIND_COVER, KIND_UNCOVER = range(5, 8)
 NOBODY = 0
-KEPT_AT_LEAST_US = 24 * 3600 * 1_000_000
 
-_KINDS = {
-    KIND_APPEND: ChangeKind.APPEND,
-    KIND_UPDATE: ChangeKind.UPDATE,
-    KIND_DELETE: ChangeKind.DELETE,
-    KIND_RETIRE: ChangeKind.RETIRE,
-}
 _RECORD = (
     "INSERT INTO change (owner, session, kind, first, last, at, name) VALUES (?, ?, ?, ?, ?, ?, ?)"
 )
@@ -32,6 +28,10 @@ _TOLD = (
     "SELECT m.id, m.pos, coalesce(h.id, s.id) AS name FROM message m"
     " LEFT JOIN session h ON h.home = m.home LEFT JOIN session s ON s.number = ?"
     " WHERE m.pos BETWEEN ? AND ? AND name IS NOT NULL ORDER BY m.pos LIMIT ?"
+)
+_AFTER = (
+    "SELECT seq, owner, session, kind, first, last, at, name FROM change"
+    " WHERE seq > ? ORDER BY seq LIMIT ?"
 )
 _PAGE = 200
 _PAGES_AT_MOST = 50
@@ -60,105 +60,60 @@ def latest_seq(tx: Connection) -> int:
     return tx.value("SELECT max(seq) FROM change") or 0
 
 
-class SqliteFeed:
-    """Work on the change feed."""
+class SqliteFeedStatements(FeedStatements):
+    """Statements about the feed.
+
+    A cursor is the last row that was read whole, and how many positions of the next one were, too.
+    """
+
+    beginning = (0, 0)
 
     def __init__(self, tx: Connection) -> None:
         self._tx = tx
 
-    def changes(self, owner: str, after: str, limit: int) -> Changes:
-        """Read a page; a bounded number of other owners' rows is passed over."""
-        cursor = _Cursor.read(after)
-        self._refuse_lost(cursor)
-        number = find_owner(self._tx, owner)
-        found: list[Change] = []
-        for row in self._rows_after(cursor.seq):
-            room = limit - len(found)
-            unseen = self._expand(row, cursor.done, room + 1) if row[1] == number else []
-            for done, change in unseen[:room]:
-                found.append(change)
-                cursor = cursor._replace(done=done)
-            if len(unseen) > room:
-                return Changes(changes=found, cursor=str(cursor), more=True)
-            cursor = _Cursor(row[0], 0)
-        more = cursor.seq < latest_seq(self._tx)
-        return Changes(changes=found, cursor=str(cursor), more=more)
+    def is_lost(self, owner: int | None, cursor: FeedCursor) -> tuple[bool, bool]:
+        trimmed = self._tx.value("SELECT value FROM sequence WHERE name = 'trimmed'")
+        return cursor > (latest_seq(self._tx), 0), cursor[0] < trimmed
 
-    def register(self, owner: str, reader: str, after: str) -> None:
-        """Keep what follows a cursor from being trimmed."""
-        cursor = _Cursor.read(after)
-        self._refuse_lost(cursor)
-        self._tx.run(
-            "INSERT INTO reader VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET seq = excluded.seq",
-            (own_number(self._tx, owner), reader, cursor.seq),
-        )
+    def after(
+        self, owner: int | None, cursor: FeedCursor, most: int, bound: int
+    ) -> Iterator[tuple[FeedCursor, Change | None]]:
+        """Iterate over changes; a bounded number of other owners' rows is passed over."""
+        seq, done = cursor
+        for row in self._rows_after(seq):
+            for told, change in self._expand(row, done, most) if row[1] == owner else ():
+                yield (seq, told), change
+            seq, done = row[0], 0
+            yield (seq, done), None
 
-    def _rows_after(self, seq: int) -> Iterator[tuple[Any, ...]]:
+    def _rows_after(self, seq: int) -> Iterator[Row]:
         for _ in range(_PAGES_AT_MOST):
-            rows = self._tx.rows(
-                "SELECT seq, owner, session, kind, first, last, at, name FROM change"
-                " WHERE seq > ? ORDER BY seq LIMIT ?",
-                (seq, _PAGE),
-            )
+            rows = self._tx.rows(_AFTER, (seq, _PAGE))
             yield from rows
             if len(rows) < _PAGE:
                 return
             seq = rows[-1][0]
 
-    def _expand(self, row: tuple[Any, ...], done: int, most: int) -> list[tuple[int, Change]]:
-        """Give the changes after those that were told, each with how far it is from the first."""
+    def _expand(self, row: Row, done: int, most: int) -> list[tuple[int, Change]]:
+        """Return the changes after those that were told, each with how far it is from the first."""
         _, _, session, kind, first, last, at, name = row
         if kind == KIND_RETIRE:
-            gone = Change(kind=ChangeKind.RETIRE, session=name, message=None, depth=None, at_us=at)
-            return [(1, gone)][done:]
-        if kind not in _KINDS:
+            return [(1, retirement(name, at))][done:]
+        if kind not in CHANGE_KINDS:
             return []
         # A message whose home is gone is only heard of again when another session deletes it.
         actor = session if kind == KIND_DELETE else 0
         rows = self._tx.rows(_TOLD, (actor, first + done, last, most))
-        told = _KINDS[kind]
-        return [
-            (
-                pos - first + 1,
-                Change(kind=told, session=home, message=id, depth=pos & MAX_DEPTH, at_us=at),
-            )
-            for id, pos, home in rows
-        ]
+        return [(pos - first + 1, change_of(kind, home, id, pos, at)) for id, pos, home in rows]
 
-    def _refuse_lost(self, cursor: _Cursor) -> None:
-        if cursor == _BEGINNING:
-            return
-        if cursor > _Cursor(latest_seq(self._tx), 0):
-            raise cursor_ahead(cursor)
-        if cursor.seq < self._tx.value("SELECT value FROM sequence WHERE name = 'trimmed'"):
-            raise NotFoundError(
-                f"the feed was trimmed after cursor {cursor}: read everything again, "
-                "and name a reader to keep it",
-                kind="cursor",
-                id=str(cursor),
-            )
+    def has_more(self, owner: int | None, cursor: FeedCursor) -> bool:
+        return cursor[0] < latest_seq(self._tx)
 
-
-class _Cursor(NamedTuple):
-    """The last row that was read whole, and how many positions of the next one were, too."""
-
-    seq: int
-    done: int
-
-    @classmethod
-    def read(cls, text: str) -> _Cursor:
-        seq, _, done = (text or "0.0").partition(".")
-        if not (
-            text.isascii() and seq.isdigit() and done.isdigit() and max(len(seq), len(done)) <= 18
-        ):
-            raise UsageError(f"{text!r} is not a cursor of this feed", path="after")
-        return cls(int(seq), int(done))
-
-    def __str__(self) -> str:
-        return f"{self.seq}.{self.done}"
-
-
-_BEGINNING = _Cursor(0, 0)
+    def put_reader(self, owner: int, reader: str, cursor: FeedCursor) -> None:
+        self._tx.run(
+            "INSERT INTO reader VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET seq = excluded.seq",
+            (owner, reader, cursor[0]),
+        )
 
 
 def trim_feed(tx: Connection) -> None:

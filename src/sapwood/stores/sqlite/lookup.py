@@ -9,7 +9,6 @@ import msgspec
 from ...errors import StoreCorruptError
 from ...model import ROOT, Root
 from ...rules.tree import is_on_path
-from ..base.refusals import no_message, no_session
 from ..relational._sync.lookup import LookupStatements
 from ..relational.position import public, unpack_place
 from ..relational.rows import SeenMessage, SessionRow, Touches
@@ -37,27 +36,6 @@ _FIND_ABOVE = (
 )
 
 
-def find_session(tx: Connection, owner: str, session: str) -> SessionRow | None:
-    """Find a session of an owner."""
-    row = tx.row(_FIND_SESSION, (owner, session))
-    if row is None:
-        return None
-    found = SessionRow._make(row)
-    if found.id != session:
-        raise StoreCorruptError(
-            f"session {session!r} is found as {found.id!r}: repair the database"
-        )
-    return found
-
-
-def get_session(tx: Connection, owner: str, session: str) -> SessionRow:
-    """Get a session of an owner, or raise."""
-    found = find_session(tx, owner, session)
-    if found is None:
-        raise no_session(session)
-    return found
-
-
 def missing_message(pos: int) -> StoreCorruptError:
     """Say that there is no row, not even a deleted message's, where something stands on it."""
     at = public(pos)
@@ -80,28 +58,6 @@ def find_seen(tx: Connection, session: SessionRow, id: str) -> SeenMessage | Non
         if place and is_on_path(place, fork, tx.lineage):
             return SeenMessage._make(row)
     return None
-
-
-def find_all_seen(
-    tx: Connection, session: SessionRow, ids: Sequence[str]
-) -> dict[str, SeenMessage]:
-    """Find those of the messages that a session sees."""
-    if len(ids) > FEW_IDS and not session.fork:
-        rows = tx.rows(_FIND_ALL_OWN, (msgspec.json.encode(ids).decode(), session.home))
-        return {id: SeenMessage(pos, home, bool(is_live)) for id, pos, home, is_live in rows}
-    found = ((id, find_seen(tx, session, id)) for id in ids)
-    return {id: seen for id, seen in found if seen is not None}
-
-
-def get_pos(tx: Connection, session: SessionRow, message: str | Root) -> int:
-    """Get the position of a message that a session sees, deleted or not, or raise."""
-    if message is ROOT:
-        return 0
-    assert isinstance(message, str)
-    seen = find_seen(tx, session, message)
-    if seen is None:
-        raise no_message(session.id, message)
-    return seen.pos
 
 
 def id_at(tx: Connection, pos: int) -> str | Root:
@@ -135,13 +91,26 @@ class SqliteLookupStatements(LookupStatements):
         return own_number(self._tx, name)
 
     def find_session(self, owner: str, session: str) -> SessionRow | None:
-        return find_session(self._tx, owner, session)
+        row = self._tx.row(_FIND_SESSION, (owner, session))
+        if row is None:
+            return None
+        found = SessionRow._make(row)
+        if found.id != session:
+            raise StoreCorruptError(
+                f"session {session!r} is found as {found.id!r}: repair the database"
+            )
+        return found
 
     def lock_session(self, owner: str, session: str, touches: Touches) -> SessionRow | None:
-        return find_session(self._tx, owner, session)
+        return self.find_session(owner, session)
 
     def find_all_seen(self, session: SessionRow, ids: Sequence[str]) -> dict[str, SeenMessage]:
-        return find_all_seen(self._tx, session, ids)
+        if len(ids) > FEW_IDS and not session.fork:
+            args = (msgspec.json.encode(ids).decode(), session.home)
+            rows = self._tx.rows(_FIND_ALL_OWN, args)
+            return {id: SeenMessage(pos, home, bool(is_live)) for id, pos, home, is_live in rows}
+        found = ((id, find_seen(self._tx, session, id)) for id in ids)
+        return {id: seen for id, seen in found if seen is not None}
 
     def id_at(self, session: SessionRow, pos: int) -> str | Root:
         return id_at(self._tx, pos)

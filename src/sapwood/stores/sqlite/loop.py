@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from ...calls import AsyncAnswer
 from ...errors import ClosedError
-from ...store._sync.contract import Progress
+from ...store._sync.admin import Progress
 from ..base._async.runner import AsyncRunner
 from ..base._async.unit import AsyncUnit
 from ..base.sync_work import sync_work

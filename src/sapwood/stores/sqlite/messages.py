@@ -9,7 +9,7 @@ from ...rules.codec import Packed
 from ...rules.tree import Span, spans_after
 from ..relational._sync.messages import MessageStatements
 from ..relational.position import MAX_DEPTH, bounds, unpack_place, whole_segment
-from ..relational.rows import BODY, POS, HomeNames, Row, SeenMessage, SessionRow
+from ..relational.rows import BODY, POS, HasRoom, HomeNames, Row, SeenMessage, SessionRow
 from ..relational.walk import covering, inherited_follower, parent_pos
 from .appending import write_after
 from .connection import Connection
@@ -171,20 +171,25 @@ class SqliteMessageStatements(MessageStatements):
         self,
         session: SessionRow,
         spans: list[Span],
+        *,
         backwards: bool,
         most: int | None,
+        has_room: HasRoom | None,
         names: HomeNames,
-    ) -> tuple[list[Message], list[int]]:
+    ) -> tuple[list[Message], int]:
         tx, sql = self._tx, _BACKWARDS if backwards else _FORWARDS
         messages: list[Message] = []
-        sizes: list[int] = []
+        total = 0
         for span in spans:
             room = _NO_LIMIT if most is None else most - len(messages)
             with tx.stream(sql, (*bounds(span), room)) as rows:
                 for row in rows:
+                    size = len(row[BODY])
+                    if has_room is not None and not has_room(size):
+                        return messages, total
                     messages.append(message_of(tx, row, names))
-                    sizes.append(len(row[BODY]))
-        return messages, sizes
+                    total += size
+        return messages, total
 
     def depths_in(self, session: SessionRow, spans: list[Span]) -> list[tuple[int, bool]]:
         found: list[tuple[int, bool]] = []

@@ -57,7 +57,7 @@ class SqliteOverlayStatements(OverlayStatements):
     def add(self, session: SessionRow, new: NewOverlayRow) -> Row:
         number = self._tx.value(_ADD, (session.tree, *new))
         put_in_force(self._tx, session.number, new.last, new.first, number)
-        record_change(self._tx, session, KIND_COVER, number, number, new.created_at)
+        record_change(self._tx, session, KIND_COVER, number, number, self._tx.clock())
         made: Row = self._tx.row(_BY_NUMBER, (number,))
         return made
 

@@ -88,6 +88,14 @@ def overlay_of(row: tuple[Any, ...]) -> Overlay:
     return overlay_as_found(row)
 
 
+def missing_overlay(session: str) -> StoreCorruptError:
+    """Return the error for an overlay in force that has no row."""
+    return StoreCorruptError(
+        f"an overlay of session {session!r} is missing from the database: "
+        "it can only come back from a backup"
+    )
+
+
 def overlay_as_found(row: tuple[Any, ...]) -> Overlay:
     """Make an overlay of its row, as far as that can be read."""
     _, id, first, last, tokens, covered, created_by, created_at, metadata, summary, _ = row

@@ -13,15 +13,15 @@ import apsw
 
 from ...model import Hits, Search
 from ...rules.query import Query
+from ..relational._sync.lookup import get_session
 from .connection import Connection
+from .dialect import SqliteDialect
 from .feed import KIND_APPEND, KIND_COVER, KIND_UPDATE
 from .finding import Finder
 from .index.asking import Question
 from .index.entries import SUMMARY_HOME, home_token, merge
 from .index.file import IndexFailedError, Place, read_place
 from .index.reader import IndexReader
-from .lookup import get_session
-from .owners import find_owner
 from .said import Scope
 
 logger = logging.getLogger(__name__)
@@ -37,16 +37,21 @@ class SqliteSearch:
     """Work on searching."""
 
     def __init__(
-        self, tx: Connection, index: IndexReader, on_lag: Callable[[], None] | None = None
+        self,
+        tx: Connection,
+        dialect: SqliteDialect,
+        index: IndexReader,
+        on_lag: Callable[[], None] | None = None,
     ) -> None:
         self._tx = tx
+        self._dialect = dialect
         self._index = index
         self._on_lag = on_lag
 
     def search(self, owner: str, search: Search, query: Query) -> Hits:
         """Find what matches a query."""
-        row = None if search.session is None else get_session(self._tx, owner, search.session)
-        number = find_owner(self._tx, owner)
+        row = None if search.session is None else get_session(self._dialect, owner, search.session)
+        number = self._dialect.lookup.find_owner(owner)
         if number is None:
             return Hits(hits=[], more=False)
         scope = Scope(self._tx, number, row)

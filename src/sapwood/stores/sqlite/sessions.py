@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from ...model import ForkPoint, SessionRecord
+from ...model import SessionRecord
 from ...rules.codec import decode_json
 from ..relational._sync.sessions import SessionStatements
 from ..relational.position import DEPTH_BITS, MAX_DEPTH
@@ -23,12 +23,10 @@ from ..relational.rows import (
 )
 from .connection import Connection
 from .erasure import note_erasure_apart
-from .forking import fork_session
 from .lookup import SESSION_COLUMNS
 from .owners import find_owner
 from .rows import RECORD_COLUMNS, RECORD_TABLES
 from .standing import put_standing
-from .sweep import retire
 from .usage_totals import take_session
 
 _RECORD = (
@@ -150,12 +148,6 @@ class SqliteSessionStatements(SessionStatements):
     def count(self, owner: int, now: int) -> Row:
         found: Row = self._tx.row(_COUNT, (owner, now))
         return found
-
-    def fork(self, session: SessionRow, source: SessionRow, point: ForkPoint) -> None:
-        fork_session(self._tx, session, source, point)
-
-    def retire(self, session: SessionRow) -> None:
-        retire(self._tx, session)
 
 
 def _next_home(tx: Connection) -> int:

@@ -1,12 +1,8 @@
-"""What a deletion leaves to be done: rows go in small chunks, so that writers are not held up.
-
-A retired home's segments are nobody's. Each is cut after the deepest position that somebody still
-stands on (a segment that branches off it, or a session's fork point), or deleted; then the one
-that it stood on itself is looked at again.
-"""
+"""Statements about what deletions leave to be done. A segment's number says all: trees are 0."""
 
 from __future__ import annotations
 
+from ..relational._sync.sweep import SweepStatements
 from ..relational.position import DEPTH_BITS, whole_segment
 from ..relational.rows import SessionRow
 from .connection import Connection
@@ -15,71 +11,64 @@ from .erasure import note_erasure
 from .feed import KIND_GONE, KIND_RETIRE, record_change, record_removal
 from .overlays import drop_unused_overlays
 
-ROWS_IN_A_CHUNK = 100
+_ADD_ALL = "INSERT OR IGNORE INTO sweep SELECT number FROM segment WHERE home = ?"
+_STAND = (
+    "SELECT max(coalesce((SELECT max(parent) FROM segment WHERE parent BETWEEN ?1 AND ?2), ?1),"
+    " coalesce((SELECT max(fork) FROM session WHERE fork > 0 AND fork BETWEEN ?1 AND ?2), ?1))"
+    " FROM segment g WHERE g.number = ?3"
+    " AND NOT EXISTS (SELECT 1 FROM session s WHERE s.home = g.home)"
+)
+_CUT = (
+    "DELETE FROM message WHERE pos IN"
+    " (SELECT pos FROM message WHERE pos > ? AND pos <= ? ORDER BY pos DESC LIMIT ?)"
+    " RETURNING pos"
+)
 
 
-def retire(tx: Connection, row: SessionRow) -> None:
-    """Take a session's messages out of use: its home number is never used again."""
-    tx.run("INSERT OR IGNORE INTO sweep SELECT number FROM segment WHERE home = ?", (row.home,))
-    if row.fork:
-        tx.run("INSERT OR IGNORE INTO sweep VALUES (?)", (row.fork >> DEPTH_BITS,))
-    overlays = tx.rows("SELECT overlay FROM in_force WHERE session = ?", (row.number,))
-    tx.run("DELETE FROM in_force WHERE session = ?", (row.number,))
-    drop_unused_overlays(tx, [number for (number,) in overlays])
-    leave(tx, row.home)
-    record_change(tx, row, KIND_RETIRE, 0, 0, tx.clock(), row.id)
-    note_erasure(tx)
-    tx.left_to_sweep = True
+class SqliteSweepStatements(SweepStatements):
+    """Statements about what deletions leave to be done."""
 
+    rows_at_once = 100
 
-def sweep_chunk(tx: Connection) -> bool:
-    """Do a bounded piece of what is left to be done; tell whether there may be more."""
-    segment = tx.value("SELECT segment FROM sweep ORDER BY segment DESC LIMIT 1")
-    if segment is None:
-        return False
-    kept = _deepest_stand(tx, segment)
-    if kept is None:
-        tx.run("DELETE FROM sweep WHERE segment = ?", (segment,))
-        return True
-    gone = tx.rows(
-        "DELETE FROM message WHERE pos IN"
-        " (SELECT pos FROM message WHERE pos > ? AND pos <= ? ORDER BY pos DESC LIMIT ?)"
-        " RETURNING pos",
-        (kept, whole_segment(segment)[1], ROWS_IN_A_CHUNK),
-    )
-    tx.run_many("DELETE FROM edit WHERE pos = ?", gone)
-    if gone:
-        record_removal(tx, KIND_GONE, min(gone)[0], max(gone)[0])
-        # Noted here, too: the file may have been rewritten since the session was retired.
+    def __init__(self, tx: Connection) -> None:
+        self._tx = tx
+
+    def retire(self, session: SessionRow) -> None:
+        tx = self._tx
+        tx.run(_ADD_ALL, (session.home,))
+        self._add(session.fork)
+        overlays = tx.rows("SELECT overlay FROM in_force WHERE session = ?", (session.number,))
+        tx.run("DELETE FROM in_force WHERE session = ?", (session.number,))
+        drop_unused_overlays(tx, [number for (number,) in overlays])
+        leave(tx, session.home)
+        record_change(tx, session, KIND_RETIRE, 0, 0, tx.clock(), session.id)
         note_erasure(tx)
-    if len(gone) < ROWS_IN_A_CHUNK:
-        _finish(tx, segment, kept)
-    return True
+        tx.left_to_sweep = True
 
+    def lock_next(self) -> tuple[int, int | None] | None:
+        segment = self._tx.value("SELECT max(segment) FROM sweep")
+        return None if segment is None else (0, segment)
 
-def _deepest_stand(tx: Connection, segment: int) -> int | None:
-    """Give the deepest position stood on, the segment's start if none; None if it is in use."""
-    first, last = whole_segment(segment)
-    is_nobodys = tx.value(
-        "SELECT 1 FROM segment g WHERE g.number = ?"
-        " AND NOT EXISTS (SELECT 1 FROM session s WHERE s.home = g.home)",
-        (segment,),
-    )
-    if not is_nobodys:
-        return None
-    stand: int = tx.value(
-        "SELECT max(coalesce((SELECT max(parent) FROM segment WHERE parent BETWEEN ?1 AND ?2), ?1),"
-        " coalesce((SELECT max(fork) FROM session WHERE fork > 0 AND fork BETWEEN ?1 AND ?2), ?1))",
-        (first, last),
-    )
-    return stand
+    def deepest_stand(self, tree: int, segment: int) -> int | None:
+        found: int | None = self._tx.value(_STAND, (*whole_segment(segment), segment))
+        return found
 
+    def cut(self, tree: int, kept: int, last: int) -> int:
+        gone = self._tx.rows(_CUT, (kept, last, self.rows_at_once))
+        self._tx.run_many("DELETE FROM edit WHERE pos = ?", gone)
+        if gone:
+            record_removal(self._tx, KIND_GONE, min(gone)[0], max(gone)[0])
+            # Noted here, too: the file may have been rewritten since the session was retired.
+            note_erasure(self._tx)
+        return len(gone)
 
-def _finish(tx: Connection, segment: int, kept: int) -> None:
-    """Take a segment off the list; one that nobody stands on goes, and its parent is next."""
-    tx.run("DELETE FROM sweep WHERE segment = ?", (segment,))
-    if kept != whole_segment(segment)[0]:
-        return
-    parent = tx.value("DELETE FROM segment WHERE number = ? RETURNING parent", (segment,))
-    if parent:
-        tx.run("INSERT OR IGNORE INTO sweep VALUES (?)", (parent >> DEPTH_BITS,))
+    def delete_segment(self, tree: int, segment: int) -> None:
+        sql = "DELETE FROM segment WHERE number = ? RETURNING parent"
+        self._add(self._tx.value(sql, (segment,)))
+
+    def _add(self, stood_on: int) -> None:
+        if stood_on:
+            self._tx.run("INSERT OR IGNORE INTO sweep VALUES (?)", (stood_on >> DEPTH_BITS,))
+
+    def take_off(self, tree: int, segment: int) -> None:
+        self._tx.run("DELETE FROM sweep WHERE segment = ?", (segment,))

@@ -7,15 +7,16 @@ from collections.abc import Callable, Sequence
 from ...model import Appended, Root
 from ...rules.codec import Packed
 from ..relational._sync.documents import RelationalDocuments
+from ..relational._sync.feed import RelationalFeed
 from ..relational._sync.messages import RelationalMessages
 from ..relational._sync.overlays import RelationalOverlays
 from ..relational._sync.sessions import RelationalSessions
+from ..relational._sync.sweep import RelationalSweep
 from ..relational._sync.usage import RelationalUsage
 from .admin import SqliteAdmin
 from .appending import extend
 from .connection import Connection
 from .dialect import SqliteDialect
-from .feed import SqliteFeed
 from .index.reader import IndexReader
 from .searching import SqliteSearch
 
@@ -55,8 +56,9 @@ class SqliteUnit:
         self.overlays = RelationalOverlays(dialect)
         self.documents = RelationalDocuments(dialect)
         self.usage = RelationalUsage(dialect)
-        self.feed = SqliteFeed(tx)
-        self.search = SqliteSearch(tx, IndexReader(index_path, tx.clock), on_lag)
+        self.sweep = RelationalSweep(dialect)
+        self.feed = RelationalFeed(dialect)
+        self.search = SqliteSearch(tx, dialect, IndexReader(index_path, tx.clock), on_lag)
         self.admin = SqliteAdmin(tx)
 
     def close(self) -> None:

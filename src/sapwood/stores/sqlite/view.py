@@ -16,7 +16,7 @@ from ..relational.walk import pins_under
 from .checksum import checksum
 from .connection import Connection
 from .lookup import find_seen
-from .rows import OVERLAY_COLUMNS
+from .rows import OVERLAY_COLUMNS, missing_overlay
 
 _DEEPEST = (
     f"SELECT f.shown, {OVERLAY_COLUMNS}"
@@ -57,10 +57,7 @@ class View:
         shown, *overlay = row
         number, _, first, last = overlay[:4]
         if number is None:
-            raise StoreCorruptError(
-                f"an overlay of session {self.session.id!r} is missing from the database: "
-                "it can only come back from a backup"
-            )
+            raise missing_overlay(self.session.id)
         self._shown[number] = shown
         begin, end = unpack_place(first), unpack_place(last)
         assert begin is not None

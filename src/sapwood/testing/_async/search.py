@@ -12,7 +12,7 @@ from ...model import ToolResultPart as Result
 from ...store import AsyncStore
 from ..makers import ADA, cover, say, say_parts
 from ..twin import AsyncTwin
-from .search_base import AsyncFinding, AsyncSearchBase, make, tell, tell_part, written
+from .search_base import AsyncSearchBase, AsyncSearcher, make, tell, tell_part, written
 
 CALL = ToolCallPart(call_id="c", name="fetch_page", input={"url": "lighthouse", "n": [7, "quartz"]})
 
@@ -55,7 +55,7 @@ class AsyncSearchContract(AsyncSearchBase):
     """What is found, and what is not found any more."""
 
     async def test_what_was_just_written_is_found(
-        self, store: AsyncStore, find: AsyncFinding
+        self, store: AsyncStore, find: AsyncSearcher
     ) -> None:
         await tell(store, m1="the lighthouse", m2="a harbour")
         assert await find("lighthouse") == ["s/m1"]
@@ -65,7 +65,7 @@ class AsyncSearchContract(AsyncSearchBase):
         assert await find("lighthouse") == ["s/m1", "s/m3"]
 
     async def test_each_word_of_many_messages_is_found(
-        self, store: AsyncStore, find: AsyncFinding
+        self, store: AsyncStore, find: AsyncSearcher
     ) -> None:
         await tell(store, **{f"m{n}": f"number w{n} of all" for n in range(30)})
         await find.rest()
@@ -75,7 +75,7 @@ class AsyncSearchContract(AsyncSearchBase):
         assert len(await find("all")) == 60
 
     async def test_what_was_edited_is_found_by_its_new_text_only(
-        self, store: AsyncStore, find: AsyncFinding
+        self, store: AsyncStore, find: AsyncSearcher
     ) -> None:
         await tell(store, m1="the lighthouse stands", m2="a lighthouse")
         await find.rest()
@@ -88,7 +88,7 @@ class AsyncSearchContract(AsyncSearchBase):
         assert await find("harbour") == []
 
     async def test_what_was_deleted_is_not_found(
-        self, store: AsyncStore, find: AsyncFinding
+        self, store: AsyncStore, find: AsyncSearcher
     ) -> None:
         await tell(store, m1="the lighthouse", m2="a lighthouse", m3="one lighthouse")
         await find.rest()
@@ -98,7 +98,7 @@ class AsyncSearchContract(AsyncSearchBase):
         assert await find("the OR one") == []
 
     async def test_what_was_edited_and_then_deleted_is_not_found(
-        self, store: AsyncStore, find: AsyncFinding
+        self, store: AsyncStore, find: AsyncSearcher
     ) -> None:
         await tell(store, m1="the lighthouse", m2="end")
         await find.rest()
@@ -108,7 +108,7 @@ class AsyncSearchContract(AsyncSearchBase):
         assert await find("lighthouse OR harbour") == []
 
     async def test_rule_02_a_repeated_append_is_found_once(
-        self, store: AsyncStore, find: AsyncFinding
+        self, store: AsyncStore, find: AsyncSearcher
     ) -> None:
         for _ in range(3):
             await tell(store, m1="the lighthouse", m2="a lighthouse")
@@ -120,7 +120,7 @@ class AsyncSearchContract(AsyncSearchBase):
 
     @pytest.mark.parametrize("where", sorted(SEARCHED))
     async def test_what_a_message_says_in_any_part_is_found(
-        self, store: AsyncStore, find: AsyncFinding, where: str
+        self, store: AsyncStore, find: AsyncSearcher, where: str
     ) -> None:
         part, word = SEARCHED[where]
         await tell(store, m0="nothing of it")
@@ -131,7 +131,7 @@ class AsyncSearchContract(AsyncSearchBase):
 
     @pytest.mark.parametrize("where", sorted(NOT_SEARCHED))
     async def test_what_is_no_text_is_not_searched(
-        self, store: AsyncStore, find: AsyncFinding, where: str
+        self, store: AsyncStore, find: AsyncSearcher, where: str
     ) -> None:
         part, word = NOT_SEARCHED[where]
         await tell_part(store, "m1", part)
@@ -140,7 +140,7 @@ class AsyncSearchContract(AsyncSearchBase):
         assert await find("harbour") == ["s/m2"]
 
     async def test_metadata_and_ids_are_not_searched(
-        self, store: AsyncStore, find: AsyncFinding
+        self, store: AsyncStore, find: AsyncSearcher
     ) -> None:
         await tell(store, lighthouse="harbour")
         await store.append(ADA, "s", [say("m2", "harbour", metadata={"k": "lighthouse"})])
@@ -148,7 +148,7 @@ class AsyncSearchContract(AsyncSearchBase):
         assert await find("s OR user") == []
 
     async def test_a_number_is_found_however_small(
-        self, store: AsyncStore, find: AsyncFinding
+        self, store: AsyncStore, find: AsyncSearcher
     ) -> None:
         """A number's text is the one that it is stored as, whether it was indexed or not."""
         await tell_part(store, "m1", Result(call_id="c", output=[1e-05, 1e16, 1e-7]))
@@ -177,7 +177,7 @@ class AsyncSearchContract(AsyncSearchBase):
         assert await found(store, "lighthouse") == []
 
     async def test_empty_messages_are_passed_over(
-        self, store: AsyncStore, find: AsyncFinding
+        self, store: AsyncStore, find: AsyncSearcher
     ) -> None:
         await tell(store, m1="", m2=" \n", m3="x")
         await store.append(ADA, "s", [say_parts("m4"), say("m5", "x")])
@@ -188,7 +188,7 @@ class AsyncSummarySearchContract(AsyncSearchBase):
     """Summaries are found while they are in force, and what they cover all the same."""
 
     async def test_the_summary_and_what_it_covers_are_found(
-        self, store: AsyncStore, find: AsyncFinding
+        self, store: AsyncStore, find: AsyncSearcher
     ) -> None:
         await tell(store, m1="the lighthouse", m2="a harbour", m3="a ship")
         await find.rest()
@@ -198,7 +198,7 @@ class AsyncSummarySearchContract(AsyncSearchBase):
         assert await find("harbour", "s") == ["s/m2"]
 
     async def test_a_summary_is_told_with_its_role_and_the_position_of_its_end(
-        self, store: AsyncStore, find: AsyncFinding
+        self, store: AsyncStore, find: AsyncSearcher
     ) -> None:
         messages = await tell(store, m1="one", m2="two", m3="three")
         await store.add_overlay(ADA, "s", cover("m1", "m2", id="o1", summary="the lighthouse"))
@@ -207,7 +207,7 @@ class AsyncSummarySearchContract(AsyncSearchBase):
         assert (hit.role, hit.position) == ("summary", messages[1].position)
 
     async def test_an_undone_summary_is_not_found(
-        self, store: AsyncStore, find: AsyncFinding
+        self, store: AsyncStore, find: AsyncSearcher
     ) -> None:
         await tell(store, m1="the lighthouse", m2="a harbour")
         await store.add_overlay(ADA, "s", cover("m1", "m2", id="o1", summary="lighthouse trips"))
@@ -219,7 +219,7 @@ class AsyncSummarySearchContract(AsyncSearchBase):
         assert await find("trips") == ["s/<o1>"]
 
     async def test_a_summary_of_summaries_and_the_one_under_it_are_both_found(
-        self, store: AsyncStore, find: AsyncFinding
+        self, store: AsyncStore, find: AsyncSearcher
     ) -> None:
         await tell(store, m1="one", m2="two", m3="three")
         await store.add_overlay(ADA, "s", cover("m1", "m2", id="o1", summary="lighthouse one"))
@@ -229,7 +229,7 @@ class AsyncSummarySearchContract(AsyncSearchBase):
         assert await find("one", "s") == ["s/<o1>", "s/m1"]
 
     async def test_a_deleted_message_leaves_its_summary_to_be_found(
-        self, store: AsyncStore, find: AsyncFinding
+        self, store: AsyncStore, find: AsyncSearcher
     ) -> None:
         await tell(store, m1="the lighthouse", m2="two")
         await store.add_overlay(ADA, "s", cover("m1", "m2", id="o1", summary="said lighthouse"))

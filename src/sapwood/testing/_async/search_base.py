@@ -7,7 +7,6 @@ import pytest
 from ...model import Hit, Hits, Message, NewSession, Part, Search
 from ...store import AsyncStore
 from ..makers import ADA, say, say_parts
-from .base import AsyncContractBase
 
 WHEN = ("fresh", "behind", "settled")
 """When a search comes: nothing settled before it, or what stood at `rest`, or all."""
@@ -23,7 +22,7 @@ def written(hits: list[Hit]) -> list[str]:
     ]
 
 
-class AsyncFinding:
+class AsyncSearcher:
     """Searches a store, in one of the ways in which what is searched may be indexed."""
 
     def __init__(self, store: AsyncStore, when: str) -> None:
@@ -52,13 +51,13 @@ class AsyncFinding:
         return sorted(written(found.hits))
 
 
-class AsyncSearchBase(AsyncContractBase):
-    """The fixture: every test of a search is done in all ways."""
+class AsyncSearchBase:
+    """The fixture `find`: every test of a search is done in all ways. `store` is the contract's."""
 
     @pytest.fixture(params=WHEN)
-    def find(self, store: AsyncStore, request: pytest.FixtureRequest) -> AsyncFinding:
+    def find(self, store: AsyncStore, request: pytest.FixtureRequest) -> AsyncSearcher:
         """Return a way to search the store."""
-        return AsyncFinding(store, request.param)
+        return AsyncSearcher(store, request.param)
 
 
 async def tell(

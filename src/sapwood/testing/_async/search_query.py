@@ -17,7 +17,7 @@ from ..clock import Clock
 from ..makers import ADA, cover, say
 from ..queries import QUERIES, REFUSED
 from .base import names_what
-from .search_base import AsyncFinding, AsyncSearchBase, tell, written
+from .search_base import AsyncSearchBase, AsyncSearcher, tell, written
 
 TEXTS = sorted({text for case in QUERIES for text in (*case.finds, *case.finds_not)})
 
@@ -26,7 +26,7 @@ class AsyncQueryContract(AsyncSearchBase):
     """A query finds what the rules say, whichever way a store looks for it."""
 
     async def test_every_query_of_the_table_finds_what_it_must_and_nothing_else(
-        self, store: AsyncStore, find: AsyncFinding
+        self, store: AsyncStore, find: AsyncSearcher
     ) -> None:
         texts = {f"m{n:03}": text for n, text in enumerate(TEXTS)}
         ids = {text: id for id, text in texts.items()}
@@ -105,7 +105,7 @@ class AsyncQueryContract(AsyncSearchBase):
 class AsyncFilterContract(AsyncSearchBase):
     """Filters say what a message or its session has to be, or must not be."""
 
-    async def test_by_role(self, store: AsyncStore, find: AsyncFinding) -> None:
+    async def test_by_role(self, store: AsyncStore, find: AsyncSearcher) -> None:
         await tell(store, u="lighthouse")
         await tell(store, role="assistant", a="lighthouse")
         await find.rest()
@@ -120,7 +120,7 @@ class AsyncFilterContract(AsyncSearchBase):
         assert await find("lighthouse role:use") == []
         assert await find("lighthouse role:user OR lighthouse role:tool") == ["s/t", "s/u"]
 
-    async def test_by_title_as_it_is_now(self, store: AsyncStore, find: AsyncFinding) -> None:
+    async def test_by_title_as_it_is_now(self, store: AsyncStore, find: AsyncSearcher) -> None:
         for id, title in (("a", "Trip to the Coast"), ("b", "Ünder way"), ("c", None)):
             await store.create_session(ADA, NewSession(id=id, title=title))
             await tell(store, id, m1="lighthouse")
@@ -133,7 +133,7 @@ class AsyncFilterContract(AsyncSearchBase):
         await store.update_session(ADA, "a", SessionPatch(title=None))
         assert await find("lighthouse title:coast") == ["c/m1"]
 
-    async def test_by_tag_as_it_is_now(self, store: AsyncStore, find: AsyncFinding) -> None:
+    async def test_by_tag_as_it_is_now(self, store: AsyncStore, find: AsyncSearcher) -> None:
         for id, tags in (("a", ["Coast", "north"]), ("b", ["coastal"]), ("c", [])):
             await store.create_session(ADA, NewSession(id=id, tags=tags))
             await tell(store, id, m1="lighthouse")
@@ -145,7 +145,7 @@ class AsyncFilterContract(AsyncSearchBase):
         await store.update_session(ADA, "a", SessionPatch(tags=[]))
         assert await find("lighthouse tag:coast") == ["c/m1"]
 
-    async def test_by_time(self, store: AsyncStore, find: AsyncFinding) -> None:
+    async def test_by_time(self, store: AsyncStore, find: AsyncSearcher) -> None:
         await tell(store, m0="x")
         days = {"m1": 1_714_435_200, "m2": 1_714_521_600, "m3": 1_714_564_800}
         for id, second in days.items():
@@ -161,7 +161,7 @@ class AsyncFilterContract(AsyncSearchBase):
         assert await find("lighthouse after:2024-05-01T14:00:00.000001+02:00") == []
 
     async def test_by_the_stores_own_time(
-        self, store: AsyncStore, find: AsyncFinding, clock: Clock
+        self, store: AsyncStore, find: AsyncSearcher, clock: Clock
     ) -> None:
         [first] = await tell(store, m1="lighthouse")
         clock.advance(2)
@@ -177,7 +177,7 @@ class AsyncFilterContract(AsyncSearchBase):
 class AsyncHitContract(AsyncSearchBase):
     """A hit says where it stands and why it was found; the best come first."""
 
-    async def test_a_hit_names_its_message(self, store: AsyncStore, find: AsyncFinding) -> None:
+    async def test_a_hit_names_its_message(self, store: AsyncStore, find: AsyncSearcher) -> None:
         messages = await tell(store, role="assistant", m1="x", m2="the lighthouse")
         [hit] = (await find.hits("lighthouse")).hits
         assert (hit.session, hit.entry.kind, hit.entry.id) == ("s", "message", "m2")
@@ -185,7 +185,7 @@ class AsyncHitContract(AsyncSearchBase):
         assert hit.created_us == messages[1].created_us
 
     async def test_a_limit_cuts_off_and_says_so(
-        self, store: AsyncStore, find: AsyncFinding
+        self, store: AsyncStore, find: AsyncSearcher
     ) -> None:
         await tell(store, **{f"m{n}": f"lighthouse {'x ' * n}" for n in range(15)})
         await find.rest()
@@ -198,7 +198,7 @@ class AsyncHitContract(AsyncSearchBase):
         assert len((await find.hits("lighthouse")).hits) == 20
 
     async def test_many_that_match_are_all_given(
-        self, store: AsyncStore, find: AsyncFinding
+        self, store: AsyncStore, find: AsyncSearcher
     ) -> None:
         for start in range(0, 900, 300):
             await tell(store, **{f"m{n}": f"lighthouse {n}" for n in range(start, start + 300)})
@@ -210,7 +210,7 @@ class AsyncHitContract(AsyncSearchBase):
         assert await find("lighthouse", "s", limit=len(expected)) == expected
         assert (await find.hits("lighthouse", limit=400)).more
 
-    async def test_the_best_come_first(self, store: AsyncStore, find: AsyncFinding) -> None:
+    async def test_the_best_come_first(self, store: AsyncStore, find: AsyncSearcher) -> None:
         filler = "and much more that has nothing to do with it " * 6
         await tell(
             store,
@@ -228,7 +228,7 @@ class AsyncHitContract(AsyncSearchBase):
         assert order.index("short") < order.index("little")
 
     async def test_of_what_has_all_that_was_asked_for_the_newest_comes_first(
-        self, store: AsyncStore, find: AsyncFinding, clock: Clock
+        self, store: AsyncStore, find: AsyncSearcher, clock: Clock
     ) -> None:
         for number in range(1, 6):
             clock.advance(2)
@@ -239,7 +239,7 @@ class AsyncHitContract(AsyncSearchBase):
             assert len({hit.score for hit in hits}) == 1
 
     async def test_the_newest_of_several_sessions_come_first(
-        self, store: AsyncStore, find: AsyncFinding, clock: Clock
+        self, store: AsyncStore, find: AsyncSearcher, clock: Clock
     ) -> None:
         for number in range(4):
             for session in ("a", "b"):
@@ -252,7 +252,7 @@ class AsyncHitContract(AsyncSearchBase):
         assert [hit.entry.id for hit in hits] == ["b3", "a3", "b2", "a2", "b1", "a1", "b0", "a0"]
 
     async def test_a_snippet_shows_the_matches_and_marks_them(
-        self, store: AsyncStore, find: AsyncFinding
+        self, store: AsyncStore, find: AsyncSearcher
     ) -> None:
         filler = "and so on and so forth " * 40
         await tell(
@@ -274,7 +274,7 @@ class AsyncHitContract(AsyncSearchBase):
                 assert "\n" not in hit.snippet
 
     async def test_a_summarys_snippet_is_of_the_summary(
-        self, store: AsyncStore, find: AsyncFinding
+        self, store: AsyncStore, find: AsyncSearcher
     ) -> None:
         await tell(store, m1="one", m2="two")
         await store.add_overlay(ADA, "s", cover("m1", "m2", summary="We saw the lighthouse."))

@@ -8,14 +8,14 @@ from ...errors import NotFoundError
 from ...model import ROOT, Search
 from ...store import AsyncStore
 from ..makers import ADA, cover, fork_of, say
-from .search_base import AsyncFinding, AsyncSearchBase, make, tell
+from .search_base import AsyncSearchBase, AsyncSearcher, make, tell
 
 
 class AsyncSearchScopeContract(AsyncSearchBase):
     """A search in a session covers what the session sees."""
 
     async def test_a_session_is_searched_alone_or_with_all_others(
-        self, store: AsyncStore, find: AsyncFinding
+        self, store: AsyncStore, find: AsyncSearcher
     ) -> None:
         await tell(store, "a", a1="the lighthouse", a2="h1 or o")
         await find.rest()
@@ -29,7 +29,7 @@ class AsyncSearchScopeContract(AsyncSearchBase):
         assert await find("o") == ["a/a2", "b/b2"]
 
     async def test_the_same_id_in_two_sessions_is_two_messages(
-        self, store: AsyncStore, find: AsyncFinding
+        self, store: AsyncStore, find: AsyncSearcher
     ) -> None:
         await tell(store, "a", m1="the lighthouse")
         await tell(store, "b", m1="the lighthouse")
@@ -38,7 +38,7 @@ class AsyncSearchScopeContract(AsyncSearchBase):
         assert await find("lighthouse") == ["b/m1"]
 
     async def test_all_branches_of_a_session_are_searched(
-        self, store: AsyncStore, find: AsyncFinding
+        self, store: AsyncStore, find: AsyncSearcher
     ) -> None:
         await tell(store, m1="root", m2="lighthouse one")
         await store.append(ADA, "s", [say("x1", "lighthouse two")], parent="m1")
@@ -48,7 +48,7 @@ class AsyncSearchScopeContract(AsyncSearchBase):
         assert await find("lighthouse", "s") == ["s/m2", "s/x1", "s/y1"]
 
     async def test_a_session_that_is_empty_or_an_owner_who_has_none_finds_nothing(
-        self, store: AsyncStore, find: AsyncFinding
+        self, store: AsyncStore, find: AsyncSearcher
     ) -> None:
         await tell(store, m1="the lighthouse")
         await make(store, "empty")
@@ -56,7 +56,7 @@ class AsyncSearchScopeContract(AsyncSearchBase):
         assert await find("lighthouse", owner="nobody") == []
 
     async def test_rule_07_a_search_in_an_unknown_session_is_an_error(
-        self, store: AsyncStore, find: AsyncFinding
+        self, store: AsyncStore, find: AsyncSearcher
     ) -> None:
         await tell(store, "gone", m1="the lighthouse")
         await store.delete_session(ADA, "gone")
@@ -71,7 +71,7 @@ class AsyncForkSearchContract(AsyncSearchBase):
     """In a fork, what it inherited is found, and nothing that others wrote later."""
 
     async def test_a_fork_finds_what_it_inherited_and_what_it_wrote(
-        self, store: AsyncStore, find: AsyncFinding
+        self, store: AsyncStore, find: AsyncSearcher
     ) -> None:
         await tell(store, m1="lighthouse one", m2="lighthouse two", m3="lighthouse three")
         await store.create_session(ADA, fork_of("s", "m2"))
@@ -83,7 +83,7 @@ class AsyncForkSearchContract(AsyncSearchBase):
         assert await find("lighthouse") == ["fork/f1", "s/m1", "s/m2", "s/m3", "s/m4"]
 
     async def test_a_fork_finds_its_own_branches_and_not_its_sources(
-        self, store: AsyncStore, find: AsyncFinding
+        self, store: AsyncStore, find: AsyncSearcher
     ) -> None:
         await tell(store, m1="root", m2="lighthouse two", m3="three")
         await store.append(ADA, "s", [say("x1", "lighthouse aside")], parent="m1")
@@ -94,7 +94,7 @@ class AsyncForkSearchContract(AsyncSearchBase):
         assert await find("lighthouse", "fork") == ["fork/f1", "s/m2"]
 
     async def test_a_fork_of_a_fork_finds_along_its_whole_path(
-        self, store: AsyncStore, find: AsyncFinding
+        self, store: AsyncStore, find: AsyncSearcher
     ) -> None:
         await tell(store, m1="lighthouse", m2="lighthouse")
         await store.create_session(ADA, fork_of("s", "m1", id="a"))
@@ -105,7 +105,7 @@ class AsyncForkSearchContract(AsyncSearchBase):
         assert await find("lighthouse", "b") == ["a/a1", "b/b1", "s/m1"]
 
     async def test_an_edit_or_deletion_in_the_source_shows_in_the_fork(
-        self, store: AsyncStore, find: AsyncFinding
+        self, store: AsyncStore, find: AsyncSearcher
     ) -> None:
         await tell(store, m1="lighthouse", m2="lighthouse", m3="x")
         await store.create_session(ADA, fork_of("s"))
@@ -116,7 +116,7 @@ class AsyncForkSearchContract(AsyncSearchBase):
         assert await find("lighthouse", "fork") == []
 
     async def test_a_detached_fork_is_found_by_itself(
-        self, store: AsyncStore, find: AsyncFinding
+        self, store: AsyncStore, find: AsyncSearcher
     ) -> None:
         await tell(store, m1="lighthouse one", m2="lighthouse two")
         await store.add_overlay(ADA, "s", cover("m1", "m2", id="o1", summary="lighthouses"))
@@ -129,7 +129,7 @@ class AsyncForkSearchContract(AsyncSearchBase):
         assert await find("lighthouses") == ["fork/<o1>"]
 
     async def test_a_summary_shared_with_a_fork_stays_found_through_it(
-        self, store: AsyncStore, find: AsyncFinding
+        self, store: AsyncStore, find: AsyncSearcher
     ) -> None:
         await tell(store, m1="one", m2="two")
         await store.add_overlay(ADA, "s", cover("m1", "m2", id="o1", summary="lighthouse trips"))
@@ -144,7 +144,7 @@ class AsyncForkSearchContract(AsyncSearchBase):
         assert await find("lighthouse") == []
 
     async def test_a_summary_made_after_the_fork_is_its_makers_alone(
-        self, store: AsyncStore, find: AsyncFinding
+        self, store: AsyncStore, find: AsyncSearcher
     ) -> None:
         await tell(store, m1="one", m2="two")
         await store.create_session(ADA, fork_of("s"))
@@ -154,7 +154,7 @@ class AsyncForkSearchContract(AsyncSearchBase):
         assert await find("lighthouse", "fork") == await find("lighthouse") == ["fork/<o1>"]
 
     async def test_a_long_chain_of_forks_is_searched_whole(
-        self, store: AsyncStore, find: AsyncFinding
+        self, store: AsyncStore, find: AsyncSearcher
     ) -> None:
         await tell(store, "f0", m0="lighthouse", x0="lighthouse")
         for n in range(1, 70):
@@ -171,7 +171,7 @@ class AsyncGoneSearchContract(AsyncSearchBase):
 
     @pytest.mark.parametrize("way", ["delete", "clear"])
     async def test_what_a_retired_session_wrote_is_not_found(
-        self, store: AsyncStore, find: AsyncFinding, way: str
+        self, store: AsyncStore, find: AsyncSearcher, way: str
     ) -> None:
         await tell(store, m1="lighthouse", m2="lighthouse")
         await store.add_overlay(ADA, "s", cover("m1", "m2", id="o1", summary="lighthouse"))
@@ -185,7 +185,7 @@ class AsyncGoneSearchContract(AsyncSearchBase):
 
     @pytest.mark.parametrize("way", ["delete", "clear"])
     async def test_what_a_fork_stands_on_is_told_as_the_oldest_that_stands_on_it(
-        self, store: AsyncStore, find: AsyncFinding, way: str
+        self, store: AsyncStore, find: AsyncSearcher, way: str
     ) -> None:
         await tell(store, m1="lighthouse", m2="lighthouse", m3="lighthouse", m4="lighthouse")
         await store.add_overlay(ADA, "s", cover("m1", "m2", id="o1", summary="lighthouse"))
@@ -205,7 +205,7 @@ class AsyncGoneSearchContract(AsyncSearchBase):
         assert await find("lighthouse") == []
 
     async def test_what_lies_beyond_a_forks_point_is_not_found_when_its_home_is_gone(
-        self, store: AsyncStore, find: AsyncFinding
+        self, store: AsyncStore, find: AsyncSearcher
     ) -> None:
         await tell(store, **{f"m{n}": "lighthouse" for n in range(1, 300)})
         await store.create_session(ADA, fork_of("s", "m3"))
@@ -215,7 +215,7 @@ class AsyncGoneSearchContract(AsyncSearchBase):
         assert await find("lighthouse", "fork") == ["fork/m1", "fork/m2", "fork/m3"]
 
     async def test_a_session_under_a_deleted_ones_name_finds_nothing_of_it(
-        self, store: AsyncStore, find: AsyncFinding
+        self, store: AsyncStore, find: AsyncSearcher
     ) -> None:
         await tell(store, m1="lighthouse")
         await find.rest()
@@ -229,7 +229,7 @@ class AsyncOwnerSearchContract(AsyncSearchBase):
     """Owner is part of every search."""
 
     async def test_rule_13_the_same_words_of_two_owners_are_two_searches(
-        self, store: AsyncStore, find: AsyncFinding
+        self, store: AsyncStore, find: AsyncSearcher
     ) -> None:
         owners = [ADA, "bob", "Ada", "%", "x" * 256]
         for owner in owners:
@@ -255,7 +255,7 @@ class AsyncOwnerSearchContract(AsyncSearchBase):
         assert await store.search(ADA, search) == before
 
     async def test_an_erased_owner_is_not_found_and_takes_nothing_from_others(
-        self, store: AsyncStore, find: AsyncFinding
+        self, store: AsyncStore, find: AsyncSearcher
     ) -> None:
         for owner in (ADA, "bob"):
             await tell(store, owner=owner, m1="lighthouse", m2="harbour")

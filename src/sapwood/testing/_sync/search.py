@@ -14,7 +14,7 @@ from ...model import ToolResultPart as Result
 from ...store import Store
 from ..makers import ADA, cover, say, say_parts
 from ..twin import Twin
-from .search_base import Finding, SearchBase, make, tell, tell_part, written
+from .search_base import SearchBase, Searcher, make, tell, tell_part, written
 
 CALL = ToolCallPart(call_id="c", name="fetch_page", input={"url": "lighthouse", "n": [7, "quartz"]})
 
@@ -56,7 +56,7 @@ def found(store: Store, text: str) -> list[str]:
 class SearchContract(SearchBase):
     """What is found, and what is not found any more."""
 
-    def test_what_was_just_written_is_found(self, store: Store, find: Finding) -> None:
+    def test_what_was_just_written_is_found(self, store: Store, find: Searcher) -> None:
         tell(store, m1="the lighthouse", m2="a harbour")
         assert find("lighthouse") == ["s/m1"]
         assert find("harbour", "s") == ["s/m2"]
@@ -64,7 +64,7 @@ class SearchContract(SearchBase):
         store.append(ADA, "s", [say("m3", "Lighthouse, again")])
         assert find("lighthouse") == ["s/m1", "s/m3"]
 
-    def test_each_word_of_many_messages_is_found(self, store: Store, find: Finding) -> None:
+    def test_each_word_of_many_messages_is_found(self, store: Store, find: Searcher) -> None:
         tell(store, **{f"m{n}": f"number w{n} of all" for n in range(30)})
         find.rest()
         tell(store, **{f"m{n}": f"number w{n} of all" for n in range(30, 60)})
@@ -73,7 +73,7 @@ class SearchContract(SearchBase):
         assert len(find("all")) == 60
 
     def test_what_was_edited_is_found_by_its_new_text_only(
-        self, store: Store, find: Finding
+        self, store: Store, find: Searcher
     ) -> None:
         tell(store, m1="the lighthouse stands", m2="a lighthouse")
         find.rest()
@@ -85,7 +85,7 @@ class SearchContract(SearchBase):
         assert find("lighthouse") == ["s/m1", "s/m2"]
         assert find("harbour") == []
 
-    def test_what_was_deleted_is_not_found(self, store: Store, find: Finding) -> None:
+    def test_what_was_deleted_is_not_found(self, store: Store, find: Searcher) -> None:
         tell(store, m1="the lighthouse", m2="a lighthouse", m3="one lighthouse")
         find.rest()
         store.delete_messages(ADA, "s", ["m3", "m1"])
@@ -94,7 +94,7 @@ class SearchContract(SearchBase):
         assert find("the OR one") == []
 
     def test_what_was_edited_and_then_deleted_is_not_found(
-        self, store: Store, find: Finding
+        self, store: Store, find: Searcher
     ) -> None:
         tell(store, m1="the lighthouse", m2="end")
         find.rest()
@@ -103,7 +103,7 @@ class SearchContract(SearchBase):
         store.delete_messages(ADA, "s", ["m1"])
         assert find("lighthouse OR harbour") == []
 
-    def test_rule_02_a_repeated_append_is_found_once(self, store: Store, find: Finding) -> None:
+    def test_rule_02_a_repeated_append_is_found_once(self, store: Store, find: Searcher) -> None:
         for _ in range(3):
             tell(store, m1="the lighthouse", m2="a lighthouse")
             find.rest()
@@ -114,7 +114,7 @@ class SearchContract(SearchBase):
 
     @pytest.mark.parametrize("where", sorted(SEARCHED))
     def test_what_a_message_says_in_any_part_is_found(
-        self, store: Store, find: Finding, where: str
+        self, store: Store, find: Searcher, where: str
     ) -> None:
         part, word = SEARCHED[where]
         tell(store, m0="nothing of it")
@@ -124,20 +124,22 @@ class SearchContract(SearchBase):
         assert find(f"{word} before", "s") == ["s/m2"]
 
     @pytest.mark.parametrize("where", sorted(NOT_SEARCHED))
-    def test_what_is_no_text_is_not_searched(self, store: Store, find: Finding, where: str) -> None:
+    def test_what_is_no_text_is_not_searched(
+        self, store: Store, find: Searcher, where: str
+    ) -> None:
         part, word = NOT_SEARCHED[where]
         tell_part(store, "m1", part)
         tell_part(store, "m2", part, TextPart(text="harbour"))
         assert find(word) == []
         assert find("harbour") == ["s/m2"]
 
-    def test_metadata_and_ids_are_not_searched(self, store: Store, find: Finding) -> None:
+    def test_metadata_and_ids_are_not_searched(self, store: Store, find: Searcher) -> None:
         tell(store, lighthouse="harbour")
         store.append(ADA, "s", [say("m2", "harbour", metadata={"k": "lighthouse"})])
         assert find("lighthouse") == []
         assert find("s OR user") == []
 
-    def test_a_number_is_found_however_small(self, store: Store, find: Finding) -> None:
+    def test_a_number_is_found_however_small(self, store: Store, find: Searcher) -> None:
         """A number's text is the one that it is stored as, whether it was indexed or not."""
         tell_part(store, "m1", Result(call_id="c", output=[1e-05, 1e16, 1e-7]))
         for word in ("05", "1e-05", "07", "1e+16"):
@@ -162,7 +164,7 @@ class SearchContract(SearchBase):
         Twin.together([partial(write_and_search, writer) for writer in range(5)])
         assert found(store, "lighthouse") == []
 
-    def test_empty_messages_are_passed_over(self, store: Store, find: Finding) -> None:
+    def test_empty_messages_are_passed_over(self, store: Store, find: Searcher) -> None:
         tell(store, m1="", m2=" \n", m3="x")
         store.append(ADA, "s", [say_parts("m4"), say("m5", "x")])
         assert find("x") == ["s/m3", "s/m5"]
@@ -171,7 +173,7 @@ class SearchContract(SearchBase):
 class SummarySearchContract(SearchBase):
     """Summaries are found while they are in force, and what they cover all the same."""
 
-    def test_the_summary_and_what_it_covers_are_found(self, store: Store, find: Finding) -> None:
+    def test_the_summary_and_what_it_covers_are_found(self, store: Store, find: Searcher) -> None:
         tell(store, m1="the lighthouse", m2="a harbour", m3="a ship")
         find.rest()
         store.add_overlay(ADA, "s", cover("m1", "m2", id="o1", summary="of lighthouse trips"))
@@ -180,7 +182,7 @@ class SummarySearchContract(SearchBase):
         assert find("harbour", "s") == ["s/m2"]
 
     def test_a_summary_is_told_with_its_role_and_the_position_of_its_end(
-        self, store: Store, find: Finding
+        self, store: Store, find: Searcher
     ) -> None:
         messages = tell(store, m1="one", m2="two", m3="three")
         store.add_overlay(ADA, "s", cover("m1", "m2", id="o1", summary="the lighthouse"))
@@ -188,7 +190,7 @@ class SummarySearchContract(SearchBase):
         assert (hit.session, hit.entry.kind, hit.entry.id) == ("s", "overlay", "o1")
         assert (hit.role, hit.position) == ("summary", messages[1].position)
 
-    def test_an_undone_summary_is_not_found(self, store: Store, find: Finding) -> None:
+    def test_an_undone_summary_is_not_found(self, store: Store, find: Searcher) -> None:
         tell(store, m1="the lighthouse", m2="a harbour")
         store.add_overlay(ADA, "s", cover("m1", "m2", id="o1", summary="lighthouse trips"))
         find.rest()
@@ -199,7 +201,7 @@ class SummarySearchContract(SearchBase):
         assert find("trips") == ["s/<o1>"]
 
     def test_a_summary_of_summaries_and_the_one_under_it_are_both_found(
-        self, store: Store, find: Finding
+        self, store: Store, find: Searcher
     ) -> None:
         tell(store, m1="one", m2="two", m3="three")
         store.add_overlay(ADA, "s", cover("m1", "m2", id="o1", summary="lighthouse one"))
@@ -209,7 +211,7 @@ class SummarySearchContract(SearchBase):
         assert find("one", "s") == ["s/<o1>", "s/m1"]
 
     def test_a_deleted_message_leaves_its_summary_to_be_found(
-        self, store: Store, find: Finding
+        self, store: Store, find: Searcher
     ) -> None:
         tell(store, m1="the lighthouse", m2="two")
         store.add_overlay(ADA, "s", cover("m1", "m2", id="o1", summary="said lighthouse"))

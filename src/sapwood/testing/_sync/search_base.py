@@ -9,7 +9,6 @@ import pytest
 from ...model import Hit, Hits, Message, NewSession, Part, Search
 from ...store import Store
 from ..makers import ADA, say, say_parts
-from .base import ContractBase
 
 WHEN = ("fresh", "behind", "settled")
 """When a search comes: nothing settled before it, or what stood at `rest`, or all."""
@@ -25,7 +24,7 @@ def written(hits: list[Hit]) -> list[str]:
     ]
 
 
-class Finding:
+class Searcher:
     """Searches a store, in one of the ways in which what is searched may be indexed."""
 
     def __init__(self, store: Store, when: str) -> None:
@@ -54,13 +53,13 @@ class Finding:
         return sorted(written(found.hits))
 
 
-class SearchBase(ContractBase):
-    """The fixture: every test of a search is done in all ways."""
+class SearchBase:
+    """The fixture `find`: every test of a search is done in all ways. `store` is the contract's."""
 
     @pytest.fixture(params=WHEN)
-    def find(self, store: Store, request: pytest.FixtureRequest) -> Finding:
+    def find(self, store: Store, request: pytest.FixtureRequest) -> Searcher:
         """Return a way to search the store."""
-        return Finding(store, request.param)
+        return Searcher(store, request.param)
 
 
 def tell(

@@ -19,7 +19,7 @@ from ..clock import Clock
 from ..makers import ADA, cover, say
 from ..queries import QUERIES, REFUSED
 from .base import names_what
-from .search_base import Finding, SearchBase, tell, written
+from .search_base import SearchBase, Searcher, tell, written
 
 TEXTS = sorted({text for case in QUERIES for text in (*case.finds, *case.finds_not)})
 
@@ -28,7 +28,7 @@ class QueryContract(SearchBase):
     """A query finds what the rules say, whichever way a store looks for it."""
 
     def test_every_query_of_the_table_finds_what_it_must_and_nothing_else(
-        self, store: Store, find: Finding
+        self, store: Store, find: Searcher
     ) -> None:
         texts = {f"m{n:03}": text for n, text in enumerate(TEXTS)}
         ids = {text: id for id, text in texts.items()}
@@ -105,7 +105,7 @@ class QueryContract(SearchBase):
 class FilterContract(SearchBase):
     """Filters say what a message or its session has to be, or must not be."""
 
-    def test_by_role(self, store: Store, find: Finding) -> None:
+    def test_by_role(self, store: Store, find: Searcher) -> None:
         tell(store, u="lighthouse")
         tell(store, role="assistant", a="lighthouse")
         find.rest()
@@ -120,7 +120,7 @@ class FilterContract(SearchBase):
         assert find("lighthouse role:use") == []
         assert find("lighthouse role:user OR lighthouse role:tool") == ["s/t", "s/u"]
 
-    def test_by_title_as_it_is_now(self, store: Store, find: Finding) -> None:
+    def test_by_title_as_it_is_now(self, store: Store, find: Searcher) -> None:
         for id, title in (("a", "Trip to the Coast"), ("b", "Ünder way"), ("c", None)):
             store.create_session(ADA, NewSession(id=id, title=title))
             tell(store, id, m1="lighthouse")
@@ -133,7 +133,7 @@ class FilterContract(SearchBase):
         store.update_session(ADA, "a", SessionPatch(title=None))
         assert find("lighthouse title:coast") == ["c/m1"]
 
-    def test_by_tag_as_it_is_now(self, store: Store, find: Finding) -> None:
+    def test_by_tag_as_it_is_now(self, store: Store, find: Searcher) -> None:
         for id, tags in (("a", ["Coast", "north"]), ("b", ["coastal"]), ("c", [])):
             store.create_session(ADA, NewSession(id=id, tags=tags))
             tell(store, id, m1="lighthouse")
@@ -145,7 +145,7 @@ class FilterContract(SearchBase):
         store.update_session(ADA, "a", SessionPatch(tags=[]))
         assert find("lighthouse tag:coast") == ["c/m1"]
 
-    def test_by_time(self, store: Store, find: Finding) -> None:
+    def test_by_time(self, store: Store, find: Searcher) -> None:
         tell(store, m0="x")
         days = {"m1": 1_714_435_200, "m2": 1_714_521_600, "m3": 1_714_564_800}
         for id, second in days.items():
@@ -160,7 +160,7 @@ class FilterContract(SearchBase):
         assert find("lighthouse after:2024-05-01T14:00:00+02:00") == ["s/m3"]
         assert find("lighthouse after:2024-05-01T14:00:00.000001+02:00") == []
 
-    def test_by_the_stores_own_time(self, store: Store, find: Finding, clock: Clock) -> None:
+    def test_by_the_stores_own_time(self, store: Store, find: Searcher, clock: Clock) -> None:
         [first] = tell(store, m1="lighthouse")
         clock.advance(2)
         [last] = tell(store, m2="lighthouse")
@@ -175,14 +175,14 @@ class FilterContract(SearchBase):
 class HitContract(SearchBase):
     """A hit says where it stands and why it was found; the best come first."""
 
-    def test_a_hit_names_its_message(self, store: Store, find: Finding) -> None:
+    def test_a_hit_names_its_message(self, store: Store, find: Searcher) -> None:
         messages = tell(store, role="assistant", m1="x", m2="the lighthouse")
         [hit] = (find.hits("lighthouse")).hits
         assert (hit.session, hit.entry.kind, hit.entry.id) == ("s", "message", "m2")
         assert (hit.role, hit.position) == ("assistant", messages[1].position)
         assert hit.created_us == messages[1].created_us
 
-    def test_a_limit_cuts_off_and_says_so(self, store: Store, find: Finding) -> None:
+    def test_a_limit_cuts_off_and_says_so(self, store: Store, find: Searcher) -> None:
         tell(store, **{f"m{n}": f"lighthouse {'x ' * n}" for n in range(15)})
         find.rest()
         tell(store, **{f"m{n}": f"lighthouse {'x ' * n}" for n in range(15, 30)})
@@ -193,7 +193,7 @@ class HitContract(SearchBase):
             assert len(set(written(hits.hits))) == len(hits.hits)
         assert len((find.hits("lighthouse")).hits) == 20
 
-    def test_many_that_match_are_all_given(self, store: Store, find: Finding) -> None:
+    def test_many_that_match_are_all_given(self, store: Store, find: Searcher) -> None:
         for start in range(0, 900, 300):
             tell(store, **{f"m{n}": f"lighthouse {n}" for n in range(start, start + 300)})
         find.rest()
@@ -204,7 +204,7 @@ class HitContract(SearchBase):
         assert find("lighthouse", "s", limit=len(expected)) == expected
         assert (find.hits("lighthouse", limit=400)).more
 
-    def test_the_best_come_first(self, store: Store, find: Finding) -> None:
+    def test_the_best_come_first(self, store: Store, find: Searcher) -> None:
         filler = "and much more that has nothing to do with it " * 6
         tell(
             store,
@@ -222,7 +222,7 @@ class HitContract(SearchBase):
         assert order.index("short") < order.index("little")
 
     def test_of_what_has_all_that_was_asked_for_the_newest_comes_first(
-        self, store: Store, find: Finding, clock: Clock
+        self, store: Store, find: Searcher, clock: Clock
     ) -> None:
         for number in range(1, 6):
             clock.advance(2)
@@ -233,7 +233,7 @@ class HitContract(SearchBase):
             assert len({hit.score for hit in hits}) == 1
 
     def test_the_newest_of_several_sessions_come_first(
-        self, store: Store, find: Finding, clock: Clock
+        self, store: Store, find: Searcher, clock: Clock
     ) -> None:
         for number in range(4):
             for session in ("a", "b"):
@@ -245,7 +245,7 @@ class HitContract(SearchBase):
         hits = (find.hits("lighthouse", limit=20)).hits
         assert [hit.entry.id for hit in hits] == ["b3", "a3", "b2", "a2", "b1", "a1", "b0", "a0"]
 
-    def test_a_snippet_shows_the_matches_and_marks_them(self, store: Store, find: Finding) -> None:
+    def test_a_snippet_shows_the_matches_and_marks_them(self, store: Store, find: Searcher) -> None:
         filler = "and so on and so forth " * 40
         tell(
             store,
@@ -265,7 +265,7 @@ class HitContract(SearchBase):
                 assert len(hit.snippet) < 250
                 assert "\n" not in hit.snippet
 
-    def test_a_summarys_snippet_is_of_the_summary(self, store: Store, find: Finding) -> None:
+    def test_a_summarys_snippet_is_of_the_summary(self, store: Store, find: Searcher) -> None:
         tell(store, m1="one", m2="two")
         store.add_overlay(ADA, "s", cover("m1", "m2", summary="We saw the lighthouse."))
         [hit] = (find.hits("lighthouse")).hits

@@ -10,14 +10,14 @@ from ...errors import NotFoundError
 from ...model import ROOT, Search
 from ...store import Store
 from ..makers import ADA, cover, fork_of, say
-from .search_base import Finding, SearchBase, make, tell
+from .search_base import SearchBase, Searcher, make, tell
 
 
 class SearchScopeContract(SearchBase):
     """A search in a session covers what the session sees."""
 
     def test_a_session_is_searched_alone_or_with_all_others(
-        self, store: Store, find: Finding
+        self, store: Store, find: Searcher
     ) -> None:
         tell(store, "a", a1="the lighthouse", a2="h1 or o")
         find.rest()
@@ -30,14 +30,16 @@ class SearchScopeContract(SearchBase):
         assert find("h2", "a") == []
         assert find("o") == ["a/a2", "b/b2"]
 
-    def test_the_same_id_in_two_sessions_is_two_messages(self, store: Store, find: Finding) -> None:
+    def test_the_same_id_in_two_sessions_is_two_messages(
+        self, store: Store, find: Searcher
+    ) -> None:
         tell(store, "a", m1="the lighthouse")
         tell(store, "b", m1="the lighthouse")
         find.rest()
         store.delete_messages(ADA, "a", ["m1"])
         assert find("lighthouse") == ["b/m1"]
 
-    def test_all_branches_of_a_session_are_searched(self, store: Store, find: Finding) -> None:
+    def test_all_branches_of_a_session_are_searched(self, store: Store, find: Searcher) -> None:
         tell(store, m1="root", m2="lighthouse one")
         store.append(ADA, "s", [say("x1", "lighthouse two")], parent="m1")
         find.rest()
@@ -46,7 +48,7 @@ class SearchScopeContract(SearchBase):
         assert find("lighthouse", "s") == ["s/m2", "s/x1", "s/y1"]
 
     def test_a_session_that_is_empty_or_an_owner_who_has_none_finds_nothing(
-        self, store: Store, find: Finding
+        self, store: Store, find: Searcher
     ) -> None:
         tell(store, m1="the lighthouse")
         make(store, "empty")
@@ -54,7 +56,7 @@ class SearchScopeContract(SearchBase):
         assert find("lighthouse", owner="nobody") == []
 
     def test_rule_07_a_search_in_an_unknown_session_is_an_error(
-        self, store: Store, find: Finding
+        self, store: Store, find: Searcher
     ) -> None:
         tell(store, "gone", m1="the lighthouse")
         store.delete_session(ADA, "gone")
@@ -69,7 +71,7 @@ class ForkSearchContract(SearchBase):
     """In a fork, what it inherited is found, and nothing that others wrote later."""
 
     def test_a_fork_finds_what_it_inherited_and_what_it_wrote(
-        self, store: Store, find: Finding
+        self, store: Store, find: Searcher
     ) -> None:
         tell(store, m1="lighthouse one", m2="lighthouse two", m3="lighthouse three")
         store.create_session(ADA, fork_of("s", "m2"))
@@ -81,7 +83,7 @@ class ForkSearchContract(SearchBase):
         assert find("lighthouse") == ["fork/f1", "s/m1", "s/m2", "s/m3", "s/m4"]
 
     def test_a_fork_finds_its_own_branches_and_not_its_sources(
-        self, store: Store, find: Finding
+        self, store: Store, find: Searcher
     ) -> None:
         tell(store, m1="root", m2="lighthouse two", m3="three")
         store.append(ADA, "s", [say("x1", "lighthouse aside")], parent="m1")
@@ -91,7 +93,9 @@ class ForkSearchContract(SearchBase):
         store.append(ADA, "s", [say("x2", "lighthouse too")], parent="m2")
         assert find("lighthouse", "fork") == ["fork/f1", "s/m2"]
 
-    def test_a_fork_of_a_fork_finds_along_its_whole_path(self, store: Store, find: Finding) -> None:
+    def test_a_fork_of_a_fork_finds_along_its_whole_path(
+        self, store: Store, find: Searcher
+    ) -> None:
         tell(store, m1="lighthouse", m2="lighthouse")
         store.create_session(ADA, fork_of("s", "m1", id="a"))
         tell(store, "a", a1="lighthouse", a2="lighthouse")
@@ -101,7 +105,7 @@ class ForkSearchContract(SearchBase):
         assert find("lighthouse", "b") == ["a/a1", "b/b1", "s/m1"]
 
     def test_an_edit_or_deletion_in_the_source_shows_in_the_fork(
-        self, store: Store, find: Finding
+        self, store: Store, find: Searcher
     ) -> None:
         tell(store, m1="lighthouse", m2="lighthouse", m3="x")
         store.create_session(ADA, fork_of("s"))
@@ -111,7 +115,7 @@ class ForkSearchContract(SearchBase):
         assert find("lighthouse OR harbour", "fork") == ["s/m1"]
         assert find("lighthouse", "fork") == []
 
-    def test_a_detached_fork_is_found_by_itself(self, store: Store, find: Finding) -> None:
+    def test_a_detached_fork_is_found_by_itself(self, store: Store, find: Searcher) -> None:
         tell(store, m1="lighthouse one", m2="lighthouse two")
         store.add_overlay(ADA, "s", cover("m1", "m2", id="o1", summary="lighthouses"))
         find.rest()
@@ -123,7 +127,7 @@ class ForkSearchContract(SearchBase):
         assert find("lighthouses") == ["fork/<o1>"]
 
     def test_a_summary_shared_with_a_fork_stays_found_through_it(
-        self, store: Store, find: Finding
+        self, store: Store, find: Searcher
     ) -> None:
         tell(store, m1="one", m2="two")
         store.add_overlay(ADA, "s", cover("m1", "m2", id="o1", summary="lighthouse trips"))
@@ -138,7 +142,7 @@ class ForkSearchContract(SearchBase):
         assert find("lighthouse") == []
 
     def test_a_summary_made_after_the_fork_is_its_makers_alone(
-        self, store: Store, find: Finding
+        self, store: Store, find: Searcher
     ) -> None:
         tell(store, m1="one", m2="two")
         store.create_session(ADA, fork_of("s"))
@@ -147,7 +151,7 @@ class ForkSearchContract(SearchBase):
         assert find("lighthouse", "s") == []
         assert find("lighthouse", "fork") == find("lighthouse") == ["fork/<o1>"]
 
-    def test_a_long_chain_of_forks_is_searched_whole(self, store: Store, find: Finding) -> None:
+    def test_a_long_chain_of_forks_is_searched_whole(self, store: Store, find: Searcher) -> None:
         tell(store, "f0", m0="lighthouse", x0="lighthouse")
         for n in range(1, 70):
             store.create_session(ADA, fork_of(f"f{n - 1}", f"m{n - 1}", id=f"f{n}"))
@@ -163,7 +167,7 @@ class GoneSearchContract(SearchBase):
 
     @pytest.mark.parametrize("way", ["delete", "clear"])
     def test_what_a_retired_session_wrote_is_not_found(
-        self, store: Store, find: Finding, way: str
+        self, store: Store, find: Searcher, way: str
     ) -> None:
         tell(store, m1="lighthouse", m2="lighthouse")
         store.add_overlay(ADA, "s", cover("m1", "m2", id="o1", summary="lighthouse"))
@@ -177,7 +181,7 @@ class GoneSearchContract(SearchBase):
 
     @pytest.mark.parametrize("way", ["delete", "clear"])
     def test_what_a_fork_stands_on_is_told_as_the_oldest_that_stands_on_it(
-        self, store: Store, find: Finding, way: str
+        self, store: Store, find: Searcher, way: str
     ) -> None:
         tell(store, m1="lighthouse", m2="lighthouse", m3="lighthouse", m4="lighthouse")
         store.add_overlay(ADA, "s", cover("m1", "m2", id="o1", summary="lighthouse"))
@@ -197,7 +201,7 @@ class GoneSearchContract(SearchBase):
         assert find("lighthouse") == []
 
     def test_what_lies_beyond_a_forks_point_is_not_found_when_its_home_is_gone(
-        self, store: Store, find: Finding
+        self, store: Store, find: Searcher
     ) -> None:
         tell(store, **{f"m{n}": "lighthouse" for n in range(1, 300)})
         store.create_session(ADA, fork_of("s", "m3"))
@@ -207,7 +211,7 @@ class GoneSearchContract(SearchBase):
         assert find("lighthouse", "fork") == ["fork/m1", "fork/m2", "fork/m3"]
 
     def test_a_session_under_a_deleted_ones_name_finds_nothing_of_it(
-        self, store: Store, find: Finding
+        self, store: Store, find: Searcher
     ) -> None:
         tell(store, m1="lighthouse")
         find.rest()
@@ -221,7 +225,7 @@ class OwnerSearchContract(SearchBase):
     """Owner is part of every search."""
 
     def test_rule_13_the_same_words_of_two_owners_are_two_searches(
-        self, store: Store, find: Finding
+        self, store: Store, find: Searcher
     ) -> None:
         owners = [ADA, "bob", "Ada", "%", "x" * 256]
         for owner in owners:
@@ -247,7 +251,7 @@ class OwnerSearchContract(SearchBase):
         assert store.search(ADA, search) == before
 
     def test_an_erased_owner_is_not_found_and_takes_nothing_from_others(
-        self, store: Store, find: Finding
+        self, store: Store, find: Searcher
     ) -> None:
         for owner in (ADA, "bob"):
             tell(store, owner=owner, m1="lighthouse", m2="harbour")

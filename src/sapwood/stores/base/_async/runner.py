@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from ....calls import AsyncAnswer
 from ....errors import UnsupportedOperationError
-from ....store._async.contract import Progress
+from ....store._async.admin import Progress
 from .unit import AsyncUnit
 
 T = TypeVar("T")

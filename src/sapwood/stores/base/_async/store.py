@@ -38,7 +38,8 @@ from ....rules import check
 from ....rules.codec import MAX_MESSAGE_BYTES, pack, pack_all
 from ....rules.query import parse
 from ....rules.tokens import estimate_text
-from ....store._async.contract import AsyncStore, AsyncStoreAdmin, Progress
+from ....store._async.admin import AsyncStoreAdmin, Progress
+from ....store._async.contract import AsyncStore
 from .runner import AsyncRunner
 
 

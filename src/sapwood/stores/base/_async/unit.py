@@ -40,7 +40,7 @@ from ....rules.codec import Packed
 from ....rules.query import Query
 
 
-class AsyncSessions(Protocol):
+class AsyncSessionWork(Protocol):
     """Work on sessions."""
 
     @abstractmethod
@@ -65,7 +65,7 @@ class AsyncSessions(Protocol):
     async def statistics(self, owner: str) -> Statistics: ...
 
 
-class AsyncMessages(Protocol):
+class AsyncMessageWork(Protocol):
     """Work on messages."""
 
     @abstractmethod
@@ -93,7 +93,7 @@ class AsyncMessages(Protocol):
     async def gaps(self, owner: str, session: str, leaf: str, after: int) -> list[Gap]: ...
 
 
-class AsyncOverlays(Protocol):
+class AsyncOverlayWork(Protocol):
     """Work on overlays. `tokens` is the summary's, counted or estimated."""
 
     @abstractmethod
@@ -106,7 +106,7 @@ class AsyncOverlays(Protocol):
     async def undo(self, owner: str, session: str, overlay: str) -> Overlay: ...
 
 
-class AsyncDocuments(Protocol):
+class AsyncDocumentWork(Protocol):
     """Work on documents; a session of None means the owner's own."""
 
     @abstractmethod
@@ -129,14 +129,14 @@ class AsyncDocuments(Protocol):
     async def list_prefix(self, owner: str, session: str | None, prefix: str) -> list[Document]: ...
 
 
-class AsyncSearches(Protocol):
+class AsyncSearchWork(Protocol):
     """Work on searching; the query is what the search's text means."""
 
     @abstractmethod
     async def search(self, owner: str, search: Search, query: Query) -> Hits: ...
 
 
-class AsyncUsages(Protocol):
+class AsyncUsageWork(Protocol):
     """Work on usage."""
 
     @abstractmethod
@@ -147,7 +147,7 @@ class AsyncUsages(Protocol):
     async def totals_by_message(self, owner: str, session: str) -> list[UsageTotal]: ...
 
 
-class AsyncFeed(Protocol):
+class AsyncFeedWork(Protocol):
     """Work on the change feed."""
 
     @abstractmethod
@@ -156,7 +156,7 @@ class AsyncFeed(Protocol):
     async def register(self, owner: str, reader: str, after: str) -> None: ...
 
 
-class AsyncAdmin(Protocol):
+class AsyncAdminWork(Protocol):
     """Work on the store as a whole."""
 
     @abstractmethod
@@ -173,18 +173,18 @@ class AsyncUnit(Protocol):
     """All that a unit of work can do."""
 
     @property
-    def sessions(self) -> AsyncSessions: ...
+    def sessions(self) -> AsyncSessionWork: ...
     @property
-    def messages(self) -> AsyncMessages: ...
+    def messages(self) -> AsyncMessageWork: ...
     @property
-    def overlays(self) -> AsyncOverlays: ...
+    def overlays(self) -> AsyncOverlayWork: ...
     @property
-    def documents(self) -> AsyncDocuments: ...
+    def documents(self) -> AsyncDocumentWork: ...
     @property
-    def search(self) -> AsyncSearches: ...
+    def search(self) -> AsyncSearchWork: ...
     @property
-    def usage(self) -> AsyncUsages: ...
+    def usage(self) -> AsyncUsageWork: ...
     @property
-    def feed(self) -> AsyncFeed: ...
+    def feed(self) -> AsyncFeedWork: ...
     @property
-    def admin(self) -> AsyncAdmin: ...
+    def admin(self) -> AsyncAdminWork: ...

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from ....calls import Answer
 from ....errors import UnsupportedOperationError
-from ....store._sync.contract import Progress
+from ....store._sync.admin import Progress
 from .unit import Unit
 
 T = TypeVar("T")

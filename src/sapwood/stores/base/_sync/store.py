@@ -40,7 +40,8 @@ from ....rules import check
 from ....rules.codec import MAX_MESSAGE_BYTES, pack, pack_all
 from ....rules.query import parse
 from ....rules.tokens import estimate_text
-from ....store._sync.contract import Progress, Store, StoreAdmin
+from ....store._sync.admin import Progress, StoreAdmin
+from ....store._sync.contract import Store
 from .runner import Runner
 
 

@@ -42,7 +42,7 @@ from ....rules.codec import Packed
 from ....rules.query import Query
 
 
-class Sessions(Protocol):
+class SessionWork(Protocol):
     """Work on sessions."""
 
     @abstractmethod
@@ -67,7 +67,7 @@ class Sessions(Protocol):
     def statistics(self, owner: str) -> Statistics: ...
 
 
-class Messages(Protocol):
+class MessageWork(Protocol):
     """Work on messages."""
 
     @abstractmethod
@@ -95,7 +95,7 @@ class Messages(Protocol):
     def gaps(self, owner: str, session: str, leaf: str, after: int) -> list[Gap]: ...
 
 
-class Overlays(Protocol):
+class OverlayWork(Protocol):
     """Work on overlays. `tokens` is the summary's, counted or estimated."""
 
     @abstractmethod
@@ -108,7 +108,7 @@ class Overlays(Protocol):
     def undo(self, owner: str, session: str, overlay: str) -> Overlay: ...
 
 
-class Documents(Protocol):
+class DocumentWork(Protocol):
     """Work on documents; a session of None means the owner's own."""
 
     @abstractmethod
@@ -131,14 +131,14 @@ class Documents(Protocol):
     def list_prefix(self, owner: str, session: str | None, prefix: str) -> list[Document]: ...
 
 
-class Searches(Protocol):
+class SearchWork(Protocol):
     """Work on searching; the query is what the search's text means."""
 
     @abstractmethod
     def search(self, owner: str, search: Search, query: Query) -> Hits: ...
 
 
-class Usages(Protocol):
+class UsageWork(Protocol):
     """Work on usage."""
 
     @abstractmethod
@@ -149,7 +149,7 @@ class Usages(Protocol):
     def totals_by_message(self, owner: str, session: str) -> list[UsageTotal]: ...
 
 
-class Feed(Protocol):
+class FeedWork(Protocol):
     """Work on the change feed."""
 
     @abstractmethod
@@ -158,7 +158,7 @@ class Feed(Protocol):
     def register(self, owner: str, reader: str, after: str) -> None: ...
 
 
-class Admin(Protocol):
+class AdminWork(Protocol):
     """Work on the store as a whole."""
 
     @abstractmethod
@@ -175,18 +175,18 @@ class Unit(Protocol):
     """All that a unit of work can do."""
 
     @property
-    def sessions(self) -> Sessions: ...
+    def sessions(self) -> SessionWork: ...
     @property
-    def messages(self) -> Messages: ...
+    def messages(self) -> MessageWork: ...
     @property
-    def overlays(self) -> Overlays: ...
+    def overlays(self) -> OverlayWork: ...
     @property
-    def documents(self) -> Documents: ...
+    def documents(self) -> DocumentWork: ...
     @property
-    def search(self) -> Searches: ...
+    def search(self) -> SearchWork: ...
     @property
-    def usage(self) -> Usages: ...
+    def usage(self) -> UsageWork: ...
     @property
-    def feed(self) -> Feed: ...
+    def feed(self) -> FeedWork: ...
     @property
-    def admin(self) -> Admin: ...
+    def admin(self) -> AdminWork: ...

@@ -17,7 +17,7 @@ from ...base._async.per_loop import AsyncPerLoopRunner
 from ...base._async.store import AsyncBaseStore
 from ...recordlog._async.runner import AsyncLogRunner
 from ...url import take_parameters
-from .driver import AsyncMongoLog
+from .driver import AsyncMongoDriver
 
 DATABASE = "sapwood"
 PREFIX = "sapwood_"
@@ -60,7 +60,7 @@ class AsyncMongoStore(AsyncBaseStore):
 
         def runner() -> AsyncLogRunner:
             used = client or _client(url or "", patience_s, answer_within_s, most_connections)
-            log = AsyncMongoLog(
+            log = AsyncMongoDriver(
                 used,
                 owns_client=client is None,
                 database=database or _default_database(used),

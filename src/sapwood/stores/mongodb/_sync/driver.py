@@ -22,9 +22,9 @@ from ....errors import (
 )
 from ....model import Health, microseconds_of
 from ...base.refusals import other_loop
-from ...recordlog._sync.log import Log
-from ...recordlog.gather import Gather, Told, is_new
-from ...recordlog.stored import Key, Kind, Stored, key_of
+from ...recordlog._sync.driver import LogDriver
+from ...recordlog.log_documents import LogDocument, LogKey, LogKind, key_of
+from ...recordlog.record_sender import CreateOutcome, RecordSender, is_new
 from ..documents import BLANK, by_kind, from_mongo, range_filter, to_mongo
 from ..failure import translate
 
@@ -38,10 +38,10 @@ FEW = 8
 """FerretDB looks at every document for a list of names, and not for one: ask for a few singly."""
 CLOCK_S = 60.0
 WHERE = "MongoDB"
-_NAMES = {Kind.RECORD: "records", Kind.ENTRY: "entries", Kind.LOOKUP: "lookups"}
+_NAMES = {LogKind.RECORD: "records", LogKind.ENTRY: "entries", LogKind.LOOKUP: "lookups"}
 
 
-class MongoLog(Log):
+class MongoDriver(LogDriver):
     """Three collections of a database, and one that says which version they are of."""
 
     max_data_bytes = MAX_DATA_BYTES
@@ -62,13 +62,13 @@ class MongoLog(Log):
         self._collections = {
             kind: self._database[f"{prefix}{name}"] for kind, name in _NAMES.items()
         }
-        self._gather = Gather(self._send)
+        self._gather = RecordSender(self._send)
         self._is_sharded = False
         self._is_ferret = False
         self._clock_us = 0
         self._clock_at = -CLOCK_S
 
-    def _of(self, kind: Kind) -> Any:
+    def _of(self, kind: LogKind) -> Any:
         return self._collections[kind]
 
     @contextmanager
@@ -84,15 +84,15 @@ class MongoLog(Log):
 
     # commit
 
-    def create(self, document: Stored) -> bool:
+    def create(self, document: LogDocument) -> bool:
         """Create a document; records go out together with others'."""
-        if document.kind is Kind.RECORD:
+        if document.kind is LogKind.RECORD:
             return self._gather.add(document)
         [told] = self._send([document])
         return is_new(told)
 
-    def _send(self, documents: Sequence[Stored]) -> Sequence[Told]:
-        """Create documents of one kind; tell of each whether it is new, or why it was refused."""
+    def _send(self, documents: Sequence[LogDocument]) -> Sequence[CreateOutcome]:
+        """Create documents of one kind; return of each whether it is new, or why it was refused."""
         collection = self._of(documents[0].kind)
         with self._told():
             if len(documents) == 1:
@@ -110,16 +110,16 @@ class MongoLog(Log):
 
     # by name
 
-    def get(self, keys: Sequence[Key]) -> list[Stored | None]:
+    def get(self, keys: Sequence[LogKey]) -> list[LogDocument | None]:
         """Get documents by their names."""
-        found: dict[tuple[Kind, str], Stored] = {}
+        found: dict[tuple[LogKind, str], LogDocument] = {}
         with self._told():
             for kind, named in by_kind(keys):
                 for document in self._find_all(kind, named):
                     found[kind, document["_id"]] = from_mongo(document, kind)
         return [found.get((key.kind, key.id)) for key in keys]
 
-    def _find_all(self, kind: Kind, keys: Sequence[Key]) -> list[dict[str, Any]]:
+    def _find_all(self, kind: LogKind, keys: Sequence[LogKey]) -> list[dict[str, Any]]:
         collection = self._of(kind)
         if len(keys) > (FEW if self._is_ferret else 1):
             found: list[dict[str, Any]] = collection.find(self._named(keys)).to_list(None)
@@ -127,7 +127,7 @@ class MongoLog(Log):
         each = [collection.find_one(self._named([key])) for key in keys]
         return [document for document in each if document is not None]
 
-    def _named(self, keys: Sequence[Key]) -> dict[str, Any]:
+    def _named(self, keys: Sequence[LogKey]) -> dict[str, Any]:
         """Ask by name; where there are shards, also for those alone that have it."""
         ids = [key.id for key in keys]
         asked: dict[str, Any] = {"_id": ids[0] if len(ids) == 1 else {"$in": ids}}
@@ -141,42 +141,42 @@ class MongoLog(Log):
         start = f"{tree}/{log}/"
         return {"tree": tree, "_id": {"$gt": f"{start}{after:012d}", "$lt": f"{start}~"}}
 
-    def newest_page(self, tree: str, log: str) -> Stored | None:
+    def newest_page(self, tree: str, log: str) -> LogDocument | None:
         """Find the newest page of a log, from its end."""
         asked = {**self._log_after(tree, log, -1), "page": True}
         with self._told():
-            cursor = self._of(Kind.RECORD).find(asked).sort("_id", -1).limit(1)
+            cursor = self._of(LogKind.RECORD).find(asked).sort("_id", -1).limit(1)
             found = cursor.to_list(None)
-        return from_mongo(found[0], Kind.RECORD) if found else None
+        return from_mongo(found[0], LogKind.RECORD) if found else None
 
-    def following(self, tree: str, log: str, after: int) -> list[Stored]:
-        """Give the records of a log after a number."""
+    def following(self, tree: str, log: str, after: int) -> list[LogDocument]:
+        """Return the records of a log after a number."""
         asked = self._log_after(tree, log, after)
         with self._told():
-            cursor = self._of(Kind.RECORD).find(asked).sort("_id", 1).limit(500)
-            return [from_mongo(it, Kind.RECORD) for it in cursor.to_list(None)]
+            cursor = self._of(LogKind.RECORD).find(asked).sort("_id", 1).limit(500)
+            return [from_mongo(it, LogKind.RECORD) for it in cursor.to_list(None)]
 
-    def spans(self, tree: str, ranges: Sequence[tuple[str, int, int]]) -> list[Stored]:
-        """Give the records of several ranges."""
+    def spans(self, tree: str, ranges: Sequence[tuple[str, int, int]]) -> list[LogDocument]:
+        """Return the records of several ranges."""
         each = [range_filter(*it) for it in ranges]
         asked = {"tree": tree, **(each[0] if len(each) == 1 else {"$or": each})}
         with self._told():
-            found = self._of(Kind.RECORD).find(asked, batch_size=BATCH).to_list(None)
-        return [from_mongo(it, Kind.RECORD) for it in found]
+            found = self._of(LogKind.RECORD).find(asked, batch_size=BATCH).to_list(None)
+        return [from_mongo(it, LogKind.RECORD) for it in found]
 
-    def entries(self, owner: str | None) -> list[Stored]:
-        """Give the entries of an owner, or of everybody."""
+    def entries(self, owner: str | None) -> list[LogDocument]:
+        """Return the entries of an owner, or of everybody."""
         asked = {} if owner is None else {"owner": owner}
         with self._told():
-            found = self._of(Kind.ENTRY).find(asked).to_list(None)
-        return [from_mongo(it, Kind.ENTRY) for it in found]
+            found = self._of(LogKind.ENTRY).find(asked).to_list(None)
+        return [from_mongo(it, LogKind.ENTRY) for it in found]
 
     def refresh(self) -> None:
         """Do nothing: the primary is asked, which sees all."""
 
     # beside the records
 
-    def create_all(self, documents: Sequence[Stored]) -> None:
+    def create_all(self, documents: Sequence[LogDocument]) -> None:
         """Create what is not there."""
         for document in documents:
             if document.kind is not documents[0].kind:
@@ -184,20 +184,20 @@ class MongoLog(Log):
         for told in self._send(documents):
             is_new(told)
 
-    def put(self, documents: Sequence[Stored]) -> None:
+    def put(self, documents: Sequence[LogDocument]) -> None:
         """Replace documents, but for those that were emptied."""
         with self._told():
             for document in documents:
                 asked = self._named([key_of(document)]) | {"data": {"$ne": b""}}
                 self._of(document.kind).bulk_write([ReplaceOne(asked, to_mongo(document))])
 
-    def blank(self, keys: Sequence[Key]) -> None:
+    def blank(self, keys: Sequence[LogKey]) -> None:
         """Empty documents."""
         with self._told():
             for kind, named in by_kind(keys):
                 self._of(kind).update_many(self._named(named), {"$set": BLANK})
 
-    def delete(self, keys: Sequence[Key]) -> None:
+    def delete(self, keys: Sequence[LogKey]) -> None:
         """Delete documents."""
         with self._told():
             for kind, named in by_kind(keys):
@@ -206,7 +206,7 @@ class MongoLog(Log):
     # the database as a whole
 
     def now(self) -> int:
-        """Tell the server's time, which is looked at once a minute and counted on from there."""
+        """Return the server's time, which is looked at once a minute and counted on from there."""
         passed = time.monotonic() - self._clock_at
         if passed >= CLOCK_S:
             self._look_at_clock()
@@ -225,7 +225,7 @@ class MongoLog(Log):
             return hello
 
     def health(self) -> Health:
-        """Tell which server this is."""
+        """Return which server this is."""
         hello = self._hello()
         with self._told():
             info = self._client.server_info()
@@ -233,7 +233,7 @@ class MongoLog(Log):
         return Health(store="mongodb", version=str(info["version"]), writable=writable)
 
     def schema_version(self) -> int:
-        """Tell the newest step that was taken."""
+        """Return the newest step that was taken."""
         with self._told():
             steps = self._database[f"{self._prefix}schema"].find({}).to_list(None)
         return max((step["_id"] for step in steps), default=0)
@@ -259,8 +259,8 @@ class MongoLog(Log):
         """Make the indexes, then take note of it; who does it again changes nothing."""
         with self._told():
             records = [("tree", 1), ("segment", 1), ("last", 1)]
-            self._of(Kind.RECORD).create_index(records, name="segment")
-            self._of(Kind.ENTRY).create_index([("owner", 1)], name="owner")
+            self._of(LogKind.RECORD).create_index(records, name="segment")
+            self._of(LogKind.ENTRY).create_index([("owner", 1)], name="owner")
             try:
                 self._database[f"{self._prefix}schema"].insert_one({"_id": SCHEMA_VERSION})
             except DuplicateKeyError:
@@ -272,15 +272,15 @@ class MongoLog(Log):
             self._client.close()
 
 
-def _told_of(error: BulkWriteError) -> dict[int, Told]:
-    """Give which documents were there already, or were refused; each answers for itself."""
+def _told_of(error: BulkWriteError) -> dict[int, CreateOutcome]:
+    """Return which documents were there already, or were refused; each answers for itself."""
     if error.details.get("writeConcernErrors"):
         what = "the write was not replicated in time"
         raise StoreUnavailableError(f"{WHERE}: {what}: try again") from error
     return {it["index"]: _told(it) for it in error.details.get("writeErrors", [])}
 
 
-def _told(item: dict[str, Any]) -> Told:
+def _told(item: dict[str, Any]) -> CreateOutcome:
     if item.get("code") == DUPLICATE:
         return False
     error = WriteError(str(item.get("errmsg")), item.get("code"), item)

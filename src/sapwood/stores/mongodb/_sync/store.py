@@ -19,7 +19,7 @@ from ...base._sync.per_loop import PerLoopRunner
 from ...base._sync.store import BaseStore
 from ...recordlog._sync.runner import LogRunner
 from ...url import take_parameters
-from .driver import MongoLog
+from .driver import MongoDriver
 
 DATABASE = "sapwood"
 PREFIX = "sapwood_"
@@ -62,7 +62,7 @@ class MongoStore(BaseStore):
 
         def runner() -> LogRunner:
             used = client or _client(url or "", patience_s, answer_within_s, most_connections)
-            log = MongoLog(
+            log = MongoDriver(
                 used,
                 owns_client=client is None,
                 database=database or _default_database(used),

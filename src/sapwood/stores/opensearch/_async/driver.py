@@ -15,9 +15,9 @@ from ....errors import (
     StoreUnavailableError,
 )
 from ....model import Health
-from ...recordlog._async.log import AsyncLog
-from ...recordlog.gather import AsyncGather, Told, is_new
-from ...recordlog.stored import Key, Kind, Stored, key_of, record_key
+from ...recordlog._async.driver import AsyncLogDriver
+from ...recordlog.log_documents import LogDocument, LogKey, LogKind, key_of, record_key
+from ...recordlog.record_sender import AsyncRecordSender, CreateOutcome, is_new
 from ...searched._async.index import AsyncSearchIndex
 from ..failure import WHERE, is_gone, refusal
 from ..mapping import copies
@@ -43,7 +43,7 @@ AT_ONCE = 200
 TRIES = 20
 
 
-class AsyncOpenSearchLog(AsyncLog):
+class AsyncOpenSearchDriver(AsyncLogDriver):
     """Three indices: records, entries and look-ups; all of a tree is on one shard of each."""
 
     max_data_bytes = MAX_DATA_BYTES
@@ -65,24 +65,24 @@ class AsyncOpenSearchLog(AsyncLog):
         self._prefix = prefix
         self._refresh = "true" if refresh else "false"
         self._settings = {"number_of_shards": shards, **copies(replicas)}
-        self._gather = AsyncGather(self._send)
+        self._gather = AsyncRecordSender(self._send)
         self._clock_us = 0
         self._clock_at = -CLOCK_S
 
-    def _of(self, kind: Kind) -> str:
+    def _of(self, kind: LogKind) -> str:
         return f"{self._prefix}-{NAMES[kind]}"
 
     # commit
 
-    async def create(self, document: Stored) -> bool:
+    async def create(self, document: LogDocument) -> bool:
         """Create a document; records go out together with others'."""
-        if document.kind is Kind.RECORD:
+        if document.kind is LogKind.RECORD:
             return await self._gather.add(document)
         [told] = await self._send([document])
         return is_new(told)
 
-    async def _send(self, documents: Sequence[Stored]) -> Sequence[Told]:
-        """Create documents; tell of each whether it is new, or why it was refused.
+    async def _send(self, documents: Sequence[LogDocument]) -> Sequence[CreateOutcome]:
+        """Create documents; return of each whether it is new, or why it was refused.
 
         The wire may send a request twice when an answer is lost: what is there by then and was
         written by this call is new. Each has a mark of its own, since two may be of one name.
@@ -105,18 +105,18 @@ class AsyncOpenSearchLog(AsyncLog):
             for document, mark, answer in zip(documents, marks, answers, strict=True)
         ]
 
-    def _line(self, action: str, key: Key, document: Any = None, **expecting: int) -> list[Any]:
+    def _line(self, action: str, key: LogKey, document: Any = None, **expecting: int) -> list[Any]:
         line = {action: {**named(key, self._of(key.kind)), **expecting}}
         return [line] if document is None else [line, document]
 
     # by name
 
-    async def get(self, keys: Sequence[Key]) -> list[Stored | None]:
+    async def get(self, keys: Sequence[LogKey]) -> list[LogDocument | None]:
         """Get documents by their names."""
         found = await self._find(keys)
         return [from_document(found[key.id], key.kind) if key.id in found else None for key in keys]
 
-    async def _find(self, keys: Sequence[Key]) -> dict[str, Any]:
+    async def _find(self, keys: Sequence[LogKey]) -> dict[str, Any]:
         """Get documents as they are, whether searches see them or not."""
         found: dict[str, Any] = {}
         for start in range(0, len(keys), AT_ONCE):
@@ -135,15 +135,15 @@ class AsyncOpenSearchLog(AsyncLog):
 
     # by question
 
-    async def newest_page(self, tree: str, log: str) -> Stored | None:
+    async def newest_page(self, tree: str, log: str) -> LogDocument | None:
         """Find the newest page of a log that searches see."""
         asked = [{"term": {"log": log}}, {"term": {"page": True}}]
-        found = await self._search(Kind.RECORD, tree, asked, [{"n": "desc"}], 1)
+        found = await self._search(LogKind.RECORD, tree, asked, [{"n": "desc"}], 1)
         return found[0] if found else None
 
-    async def following(self, tree: str, log: str, after: int) -> list[Stored]:
-        """Give the records of a log after a number: by name, to the first miss."""
-        found: list[Stored] = []
+    async def following(self, tree: str, log: str, after: int) -> list[LogDocument]:
+        """Return the records of a log after a number: by name, to the first miss."""
+        found: list[LogDocument] = []
         for window in WINDOWS:
             start = after + len(found) + 1
             # One more than is given: what stands behind a miss shows that it is no end.
@@ -159,45 +159,45 @@ class AsyncOpenSearchLog(AsyncLog):
                 return found
         return found
 
-    async def _refuse_missing(self, key: Key) -> None:
+    async def _refuse_missing(self, key: LogKey) -> None:
         if await self.get([key]) == [None]:
             raise StoreCorruptError(
                 f"record {key.id} is missing from the store, and a later one is there:"
                 " it can only come back from a backup"
             )
 
-    async def spans(self, tree: str, ranges: Sequence[tuple[str, int, int]]) -> list[Stored]:
-        """Give the records of several ranges."""
-        found: list[Stored] = []
+    async def spans(self, tree: str, ranges: Sequence[tuple[str, int, int]]) -> list[LogDocument]:
+        """Return the records of several ranges."""
+        found: list[LogDocument] = []
         for start in range(0, len(ranges), AT_ONCE):
             some = [in_range(*it) for it in ranges[start : start + AT_ONCE]]
             # One range is in one log, whose records a number is enough to tell apart.
             order = [{"n": "asc"}] if len(some) == 1 else [{"log": "asc"}, {"n": "asc"}]
             asked = some if len(some) == 1 else [{"bool": {"should": some}}]
             most = sum(last - first + 1 for _, first, last in ranges[start : start + AT_ONCE])
-            found += await self._search(Kind.RECORD, tree, asked, order, most)
+            found += await self._search(LogKind.RECORD, tree, asked, order, most)
         return list({it.id: it for it in found}.values())
 
-    async def entries(self, owner: str | None) -> list[Stored]:
-        """Give the entries of an owner, or of everybody."""
-        await self._wire.send("POST", f"/{self._of(Kind.ENTRY)}/_refresh")
+    async def entries(self, owner: str | None) -> list[LogDocument]:
+        """Return the entries of an owner, or of everybody."""
+        await self._wire.send("POST", f"/{self._of(LogKind.ENTRY)}/_refresh")
         asked = [] if owner is None else [{"term": {"owner": owner}}]
-        return await self._search(Kind.ENTRY, None, asked, [{"key": "asc"}], None)
+        return await self._search(LogKind.ENTRY, None, asked, [{"key": "asc"}], None)
 
     async def refresh(self) -> None:
         """Let searches see all that is there."""
-        names = f"{self._of(Kind.RECORD)},{self._of(Kind.ENTRY)}"
+        names = f"{self._of(LogKind.RECORD)},{self._of(LogKind.ENTRY)}"
         await self._wire.send("POST", f"/{names}/_refresh")
 
     async def _search(
         self,
-        kind: Kind,
+        kind: LogKind,
         tree: str | None,
         asked: list[Any],
         order: list[dict[str, str]],
         limit: int | None,
-    ) -> list[Stored]:
-        found: list[Stored] = []
+    ) -> list[LogDocument]:
+        found: list[LogDocument] = []
         body: dict[str, Any] = {"sort": order, "track_total_hits": False}
         options: dict[str, Any] = {"allow_partial_search_results": "false"}
         if tree is not None:
@@ -216,13 +216,13 @@ class AsyncOpenSearchLog(AsyncLog):
 
     # beside the records
 
-    async def create_all(self, documents: Sequence[Stored]) -> None:
+    async def create_all(self, documents: Sequence[LogDocument]) -> None:
         """Create what is not there."""
         if documents:
             for told in await self._send(documents):
                 is_new(told)
 
-    async def put(self, documents: Sequence[Stored]) -> None:
+    async def put(self, documents: Sequence[LogDocument]) -> None:
         """Replace documents that are there and were not emptied."""
         new = {document.id: to_document(document, "") for document in documents}
 
@@ -231,12 +231,12 @@ class AsyncOpenSearchLog(AsyncLog):
 
         await self._rewrite([key_of(it) for it in documents], change)
 
-    async def blank(self, keys: Sequence[Key]) -> None:
+    async def blank(self, keys: Sequence[LogKey]) -> None:
         """Empty documents."""
         await self._rewrite(keys, blanked)
 
     async def _rewrite(
-        self, keys: Sequence[Key], change: Callable[[Any], dict[str, Any] | None]
+        self, keys: Sequence[LogKey], change: Callable[[Any], dict[str, Any] | None]
     ) -> None:
         """Put other documents in the place of those that are there, and of no others."""
         left = {key.id: key for key in keys}
@@ -254,7 +254,7 @@ class AsyncOpenSearchLog(AsyncLog):
             left = {it["_id"]: left[it["_id"]] for it in answers if it["status"] == 409}
         raise StoreBusyError(f"{WHERE}: others rewrite the same records all the time: try again")
 
-    async def delete(self, keys: Sequence[Key]) -> None:
+    async def delete(self, keys: Sequence[LogKey]) -> None:
         """Delete documents."""
         if keys:
             _refuse_others(await self._wire.bulk([self._line("delete", key) for key in keys]))
@@ -262,7 +262,7 @@ class AsyncOpenSearchLog(AsyncLog):
     # the database as a whole
 
     async def now(self) -> int:
-        """Tell a server's time, which is looked at once a minute and counted on from there."""
+        """Return a server's time, which is looked at once a minute and counted on from there."""
         passed = time.monotonic() - self._clock_at
         if passed >= CLOCK_S:
             await self._look_at_clock()
@@ -277,9 +277,9 @@ class AsyncOpenSearchLog(AsyncLog):
         self._clock_at = time.monotonic()
 
     async def health(self) -> Health:
-        """Tell which server this is."""
+        """Return which server this is."""
         info = await self._wire.send("GET", "/")
-        path = f"/{self._of(Kind.RECORD)}/_settings/index.blocks.*"
+        path = f"/{self._of(LogKind.RECORD)}/_settings/index.blocks.*"
         found = await self._wire.send("GET", path, flat_settings="true")
         blocks = [value for it in found.values() for value in it["settings"].values()]
         return Health(
@@ -289,10 +289,10 @@ class AsyncOpenSearchLog(AsyncLog):
         )
 
     async def schema_version(self) -> int:
-        """Tell the lowest version of the indices; 0 when one is not there."""
-        return min([await self._version_of(kind) for kind in Kind])
+        """Return the lowest version of the indices; 0 when one is not there."""
+        return min([await self._version_of(kind) for kind in LogKind])
 
-    async def _version_of(self, kind: Kind) -> int:
+    async def _version_of(self, kind: LogKind) -> int:
         answer = await self._wire.send("GET", f"/{self._of(kind)}/_mapping", passing=(404,))
         if is_gone(answer):
             return 0
@@ -302,7 +302,7 @@ class AsyncOpenSearchLog(AsyncLog):
     async def make_ready(self, *, may_migrate: bool) -> None:
         """Look at the versions of the indices, and make those that are missing."""
         where = f"the indices {self._prefix}-*"
-        for kind in Kind:
+        for kind in LogKind:
             version = await self._version_of(kind)
             if version > VERSION:
                 raise SchemaTooNewError(
@@ -314,7 +314,7 @@ class AsyncOpenSearchLog(AsyncLog):
                 await self._wire.create_index(
                     self._of(kind), VERSION, self._settings, mapping_of(kind)
                 )
-        await self._wire.wait_for([self._of(kind) for kind in Kind])
+        await self._wire.wait_for([self._of(kind) for kind in LogKind])
         if may_migrate:
             await self._index.make_ready()
 

@@ -12,20 +12,20 @@ from ....model import Overlay
 from ...base.refusals import url_or_client
 from ...searched._async.index import AsyncSearchIndex
 from ...searched.entry import (
-    Candidate,
-    Entry,
-    Mark,
-    Question,
-    Summarised,
-    Which,
+    EntryFilter,
+    FeedMark,
+    IndexedSummaries,
+    IndexEntry,
+    SearchCandidate,
+    SearchQuestion,
     digest_of,
     hashed,
 )
 from ..address import PREFIX, check_prefix, flag, read_address, whole
-from ..asking import clauses_of
 from ..documents import entry_document, summaries_document
 from ..failure import is_gone
 from ..mapping import MAPPING, VERSION, settings
+from ..query import clauses_of
 from .requests import BY_KEY, PAGE, AsyncIndexRequests, expecting, token_of
 from .wire import AsyncWire
 
@@ -75,7 +75,7 @@ class AsyncOpenSearchIndex(AsyncSearchIndex):
 
     # marks
 
-    async def find_mark(self, owner: str) -> Mark | None:
+    async def find_mark(self, owner: str) -> FeedMark | None:
         """Find how far an owner's feed was followed; make the index if it is not there."""
         if not self._is_ready:
             await self.make_ready()
@@ -85,10 +85,10 @@ class AsyncOpenSearchIndex(AsyncSearchIndex):
             return None
         if not answer["found"]:
             return None
-        return Mark(cursor=answer["_source"]["cursor"], token=token_of(answer))
+        return FeedMark(cursor=answer["_source"]["cursor"], token=token_of(answer))
 
-    async def put_mark(self, owner: str, cursor: str, known: Mark | None) -> bool:
-        """Put a mark in place of the known one; tell whether that was still there."""
+    async def put_mark(self, owner: str, cursor: str, known: FeedMark | None) -> bool:
+        """Put a mark in place of the known one; return whether that was still there."""
         document = {"kind": "mark", "owner": owner, "cursor": cursor}
         token = None if known is None else known.token
         # Nobody searches for it.
@@ -96,7 +96,7 @@ class AsyncOpenSearchIndex(AsyncSearchIndex):
 
     # messages
 
-    async def put(self, owner: str, entries: Sequence[Entry]) -> None:
+    async def put(self, owner: str, entries: Sequence[IndexEntry]) -> None:
         """Index messages; one that is there in a later version stays."""
         left = await self._create(owner, {entry.key: entry for entry in entries})
         for _ in range(TRIES):
@@ -105,16 +105,16 @@ class AsyncOpenSearchIndex(AsyncSearchIndex):
             left = await self._replace(owner, left)
         raise StoreBusyError("OpenSearch: others index the same messages all the time: try again")
 
-    async def _create(self, owner: str, entries: dict[str, Entry]) -> dict[str, Entry]:
-        """Index messages that are not there, as nearly all are; give the others."""
+    async def _create(self, owner: str, entries: dict[str, IndexEntry]) -> dict[str, IndexEntry]:
+        """Index messages that are not there, as nearly all are; return the others."""
         lines = [[{"create": {"_id": key}}, entry_document(it)] for key, it in entries.items()]
         if not lines:
             return {}
         answers = await self._ask.bulk(owner, lines)
         return {it["_id"]: entries[it["_id"]] for it in answers if it["status"] == 409}
 
-    async def _replace(self, owner: str, entries: dict[str, Entry]) -> dict[str, Entry]:
-        """Index messages as far as nobody else does at the same time; give the rest."""
+    async def _replace(self, owner: str, entries: dict[str, IndexEntry]) -> dict[str, IndexEntry]:
+        """Index messages as far as nobody else does at the same time; return the rest."""
         known = await self._ask.get_many(owner, list(entries), "version")
         gone = {key: it for key, it in entries.items() if key not in known}
         lines = [
@@ -136,19 +136,21 @@ class AsyncOpenSearchIndex(AsyncSearchIndex):
 
     # summaries
 
-    async def find_summaries(self, owner: str, sessions: Sequence[str]) -> dict[str, Summarised]:
+    async def find_summaries(
+        self, owner: str, sessions: Sequence[str]
+    ) -> dict[str, IndexedSummaries]:
         """Find what is indexed of the summaries of sessions."""
         ids = {_summaries_id(owner, session): session for session in sessions}
         found = await self._ask.get_many(owner, list(ids), "digest") if ids else {}
         return {
-            ids[id]: Summarised(digest=it["_source"]["digest"], token=token_of(it))
+            ids[id]: IndexedSummaries(digest=it["_source"]["digest"], token=token_of(it))
             for id, it in found.items()
         }
 
     async def put_summaries(
-        self, owner: str, session: str, overlays: Sequence[Overlay], known: Summarised | None
+        self, owner: str, session: str, overlays: Sequence[Overlay], known: IndexedSummaries | None
     ) -> bool:
-        """Put a session's summaries in place of the known ones; tell whether those were there."""
+        """Put a session's summaries in place of the known ones; return whether those were there."""
         id = _summaries_id(owner, session)
         token = None if known is None else known.token
         if overlays:
@@ -162,18 +164,20 @@ class AsyncOpenSearchIndex(AsyncSearchIndex):
     # what is there
 
     async def search(
-        self, owner: str, question: Question, size: int, after: Candidate | None
-    ) -> list[Candidate]:
-        """Give candidates, the newest first."""
+        self, owner: str, question: SearchQuestion, size: int, after: SearchCandidate | None
+    ) -> list[SearchCandidate]:
+        """Return candidates, the newest first."""
         return await self._ask.list_some(owner, clauses_of(owner, question), NEWEST, size, after)
 
     async def sessions_with(self, owner: str, overlays: Sequence[str]) -> list[str]:
-        """Give the sessions among whose summaries are those of these overlays."""
+        """Return the sessions among whose summaries are those of these overlays."""
         wanted: list[dict[str, Any]] = [{"term": {"kind": "summaries"}}]
         wanted.append({"terms": {"overlays": list(overlays)}})
         return [it.session for it in await self._ask.list_all(owner, wanted)]
 
-    async def list_page(self, owner: str, which: Which, after: Candidate | None) -> list[Candidate]:
+    async def list_page(
+        self, owner: str, which: EntryFilter, after: SearchCandidate | None
+    ) -> list[SearchCandidate]:
         """List entries of messages, a page at a time."""
         wanted: list[dict[str, Any]] = [{"term": {"owner": owner}}, {"term": {"kind": "message"}}]
         if which.sessions is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...searched.entry import Candidate, IndexGoneError, hashed
+from ...searched.entry import IndexGoneError, SearchCandidate, hashed
 from ..documents import candidate_of
 from ..failure import is_gone, refusal
 from .wire import AsyncWire
@@ -79,9 +79,9 @@ class AsyncIndexRequests:
         wanted: list[dict[str, Any]],
         order: list[dict[str, str]],
         size: int,
-        after: Candidate | None,
-    ) -> list[Candidate]:
-        """Give a page of candidates."""
+        after: SearchCandidate | None,
+    ) -> list[SearchCandidate]:
+        """Return a page of candidates."""
         body: dict[str, Any] = {
             "query": {"bool": {"filter": wanted}},
             "sort": order,
@@ -93,9 +93,9 @@ class AsyncIndexRequests:
         answer = await self.search(body, routing=_route(owner))
         return [candidate_of(hit) for hit in answer["hits"]["hits"]]
 
-    async def list_all(self, owner: str, wanted: list[dict[str, Any]]) -> list[Candidate]:
-        """Give all candidates of an owner."""
-        found: list[Candidate] = []
+    async def list_all(self, owner: str, wanted: list[dict[str, Any]]) -> list[SearchCandidate]:
+        """Return all candidates of an owner."""
+        found: list[SearchCandidate] = []
         after = None
         clauses = [{"term": {"owner": owner}}, *wanted]
         while page := await self.list_some(owner, clauses, BY_KEY, PAGE, after):
@@ -104,7 +104,7 @@ class AsyncIndexRequests:
         return found
 
     async def delete_all(self, owner: str) -> bool:
-        """Delete all documents of an owner; tell whether nobody changed any meanwhile."""
+        """Delete all documents of an owner; return whether nobody changed any meanwhile."""
         await self.make_searchable()
         body = {"query": {"bool": {"filter": [{"term": {"owner": owner}}]}}}
         path = f"/{self._name}/_delete_by_query"
@@ -129,7 +129,7 @@ def _route(owner: str) -> str:
 
 
 def token_of(found: Any) -> tuple[int, int]:
-    """Give what a document is known by, until it changes."""
+    """Return what a document is known by, until it changes."""
     return found["_seq_no"], found["_primary_term"]
 
 

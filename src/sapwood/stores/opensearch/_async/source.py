@@ -6,7 +6,7 @@ from ....errors import StoreCorruptError
 from ....store._async.contract import AsyncStore
 from ...base._async.per_loop import AsyncPerLoopRunner
 from ...recordlog._async.runner import AsyncLogRunner
-from ...searched._async.source import AsyncSource, Seen, Standpoint, Wanted
+from ...searched._async.source import AsyncSource, SourceContent, Standpoint, WantedEntries
 
 
 class AsyncRecordSource(AsyncSource):
@@ -17,7 +17,7 @@ class AsyncRecordSource(AsyncSource):
         self._runner = runner
 
     async def end_of_feed(self, owner: str) -> str:
-        """Give a cursor behind all changes, without reading them."""
+        """Return a cursor behind all changes, without reading them."""
         unit = await self._runner.here().ready_unit()
         return await unit.feed.end(owner)
 
@@ -27,12 +27,12 @@ class AsyncRecordSource(AsyncSource):
         return Standpoint(*await unit.sighting.standpoint(owner, session))
 
     async def look(
-        self, owner: str, wanted: Wanted, *, as_followed: bool = False
-    ) -> dict[str, Seen]:
+        self, owner: str, wanted: WantedEntries, *, as_followed: bool = False
+    ) -> dict[str, SourceContent]:
         """Look at all sessions at once; one by one where something cannot be decoded."""
         unit = await self._runner.here().ready_unit()
         try:
             found = await unit.sighting.look(owner, wanted, as_followed)
         except StoreCorruptError:
             return await super().look(owner, wanted)
-        return {session: Seen(*it) for session, it in found.items()}
+        return {session: SourceContent(*it) for session, it in found.items()}

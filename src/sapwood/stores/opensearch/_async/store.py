@@ -15,7 +15,7 @@ from ...base.refusals import url_or_client
 from ...recordlog._async.runner import AsyncLogRunner
 from ...searched._async.store import AsyncSearchedStore
 from ..address import MOST_CONNECTIONS, PREFIX, TIMEOUT_S, check_prefix, flag, read_address, whole
-from .driver import AsyncOpenSearchLog
+from .driver import AsyncOpenSearchDriver
 from .index import AsyncOpenSearchIndex
 from .source import AsyncRecordSource
 from .wire import AsyncWire
@@ -23,7 +23,7 @@ from .wire import AsyncWire
 PARAMETERS = {"prefix", "refresh", "shards", "replicas"}
 
 
-class _AsyncRecords(AsyncBaseStore):
+class _AsyncRecordStore(AsyncBaseStore):
     """The sessions themselves."""
 
     capabilities = frozenset({Capability.DURABLE, Capability.SHARED})
@@ -65,13 +65,13 @@ class AsyncOpenSearchStore(AsyncSearchedStore):
         check_prefix(prefix)
 
         def runner() -> AsyncLogRunner:
-            log = AsyncOpenSearchLog(
+            log = AsyncOpenSearchDriver(
                 wire, index, new_id=new_id, prefix=prefix, refresh=refresh, **layout
             )
             return AsyncLogRunner(log, new_id=new_id, clock=clock, auto_migrate=auto_migrate)
 
         runners = AsyncPerLoopRunner(runner)
-        records = _AsyncRecords(runners, new_id=new_id, max_message_bytes=max_message_bytes)
+        records = _AsyncRecordStore(runners, new_id=new_id, max_message_bytes=max_message_bytes)
         super().__init__(records, index, source=AsyncRecordSource(records, runners))
 
     @classmethod

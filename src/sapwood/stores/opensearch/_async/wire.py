@@ -10,12 +10,12 @@ from opensearchpy import AsyncOpenSearch
 from opensearchpy.exceptions import OpenSearchException, SerializationError
 
 from ...base.loops import AsyncPerLoop
+from ...base.queues import AsyncCallerQueues
 from ...base.refusals import store_closed
-from ...recordlog.turns import AsyncTurns
 from ..address import MOST_CONNECTIONS, RETRIES, TIMEOUT_S
 from ..failure import WHERE, refusal, translate, unreadable
-from ..large import unwarned
 from ..reader import AnswerReader
+from ..request_warnings import unwarned
 
 LOOKS = 100
 PAUSE_S = 0.05
@@ -86,7 +86,7 @@ class AsyncWire:
             )
 
     async def bulk(self, lines: Sequence[list[Any]], **parameters: Any) -> list[Any]:
-        """Send many small writes, each as its lines; give an answer for each."""
+        """Send many small writes, each as its lines; return an answer for each."""
         answers: list[Any] = []
         for body in bodies(lines):
             answer = await self.send("POST", "/_bulk", body, **parameters)
@@ -119,7 +119,7 @@ class AsyncWire:
                 answer = await self.send("GET", path, passing=(404, 503), routing="any")
                 if answer.get("status") != 503:
                     break
-                await AsyncTurns.pause(PAUSE_S)
+                await AsyncCallerQueues.pause(PAUSE_S)
 
     async def aclose(self) -> None:
         """Close the clients, unless they are somebody else's."""

@@ -17,9 +17,9 @@ from ....errors import (
     StoreUnavailableError,
 )
 from ....model import Health
-from ...recordlog._sync.log import Log
-from ...recordlog.gather import Gather, Told, is_new
-from ...recordlog.stored import Key, Kind, Stored, key_of, record_key
+from ...recordlog._sync.driver import LogDriver
+from ...recordlog.log_documents import LogDocument, LogKey, LogKind, key_of, record_key
+from ...recordlog.record_sender import CreateOutcome, RecordSender, is_new
 from ...searched._sync.index import SearchIndex
 from ..failure import WHERE, is_gone, refusal
 from ..mapping import copies
@@ -45,7 +45,7 @@ AT_ONCE = 200
 TRIES = 20
 
 
-class OpenSearchLog(Log):
+class OpenSearchDriver(LogDriver):
     """Three indices: records, entries and look-ups; all of a tree is on one shard of each."""
 
     max_data_bytes = MAX_DATA_BYTES
@@ -67,24 +67,24 @@ class OpenSearchLog(Log):
         self._prefix = prefix
         self._refresh = "true" if refresh else "false"
         self._settings = {"number_of_shards": shards, **copies(replicas)}
-        self._gather = Gather(self._send)
+        self._gather = RecordSender(self._send)
         self._clock_us = 0
         self._clock_at = -CLOCK_S
 
-    def _of(self, kind: Kind) -> str:
+    def _of(self, kind: LogKind) -> str:
         return f"{self._prefix}-{NAMES[kind]}"
 
     # commit
 
-    def create(self, document: Stored) -> bool:
+    def create(self, document: LogDocument) -> bool:
         """Create a document; records go out together with others'."""
-        if document.kind is Kind.RECORD:
+        if document.kind is LogKind.RECORD:
             return self._gather.add(document)
         [told] = self._send([document])
         return is_new(told)
 
-    def _send(self, documents: Sequence[Stored]) -> Sequence[Told]:
-        """Create documents; tell of each whether it is new, or why it was refused.
+    def _send(self, documents: Sequence[LogDocument]) -> Sequence[CreateOutcome]:
+        """Create documents; return of each whether it is new, or why it was refused.
 
         The wire may send a request twice when an answer is lost: what is there by then and was
         written by this call is new. Each has a mark of its own, since two may be of one name.
@@ -107,18 +107,18 @@ class OpenSearchLog(Log):
             for document, mark, answer in zip(documents, marks, answers, strict=True)
         ]
 
-    def _line(self, action: str, key: Key, document: Any = None, **expecting: int) -> list[Any]:
+    def _line(self, action: str, key: LogKey, document: Any = None, **expecting: int) -> list[Any]:
         line = {action: {**named(key, self._of(key.kind)), **expecting}}
         return [line] if document is None else [line, document]
 
     # by name
 
-    def get(self, keys: Sequence[Key]) -> list[Stored | None]:
+    def get(self, keys: Sequence[LogKey]) -> list[LogDocument | None]:
         """Get documents by their names."""
         found = self._find(keys)
         return [from_document(found[key.id], key.kind) if key.id in found else None for key in keys]
 
-    def _find(self, keys: Sequence[Key]) -> dict[str, Any]:
+    def _find(self, keys: Sequence[LogKey]) -> dict[str, Any]:
         """Get documents as they are, whether searches see them or not."""
         found: dict[str, Any] = {}
         for start in range(0, len(keys), AT_ONCE):
@@ -137,15 +137,15 @@ class OpenSearchLog(Log):
 
     # by question
 
-    def newest_page(self, tree: str, log: str) -> Stored | None:
+    def newest_page(self, tree: str, log: str) -> LogDocument | None:
         """Find the newest page of a log that searches see."""
         asked = [{"term": {"log": log}}, {"term": {"page": True}}]
-        found = self._search(Kind.RECORD, tree, asked, [{"n": "desc"}], 1)
+        found = self._search(LogKind.RECORD, tree, asked, [{"n": "desc"}], 1)
         return found[0] if found else None
 
-    def following(self, tree: str, log: str, after: int) -> list[Stored]:
-        """Give the records of a log after a number: by name, to the first miss."""
-        found: list[Stored] = []
+    def following(self, tree: str, log: str, after: int) -> list[LogDocument]:
+        """Return the records of a log after a number: by name, to the first miss."""
+        found: list[LogDocument] = []
         for window in WINDOWS:
             start = after + len(found) + 1
             # One more than is given: what stands behind a miss shows that it is no end.
@@ -161,45 +161,45 @@ class OpenSearchLog(Log):
                 return found
         return found
 
-    def _refuse_missing(self, key: Key) -> None:
+    def _refuse_missing(self, key: LogKey) -> None:
         if self.get([key]) == [None]:
             raise StoreCorruptError(
                 f"record {key.id} is missing from the store, and a later one is there:"
                 " it can only come back from a backup"
             )
 
-    def spans(self, tree: str, ranges: Sequence[tuple[str, int, int]]) -> list[Stored]:
-        """Give the records of several ranges."""
-        found: list[Stored] = []
+    def spans(self, tree: str, ranges: Sequence[tuple[str, int, int]]) -> list[LogDocument]:
+        """Return the records of several ranges."""
+        found: list[LogDocument] = []
         for start in range(0, len(ranges), AT_ONCE):
             some = [in_range(*it) for it in ranges[start : start + AT_ONCE]]
             # One range is in one log, whose records a number is enough to tell apart.
             order = [{"n": "asc"}] if len(some) == 1 else [{"log": "asc"}, {"n": "asc"}]
             asked = some if len(some) == 1 else [{"bool": {"should": some}}]
             most = sum(last - first + 1 for _, first, last in ranges[start : start + AT_ONCE])
-            found += self._search(Kind.RECORD, tree, asked, order, most)
+            found += self._search(LogKind.RECORD, tree, asked, order, most)
         return list({it.id: it for it in found}.values())
 
-    def entries(self, owner: str | None) -> list[Stored]:
-        """Give the entries of an owner, or of everybody."""
-        self._wire.send("POST", f"/{self._of(Kind.ENTRY)}/_refresh")
+    def entries(self, owner: str | None) -> list[LogDocument]:
+        """Return the entries of an owner, or of everybody."""
+        self._wire.send("POST", f"/{self._of(LogKind.ENTRY)}/_refresh")
         asked = [] if owner is None else [{"term": {"owner": owner}}]
-        return self._search(Kind.ENTRY, None, asked, [{"key": "asc"}], None)
+        return self._search(LogKind.ENTRY, None, asked, [{"key": "asc"}], None)
 
     def refresh(self) -> None:
         """Let searches see all that is there."""
-        names = f"{self._of(Kind.RECORD)},{self._of(Kind.ENTRY)}"
+        names = f"{self._of(LogKind.RECORD)},{self._of(LogKind.ENTRY)}"
         self._wire.send("POST", f"/{names}/_refresh")
 
     def _search(
         self,
-        kind: Kind,
+        kind: LogKind,
         tree: str | None,
         asked: list[Any],
         order: list[dict[str, str]],
         limit: int | None,
-    ) -> list[Stored]:
-        found: list[Stored] = []
+    ) -> list[LogDocument]:
+        found: list[LogDocument] = []
         body: dict[str, Any] = {"sort": order, "track_total_hits": False}
         options: dict[str, Any] = {"allow_partial_search_results": "false"}
         if tree is not None:
@@ -218,13 +218,13 @@ class OpenSearchLog(Log):
 
     # beside the records
 
-    def create_all(self, documents: Sequence[Stored]) -> None:
+    def create_all(self, documents: Sequence[LogDocument]) -> None:
         """Create what is not there."""
         if documents:
             for told in self._send(documents):
                 is_new(told)
 
-    def put(self, documents: Sequence[Stored]) -> None:
+    def put(self, documents: Sequence[LogDocument]) -> None:
         """Replace documents that are there and were not emptied."""
         new = {document.id: to_document(document, "") for document in documents}
 
@@ -233,11 +233,13 @@ class OpenSearchLog(Log):
 
         self._rewrite([key_of(it) for it in documents], change)
 
-    def blank(self, keys: Sequence[Key]) -> None:
+    def blank(self, keys: Sequence[LogKey]) -> None:
         """Empty documents."""
         self._rewrite(keys, blanked)
 
-    def _rewrite(self, keys: Sequence[Key], change: Callable[[Any], dict[str, Any] | None]) -> None:
+    def _rewrite(
+        self, keys: Sequence[LogKey], change: Callable[[Any], dict[str, Any] | None]
+    ) -> None:
         """Put other documents in the place of those that are there, and of no others."""
         left = {key.id: key for key in keys}
         for _ in range(TRIES):
@@ -254,7 +256,7 @@ class OpenSearchLog(Log):
             left = {it["_id"]: left[it["_id"]] for it in answers if it["status"] == 409}
         raise StoreBusyError(f"{WHERE}: others rewrite the same records all the time: try again")
 
-    def delete(self, keys: Sequence[Key]) -> None:
+    def delete(self, keys: Sequence[LogKey]) -> None:
         """Delete documents."""
         if keys:
             _refuse_others(self._wire.bulk([self._line("delete", key) for key in keys]))
@@ -262,7 +264,7 @@ class OpenSearchLog(Log):
     # the database as a whole
 
     def now(self) -> int:
-        """Tell a server's time, which is looked at once a minute and counted on from there."""
+        """Return a server's time, which is looked at once a minute and counted on from there."""
         passed = time.monotonic() - self._clock_at
         if passed >= CLOCK_S:
             self._look_at_clock()
@@ -277,9 +279,9 @@ class OpenSearchLog(Log):
         self._clock_at = time.monotonic()
 
     def health(self) -> Health:
-        """Tell which server this is."""
+        """Return which server this is."""
         info = self._wire.send("GET", "/")
-        path = f"/{self._of(Kind.RECORD)}/_settings/index.blocks.*"
+        path = f"/{self._of(LogKind.RECORD)}/_settings/index.blocks.*"
         found = self._wire.send("GET", path, flat_settings="true")
         blocks = [value for it in found.values() for value in it["settings"].values()]
         return Health(
@@ -289,10 +291,10 @@ class OpenSearchLog(Log):
         )
 
     def schema_version(self) -> int:
-        """Tell the lowest version of the indices; 0 when one is not there."""
-        return min([self._version_of(kind) for kind in Kind])
+        """Return the lowest version of the indices; 0 when one is not there."""
+        return min([self._version_of(kind) for kind in LogKind])
 
-    def _version_of(self, kind: Kind) -> int:
+    def _version_of(self, kind: LogKind) -> int:
         answer = self._wire.send("GET", f"/{self._of(kind)}/_mapping", passing=(404,))
         if is_gone(answer):
             return 0
@@ -302,7 +304,7 @@ class OpenSearchLog(Log):
     def make_ready(self, *, may_migrate: bool) -> None:
         """Look at the versions of the indices, and make those that are missing."""
         where = f"the indices {self._prefix}-*"
-        for kind in Kind:
+        for kind in LogKind:
             version = self._version_of(kind)
             if version > VERSION:
                 raise SchemaTooNewError(
@@ -312,7 +314,7 @@ class OpenSearchLog(Log):
                 raise MigrationNeededError(f"{where} are not set up: call admin.migrate()")
             if version == 0:
                 self._wire.create_index(self._of(kind), VERSION, self._settings, mapping_of(kind))
-        self._wire.wait_for([self._of(kind) for kind in Kind])
+        self._wire.wait_for([self._of(kind) for kind in LogKind])
         if may_migrate:
             self._index.make_ready()
 

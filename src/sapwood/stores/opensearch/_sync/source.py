@@ -8,7 +8,7 @@ from ....errors import StoreCorruptError
 from ....store._sync.contract import Store
 from ...base._sync.per_loop import PerLoopRunner
 from ...recordlog._sync.runner import LogRunner
-from ...searched._sync.source import Seen, Source, Standpoint, Wanted
+from ...searched._sync.source import Source, SourceContent, Standpoint, WantedEntries
 
 
 class RecordSource(Source):
@@ -19,7 +19,7 @@ class RecordSource(Source):
         self._runner = runner
 
     def end_of_feed(self, owner: str) -> str:
-        """Give a cursor behind all changes, without reading them."""
+        """Return a cursor behind all changes, without reading them."""
         unit = self._runner.here().ready_unit()
         return unit.feed.end(owner)
 
@@ -28,11 +28,13 @@ class RecordSource(Source):
         unit = self._runner.here().ready_unit()
         return Standpoint(*unit.sighting.standpoint(owner, session))
 
-    def look(self, owner: str, wanted: Wanted, *, as_followed: bool = False) -> dict[str, Seen]:
+    def look(
+        self, owner: str, wanted: WantedEntries, *, as_followed: bool = False
+    ) -> dict[str, SourceContent]:
         """Look at all sessions at once; one by one where something cannot be decoded."""
         unit = self._runner.here().ready_unit()
         try:
             found = unit.sighting.look(owner, wanted, as_followed)
         except StoreCorruptError:
             return super().look(owner, wanted)
-        return {session: Seen(*it) for session, it in found.items()}
+        return {session: SourceContent(*it) for session, it in found.items()}

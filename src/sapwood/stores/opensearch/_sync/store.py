@@ -17,7 +17,7 @@ from ...base.refusals import url_or_client
 from ...recordlog._sync.runner import LogRunner
 from ...searched._sync.store import SearchedStore
 from ..address import MOST_CONNECTIONS, PREFIX, TIMEOUT_S, check_prefix, flag, read_address, whole
-from .driver import OpenSearchLog
+from .driver import OpenSearchDriver
 from .index import OpenSearchIndex
 from .source import RecordSource
 from .wire import Wire
@@ -25,7 +25,7 @@ from .wire import Wire
 PARAMETERS = {"prefix", "refresh", "shards", "replicas"}
 
 
-class _AsyncRecords(BaseStore):
+class _AsyncRecordStore(BaseStore):
     """The sessions themselves."""
 
     capabilities = frozenset({Capability.DURABLE, Capability.SHARED})
@@ -67,13 +67,13 @@ class OpenSearchStore(SearchedStore):
         check_prefix(prefix)
 
         def runner() -> LogRunner:
-            log = OpenSearchLog(
+            log = OpenSearchDriver(
                 wire, index, new_id=new_id, prefix=prefix, refresh=refresh, **layout
             )
             return LogRunner(log, new_id=new_id, clock=clock, auto_migrate=auto_migrate)
 
         runners = PerLoopRunner(runner)
-        records = _AsyncRecords(runners, new_id=new_id, max_message_bytes=max_message_bytes)
+        records = _AsyncRecordStore(runners, new_id=new_id, max_message_bytes=max_message_bytes)
         super().__init__(records, index, source=RecordSource(records, runners))
 
     @classmethod

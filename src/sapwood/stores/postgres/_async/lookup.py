@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ....model import ROOT, Message, Root
-from ...base.refusals import no_message, no_session
+from ....model import Root
 from ...relational._async.lookup import AsyncLookupStatements
 from ...relational.rows import HomeNames, SeenMessage, SessionRow, Touches
-from ..rows import MESSAGE_COLUMNS, SESSION_COLUMNS, id_or_root, message_of
+from ..rows import MESSAGE_COLUMNS, SESSION_COLUMNS, id_or_root
 from .tx import AsyncTx
 
 _FIND = (
@@ -41,20 +40,6 @@ async def own_number(tx: AsyncTx, name: str) -> int:
     return found
 
 
-async def find_session(tx: AsyncTx, owner: str, session: str) -> SessionRow | None:
-    """Find a session of an owner, without a lock."""
-    row = await tx.row(_FIND, (owner, session))
-    return None if row is None else SessionRow._make(row)
-
-
-async def get_session(tx: AsyncTx, owner: str, session: str) -> SessionRow:
-    """Get a session of an owner, locked if this is a unit that writes, or raise."""
-    row = await tx.row(_LOCK if tx.locks else _FIND, (owner, session))
-    if row is None:
-        raise no_session(session)
-    return SessionRow._make(row)
-
-
 async def lock_session(tx: AsyncTx, owner: str, session: str) -> SessionRow | None:
     """Find a session of an owner with its tree locked; None also when it went meanwhile."""
     row = await tx.row(_LOCK, (owner, session))
@@ -73,34 +58,6 @@ async def find_all_seen(
     return {id: SeenMessage(pos, home, is_live) for id, pos, home, is_live in rows}
 
 
-async def find_seen(tx: AsyncTx, session: SessionRow, id: str) -> SeenMessage | None:
-    """Find a message that a session sees: its own, or on the path to its fork point."""
-    return (await find_all_seen(tx, session, [id])).get(id)
-
-
-async def get_pos(tx: AsyncTx, session: SessionRow, message: str | Root) -> int:
-    """Get the position of a message that a session sees, deleted or not, or raise."""
-    if message is ROOT:
-        return 0
-    assert isinstance(message, str)
-    seen = await find_seen(tx, session, message)
-    if seen is None:
-        raise no_message(session.id, message)
-    return seen.pos
-
-
-async def id_at(tx: AsyncTx, tree: int, pos: int) -> str | Root:
-    """Give the id of the message at a position."""
-    sql = "SELECT id FROM {s}.message WHERE tree = %s AND pos = %s"
-    return id_or_root(await tx.value(sql, (tree, pos)) if pos else None)
-
-
-async def is_on_path(tx: AsyncTx, tree: int, pos: int, leaf: int) -> bool:
-    """Tell whether a position lies on the path to a leaf."""
-    found: bool = await tx.value("SELECT {s}.is_on_path(%s, %s, %s)", (tree, pos, leaf))
-    return found
-
-
 async def learn_names(tx: AsyncTx, tree: int, names: HomeNames, homes: Iterable[int]) -> None:
     """Look up the sessions behind homes that are not known yet; None for those that are gone."""
     unknown = {home for home in homes if home not in names}
@@ -111,25 +68,11 @@ async def learn_names(tx: AsyncTx, tree: int, names: HomeNames, homes: Iterable[
     names.update(await tx.rows(sql, (tree, list(unknown))))
 
 
-async def messages_of(tx: AsyncTx, tree: int, rows: list[Any], names: HomeNames) -> list[Message]:
-    """Make messages of their rows."""
-    await learn_names(tx, tree, names, (row[1] for row in rows))
-    return [message_of(row, names) for row in rows]
-
-
 async def rows_at(tx: AsyncTx, tree: int, positions: Sequence[int]) -> dict[int, Any]:
     """Read the messages at positions."""
     if not positions:
         return {}
     return {row[0]: row for row in await tx.rows(_AT, (tree, list(positions)))}
-
-
-async def message_at(tx: AsyncTx, session: SessionRow, pos: int) -> Message:
-    """Read one live message."""
-    rows = await rows_at(tx, session.tree, [pos])
-    names: HomeNames = {session.home: session.id}
-    [message] = await messages_of(tx, session.tree, list(rows.values()), names)
-    return message
 
 
 class AsyncPostgresLookupStatements(AsyncLookupStatements):
@@ -145,11 +88,13 @@ class AsyncPostgresLookupStatements(AsyncLookupStatements):
         return await own_number(self._tx, name)
 
     async def find_session(self, owner: str, session: str) -> SessionRow | None:
-        return await find_session(self._tx, owner, session)
+        row = await self._tx.row(_FIND, (owner, session))
+        return None if row is None else SessionRow._make(row)
 
     async def lock_session(self, owner: str, session: str, touches: Touches) -> SessionRow | None:
-        find = lock_session if self._tx.locks else find_session
-        return await find(self._tx, owner, session)
+        if self._tx.locks:
+            return await lock_session(self._tx, owner, session)
+        return await self.find_session(owner, session)
 
     async def find_all_seen(
         self, session: SessionRow, ids: Sequence[str]
@@ -157,4 +102,5 @@ class AsyncPostgresLookupStatements(AsyncLookupStatements):
         return await find_all_seen(self._tx, session, ids)
 
     async def id_at(self, session: SessionRow, pos: int) -> str | Root:
-        return await id_at(self._tx, session.tree, pos)
+        sql = "SELECT id FROM {s}.message WHERE tree = %s AND pos = %s"
+        return id_or_root(await self._tx.value(sql, (session.tree, pos)) if pos else None)

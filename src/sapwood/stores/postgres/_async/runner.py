@@ -26,7 +26,7 @@ from .migrating import AsyncMigrator
 from .reading import read_at_once
 from .repair import repair_some
 from .sums import renew_one
-from .sweep import CHUNKS_AT_ONCE, sweep_chunk
+from .sweep import CHUNKS_AT_ONCE
 from .tx import AsyncTx, Texts
 from .unit import AsyncPostgresUnit
 
@@ -202,7 +202,7 @@ class AsyncPostgresRunner(AsyncRunner):
         """Do a part of what a deletion left; what fails is for the next to come."""
         try:
             for _ in range(CHUNKS_AT_ONCE):
-                if not await self._write_tx(sweep_chunk):
+                if not await self.write(lambda unit: unit.sweep.sweep_chunk()):
                     break
         except StoreError:
             return
@@ -212,7 +212,7 @@ class AsyncPostgresRunner(AsyncRunner):
 
     async def settle(self) -> None:
         """Finish sweeping, renew sums, trim the feed."""
-        while await self._write_tx(sweep_chunk):
+        while await self.write(lambda unit: unit.sweep.sweep_chunk()):
             continue
         while await self._write_tx(renew_one):
             continue

@@ -7,10 +7,11 @@ from typing import Any
 
 from ....model import Hits, Search
 from ....rules.query import Query
+from ...relational._async.lookup import get_session
 from ...relational.rows import SessionRow
 from ..found import Found
 from ..words import question
-from .lookup import find_owner, get_session
+from .dialect import AsyncPostgresDialect
 from .tx import AsyncTx
 
 MOST_IN_A_BATCH = 1_000
@@ -46,15 +47,16 @@ _BEGINNING = {"at": 2**63 - 1, "kind": 1, "tree": 2**63 - 1, "key": 2**63 - 1}
 class AsyncPostgresSearch:
     """Work on searching."""
 
-    def __init__(self, tx: AsyncTx) -> None:
+    def __init__(self, tx: AsyncTx, dialect: AsyncPostgresDialect) -> None:
         self._tx = tx
+        self._dialect = dialect
 
     async def search(self, owner: str, search: Search, query: Query) -> Hits:
         """Find what matches a query."""
         row = None
         if search.session is not None:
-            row = await get_session(self._tx, owner, search.session)
-        number = await find_owner(self._tx, owner)
+            row = await get_session(self._dialect, owner, search.session)
+        number = await self._dialect.lookup.find_owner(owner)
         if number is None:
             return Hits(hits=[], more=False)
         found = Found(query, search.limit)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ....model import ForkPoint, SessionRecord
+from ....model import SessionRecord
 from ...relational._async.sessions import AsyncSessionStatements
 from ...relational.rows import (
     TAGS_IN_RECORD,
@@ -16,9 +16,7 @@ from ...relational.rows import (
     record_of,
 )
 from ..rows import RECORD_COLUMNS, RECORD_TABLES, SESSION_COLUMNS
-from .forking import fork_session
 from .lookup import lock_session
-from .sweep import retire
 from .tx import AsyncTx
 
 _RECORD = (
@@ -172,9 +170,3 @@ class AsyncPostgresSessionStatements(AsyncSessionStatements):
     async def count(self, owner: int, now: int) -> Row:
         found: Row = await self._tx.row(_COUNT, {"owner": owner, "now": now})
         return found
-
-    async def fork(self, session: SessionRow, source: SessionRow, point: ForkPoint) -> None:
-        await fork_session(self._tx, session, source, point)
-
-    async def retire(self, session: SessionRow) -> None:
-        await retire(self._tx, session)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from ...relational._async.documents import AsyncRelationalDocuments
+from ...relational._async.feed import AsyncRelationalFeed
 from ...relational._async.messages import AsyncRelationalMessages
 from ...relational._async.overlays import AsyncRelationalOverlays
 from ...relational._async.sessions import AsyncRelationalSessions
+from ...relational._async.sweep import AsyncRelationalSweep
 from ...relational._async.usage import AsyncRelationalUsage
 from .admin import AsyncPostgresAdmin
 from .dialect import AsyncPostgresDialect
-from .feed import AsyncPostgresFeed
 from .searching import AsyncPostgresSearch
 from .tx import AsyncTx
 
@@ -25,6 +26,7 @@ class AsyncPostgresUnit:
         self.overlays = AsyncRelationalOverlays(dialect)
         self.documents = AsyncRelationalDocuments(dialect)
         self.usage = AsyncRelationalUsage(dialect)
-        self.feed = AsyncPostgresFeed(tx)
-        self.search = AsyncPostgresSearch(tx)
+        self.sweep = AsyncRelationalSweep(dialect)
+        self.feed = AsyncRelationalFeed(dialect)
+        self.search = AsyncPostgresSearch(tx, dialect)
         self.admin = AsyncPostgresAdmin(tx)

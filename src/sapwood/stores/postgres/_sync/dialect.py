@@ -5,12 +5,15 @@
 from __future__ import annotations
 
 from .documents import PostgresDocumentStatements
+from .feed import PostgresFeedStatements
+from .fork import PostgresForkStatements
 from .listing import PostgresListingStatements
 from .lookup import PostgresLookupStatements
 from .messages import PostgresMessageStatements
 from .overlays import PostgresOverlayStatements
 from .sessions import PostgresSessionStatements
 from .sums import PostgresSumStatements
+from .sweep import PostgresSweepStatements
 from .tx import Tx
 from .usage import PostgresUsageStatements
 
@@ -26,5 +29,8 @@ class PostgresDialect:
         self.overlays = PostgresOverlayStatements(tx)
         self.sessions = PostgresSessionStatements(tx)
         self.listing = PostgresListingStatements(tx)
+        self.fork = PostgresForkStatements(tx)
+        self.sweep = PostgresSweepStatements(tx)
+        self.feed = PostgresFeedStatements(tx)
         self.documents = PostgresDocumentStatements(tx)
         self.usage = PostgresUsageStatements(tx)

@@ -11,23 +11,13 @@ is no part of the feed.
 
 from __future__ import annotations
 
-from typing import Any
-
-from ....errors import NotFoundError
-from ....model import Change, ChangeKind, Changes
-from ...relational.position import MAX_DEPTH
-from ..cursor import BEGINNING, Cursor
-from .lookup import find_owner, own_number
+from ....model import Change
+from ...relational._sync.feed import FeedStatements
+from ...relational.changes import KEPT_AT_LEAST_US, FeedCursor, change_of, retirement
+from ...relational.rows import Row
 from .tx import Tx
 
-KEPT_AT_LEAST_US = 24 * 3600 * 1_000_000
-
-_KINDS = {
-    1: ChangeKind.APPEND,
-    2: ChangeKind.UPDATE,
-    3: ChangeKind.DELETE,
-    4: ChangeKind.RETIRE,
-}
+KIND_DELETE, KIND_RETIRE = 3, 4
 _PAGE = 200
 _UNFINISHED = "pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
 _NOT_YET = "pg_snapshot_xmax(pg_current_snapshot())::text::bigint"
@@ -42,9 +32,13 @@ _MORE = (
 )
 # A replica may be behind what its primary gave out.
 _LOST = (
-    f"SELECT (trimmed_xid < {_NOT_YET} AND (%(xid)s, %(seq)s) < (trimmed_xid, trimmed_seq))"
-    f" OR (%(xid)s >= {_NOT_YET} AND NOT pg_is_in_recovery())"
+    f"SELECT %(xid)s >= {_NOT_YET} AND NOT pg_is_in_recovery(),"
+    f" trimmed_xid < {_NOT_YET} AND (%(xid)s, %(seq)s) < (trimmed_xid, trimmed_seq)"
     " FROM {s}.owner WHERE number = %(owner)s"
+)
+_PUT_READER = (
+    "INSERT INTO {s}.reader VALUES (%s, %s, %s, %s) ON CONFLICT (owner, name)"
+    " DO UPDATE SET xid = excluded.xid, seq = excluded.seq"
 )
 # A message whose home is gone is only heard of again when another session deletes it.
 _EXPAND = (
@@ -69,68 +63,54 @@ _TRIMMED = (
 _TRIM_OTHERS = f"DELETE FROM {{s}}.change WHERE xid >= {_NOT_YET}"
 
 
-class PostgresFeed:
-    """Work on the change feed."""
+class PostgresFeedStatements(FeedStatements):
+    """Statements about the feed.
+
+    A cursor is the last row that was read whole, by transaction and number, and how many positions
+    of the next one were, too.
+    """
+
+    beginning = (0, 0, 0)
 
     def __init__(self, tx: Tx) -> None:
         self._tx = tx
 
-    def changes(self, owner: str, after: str, limit: int) -> Changes:
-        """Read a page."""
-        cursor = Cursor.read(after)
-        number = find_owner(self._tx, owner)
-        self._refuse_lost(number, cursor)
-        found: list[Change] = []
-        while rows := self._tx.rows(_AFTER, (number, cursor.xid, cursor.seq, _PAGE)):
+    def is_lost(self, owner: int | None, cursor: FeedCursor) -> tuple[bool, bool]:
+        xid, seq, _ = cursor
+        found = self._tx.row(_LOST, {"owner": owner, "xid": xid, "seq": seq})
+        return found or (False, False)
+
+    def after(
+        self, owner: int | None, cursor: FeedCursor, most: int, bound: int
+    ) -> list[tuple[FeedCursor, Change | None]]:
+        (xid, seq, done), room = cursor, most
+        found: list[tuple[FeedCursor, Change | None]] = []
+        while rows := self._tx.rows(_AFTER, (owner, xid, seq, _PAGE)):
             for row in rows:
-                room = limit - len(found)
-                unseen = self._expand(row, cursor.done, room + 1)
-                for done, change in unseen[:room]:
-                    found.append(change)
-                    cursor = cursor._replace(done=done)
-                if len(unseen) > room:
-                    return Changes(changes=found, cursor=str(cursor), more=True)
-                cursor = Cursor(row[0], row[1], 0)
-        more = self._tx.value(_MORE, (number, cursor.xid, cursor.seq))
-        return Changes(changes=found, cursor=str(cursor), more=more)
+                unseen = self._expand(row, done, room)
+                found += [((xid, seq, told), change) for told, change in unseen]
+                room -= len(unseen)
+                if not room:
+                    return found
+                xid, seq, done = row[0], row[1], 0
+                found.append(((xid, seq, done), None))
+        return found
 
-    def register(self, owner: str, reader: str, after: str) -> None:
-        """Keep what follows a cursor from being trimmed."""
-        cursor = Cursor.read(after)
-        number = own_number(self._tx, owner)
-        self._refuse_lost(number, cursor)
-        self._tx.run(
-            "INSERT INTO {s}.reader VALUES (%s, %s, %s, %s) ON CONFLICT (owner, name)"
-            " DO UPDATE SET xid = excluded.xid, seq = excluded.seq",
-            (number, reader, cursor.xid, cursor.seq),
-        )
-
-    def _expand(self, row: tuple[Any, ...], done: int, most: int) -> list[tuple[int, Change]]:
-        """Give the changes after those that were told, each with how far it is from the first."""
+    def _expand(self, row: Row, done: int, most: int) -> list[tuple[int, Change]]:
+        """Return the changes after those that were told, each with how far it is from the first."""
         _, _, session, tree, kind, first, last, at, name = row
-        told = _KINDS[kind]
-        if told is ChangeKind.RETIRE:
-            gone = Change(kind=told, session=name, message=None, depth=None, at_us=at)
-            return [(1, gone)][done:]
-        actor = session if told is ChangeKind.DELETE else 0
-        args = (actor, tree, first + done, last, most)
-        return [
-            (
-                pos - first + 1,
-                Change(kind=told, session=home, message=id, depth=pos & MAX_DEPTH, at_us=at),
-            )
-            for id, pos, home in self._tx.rows(_EXPAND, args)
-        ]
+        if kind == KIND_RETIRE:
+            return [(1, retirement(name, at))][done:]
+        actor = session if kind == KIND_DELETE else 0
+        rows = self._tx.rows(_EXPAND, (actor, tree, first + done, last, most))
+        return [(pos - first + 1, change_of(kind, home, id, pos, at)) for id, pos, home in rows]
 
-    def _refuse_lost(self, owner: int | None, cursor: Cursor) -> None:
-        args = {"owner": owner, "xid": cursor.xid, "seq": cursor.seq}
-        if cursor != BEGINNING and self._tx.value(_LOST, args):
-            raise NotFoundError(
-                f"the feed was trimmed after cursor {cursor}, or that is another server's: "
-                "read everything again, and name a reader to keep it",
-                kind="cursor",
-                id=str(cursor),
-            )
+    def has_more(self, owner: int | None, cursor: FeedCursor) -> bool:
+        found: bool = self._tx.value(_MORE, (owner, *cursor[:2]))
+        return found
+
+    def put_reader(self, owner: int, reader: str, cursor: FeedCursor) -> None:
+        self._tx.run(_PUT_READER, (owner, reader, *cursor[:2]))
 
 
 def trim_feed(tx: Tx) -> None:

@@ -7,11 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ....model import ROOT, Message, Root
-from ...base.refusals import no_message, no_session
+from ....model import Root
 from ...relational._sync.lookup import LookupStatements
 from ...relational.rows import HomeNames, SeenMessage, SessionRow, Touches
-from ..rows import MESSAGE_COLUMNS, SESSION_COLUMNS, id_or_root, message_of
+from ..rows import MESSAGE_COLUMNS, SESSION_COLUMNS, id_or_root
 from .tx import Tx
 
 _FIND = (
@@ -41,20 +40,6 @@ def own_number(tx: Tx, name: str) -> int:
     return found
 
 
-def find_session(tx: Tx, owner: str, session: str) -> SessionRow | None:
-    """Find a session of an owner, without a lock."""
-    row = tx.row(_FIND, (owner, session))
-    return None if row is None else SessionRow._make(row)
-
-
-def get_session(tx: Tx, owner: str, session: str) -> SessionRow:
-    """Get a session of an owner, locked if this is a unit that writes, or raise."""
-    row = tx.row(_LOCK if tx.locks else _FIND, (owner, session))
-    if row is None:
-        raise no_session(session)
-    return SessionRow._make(row)
-
-
 def lock_session(tx: Tx, owner: str, session: str) -> SessionRow | None:
     """Find a session of an owner with its tree locked; None also when it went meanwhile."""
     row = tx.row(_LOCK, (owner, session))
@@ -69,34 +54,6 @@ def find_all_seen(tx: Tx, session: SessionRow, ids: Sequence[str]) -> dict[str, 
     return {id: SeenMessage(pos, home, is_live) for id, pos, home, is_live in rows}
 
 
-def find_seen(tx: Tx, session: SessionRow, id: str) -> SeenMessage | None:
-    """Find a message that a session sees: its own, or on the path to its fork point."""
-    return (find_all_seen(tx, session, [id])).get(id)
-
-
-def get_pos(tx: Tx, session: SessionRow, message: str | Root) -> int:
-    """Get the position of a message that a session sees, deleted or not, or raise."""
-    if message is ROOT:
-        return 0
-    assert isinstance(message, str)
-    seen = find_seen(tx, session, message)
-    if seen is None:
-        raise no_message(session.id, message)
-    return seen.pos
-
-
-def id_at(tx: Tx, tree: int, pos: int) -> str | Root:
-    """Give the id of the message at a position."""
-    sql = "SELECT id FROM {s}.message WHERE tree = %s AND pos = %s"
-    return id_or_root(tx.value(sql, (tree, pos)) if pos else None)
-
-
-def is_on_path(tx: Tx, tree: int, pos: int, leaf: int) -> bool:
-    """Tell whether a position lies on the path to a leaf."""
-    found: bool = tx.value("SELECT {s}.is_on_path(%s, %s, %s)", (tree, pos, leaf))
-    return found
-
-
 def learn_names(tx: Tx, tree: int, names: HomeNames, homes: Iterable[int]) -> None:
     """Look up the sessions behind homes that are not known yet; None for those that are gone."""
     unknown = {home for home in homes if home not in names}
@@ -107,25 +64,11 @@ def learn_names(tx: Tx, tree: int, names: HomeNames, homes: Iterable[int]) -> No
     names.update(tx.rows(sql, (tree, list(unknown))))
 
 
-def messages_of(tx: Tx, tree: int, rows: list[Any], names: HomeNames) -> list[Message]:
-    """Make messages of their rows."""
-    learn_names(tx, tree, names, (row[1] for row in rows))
-    return [message_of(row, names) for row in rows]
-
-
 def rows_at(tx: Tx, tree: int, positions: Sequence[int]) -> dict[int, Any]:
     """Read the messages at positions."""
     if not positions:
         return {}
     return {row[0]: row for row in tx.rows(_AT, (tree, list(positions)))}
-
-
-def message_at(tx: Tx, session: SessionRow, pos: int) -> Message:
-    """Read one live message."""
-    rows = rows_at(tx, session.tree, [pos])
-    names: HomeNames = {session.home: session.id}
-    [message] = messages_of(tx, session.tree, list(rows.values()), names)
-    return message
 
 
 class PostgresLookupStatements(LookupStatements):
@@ -141,14 +84,17 @@ class PostgresLookupStatements(LookupStatements):
         return own_number(self._tx, name)
 
     def find_session(self, owner: str, session: str) -> SessionRow | None:
-        return find_session(self._tx, owner, session)
+        row = self._tx.row(_FIND, (owner, session))
+        return None if row is None else SessionRow._make(row)
 
     def lock_session(self, owner: str, session: str, touches: Touches) -> SessionRow | None:
-        find = lock_session if self._tx.locks else find_session
-        return find(self._tx, owner, session)
+        if self._tx.locks:
+            return lock_session(self._tx, owner, session)
+        return self.find_session(owner, session)
 
     def find_all_seen(self, session: SessionRow, ids: Sequence[str]) -> dict[str, SeenMessage]:
         return find_all_seen(self._tx, session, ids)
 
     def id_at(self, session: SessionRow, pos: int) -> str | Root:
-        return id_at(self._tx, session.tree, pos)
+        sql = "SELECT id FROM {s}.message WHERE tree = %s AND pos = %s"
+        return id_or_root(self._tx.value(sql, (session.tree, pos)) if pos else None)

@@ -15,12 +15,14 @@ from ...relational.position import bounds
 from ...relational.rows import (
     BODY,
     HOME,
+    HasRoom,
     HomeNames,
     Row,
     SeenMessage,
     SessionRow,
     first_digest,
     message_of,
+    taken,
 )
 from ..fresh import COLUMN_TYPES, columns
 from ..words import body_words, home_word, owner_word
@@ -190,14 +192,16 @@ class PostgresMessageStatements(MessageStatements):
         self,
         session: SessionRow,
         spans: list[Span],
+        *,
         backwards: bool,
         most: int | None,
+        has_room: HasRoom | None,
         names: HomeNames,
-    ) -> tuple[list[Message], list[int]]:
+    ) -> tuple[list[Message], int]:
         args = (session.tree, *_ends_of(spans), backwards, most)
-        rows = self._tx.rows(_RANGES, args)
-        messages = self.messages_of(session, rows, names)
-        return messages, [len(row[BODY]) for row in rows]
+        kept = taken(self._tx.rows(_RANGES, args), has_room)
+        messages = self.messages_of(session, kept, names)
+        return messages, sum(len(row[BODY]) for row in kept)
 
     def depths_in(self, session: SessionRow, spans: list[Span]) -> list[tuple[int, bool]]:
         return self._tx.rows(_DEPTHS, (*_ends_of(spans), session.tree))

@@ -28,7 +28,7 @@ from .migrating import Migrator
 from .reading import read_at_once
 from .repair import repair_some
 from .sums import renew_one
-from .sweep import CHUNKS_AT_ONCE, sweep_chunk
+from .sweep import CHUNKS_AT_ONCE
 from .tx import Texts, Tx
 from .unit import PostgresUnit
 
@@ -202,7 +202,7 @@ class PostgresRunner(Runner):
         """Do a part of what a deletion left; what fails is for the next to come."""
         try:
             for _ in range(CHUNKS_AT_ONCE):
-                if not self._write_tx(sweep_chunk):
+                if not self.write(lambda unit: unit.sweep.sweep_chunk()):
                     break
         except StoreError:
             return
@@ -212,7 +212,7 @@ class PostgresRunner(Runner):
 
     def settle(self) -> None:
         """Finish sweeping, renew sums, trim the feed."""
-        while self._write_tx(sweep_chunk):
+        while self.write(lambda unit: unit.sweep.sweep_chunk()):
             continue
         while self._write_tx(renew_one):
             continue

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ....model import ForkPoint, SessionRecord
+from ....model import SessionRecord
 from ...relational._sync.sessions import SessionStatements
 from ...relational.rows import (
     TAGS_IN_RECORD,
@@ -18,9 +18,7 @@ from ...relational.rows import (
     record_of,
 )
 from ..rows import RECORD_COLUMNS, RECORD_TABLES, SESSION_COLUMNS
-from .forking import fork_session
 from .lookup import lock_session
-from .sweep import retire
 from .tx import Tx
 
 _RECORD = (
@@ -174,9 +172,3 @@ class PostgresSessionStatements(SessionStatements):
     def count(self, owner: int, now: int) -> Row:
         found: Row = self._tx.row(_COUNT, {"owner": owner, "now": now})
         return found
-
-    def fork(self, session: SessionRow, source: SessionRow, point: ForkPoint) -> None:
-        fork_session(self._tx, session, source, point)
-
-    def retire(self, session: SessionRow) -> None:
-        retire(self._tx, session)

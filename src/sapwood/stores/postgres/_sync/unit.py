@@ -5,13 +5,14 @@
 from __future__ import annotations
 
 from ...relational._sync.documents import RelationalDocuments
+from ...relational._sync.feed import RelationalFeed
 from ...relational._sync.messages import RelationalMessages
 from ...relational._sync.overlays import RelationalOverlays
 from ...relational._sync.sessions import RelationalSessions
+from ...relational._sync.sweep import RelationalSweep
 from ...relational._sync.usage import RelationalUsage
 from .admin import PostgresAdmin
 from .dialect import PostgresDialect
-from .feed import PostgresFeed
 from .searching import PostgresSearch
 from .tx import Tx
 
@@ -27,6 +28,7 @@ class PostgresUnit:
         self.overlays = RelationalOverlays(dialect)
         self.documents = RelationalDocuments(dialect)
         self.usage = RelationalUsage(dialect)
-        self.feed = PostgresFeed(tx)
-        self.search = PostgresSearch(tx)
+        self.sweep = RelationalSweep(dialect)
+        self.feed = RelationalFeed(dialect)
+        self.search = PostgresSearch(tx, dialect)
         self.admin = PostgresAdmin(tx)

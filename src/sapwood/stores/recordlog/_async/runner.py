@@ -8,9 +8,9 @@ from typing import TypeVar
 from ....calls import AsyncAnswer
 from ...base._async.runner import AsyncRunner
 from ...base.refusals import store_closed
-from .desk import AsyncDesk
-from .log import AsyncLog
-from .settling import settle
+from .driver import AsyncLogDriver
+from .logs import AsyncLogs
+from .maintenance import settle
 from .unit import AsyncLogUnit
 
 T = TypeVar("T")
@@ -21,15 +21,15 @@ class AsyncLogRunner(AsyncRunner):
 
     def __init__(
         self,
-        log: AsyncLog,
+        driver: AsyncLogDriver,
         *,
         new_id: Callable[[], str],
         clock: Callable[[], int] | None,
         auto_migrate: bool,
     ) -> None:
-        self.desk = AsyncDesk(log, new_id, clock)
-        self.unit = AsyncLogUnit(self.desk)
-        self._log = log
+        self.logs = AsyncLogs(driver, new_id, clock)
+        self.unit = AsyncLogUnit(self.logs)
+        self._driver = driver
         self._auto_migrate = auto_migrate
         self._is_ready = False
         self._is_closed = False
@@ -42,33 +42,33 @@ class AsyncLogRunner(AsyncRunner):
     async def write(self, work: Callable[[AsyncLogUnit], AsyncAnswer[T]]) -> T:
         """Run work whose outcome is told after its record was created."""
         await self._make_ready()
-        return await self.desk.turns.to_the_end(lambda: work(self.unit))
+        return await self.logs.queues.to_the_end(lambda: work(self.unit))
 
     async def ready_unit(self) -> AsyncLogUnit:
-        """Give the subjects of work, for reads that the contract does not have."""
+        """Return the subjects of work, for reads that the contract does not have."""
         await self._make_ready()
         return self.unit
 
     async def settle(self) -> None:
         """Finish what units of work left to be done."""
         await self._make_ready()
-        await settle(self.desk)
+        await settle(self.logs)
 
     async def repair(self) -> None:
         """Rebuild what is derived."""
         await self.write(lambda unit: unit.admin.repair())
 
     async def migrate(self) -> int:
-        """Set up what is missing; give the schema's version."""
+        """Set up what is missing; return the schema's version."""
         self._refuse_closed()
-        await self._log.make_ready(may_migrate=True)
+        await self._driver.make_ready(may_migrate=True)
         self._is_ready = True
-        return await self._log.schema_version()
+        return await self._driver.schema_version()
 
     async def _make_ready(self) -> None:
         self._refuse_closed()
         if not self._is_ready:
-            await self._log.make_ready(may_migrate=self._auto_migrate)
+            await self._driver.make_ready(may_migrate=self._auto_migrate)
             self._is_ready = True
 
     def _refuse_closed(self) -> None:
@@ -78,4 +78,4 @@ class AsyncLogRunner(AsyncRunner):
     async def aclose(self) -> None:
         """Let go of connections."""
         self._is_closed = True
-        await self._log.aclose()
+        await self._driver.aclose()

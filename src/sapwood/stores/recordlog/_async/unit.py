@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 from .admin import AsyncLogAdmin
-from .desk import AsyncDesk
 from .documents import AsyncLogDocuments
 from .feed import AsyncLogFeed
+from .index_reads import AsyncLogIndexReads
+from .logs import AsyncLogs
 from .messages import AsyncLogMessages
 from .overlays import AsyncLogOverlays
-from .searching import AsyncLogSearch
+from .search import AsyncLogSearch
 from .sessions import AsyncLogSessions
-from .sighting import AsyncLogSighting
 from .usage import AsyncLogUsage
 
 
 class AsyncLogUnit:
     """The subjects of work, over one database."""
 
-    def __init__(self, desk: AsyncDesk) -> None:
-        self.desk = desk
-        self.sessions = AsyncLogSessions(desk)
-        self.messages = AsyncLogMessages(desk)
-        self.overlays = AsyncLogOverlays(desk)
-        self.documents = AsyncLogDocuments(desk)
-        self.search = AsyncLogSearch(desk)
-        self.sighting = AsyncLogSighting(desk)
-        self.usage = AsyncLogUsage(desk)
-        self.feed = AsyncLogFeed(desk)
-        self.admin = AsyncLogAdmin(desk)
+    def __init__(self, logs: AsyncLogs) -> None:
+        self.logs = logs
+        self.sessions = AsyncLogSessions(logs)
+        self.messages = AsyncLogMessages(logs)
+        self.overlays = AsyncLogOverlays(logs)
+        self.documents = AsyncLogDocuments(logs)
+        self.search = AsyncLogSearch(logs)
+        self.sighting = AsyncLogIndexReads(logs)
+        self.usage = AsyncLogUsage(logs)
+        self.feed = AsyncLogFeed(logs)
+        self.admin = AsyncLogAdmin(logs)

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from ....errors import StoreCorruptError
 from ....model import Usage, UsageTotal
 from ...base.refusals import usage_conflict
+from ..errors import BehindError
+from ..log_documents import record_key, usage_key
 from ..lookup import counted_by
 from ..record import decode_record
-from ..state import State
-from ..stored import record_key, usage_key
-from ..told import BehindError
+from ..state import LogState
 from ..work import AddUsage
-from .desk import AsyncDesk, Decision
+from .logs import AsyncLogs, Decision
 
 AT_ONCE = 500
 
@@ -21,13 +21,13 @@ AT_ONCE = 500
 class AsyncLogUsage:
     """Work on usage."""
 
-    def __init__(self, desk: AsyncDesk) -> None:
-        self._desk = desk
+    def __init__(self, logs: AsyncLogs) -> None:
+        self._logs = logs
 
     async def add(self, owner: str, session: str, usage: Usage) -> bool:
-        """Record a call; tell whether it was new."""
+        """Record a call; return whether it was new."""
 
-        async def decide(state: State) -> Decision:
+        async def decide(state: LogState) -> Decision:
             work = _work(usage)
             n = await self._find(state, usage.id)
             if n is None:
@@ -36,12 +36,12 @@ class AsyncLogUsage:
                 raise usage_conflict(usage.id)
             return Decision(None, False)
 
-        return bool((await self._desk.change(owner, session, decide)).told)
+        return bool((await self._logs.change(owner, session, decide)).answer)
 
-    async def _find(self, state: State, id: str) -> int | None:
+    async def _find(self, state: LogState, id: str) -> int | None:
         if id in state.recent_usage:
             return state.recent_usage[id]
-        [stored] = await self._desk.log.get([usage_key(state.tree, state.log, id)])
+        [stored] = await self._logs.driver.get([usage_key(state.tree, state.log, id)])
         if stored is None:
             return None
         n = counted_by(stored)
@@ -49,12 +49,12 @@ class AsyncLogUsage:
             raise BehindError
         return n
 
-    async def _read(self, state: State, numbers: Sequence[int]) -> list[AddUsage]:
+    async def _read(self, state: LogState, numbers: Sequence[int]) -> list[AddUsage]:
         found: list[AddUsage] = []
         for start in range(0, len(numbers), AT_ONCE):
             some = numbers[start : start + AT_ONCE]
             keys = [record_key(state.tree, state.log, n) for n in some]
-            for stored in await self._desk.log.get(keys):
+            for stored in await self._logs.driver.get(keys):
                 work = (
                     decode_record(stored.data, stored.id).work if stored and stored.data else None
                 )
@@ -65,12 +65,12 @@ class AsyncLogUsage:
 
     async def totals_by_model(self, owner: str, session: str) -> list[UsageTotal]:
         """Sum by model."""
-        state = await self._desk.current(owner, session)
+        state = await self._logs.current(owner, session)
         return [_total(None, model, state.totals[model]) for model in sorted(state.totals)]
 
     async def totals_by_message(self, owner: str, session: str) -> list[UsageTotal]:
         """Sum by message and model, in the order in which the first of each was recorded."""
-        every = await self._desk.look(
+        every = await self._logs.look(
             owner, session, lambda view: self._read(view.own, view.own.usages)
         )
         sums: dict[tuple[str | None, str], tuple[int, ...]] = {}

@@ -12,23 +12,23 @@ from msgspec.structs import replace
 from ....errors import NotFoundError, StoreCorruptError
 from ....model import Health, Problem
 from ....rules.codec import decode_body
-from ..entry import Entry, entry_of
+from ..entry import LogEntry, entry_of
+from ..errors import BehindError
 from ..fold import fold
+from ..log_documents import key_of, record_key
 from ..lookup import lookups_of
 from ..record import decode_record
-from ..rows import Row
-from ..state import Spotted, State, decode_state
-from ..stored import key_of, record_key
-from ..told import BehindError
-from ..view import View
-from ..work import Page
-from .desk import Desk
+from ..rows import LogRow
+from ..state import LogState, MessagePlace, decode_state
+from ..view import LogView
+from ..work import WritePage
+from .descendants import segments_of
 from .documents import DOCUMENTS, owner_state, values_of
-from .family import segments_of
-from .reading import covers_of
+from .history import covers_of
+from .logs import Logs
+from .maintenance import settle
 from .rows import rows_in_all
-from .searching import whole_segment
-from .settling import settle
+from .search import whole_segment
 
 AT_ONCE = 500
 
@@ -36,16 +36,16 @@ AT_ONCE = 500
 class LogAdmin:
     """Work on the store as a whole."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, logs: Logs) -> None:
+        self._logs = logs
 
     def health(self) -> Health:
-        """Tell which store this is."""
-        return self._desk.log.health()
+        """Return which store this is."""
+        return self._logs.driver.health()
 
     def schema_version(self) -> int:
-        """Tell the schema's version."""
-        return self._desk.log.schema_version()
+        """Return the schema's version."""
+        return self._logs.driver.schema_version()
 
     def owners(self) -> list[str]:
         """List the owners that have a session or a document."""
@@ -56,24 +56,24 @@ class LogAdmin:
             if entry.session:
                 has_something = self._is_there(entry)
             else:
-                shelf = owner_state(self._desk, entry.owner, DOCUMENTS)
+                shelf = owner_state(self._logs, entry.owner, DOCUMENTS)
                 has_something = bool(shelf.documents)
             if has_something:
                 owners.add(entry.owner)
         return sorted(owners)
 
-    def _is_there(self, entry: Entry) -> bool:
+    def _is_there(self, entry: LogEntry) -> bool:
         try:
             return (self._loaded(entry)).is_alive
         except StoreCorruptError:
             return True
 
-    def _loaded(self, entry: Entry) -> State:
-        [state] = self._desk.catch_up([self._desk.load_entry(entry)])
+    def _loaded(self, entry: LogEntry) -> LogState:
+        [state] = self._logs.catch_up([self._logs.load_entry(entry)])
         return state
 
-    def _entries(self) -> list[Entry]:
-        entries = [entry_of(stored) for stored in self._desk.log.entries(None)]
+    def _entries(self) -> list[LogEntry]:
+        entries = [entry_of(stored) for stored in self._logs.driver.entries(None)]
         return [it for it in entries if it is not None and not it.ended]
 
     def check(self) -> list[Problem]:
@@ -84,28 +84,28 @@ class LogAdmin:
             try:
                 state = self._loaded(entry) if entry.session else None
                 if state is not None and state.is_alive:
-                    problems += self._desk.told_by(state, self._faults)
+                    problems += self._logs.read_at(state, self._faults)
             except NotFoundError:
                 continue  # it was deleted meanwhile
             except StoreCorruptError as error:
                 problems.append(Problem(kind="session", where=where, what=str(error)))
         return problems
 
-    def _sessions(self) -> list[State]:
-        """Give the sessions that are alive, but for those that cannot be read at all."""
-        states: list[State] = []
+    def _sessions(self) -> list[LogState]:
+        """Return the sessions that are alive, but for those that cannot be read at all."""
+        states: list[LogState] = []
         for entry in self._entries():
             if entry.session:
                 with suppress(StoreCorruptError):
                     states.append(self._loaded(entry))
         return [it for it in states if it.is_alive]
 
-    def _faults(self, view: View) -> list[Problem]:
+    def _faults(self, view: LogView) -> list[Problem]:
         state = view.own
         where = f"session {state.session!r} of {state.owner!r}"
         rows = self._rows(view)
-        covers_of(self._desk, state, state.overlays)
-        values_of(self._desk, state, list(state.documents))
+        covers_of(self._logs, state, state.overlays)
+        values_of(self._logs, state, list(state.documents))
         folded = self._folded(state)
         problems = [it for row in rows for it in _body_faults(row)]
         problems += self._lookup_faults(state, rows)
@@ -116,21 +116,21 @@ class LogAdmin:
         if live != state.messages:
             what = f"it counts {state.messages} messages and has {live}"
             problems.append(Problem(kind="messages", where=where, what=what))
-        if problems and self._desk.are_over([state]):
+        if problems and self._logs.are_over([state]):
             raise BehindError
         return problems
 
-    def _rows(self, view: View) -> list[Row]:
+    def _rows(self, view: LogView) -> list[LogRow]:
         spans = [whole_segment(view.own, number) for number in segments_of(view.own)]
-        return rows_in_all(self._desk, view, spans) if spans else []
+        return rows_in_all(self._logs, view, spans) if spans else []
 
-    def _folded(self, state: State) -> State | None:
+    def _folded(self, state: LogState) -> LogState | None:
         """Add a log up from its first record; None when some were emptied since."""
-        folded: State | None = None
+        folded: LogState | None = None
         for start in range(0, state.n + 1, AT_ONCE):
             numbers = range(start, min(start + AT_ONCE, state.n + 1))
             keys = [record_key(state.tree, state.log, n) for n in numbers]
-            for n, stored in zip(numbers, self._desk.log.get(keys), strict=True):
+            for n, stored in zip(numbers, self._logs.driver.get(keys), strict=True):
                 if stored is None:
                     raise StoreCorruptError(f"record {n} is missing")
                 if not stored.data:
@@ -142,13 +142,13 @@ class LogAdmin:
                     folded = decode_state(record.state, stored.id)
         return folded
 
-    def _lookup_faults(self, state: State, rows: Sequence[Row]) -> list[Problem]:
+    def _lookup_faults(self, state: LogState, rows: Sequence[LogRow]) -> list[Problem]:
         wanted = lookups_of(_found_by(state, rows))
         ids = [row.id for row in rows if row.id not in state.recent]
         faults = []
         for start in range(0, len(wanted), AT_ONCE):
             some = wanted[start : start + AT_ONCE]
-            found = self._desk.log.get([key_of(it) for it in some])
+            found = self._logs.driver.get([key_of(it) for it in some])
             for id, right, stored in zip(ids[start:], some, found, strict=False):
                 if stored is None or stored.data != right.data:
                     what = "it cannot be found by its id"
@@ -158,41 +158,41 @@ class LogAdmin:
     def repair(self) -> None:
         """Make look-ups anew, and write a state down again that does not add up."""
         with suppress(StoreCorruptError):  # damage stays, and is told by a check
-            settle(self._desk)
+            settle(self._logs)
         for state in self._sessions():
-            view = self._desk.view(state)
+            view = self._logs.view(state)
             try:
                 rows = self._rows(view)
                 folded = self._folded(state)
             except (StoreCorruptError, BehindError):
                 continue
             right = lookups_of(_found_by(state, rows))
-            found = self._desk.log.get([key_of(it) for it in right]) if right else []
+            found = self._logs.driver.get([key_of(it) for it in right]) if right else []
             wrong = [a for a, b in zip(right, found, strict=True) if b is None or a.data != b.data]
             if wrong:
-                self._desk.log.delete([key_of(it) for it in wrong])
-                self._desk.log.create_all(wrong)
+                self._logs.driver.delete([key_of(it) for it in wrong])
+                self._logs.driver.create_all(wrong)
             if folded is not None and _figures(folded) != _figures(state):
                 self._write_down(folded)
 
-    def _write_down(self, folded: State) -> None:
-        self._desk.cache.forget(folded.log)
-        self._desk.commit(folded, Page())
+    def _write_down(self, folded: LogState) -> None:
+        self._logs.cache.forget(folded.log)
+        self._logs.commit(folded, WritePage())
 
 
-def _found_by(state: State, rows: Sequence[Row]) -> State:
-    """Give a state of which all look-ups are still to be made, but those that are to come."""
-    spots = {row.id: Spotted(row.place, row.n) for row in rows if row.id not in state.recent}
+def _found_by(state: LogState, rows: Sequence[LogRow]) -> LogState:
+    """Return a state of which all look-ups are still to be made, but those that are to come."""
+    spots = {row.id: MessagePlace(row.place, row.n) for row in rows if row.id not in state.recent}
     return replace(state, recent=spots, recent_usage={})
 
 
-def _figures(state: State) -> State:
+def _figures(state: LogState) -> LogState:
     return replace(
         state, page=0, page_bytes=0, recent={}, recent_usage={}, litter=[], foreign={}, tail=()
     )
 
 
-def _body_faults(row: Row) -> list[Problem]:
+def _body_faults(row: LogRow) -> list[Problem]:
     try:
         if row.body is not None:
             decode_body(row.body, row.id)

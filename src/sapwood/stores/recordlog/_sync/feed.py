@@ -13,16 +13,16 @@ from itertools import islice
 
 from ....errors import StoreCorruptError
 from ....model import Change, Changes
-from ..changes import Part, changes_of, merged
-from ..cursor import Cursor
-from ..entry import Entry, entry_of, stored_entry
+from ..changes import FeedPart, changes_of, merged
+from ..cursor import LogCursor
+from ..entry import LogEntry, entry_of, stored_entry
+from ..errors import BehindError
+from ..log_documents import LogDocument, owner_log, record_key
 from ..record import decode_record
-from ..state import State
-from ..stored import Stored, owner_log, record_key
-from ..told import BehindError
-from ..work import Advance, Register, Trim
-from .desk import TRIES, Decision, Desk, Outcome, busy
+from ..state import LogState
+from ..work import AdvanceFeed, RegisterReader, SkipNumbers, TrimFeed
 from .documents import owner_state
+from .logs import TRIES, ChangeOutcome, Decision, Logs, busy
 
 FEED = "feed"
 KEPT_US = 3_600_000_000
@@ -35,8 +35,8 @@ PARTS_AT_ONCE = 1000
 class LogFeed:
     """Work on the change feed."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, logs: Logs) -> None:
+        self._logs = logs
 
     def changes(self, owner: str, after: str, limit: int) -> Changes:
         """Read a page; begin again when the feed was trimmed meanwhile."""
@@ -49,69 +49,76 @@ class LogFeed:
 
     def _read(self, owner: str, after: str, limit: int) -> Changes:
         state, noted = self._advance(owner)
-        cursor = Cursor.read(after, state.trimmed, state.n)
-        page = _Page(self._desk, cursor, limit)
+        cursor = self._cursor(state, after)
+        page = _FeedPage(self._logs, cursor, limit)
         while page.has_room() and page.cursor.n < state.n:
             if page.cursor.n + 1 in noted:
                 page.take(page.cursor.n + 1, noted[page.cursor.n + 1])
                 continue
-            records = self._desk.log.following(state.tree, state.log, page.cursor.n)
+            records = self._logs.driver.following(state.tree, state.log, page.cursor.n)
             _refuse_gap([it.n for it in records], page.cursor.n + 1, state.log)
             for stored in records:
                 if not stored.data:
                     raise BehindError
                 work = decode_record(stored.data, stored.id).work
-                page.take(stored.n, work.parts if isinstance(work, Advance) else [])
+                n = work.n if isinstance(work, SkipNumbers) else stored.n
+                page.take(n, work.parts if isinstance(work, AdvanceFeed) else [])
                 if not page.has_room():
                     break
         reached = page.cursor if page.more else page.news
         return Changes(changes=page.changes, cursor=str(reached), more=page.more)
 
+    def _cursor(self, state: LogState, after: str) -> LogCursor:
+        def is_lost(n: int) -> bool:
+            return self._logs.driver.is_taken_back(state.log, n)
+
+        return LogCursor.read(after, state.trimmed, state.n, is_lost)
+
     def end(self, owner: str) -> str:
-        """Give the cursor behind all that was recorded so far."""
+        """Return the cursor behind all that was recorded so far."""
         state, _ = self._advance(owner)
-        return str(Cursor(state.n))
+        return str(LogCursor(state.n))
 
     def register(self, owner: str, reader: str, after: str) -> None:
         """Keep what follows a cursor from being trimmed."""
 
-        def decide(state: State) -> Decision:
+        def decide(state: LogState) -> Decision:
             if not state.readers:
                 # The first one sees to it that the owner is listed, for those who trim.
-                self._desk.log.create_all([stored_entry(Entry(owner))])
-            n = Cursor.read(after, state.trimmed, state.n).n
-            return Decision(None if state.readers.get(reader) == n else Register(reader, n))
+                self._logs.driver.create_all([stored_entry(LogEntry(owner))])
+            n = self._cursor(state, after).n
+            return Decision(None if state.readers.get(reader) == n else RegisterReader(reader, n))
 
         log = owner_log(owner, FEED)
-        self._desk.change_log(log, log, decide)
+        self._logs.change_log(log, log, decide)
 
-    def _advance(self, owner: str) -> tuple[State, dict[int, Sequence[Part]]]:
+    def _advance(self, owner: str) -> tuple[LogState, dict[int, Sequence[FeedPart]]]:
         """Take note of all that was recorded in the owner's sessions so far.
 
         Gives the feed's state, and what it was that was noted here, by record.
         """
         state, parts = self._recorded(owner)
-        noted: dict[int, Sequence[Part]] = {}
+        noted: dict[int, Sequence[FeedPart]] = {}
         while any(last > state.seen.get(log, 0) for _, _, log, _, last in parts):
             state, told = self._note(owner, parts)
-            if isinstance(told, Advance):
+            if isinstance(told, AdvanceFeed):
                 noted[state.n] = told.parts
         return state, noted
 
-    def _recorded(self, owner: str) -> tuple[State, list[Part]]:
-        """Give the state of the feed, and how far the logs of the owner's sessions have come."""
-        entries = [entry_of(stored) for stored in self._desk.log.entries(owner)]
+    def _recorded(self, owner: str) -> tuple[LogState, list[FeedPart]]:
+        """Return the state of the feed, and how far the logs of the owner's sessions have come."""
+        entries = [entry_of(stored) for stored in self._logs.driver.entries(owner)]
         named = [it for it in entries if it is not None and it.session and it.owner == owner]
         ended = [(it.session, it.tree, it.log, 0, it.ended) for it in named if it.ended]
-        states = [self._desk.load_entry(it) for it in named if not it.ended]
+        states = [self._logs.load_entry(it) for it in named if not it.ended]
         log = owner_log(owner, FEED)
-        known = self._desk.load(log, log) or State(tree=log, log=log)
-        feed, *current = self._desk.catch_up([known, *states])
+        known = self._logs.load(log, log) or LogState(tree=log, log=log)
+        feed, *current = self._logs.catch_up([known, *states])
         names = {it.log: it.session for it in named}
         return feed, [*ended, *((names[it.log], it.tree, it.log, 0, it.n) for it in current)]
 
-    def _note(self, owner: str, parts: Sequence[Part]) -> Outcome:
-        def decide(state: State) -> Decision:
+    def _note(self, owner: str, parts: Sequence[FeedPart]) -> ChangeOutcome:
+        def decide(state: LogState) -> Decision:
             unseen = [
                 (session, tree, log, state.seen.get(log, 0) + 1, last)
                 for session, tree, log, _, last in sorted(parts, key=lambda part: part[2])
@@ -121,14 +128,14 @@ class LogFeed:
                 return Decision(None)
             if len(unseen) > 1:
                 unseen = merged(unseen, self._stamps(unseen))
-            work = Advance(self._desk.now(), unseen[:PARTS_AT_ONCE])
+            work = AdvanceFeed(self._logs.now(), unseen[:PARTS_AT_ONCE])
             return Decision(work, work)
 
         log = owner_log(owner, FEED)
-        return self._desk.change_log(log, log, decide)
+        return self._logs.change_log(log, log, decide)
 
-    def _stamps(self, parts: Sequence[Part]) -> list[list[int]]:
-        """Tell when each of the parts' first records was written."""
+    def _stamps(self, parts: Sequence[FeedPart]) -> list[list[int]]:
+        """Return when each of the parts' first records was written."""
         numbers = [
             range(first, min(last + 1, first + RECORDS_AT_ONCE)) for *_, first, last in parts
         ]
@@ -137,11 +144,11 @@ class LogFeed:
             for (_, tree, log, _, _), some in zip(parts, numbers, strict=True)
             for n in some
         ]
-        found = iter(self._desk.log.get(keys))
+        found = iter(self._logs.driver.get(keys))
         return [_stamps_of(list(islice(found, len(some)))) for some in numbers]
 
 
-def _stamps_of(records: Sequence[Stored | None]) -> list[int]:
+def _stamps_of(records: Sequence[LogDocument | None]) -> list[int]:
     stamps: list[int] = []
     for stored in records:
         known = stamps[-1] if stamps else 0
@@ -151,11 +158,11 @@ def _stamps_of(records: Sequence[Stored | None]) -> list[int]:
     return stamps
 
 
-class _Page:
+class _FeedPage:
     """A page of the feed that is being filled."""
 
-    def __init__(self, desk: Desk, cursor: Cursor, limit: int) -> None:
-        self._desk = desk
+    def __init__(self, logs: Logs, cursor: LogCursor, limit: int) -> None:
+        self._logs = logs
         self._limit = limit
         self.cursor = cursor
         self.news = cursor
@@ -164,15 +171,15 @@ class _Page:
         self.more = False
 
     def has_room(self) -> bool:
-        """Tell whether the limit was not met yet."""
+        """Whether the limit was not met yet."""
         return not self.more
 
-    def take(self, n: int, parts: Sequence[Part]) -> None:
+    def take(self, n: int, parts: Sequence[FeedPart]) -> None:
         """Take the changes of a record of the feed, from where the cursor is."""
         left = self._left(parts)
         while some := list(islice(left, self._at_once())):
             keys = [record_key(*parts[index][1:3], record) for index, record in some]
-            found = self._desk.log.get(keys)
+            found = self._logs.driver.get(keys)
             for (index, record), stored in zip(some, found, strict=True):
                 _refuse_lost(stored, record, parts[index])
                 work = (
@@ -182,12 +189,12 @@ class _Page:
                 self._take_changes(index, record, told)
                 if self.more:
                     return
-        self.cursor = Cursor(n)
+        self.cursor = LogCursor(n)
         if parts:
             self.news = self.cursor
 
-    def _left(self, parts: Sequence[Part]) -> Iterator[tuple[int, int]]:
-        """Give the records that were not read whole: the part of each, and its number."""
+    def _left(self, parts: Sequence[FeedPart]) -> Iterator[tuple[int, int]]:
+        """Yield the records that were not read whole: the part of each, and its number."""
         for index in range(self.cursor.part, len(parts)):
             *_, first, last = parts[index]
             if index == self.cursor.part:
@@ -195,7 +202,7 @@ class _Page:
             yield from ((index, record) for record in range(first, last + 1))
 
     def _at_once(self) -> int:
-        """Give how many records to read: one more than there is room for, or some."""
+        """Return how many records to read: one more than there is room for, or some."""
         room = self._limit - len(self.changes) + 1
         return min(max(room, FEWEST_AT_ONCE), RECORDS_AT_ONCE)
 
@@ -206,36 +213,36 @@ class _Page:
         unseen = told[done:]
         self.changes += unseen[:room]
         if len(unseen) > room:
-            self.cursor = Cursor(self.cursor.n, index, n, done + room)
+            self.cursor = LogCursor(self.cursor.n, index, n, done + room)
             self.more = True
 
 
-def trim(desk: Desk, owner: str) -> None:
+def trim(logs: Logs, owner: str) -> None:
     """Forget what every registered reader has read and is old enough."""
-    state = owner_state(desk, owner, FEED)
+    state = owner_state(logs, owner, FEED)
     passed = min(state.readers.values(), default=0)
     if passed <= state.trimmed:
         return
     keys = [record_key(state.tree, state.log, n) for n in range(state.trimmed + 1, passed + 1)]
-    kept_from = desk.now() - KEPT_US
+    kept_from = logs.now() - KEPT_US
     old = state.trimmed
-    for stored in desk.log.get(keys):
+    for stored in logs.driver.get(keys):
         work = decode_record(stored.data, stored.id).work if stored and stored.data else None
-        if stored is None or (isinstance(work, Advance) and work.at_us > kept_from):
+        if stored is None or (isinstance(work, AdvanceFeed) and work.at_us > kept_from):
             break
-        if isinstance(work, Advance):
+        if isinstance(work, AdvanceFeed):
             # A cursor stands behind one of these.
             old = stored.n
     if old > state.trimmed:
 
-        def decide(now: State) -> Decision:
-            return Decision(Trim(old) if old > now.trimmed else None)
+        def decide(now: LogState) -> Decision:
+            return Decision(TrimFeed(old) if old > now.trimmed else None)
 
-        desk.change_log(state.tree, state.log, decide)
-        desk.log.blank(keys[: old - state.trimmed])
+        logs.change_log(state.tree, state.log, decide)
+        logs.driver.blank(keys[: old - state.trimmed])
 
 
-def _refuse_lost(stored: Stored | None, record: int, part: Part) -> None:
+def _refuse_lost(stored: LogDocument | None, record: int, part: FeedPart) -> None:
     """Refuse to pass over a record of a session; where a log was ended, none need have been."""
     _, _, log, _, last = part
     if stored is None and record < last:

@@ -15,24 +15,24 @@ from ....rules.tree import Place, spans_after
 from ...base.refusals import delete_inherited, edit_inherited, no_message
 from ...doubt import in_doubt
 from ..place import number_of, public, to_wire
-from ..rows import Row, first_digest, message_of
-from ..state import State
-from ..view import View
-from ..work import Edit, Erase, Spot
-from .appending import Appending
-from .beside import erase_beside
-from .desk import Decision, Desk
-from .family import quoting_overlays, segments_of
-from .reading import read, records_ahead
+from ..rows import LogRow, first_digest, message_of
+from ..state import LogState
+from ..view import LogView
+from ..work import Edit, Erase, ErasedPlace
+from .append import LogAppend
+from .descendants import quoting_overlays, segments_of
+from .history import read, records_ahead
+from .leftovers import erase_leftovers
+from .logs import Decision, Logs
+from .message_places import find_places, get_place
 from .rows import FIRST_PAGE, row_at, rows_at, stream
-from .spots import find_spots, get_spot
 
 
 class LogMessages:
     """Work on messages."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, logs: Logs) -> None:
+        self._logs = logs
 
     def append(
         self,
@@ -43,7 +43,7 @@ class LogMessages:
         expected_tip: str | Root | None,
     ) -> Appended:
         """Append a batch."""
-        appending = Appending(self._desk, batch, parent, expected_tip)
+        appending = LogAppend(self._logs, batch, parent, expected_tip)
         try:
             return appending.run(owner, session)
         except StoreUnavailableError as error:
@@ -51,44 +51,44 @@ class LogMessages:
 
     def read(self, owner: str, session: str, query: Read) -> History:
         """Read a path."""
-        return self._desk.look(
+        return self._logs.look(
             owner,
             session,
-            lambda view: read(self._desk, view, query),
-            lambda state: records_ahead(state, query),
+            lambda view: read(self._logs, view, query),
+            (lambda state: records_ahead(state, query)) if self._logs.driver.rows is None else None,
         )
 
     def find(self, owner: str, session: str, ids: Sequence[str]) -> list[Message | None]:
         """Find messages by id."""
 
-        def work(view: View) -> list[Message | None]:
-            spots = find_spots(self._desk, view.own, ids)
-            rows = rows_at(self._desk, view, list(spots.values()))
+        def work(view: LogView) -> list[Message | None]:
+            spots = find_places(self._logs, view.own, ids)
+            rows = rows_at(self._logs, view, list(spots.values()))
             found = {row.id: message_of(row, view) for row in rows.values() if row.body is not None}
             return [found.get(id) for id in ids]
 
-        return self._desk.look(owner, session, work)
+        return self._logs.look(owner, session, work)
 
     def update(self, owner: str, session: str, message: Packed) -> Message:
         """Replace a message's content."""
 
-        def decide(state: State) -> Decision:
-            view = self._desk.view(state)
-            spots = find_spots(self._desk, state, [message.id])
-            rows = rows_at(self._desk, view, list(spots.values()))
+        def decide(state: LogState) -> Decision:
+            view = self._logs.view(state)
+            spots = find_places(self._logs, state, [message.id])
+            rows = rows_at(self._logs, view, list(spots.values()))
             row = next(iter(rows.values()), None)
             if row is None or row.body is None:
                 raise no_message(session, message.id)
             if not view.is_own(row.place.segment):
                 raise edit_inherited(message.id)
-            edit = _edit(row, message, self._desk.now())
-            return Decision(edit, _Stood(row, view))
+            edit = _edit(row, message, self._logs.now())
+            return Decision(edit, _EditedFrom(row, view))
 
-        state, told = self._desk.change(owner, session, decide)
-        assert isinstance(told, _Stood)
+        state, told = self._logs.change(owner, session, decide)
+        assert isinstance(told, _EditedFrom)
         row, view = told
         with suppress(StoreError):
-            erase_beside(self._desk, state)
+            erase_leftovers(self._logs, state)
         return message_of(
             row._replace(
                 role=message.role,
@@ -102,30 +102,30 @@ class LogMessages:
     def delete(self, owner: str, session: str, ids: Sequence[str]) -> Deleted:
         """Erase messages."""
 
-        def decide(state: State) -> Decision:
-            view = self._desk.view(state)
+        def decide(state: LogState) -> Decision:
+            view = self._logs.view(state)
             doomed = self._doomed(view, ids)
             if not doomed:
                 return Decision(None, Deleted(ids=[], quoting_overlays=[]))
             places = [row.place for row in doomed]
-            quoting = quoting_overlays(self._desk, view, places)
-            erase = Erase(self._desk.now(), [_spot(state, row) for row in doomed])
+            quoting = quoting_overlays(self._logs, view, places)
+            erase = Erase(self._logs.now(), [_spot(state, row) for row in doomed])
             told = Deleted(ids=[row.id for row in doomed], quoting_overlays=quoting)
             return Decision(erase, told)
 
-        state, told = self._desk.change(owner, session, decide)
+        state, told = self._logs.change(owner, session, decide)
         # It is committed: what fails here is done by the next who comes by.
         with suppress(StoreError):
-            erase_beside(self._desk, state)
+            erase_leftovers(self._logs, state)
         assert isinstance(told, Deleted)
         return told
 
-    def _doomed(self, view: View, ids: Sequence[str]) -> list[Row]:
-        spots = find_spots(self._desk, view.own, ids)
+    def _doomed(self, view: LogView, ids: Sequence[str]) -> list[LogRow]:
+        spots = find_places(self._logs, view.own, ids)
         for id in ids:
             if id not in spots:
                 raise no_message(view.own.session, id)
-        rows = rows_at(self._desk, view, list(spots.values()))
+        rows = rows_at(self._logs, view, list(spots.values()))
         by_id = {row.id: row for row in rows.values() if row.body is not None}
         doomed = [by_id[id] for id in dict.fromkeys(ids) if id in by_id]
         for row in doomed:
@@ -137,20 +137,20 @@ class LogMessages:
     def children(self, owner: str, session: str, message: str | Root) -> list[Message]:
         """List what follows a message."""
 
-        def work(view: View) -> list[Message]:
+        def work(view: LogView) -> list[Message]:
             place = None
             if isinstance(message, str):
-                place = (get_spot(self._desk, view.own, message)).place
-            rows = [row_at(self._desk, view, it) for it in _following(view, place)]
+                place = (get_place(self._logs, view.own, message)).place
+            rows = [row_at(self._logs, view, it) for it in _following(view, place)]
             return [message_of(row, view) for row in rows if row.body is not None]
 
-        return self._desk.look(owner, session, work)
+        return self._logs.look(owner, session, work)
 
     def gaps(self, owner: str, session: str, leaf: str, after: int) -> list[Gap]:
         """List the empty positions of a path."""
 
-        def work(view: View) -> list[Gap]:
-            place = (get_spot(self._desk, view.own, leaf)).place
+        def work(view: LogView) -> list[Gap]:
+            place = (get_place(self._logs, view.own, leaf)).place
             spans = spans_after(after, place, view.lineage_of)
             return [
                 Gap(
@@ -158,18 +158,18 @@ class LogMessages:
                     position=public(row.place),
                     home=view.home_of(row.place.segment),
                 )
-                for rows in stream(self._desk, view, spans, backwards=False, page=FIRST_PAGE)
+                for rows in stream(self._logs, view, spans, backwards=False, page=FIRST_PAGE)
                 for row in rows
                 if row.body is None
             ]
 
-        return self._desk.look(owner, session, work)
+        return self._logs.look(owner, session, work)
 
     def leaves(self, owner: str, session: str) -> list[Leaf]:
         """List the ends of a session's branches."""
 
-        def work(view: View) -> list[Leaf]:
-            rows = [row_at(self._desk, view, it) for it in _ends(view)]
+        def work(view: LogView) -> list[Leaf]:
+            rows = [row_at(self._logs, view, it) for it in _ends(view)]
             return [
                 Leaf(
                     id=row.id,
@@ -179,17 +179,17 @@ class LogMessages:
                 for row in rows
             ]
 
-        return self._desk.look(owner, session, work)
+        return self._logs.look(owner, session, work)
 
 
-class _Stood(NamedTuple):
+class _EditedFrom(NamedTuple):
     """A message as it stood before it was edited."""
 
-    row: Row
-    view: View
+    row: LogRow
+    view: LogView
 
 
-def _edit(row: Row, message: Packed, now: int) -> Edit:
+def _edit(row: LogRow, message: Packed, now: int) -> Edit:
     return Edit(
         at_us=now,
         number=number_of(row.place.segment),
@@ -206,14 +206,14 @@ def _edit(row: Row, message: Packed, now: int) -> Edit:
     )
 
 
-def _spot(state: State, row: Row) -> Spot:
+def _spot(state: LogState, row: LogRow) -> ErasedPlace:
     wire = to_wire(row.place, state.log)
     assert wire is not None
-    return Spot(wire, row.n, row.original, row.id)
+    return ErasedPlace(wire, row.n, row.original, row.id)
 
 
-def _following(view: View, place: Place | None) -> list[Place]:
-    """Give the positions that a session sees right after a position, in order."""
+def _following(view: LogView, place: Place | None) -> list[Place]:
+    """Return the positions that a session sees right after a position, in order."""
     own = view.own
     depth = 1 if place is None else place.depth + 1
     found = {
@@ -230,7 +230,7 @@ def _following(view: View, place: Place | None) -> list[Place]:
     return sorted(it for it in found if view.sees(it))
 
 
-def _ends(view: View) -> list[Place]:
+def _ends(view: LogView) -> list[Place]:
     own = view.own
     numbers = segments_of(own)
     ends = {Place(own.own(number), own.segments[number - 1].last) for number in numbers}

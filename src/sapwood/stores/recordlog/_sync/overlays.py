@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ....model import EntryRef, Fence, NewOverlay, Overlay
@@ -23,17 +23,17 @@ from ...base.refusals import (
 )
 from ..place import log_of, to_wire
 from ..rows import is_inside
-from ..state import Laid, State
-from ..view import Piece, View
-from ..work import Cover, Uncover
-from .desk import Decision, Desk
-from .family import descendants
-from .reading import made_overlay, overlay_of, overlays_of
+from ..state import LaidOverlay, LogState
+from ..view import LogView, ViewPiece
+from ..work import AddOverlay, UndoOverlay
+from .descendants import descendants
+from .history import made_overlay, overlay_of, overlays_of
+from .logs import Decision, Logs
+from .message_places import get_place
 from .rows import rows_at
-from .spots import get_spot
 
 
-class _End(NamedTuple):
+class _RangeEnd(NamedTuple):
     """An entry at an end of a range: its positions, and the tokens above it and down to its end."""
 
     first: Place
@@ -45,20 +45,20 @@ class _End(NamedTuple):
 class LogOverlays:
     """Work on overlays."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, logs: Logs) -> None:
+        self._logs = logs
 
     def add(
         self, owner: str, session: str, new: NewOverlay, id: str, tokens: int, fence: Fence | None
     ) -> Overlay:
         """Put an overlay over a range."""
 
-        def decide(state: State) -> Decision:
+        def decide(state: LogState) -> Decision:
             _check_fence(state, fence)
-            view = self._desk.view(state)
+            view = self._logs.view(state)
             leaf = state.tip
             if new.leaf is not None:
-                leaf = (get_spot(self._desk, state, new.leaf)).place
+                leaf = (get_place(self._logs, state, new.leaf)).place
             pieces = view.resolve(leaf)
             begin = self._end(view, pieces, new.first)
             end = self._end(view, pieces, new.last)
@@ -66,28 +66,28 @@ class LogOverlays:
                 raise range_order()
             if new.id is not None:
                 self._refuse_taken(view, id)
-            _check_snapshot(view, begin.first, end.last, new.snapshot)
+            self._check_snapshot(view, begin.first, end.last, new.snapshot)
             work = self._cover(view, pieces, begin, end, new, id, tokens)
             return Decision(work, work)
 
-        state, work = self._desk.change(owner, session, decide)
-        assert isinstance(work, Cover)
+        state, work = self._logs.change(owner, session, decide)
+        assert isinstance(work, AddOverlay)
         return made_overlay(state.overlays[-1], work)
 
     def _cover(
         self,
-        view: View,
-        pieces: Sequence[Piece],
-        begin: _End,
-        end: _End,
+        view: LogView,
+        pieces: Sequence[ViewPiece],
+        begin: _RangeEnd,
+        end: _RangeEnd,
         new: NewOverlay,
         id: str,
         tokens: int,
-    ) -> Cover:
+    ) -> AddOverlay:
         first, last = to_wire(begin.first, view.own.log), to_wire(end.last, view.own.log)
         assert first is not None
         assert last is not None
-        return Cover(
+        return AddOverlay(
             id=id,
             first=first,
             last=last,
@@ -95,65 +95,75 @@ class LogOverlays:
             base=end.base,
             tokens=tokens,
             covered=_covered(view, pieces, begin, end),
-            stamp=self._desk.stamp(),
+            stamp=self._logs.stamp(),
             created_by=view.own.session,
-            created_us=self._desk.now(),
+            created_us=self._logs.now(),
             metadata=encode_json(new.metadata, "metadata"),
             summary=new.summary,
         )
 
     def in_force(self, owner: str, session: str) -> list[Overlay]:
         """List the overlays in force."""
-        return self._desk.look(
-            owner, session, lambda view: overlays_of(self._desk, view.own, view.own.overlays)
+        return self._logs.look(
+            owner, session, lambda view: overlays_of(self._logs, view.own, view.own.overlays)
         )
 
     def undo(self, owner: str, session: str, overlay: str) -> Overlay:
         """Take an overlay out of force."""
 
-        def decide(state: State) -> Decision:
+        def decide(state: LogState) -> Decision:
             laid = _get_laid(state, overlay)
-            told = overlay_of(self._desk, state, laid)
-            return Decision(Uncover(laid.stamp), told)
+            told = overlay_of(self._logs, state, laid)
+            return Decision(UndoOverlay(laid.stamp), told)
 
-        _, told = self._desk.change(owner, session, decide)
+        _, told = self._logs.change(owner, session, decide)
         assert isinstance(told, Overlay)
         return told
 
-    def _end(self, view: View, pieces: Sequence[Piece], ref: EntryRef) -> _End:
+    def _end(self, view: LogView, pieces: Sequence[ViewPiece], ref: EntryRef) -> _RangeEnd:
         """Find a visible entry that a range begins or ends with."""
         if ref.kind == "overlay":
             laid = _get_laid(view.own, ref.id)
             if laid in pieces:
-                return _End(laid.first, laid.last, laid.above, laid.base)
+                return _RangeEnd(laid.first, laid.last, laid.above, laid.base)
         else:
-            spotted = get_spot(self._desk, view.own, ref.id)
-            rows = rows_at(self._desk, view, [spotted])
+            spotted = get_place(self._logs, view.own, ref.id)
+            rows = rows_at(self._logs, view, [spotted])
             row = rows[spotted.place]
             if row.body is None:
                 raise message_deleted(ref.id)
             if _is_visible(pieces, row.place):
-                return _End(row.place, row.place, row.base - row.original, row.base)
+                return _RangeEnd(row.place, row.place, row.base - row.original, row.base)
         raise not_shown(ref)
 
-    def _refuse_taken(self, view: View, id: str) -> None:
+    def _refuse_taken(self, view: LogView, id: str) -> None:
         """Refuse an id that is in force in any session of the tree."""
         # A tree is named after the log that it began with.
-        root = self._desk.load(view.own.tree, view.own.tree) or view.own
-        [root] = self._desk.catch_up([root])
-        for state in (view.own, root, *descendants(self._desk, root)):
+        root = self._logs.load(view.own.tree, view.own.tree) or view.own
+        [root] = self._logs.catch_up([root])
+        for state in (view.own, root, *descendants(self._logs, root)):
             if any(laid.id == id for laid in state.overlays):
                 raise overlay_exists(id)
 
+    def _check_snapshot(
+        self, view: LogView, first: Place, last: Place, snapshot: str | None
+    ) -> None:
+        if snapshot is None:
+            return
+        read = _read_snapshot(view, snapshot)
+        if any(self._logs.driver.is_taken_back(log, n) for log, n in read.items()):
+            raise changed_since()
+        _refuse_edited(view, first, last, read)
 
-def _get_laid(state: State, id: str) -> Laid:
+
+def _get_laid(state: LogState, id: str) -> LaidOverlay:
     for laid in state.overlays:
         if laid.id == id:
             return laid
     raise no_overlay(state.session, id)
 
 
-def _check_fence(state: State, fence: Fence | None) -> None:
+def _check_fence(state: LogState, fence: Fence | None) -> None:
     if fence is None:
         return
     kept = state.documents.get(fence.key)
@@ -161,15 +171,12 @@ def _check_fence(state: State, fence: Fence | None) -> None:
         raise lease_lost(fence.key, state.session)
 
 
-def _is_visible(pieces: Sequence[Piece], place: Place) -> bool:
+def _is_visible(pieces: Sequence[ViewPiece], place: Place) -> bool:
     return any(isinstance(piece, Span) and is_inside(place, piece) for piece in pieces)
 
 
-def _check_snapshot(view: View, first: Place, last: Place, snapshot: str | None) -> None:
+def _refuse_edited(view: LogView, first: Place, last: Place, read: Mapping[str, int]) -> None:
     """Refuse a range of which a message was edited since it was read, hidden ones included."""
-    if snapshot is None:
-        return
-    read = _read_snapshot(view, snapshot)
     for whole in spans_up(last, view.lineage_of):
         span = clip(whole, first.depth - 1, None)
         if span is None:
@@ -180,7 +187,7 @@ def _check_snapshot(view: View, first: Place, last: Place, snapshot: str | None)
                 raise changed_since()
 
 
-def _read_snapshot(view: View, snapshot: str) -> dict[str, int]:
+def _read_snapshot(view: LogView, snapshot: str) -> dict[str, int]:
     parts = snapshot.split(".")
     logs = [view.own.log, *(log for log, _ in view.own.homes)]
     is_ours = all(part.isascii() and part.isdigit() and len(part) <= 18 for part in parts)
@@ -189,7 +196,7 @@ def _read_snapshot(view: View, snapshot: str) -> dict[str, int]:
     return dict(zip(logs, map(int, parts), strict=True))
 
 
-def _covered(view: View, pieces: Sequence[Piece], begin: _End, end: _End) -> int:
+def _covered(view: LogView, pieces: Sequence[ViewPiece], begin: _RangeEnd, end: _RangeEnd) -> int:
     """Sum what was visible in a range, without pins. Both ends are ends of visible entries."""
     total = end.base - begin.above
     for piece in pieces:

@@ -8,48 +8,48 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ....errors import StoreCorruptError
 from ....rules.tree import Place, Span
+from ..errors import BehindError
+from ..log_documents import LogDocument, LogKey, record_key
 from ..place import log_of, segment_name
-from ..rows import Row, edited_by, erased, rows_of
-from ..state import Edited, Spotted
-from ..stored import Key, Stored, record_key
-from ..told import BehindError
-from ..view import View
-from .desk import Desk
+from ..rows import LogRow, edited_by, erased, rows_of
+from ..state import Edited, MessagePlace
+from ..view import LogView
+from .logs import Logs
 
 FIRST_PAGE = 16
 MOST_IN_A_PAGE = 256
 MOST_RANGES = 50
 
 
-def rows_at(desk: Desk, view: View, spots: Sequence[Spotted]) -> dict[Place, Row]:
+def rows_at(logs: Logs, view: LogView, spots: Sequence[MessagePlace]) -> dict[Place, LogRow]:
     """Read messages, deleted or not, by the records that appended them."""
-    [rows] = rows_at_in(desk, [(view, spots)])
+    [rows] = rows_at_in(logs, [(view, spots)])
     return rows
 
 
 def rows_at_in(
-    desk: Desk, asked: Sequence[tuple[View, Sequence[Spotted]]]
-) -> list[dict[Place, Row]]:
+    logs: Logs, asked: Sequence[tuple[LogView, Sequence[MessagePlace]]]
+) -> list[dict[Place, LogRow]]:
     """Read messages of several sessions, with one look for all of them."""
-    every = _by_record(desk, asked)
+    every = _by_record(logs, asked)
     for (_, spots), rows in zip(asked, every, strict=True):
         for spotted in spots:
             if spotted.place not in rows:
                 raise StoreCorruptError(f"the record of the message at {spotted.place} is missing")
     views = [view for view, _ in asked]
     edited = _as_edited_in(
-        desk, [(view, list(rows.values())) for view, rows in zip(views, every, strict=True)]
+        logs, [(view, list(rows.values())) for view, rows in zip(views, every, strict=True)]
     )
     return [{row.place: row for row in rows} for rows in edited]
 
 
 def _by_record(
-    desk: Desk, asked: Sequence[tuple[View, Sequence[Spotted]]]
-) -> list[dict[Place, Row]]:
+    logs: Logs, asked: Sequence[tuple[LogView, Sequence[MessagePlace]]]
+) -> list[dict[Place, LogRow]]:
     """Get messages by the names of their records, each of which is got once."""
     wanted = [_records_of(view, spots) for view, spots in asked]
     keys = list(dict.fromkeys(key for by_key in wanted for key in by_key))
-    found = dict(zip(keys, desk.log.get(keys) if keys else [], strict=True))
+    found = dict(zip(keys, logs.driver.get(keys) if keys else [], strict=True))
     return [
         {
             row.place: row
@@ -62,8 +62,8 @@ def _by_record(
     ]
 
 
-def _records_of(view: View, spots: Sequence[Spotted]) -> dict[Key, set[Place]]:
-    wanted: dict[Key, set[Place]] = {}
+def _records_of(view: LogView, spots: Sequence[MessagePlace]) -> dict[LogKey, set[Place]]:
+    wanted: dict[LogKey, set[Place]] = {}
     for spotted in spots:
         key = record_key(view.own.tree, log_of(spotted.place.segment), spotted.n)
         wanted.setdefault(key, set()).add(spotted.place)
@@ -71,34 +71,43 @@ def _records_of(view: View, spots: Sequence[Spotted]) -> dict[Key, set[Place]]:
 
 
 def _around(places: Iterable[Place]) -> Span:
-    """Give the span of positions that one record has."""
+    """Return the span of positions that one record has."""
     return Span(min(places).segment, min(places).depth, max(places).depth)
 
 
-def row_at(desk: Desk, view: View, place: Place) -> Row:
+def row_at(logs: Logs, view: LogView, place: Place) -> LogRow:
     """Read the message at a position."""
-    [row] = rows_in_all(desk, view, [_around([place])])
+    [row] = rows_in_all(logs, view, [_around([place])])
     return row
 
 
-def rows_in_all(desk: Desk, view: View, spans: Sequence[Span]) -> list[Row]:
+def rows_in_all(logs: Logs, view: LogView, spans: Sequence[Span]) -> list[LogRow]:
     """Read the messages of spans, deleted ones too, in their order."""
-    rows: list[Row] = []
+    cache = logs.driver.rows
+    if cache is None:
+        return _as_edited(logs, view, _appended(logs, view, spans))
+    cache.keep(_appended(logs, view, cache.missing(spans)))
+    return _as_edited(logs, view, cache.rows(spans))
+
+
+def _appended(logs: Logs, view: LogView, spans: Sequence[Span]) -> list[LogRow]:
+    """Read the messages of spans as they were appended."""
+    rows: list[LogRow] = []
     for start in range(0, len(spans), MOST_RANGES):
         some = spans[start : start + MOST_RANGES]
         found = _rows_inside(view.fetched, some)
         if len(found) < sum(it.last - it.first + 1 for it in some):
             ranges = [(segment_name(it.segment), it.first, it.last) for it in some]
-            found = _rows_inside(desk.log.spans(view.own.tree, ranges), some)
-        rows += _complete(desk, view, some, found)
-    return _as_edited(desk, view, rows)
+            found = _rows_inside(logs.driver.spans(view.own.tree, ranges), some)
+        rows += _complete(logs, view, some, found)
+    return rows
 
 
-def _rows_inside(records: Iterable[Stored], spans: Sequence[Span]) -> dict[Place, Row]:
+def _rows_inside(records: Iterable[LogDocument], spans: Sequence[Span]) -> dict[Place, LogRow]:
     by_name: dict[str, list[Span]] = {}
     for span in spans:
         by_name.setdefault(segment_name(span.segment), []).append(span)
-    rows: dict[Place, Row] = {}
+    rows: dict[Place, LogRow] = {}
     for stored in records:
         for span in by_name.get(stored.segment, ()):
             for row in rows_of(stored, span):
@@ -106,19 +115,21 @@ def _rows_inside(records: Iterable[Stored], spans: Sequence[Span]) -> dict[Place
     return rows
 
 
-def _complete(desk: Desk, view: View, spans: Sequence[Span], rows: dict[Place, Row]) -> list[Row]:
-    """Give the rows in the order of their spans; what a question did not see is got by name."""
+def _complete(
+    logs: Logs, view: LogView, spans: Sequence[Span], rows: dict[Place, LogRow]
+) -> list[LogRow]:
+    """Return the rows in the order of their spans; what a question did not see is got by name."""
     places = [
         Place(span.segment, depth) for span in spans for depth in range(span.first, span.last + 1)
     ]
     missing = [place for place in places if place not in rows]
     if missing:
-        rows = rows | _by_name(desk, view, missing)
+        rows = rows | _by_name(logs, view, missing)
         missing = [place for place in missing if place not in rows]
     if missing:
-        desk.log.refresh()
+        logs.driver.refresh()
         ranges = [(segment_name(it.segment), it.first, it.last) for it in spans]
-        rows = rows | _rows_inside(desk.log.spans(view.own.tree, ranges), spans)
+        rows = rows | _rows_inside(logs.driver.spans(view.own.tree, ranges), spans)
         missing = [place for place in missing if place not in rows]
     if missing:
         raise StoreCorruptError(
@@ -128,7 +139,7 @@ def _complete(desk: Desk, view: View, spans: Sequence[Span], rows: dict[Place, R
     return [rows[place] for place in places]
 
 
-def _by_name(desk: Desk, view: View, missing: Sequence[Place]) -> dict[Place, Row]:
+def _by_name(logs: Logs, view: LogView, missing: Sequence[Place]) -> dict[Place, LogRow]:
     wanted = set(missing)
     spots = [
         spotted
@@ -136,31 +147,36 @@ def _by_name(desk: Desk, view: View, missing: Sequence[Place]) -> dict[Place, Ro
         for spotted in view.states[log].recent.values()
         if spotted.place in wanted
     ]
-    [rows] = _by_record(desk, [(view, spots)])
+    [rows] = _by_record(logs, [(view, spots)])
     return rows
 
 
-def _as_edited(desk: Desk, view: View, rows: Sequence[Row]) -> list[Row]:
-    """Give messages as they are now; begin again when a record was cleared up since."""
-    [edited] = _as_edited_in(desk, [(view, rows)])
+def _as_edited(logs: Logs, view: LogView, rows: Sequence[LogRow]) -> list[LogRow]:
+    """Return messages as they are now; begin again when a record was cleared up since."""
+    [edited] = _as_edited_in(logs, [(view, rows)])
     return edited
 
 
-def _as_edited_in(desk: Desk, asked: Sequence[tuple[View, Sequence[Row]]]) -> list[list[Row]]:
-    """Give messages of several sessions as they are now, with one look for all of them."""
+def _as_edited_in(
+    logs: Logs, asked: Sequence[tuple[LogView, Sequence[LogRow]]]
+) -> list[list[LogRow]]:
+    """Return messages of several sessions as they are now, with one look for all of them."""
     changes = [_changes(view, rows) for view, rows in asked]
     named = [_edits(view, some) for (view, _), some in zip(asked, changes, strict=True)]
     keys = list(dict.fromkeys(key for names in named for key in names.values()))
-    found = dict(zip(keys, desk.log.get(keys) if keys else [], strict=True))
-    edited: list[list[Row]] = []
+    found = dict(zip(keys, logs.driver.get(keys) if keys else [], strict=True))
+    edited: list[list[LogRow]] = []
     for (_, rows), some, names in zip(asked, changes, named, strict=True):
+        if not some:
+            edited.append(list(rows))
+            continue
         edits = {place: found[key] for place, key in names.items()}
         edited.append([_as_is(row, some.get(row.place), edits.get(row.place)) for row in rows])
     return edited
 
 
-def _edits(view: View, changes: Mapping[Place, Edited]) -> dict[Place, Key]:
-    """Give the records by which messages were edited that are still there."""
+def _edits(view: LogView, changes: Mapping[Place, Edited]) -> dict[Place, LogKey]:
+    """Return the records by which messages were edited that are still there."""
     return {
         place: record_key(view.own.tree, log_of(place.segment), it.n)
         for place, it in changes.items()
@@ -168,8 +184,8 @@ def _edits(view: View, changes: Mapping[Place, Edited]) -> dict[Place, Key]:
     }
 
 
-def _changes(view: View, rows: Sequence[Row]) -> dict[Place, Edited]:
-    """Give which messages are not as they were appended."""
+def _changes(view: LogView, rows: Sequence[LogRow]) -> dict[Place, Edited]:
+    """Return which messages are not as they were appended."""
     changes: dict[Place, Edited] = {}
     for row in rows:
         edited = view.edited(row.place) if view.has_edits else None
@@ -180,7 +196,7 @@ def _changes(view: View, rows: Sequence[Row]) -> dict[Place, Edited]:
     return changes
 
 
-def _as_is(row: Row, edited: Edited | None, stored: Stored | None) -> Row:
+def _as_is(row: LogRow, edited: Edited | None, stored: LogDocument | None) -> LogRow:
     if edited is None:
         return row
     if edited.is_erased:
@@ -192,31 +208,31 @@ def _as_is(row: Row, edited: Edited | None, stored: Stored | None) -> Row:
 
 
 def stream(
-    desk: Desk,
-    view: View,
+    logs: Logs,
+    view: LogView,
     spans: Sequence[Span],
     *,
     backwards: bool,
     page: int | None,
-) -> Iterator[list[Row]]:
+) -> Iterator[list[LogRow]]:
     """Read the messages of spans, in that order; all at once, or beginning with so many."""
     if page is None:
         if spans:
             ordered = [*reversed(spans)] if backwards else spans
-            rows = rows_in_all(desk, view, ordered)
+            rows = rows_in_all(logs, view, ordered)
             yield rows[::-1] if backwards else rows
         return
     for whole in spans:
         span: Span | None = whole
         while span is not None:
             some, span = _split(span, page, backwards)
-            rows = rows_in_all(desk, view, [some])
+            rows = rows_in_all(logs, view, [some])
             yield rows[::-1] if backwards else rows
             page = min(2 * page, max(MOST_IN_A_PAGE, page))
 
 
 def _split(span: Span, count: int, backwards: bool) -> tuple[Span, Span | None]:
-    """Give so many positions of a span, from its end or its beginning, and the rest."""
+    """Return so many positions of a span, from its end or its beginning, and the rest."""
     segment, first, last = span
     if last - first < count:
         return span, None

@@ -10,9 +10,9 @@ from typing import TypeVar
 from ....calls import Answer
 from ...base._sync.runner import Runner
 from ...base.refusals import store_closed
-from .desk import Desk
-from .log import Log
-from .settling import settle
+from .driver import LogDriver
+from .logs import Logs
+from .maintenance import settle
 from .unit import LogUnit
 
 T = TypeVar("T")
@@ -23,15 +23,15 @@ class LogRunner(Runner):
 
     def __init__(
         self,
-        log: Log,
+        driver: LogDriver,
         *,
         new_id: Callable[[], str],
         clock: Callable[[], int] | None,
         auto_migrate: bool,
     ) -> None:
-        self.desk = Desk(log, new_id, clock)
-        self.unit = LogUnit(self.desk)
-        self._log = log
+        self.logs = Logs(driver, new_id, clock)
+        self.unit = LogUnit(self.logs)
+        self._driver = driver
         self._auto_migrate = auto_migrate
         self._is_ready = False
         self._is_closed = False
@@ -44,33 +44,33 @@ class LogRunner(Runner):
     def write(self, work: Callable[[LogUnit], Answer[T]]) -> T:
         """Run work whose outcome is told after its record was created."""
         self._make_ready()
-        return self.desk.turns.to_the_end(lambda: work(self.unit))
+        return self.logs.queues.to_the_end(lambda: work(self.unit))
 
     def ready_unit(self) -> LogUnit:
-        """Give the subjects of work, for reads that the contract does not have."""
+        """Return the subjects of work, for reads that the contract does not have."""
         self._make_ready()
         return self.unit
 
     def settle(self) -> None:
         """Finish what units of work left to be done."""
         self._make_ready()
-        settle(self.desk)
+        settle(self.logs)
 
     def repair(self) -> None:
         """Rebuild what is derived."""
         self.write(lambda unit: unit.admin.repair())
 
     def migrate(self) -> int:
-        """Set up what is missing; give the schema's version."""
+        """Set up what is missing; return the schema's version."""
         self._refuse_closed()
-        self._log.make_ready(may_migrate=True)
+        self._driver.make_ready(may_migrate=True)
         self._is_ready = True
-        return self._log.schema_version()
+        return self._driver.schema_version()
 
     def _make_ready(self) -> None:
         self._refuse_closed()
         if not self._is_ready:
-            self._log.make_ready(may_migrate=self._auto_migrate)
+            self._driver.make_ready(may_migrate=self._auto_migrate)
             self._is_ready = True
 
     def _refuse_closed(self) -> None:
@@ -80,4 +80,4 @@ class LogRunner(Runner):
     def close(self) -> None:
         """Let go of connections."""
         self._is_closed = True
-        self._log.close()
+        self._driver.close()

@@ -20,85 +20,85 @@ from ....model import (
 from ....rules.tree import Span
 from ...base.refusals import stale_session
 from ..entry import entry_of
-from ..listing import page_of
+from ..errors import BehindError
+from ..log_documents import owner_log
 from ..place import to_wire
 from ..profile import patched, record_of
-from ..state import State
-from ..stored import owner_log
-from ..told import BehindError
-from ..view import View
-from ..work import Change, Clear, Move, Retire, Wipe
-from .creating import create
-from .desk import TRIES, Decision, Desk, busy
+from ..session_pages import page_of
+from ..state import LogState
+from ..view import LogView
+from ..work import ChangeProfile, Clear, MoveTip, Retire, WipeLog
+from .creation import create
 from .documents import DOCUMENTS, is_expired, owner_state
 from .feed import FEED
+from .logs import TRIES, Decision, Logs, busy
+from .message_places import get_place
 from .rows import rows_at
-from .showing import context_at
-from .spots import get_spot
+from .shown_path import context_at
 from .sweep import end_entry, forget_owner, sweep
 
 
 class LogSessions:
     """Work on sessions."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, logs: Logs) -> None:
+        self._logs = logs
 
     def create(self, owner: str, new: NewSession) -> SessionRecord:
         """Create a session."""
-        return self._record(create(self._desk, owner, new))
+        return self._record(create(self._logs, owner, new))
 
     def find(self, owner: str, session: str) -> SessionRecord | None:
         """Find a session's record."""
         try:
-            return self._desk.look(owner, session, self._told)
+            return self._logs.look(owner, session, self._record_in)
         except NotFoundError:
             return None
 
-    def _record(self, state: State) -> SessionRecord:
-        return self._desk.told_by(state, self._told)
+    def _record(self, state: LogState) -> SessionRecord:
+        return self._logs.read_at(state, self._record_in)
 
-    def _told(self, view: View) -> SessionRecord:
+    def _record_in(self, view: LogView) -> SessionRecord:
         own = view.own
-        return record_of(own, context_at(self._desk, view, own.tip, own.tip_base))
+        return record_of(own, context_at(self._logs, view, own.tip, own.tip_base))
 
     def update(
         self, owner: str, session: str, patch: SessionPatch, expected_version: int | None
     ) -> SessionRecord:
         """Change a session's record."""
 
-        def decide(state: State) -> Decision:
+        def decide(state: LogState) -> Decision:
             if expected_version is not None and state.version != expected_version:
                 raise stale_session(session, state.version, expected_version)
-            return Decision(Change(patched(state.profile, patch)))
+            return Decision(ChangeProfile(patched(state.profile, patch)))
 
-        return self._record((self._desk.change(owner, session, decide)).state)
+        return self._record((self._logs.change(owner, session, decide)).state)
 
     def checkout(self, owner: str, session: str, message: str | Root) -> SessionRecord:
         """Move the tip."""
 
-        def decide(state: State) -> Decision:
+        def decide(state: LogState) -> Decision:
             if not isinstance(message, str):
-                return Decision(Move(None, None, 0))
-            spotted = get_spot(self._desk, state, message)
-            view = self._desk.view(state)
-            rows = rows_at(self._desk, view, [spotted])
+                return Decision(MoveTip(None, None, 0))
+            spotted = get_place(self._logs, state, message)
+            view = self._logs.view(state)
+            rows = rows_at(self._logs, view, [spotted])
             base = rows[spotted.place].base
-            return Decision(Move(to_wire(spotted.place, state.log), message, base))
+            return Decision(MoveTip(to_wire(spotted.place, state.log), message, base))
 
-        return self._record((self._desk.change(owner, session, decide)).state)
+        return self._record((self._logs.change(owner, session, decide)).state)
 
     def list_page(self, owner: str, query: SessionQuery) -> SessionPage:
         """List sessions."""
         for _ in range(TRIES):
-            states, cursor = page_of(alive(self._desk, owner), query)
+            states, cursor = page_of(alive(self._logs, owner), query)
             try:
-                views = self._desk.views(states)
-                sessions = [self._told(it) for it in views]
+                views = self._logs.views(states)
+                sessions = [self._record_in(it) for it in views]
             except BehindError:
                 continue
             except StoreCorruptError:
-                if not self._desk.are_over(states):
+                if not self._logs.are_over(states):
                     raise
                 continue
             return SessionPage(sessions=sessions, cursor=cursor)
@@ -107,51 +107,51 @@ class LogSessions:
     def delete(self, owner: str, session: str) -> None:
         """Delete a session; its records are emptied after that."""
 
-        def decide(state: State) -> Decision:
-            return Decision(Retire(self._desk.now()), state)
+        def decide(state: LogState) -> Decision:
+            return Decision(Retire(self._logs.now()), state)
 
-        state, before = self._desk.change(owner, session, decide)
-        assert isinstance(before, State)
+        state, before = self._logs.change(owner, session, decide)
+        assert isinstance(before, LogState)
         with suppress(StoreError):
-            sweep(self._desk, state)
-            end_entry(self._desk, before)
+            sweep(self._logs, state)
+            end_entry(self._logs, before)
 
     def clear(self, owner: str, session: str) -> SessionRecord:
         """Retire a session's messages and go on."""
 
-        def decide(state: State) -> Decision:
-            return Decision(Clear(self._desk.now()))
+        def decide(state: LogState) -> Decision:
+            return Decision(Clear(self._logs.now()))
 
-        state, _ = self._desk.change(owner, session, decide)
+        state, _ = self._logs.change(owner, session, decide)
         cleared = self._record(state)  # before others' changes are seen
         with suppress(StoreError):
-            sweep(self._desk, state)
+            sweep(self._logs, state)
         return cleared
 
     def erase_owner(self, owner: str) -> None:
         """Delete all that an owner has."""
-        while states := alive(self._desk, owner):
+        while states := alive(self._logs, owner):
             for state in states:
                 with suppress(NotFoundError):  # another may erase the same owner
                     self.delete(owner, state.session)
         for what in (DOCUMENTS, FEED):
             self._wipe(owner_log(owner, what))
-        forget_owner(self._desk, owner)
+        forget_owner(self._logs, owner)
 
     def _wipe(self, log: str) -> None:
-        def decide(state: State) -> Decision:
-            return Decision(Wipe() if state.n else None)
+        def decide(state: LogState) -> Decision:
+            return Decision(WipeLog() if state.n else None)
 
-        state, _ = self._desk.change_log(log, log, decide)
+        state, _ = self._logs.change_log(log, log, decide)
         if state.n:
-            sweep(self._desk, state)
+            sweep(self._logs, state)
 
     def statistics(self, owner: str) -> Statistics:
         """Count what an owner has."""
         views = self._views(owner)
         states = [view.own for view in views]
-        now = self._desk.now()
-        shelves = [owner_state(self._desk, owner, DOCUMENTS), *states]
+        now = self._logs.now()
+        shelves = [owner_state(self._logs, owner, DOCUMENTS), *states]
         return Statistics(
             sessions=len(states),
             messages=sum(state.messages for state in states) + _left_behind(views),
@@ -161,21 +161,21 @@ class LogSessions:
             ),
         )
 
-    def _views(self, owner: str) -> list[View]:
-        """Give what the sessions of an owner see; look again when one of them is gone meanwhile."""
+    def _views(self, owner: str) -> list[LogView]:
+        """Return what the sessions of an owner see; look again when one is gone meanwhile."""
         for _ in range(TRIES):
-            states = alive(self._desk, owner)
+            states = alive(self._logs, owner)
             try:
-                return self._desk.views(states)
+                return self._logs.views(states)
             except StoreCorruptError:
-                if not self._desk.are_over(states):
+                if not self._logs.are_over(states):
                     raise
         raise busy()
 
 
-def _left_behind(views: Sequence[View]) -> int:
+def _left_behind(views: Sequence[LogView]) -> int:
     """Count the live messages that sessions see of homes that are gone, each once."""
-    deepest: dict[int, tuple[Span, View]] = {}
+    deepest: dict[int, tuple[Span, LogView]] = {}
     for view in views:
         for span in view.spans(view.own.fork):
             known = deepest.get(span.segment)
@@ -188,10 +188,10 @@ def _left_behind(views: Sequence[View]) -> int:
     )
 
 
-def alive(desk: Desk, owner: str) -> list[State]:
-    """Give the sessions of an owner, up to date, in the order in which they were created."""
-    entries = [entry_of(stored) for stored in desk.log.entries(owner)]
+def alive(logs: Logs, owner: str) -> list[LogState]:
+    """Return the sessions of an owner, up to date, in the order in which they were created."""
+    entries = [entry_of(stored) for stored in logs.driver.entries(owner)]
     named = [it for it in entries if it is not None and it.session and not it.ended]
-    states = [desk.load_entry(entry) for entry in named if entry.owner == owner]
-    current = desk.catch_up(states) if states else []
+    states = [logs.load_entry(entry) for entry in named if entry.owner == owner]
+    current = logs.catch_up(states) if states else []
     return sorted((it for it in current if it.is_alive), key=lambda it: it.log)

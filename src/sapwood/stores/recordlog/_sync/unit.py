@@ -5,28 +5,28 @@
 from __future__ import annotations
 
 from .admin import LogAdmin
-from .desk import Desk
 from .documents import LogDocuments
 from .feed import LogFeed
+from .index_reads import LogIndexReads
+from .logs import Logs
 from .messages import LogMessages
 from .overlays import LogOverlays
-from .searching import LogSearch
+from .search import LogSearch
 from .sessions import LogSessions
-from .sighting import LogSighting
 from .usage import LogUsage
 
 
 class LogUnit:
     """The subjects of work, over one database."""
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk = desk
-        self.sessions = LogSessions(desk)
-        self.messages = LogMessages(desk)
-        self.overlays = LogOverlays(desk)
-        self.documents = LogDocuments(desk)
-        self.search = LogSearch(desk)
-        self.sighting = LogSighting(desk)
-        self.usage = LogUsage(desk)
-        self.feed = LogFeed(desk)
-        self.admin = LogAdmin(desk)
+    def __init__(self, logs: Logs) -> None:
+        self.logs = logs
+        self.sessions = LogSessions(logs)
+        self.messages = LogMessages(logs)
+        self.overlays = LogOverlays(logs)
+        self.documents = LogDocuments(logs)
+        self.search = LogSearch(logs)
+        self.sighting = LogIndexReads(logs)
+        self.usage = LogUsage(logs)
+        self.feed = LogFeed(logs)
+        self.admin = LogAdmin(logs)

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from ....errors import StoreCorruptError
 from ....model import Usage, UsageTotal
 from ...base.refusals import usage_conflict
+from ..errors import BehindError
+from ..log_documents import record_key, usage_key
 from ..lookup import counted_by
 from ..record import decode_record
-from ..state import State
-from ..stored import record_key, usage_key
-from ..told import BehindError
+from ..state import LogState
 from ..work import AddUsage
-from .desk import Decision, Desk
+from .logs import Decision, Logs
 
 AT_ONCE = 500
 
@@ -23,13 +23,13 @@ AT_ONCE = 500
 class LogUsage:
     """Work on usage."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, logs: Logs) -> None:
+        self._logs = logs
 
     def add(self, owner: str, session: str, usage: Usage) -> bool:
-        """Record a call; tell whether it was new."""
+        """Record a call; return whether it was new."""
 
-        def decide(state: State) -> Decision:
+        def decide(state: LogState) -> Decision:
             work = _work(usage)
             n = self._find(state, usage.id)
             if n is None:
@@ -38,12 +38,12 @@ class LogUsage:
                 raise usage_conflict(usage.id)
             return Decision(None, False)
 
-        return bool((self._desk.change(owner, session, decide)).told)
+        return bool((self._logs.change(owner, session, decide)).answer)
 
-    def _find(self, state: State, id: str) -> int | None:
+    def _find(self, state: LogState, id: str) -> int | None:
         if id in state.recent_usage:
             return state.recent_usage[id]
-        [stored] = self._desk.log.get([usage_key(state.tree, state.log, id)])
+        [stored] = self._logs.driver.get([usage_key(state.tree, state.log, id)])
         if stored is None:
             return None
         n = counted_by(stored)
@@ -51,12 +51,12 @@ class LogUsage:
             raise BehindError
         return n
 
-    def _read(self, state: State, numbers: Sequence[int]) -> list[AddUsage]:
+    def _read(self, state: LogState, numbers: Sequence[int]) -> list[AddUsage]:
         found: list[AddUsage] = []
         for start in range(0, len(numbers), AT_ONCE):
             some = numbers[start : start + AT_ONCE]
             keys = [record_key(state.tree, state.log, n) for n in some]
-            for stored in self._desk.log.get(keys):
+            for stored in self._logs.driver.get(keys):
                 work = (
                     decode_record(stored.data, stored.id).work if stored and stored.data else None
                 )
@@ -67,12 +67,12 @@ class LogUsage:
 
     def totals_by_model(self, owner: str, session: str) -> list[UsageTotal]:
         """Sum by model."""
-        state = self._desk.current(owner, session)
+        state = self._logs.current(owner, session)
         return [_total(None, model, state.totals[model]) for model in sorted(state.totals)]
 
     def totals_by_message(self, owner: str, session: str) -> list[UsageTotal]:
         """Sum by message and model, in the order in which the first of each was recorded."""
-        every = self._desk.look(owner, session, lambda view: self._read(view.own, view.own.usages))
+        every = self._logs.look(owner, session, lambda view: self._read(view.own, view.own.usages))
         sums: dict[tuple[str | None, str], tuple[int, ...]] = {}
         for work in every:
             held = sums.get((work.message, work.model), (0,) * 6)

@@ -11,7 +11,7 @@ from ....model import Appended, Root
 from ....rules.codec import Packed
 from ...base._async.runner import AsyncRunner
 from ...base.appends import AsyncAppends, Request
-from ...recordlog.turns import AsyncTurns
+from ...base.queues import AsyncCallerQueues
 from ..driver import AsyncRedisDriver
 from ..keys import RedisKeys
 from .append import append_new, append_together
@@ -51,7 +51,7 @@ class AsyncRedisRunner(AsyncRunner):
         self._migrator = AsyncRedisMigrator(client, keys)
         self._auto_migrate = auto_migrate
         self._appends = AsyncAppends(self._append_all)
-        self._turns = AsyncTurns()
+        self._queues = AsyncCallerQueues()
         self._is_ready = False
 
     async def read(self, work: Callable[[AsyncRedisUnit], AsyncAnswer[T]]) -> T:
@@ -73,7 +73,7 @@ class AsyncRedisRunner(AsyncRunner):
 
     async def _try(self, work: Callable[[AsyncRedisUnit], AsyncAnswer[T]], turn: str) -> T:
         if turn:
-            async with self._turns.of(turn):
+            async with self._queues.of(turn):
                 return await self._try(work, "")
         return await work(self._unit)
 

@@ -13,7 +13,7 @@ from ....model import Appended, Root
 from ....rules.codec import Packed
 from ...base._sync.runner import Runner
 from ...base.appends import Appends, Request
-from ...recordlog.turns import Turns
+from ...base.queues import CallerQueues
 from ..driver import RedisDriver
 from ..keys import RedisKeys
 from .append import append_new, append_together
@@ -53,7 +53,7 @@ class RedisRunner(Runner):
         self._migrator = RedisMigrator(client, keys)
         self._auto_migrate = auto_migrate
         self._appends = Appends(self._append_all)
-        self._turns = Turns()
+        self._queues = CallerQueues()
         self._is_ready = False
 
     def read(self, work: Callable[[RedisUnit], Answer[T]]) -> T:
@@ -75,7 +75,7 @@ class RedisRunner(Runner):
 
     def _try(self, work: Callable[[RedisUnit], Answer[T]], turn: str) -> T:
         if turn:
-            with self._turns.of(turn):
+            with self._queues.of(turn):
                 return self._try(work, "")
         return work(self._unit)
 

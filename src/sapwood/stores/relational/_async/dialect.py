@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Protocol
 
 from .documents import AsyncDocumentStatements
+from .feed import AsyncFeedStatements
+from .fork import AsyncForkStatements
 from .listing import AsyncListingStatements
 from .lookup import AsyncLookupStatements
 from .messages import AsyncMessageStatements
 from .overlays import AsyncOverlayStatements
 from .sessions import AsyncSessionStatements
 from .sums import AsyncSumStatements
+from .sweep import AsyncSweepStatements
 from .usage import AsyncUsageStatements
 
 
@@ -35,6 +38,12 @@ class AsyncDialect(Protocol):
     def sessions(self) -> AsyncSessionStatements: ...
     @property
     def listing(self) -> AsyncListingStatements: ...
+    @property
+    def fork(self) -> AsyncForkStatements: ...
+    @property
+    def sweep(self) -> AsyncSweepStatements: ...
+    @property
+    def feed(self) -> AsyncFeedStatements: ...
     @property
     def documents(self) -> AsyncDocumentStatements: ...
     @property

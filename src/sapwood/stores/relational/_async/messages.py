@@ -12,7 +12,7 @@ from ....rules.codec import Packed
 from ....rules.tree import Span
 from ...base.refusals import delete_inherited, edit_inherited, no_message
 from ..position import public
-from ..rows import BODY, ID, POS, HomeNames, Row, SeenMessage, SessionRow, Touches
+from ..rows import BODY, ID, POS, HasRoom, HomeNames, Row, SeenMessage, SessionRow, Touches
 from .append import append_planned
 from .lookup import find_seen, get_pos, get_session
 from .read import read_path
@@ -113,13 +113,16 @@ class AsyncMessageStatements(Protocol):
         self,
         session: SessionRow,
         spans: list[Span],
+        *,
         backwards: bool,
         most: int | None,
+        has_room: HasRoom | None,
         names: HomeNames,
-    ) -> tuple[list[Message], list[int]]:
-        """Return the live messages of spans, which are given in the order of the read.
+    ) -> tuple[list[Message], int]:
+        """Return live messages of spans, which are given in the order of the read, and their bytes.
 
-        At most so many, and how many bytes each has.
+        At most so many are looked at, until one has no room by its bytes; what has none is not
+        decoded: it may be damaged.
         """
 
     @abstractmethod
@@ -183,11 +186,8 @@ class AsyncRelationalMessages:
         """Erase messages."""
         row = await get_session(self._dialect, owner, session, Touches.CHANGES)
         seen = await self._dialect.lookup.find_all_seen(row, ids)
-        for id in ids:
-            if id not in seen:
-                raise no_message(session, id)
+        await self._refuse_wrong(row, ids, seen)
         doomed = {id: seen[id] for id in ids if seen[id].is_live}
-        await self._refuse_inherited(row, doomed)
         if not doomed:
             return Deleted(ids=[], quoting_overlays=[])
         statements = self._dialect.messages
@@ -197,11 +197,17 @@ class AsyncRelationalMessages:
         await statements.note(row, deltas, ChangeKind.DELETE)
         return Deleted(ids=list(doomed), quoting_overlays=quoting)
 
-    async def _refuse_inherited(self, row: SessionRow, doomed: dict[str, SeenMessage]) -> None:
-        inherited = {id: it.home for id, it in doomed.items() if it.home != row.home}
-        names = await self._dialect.messages.home_names(row, inherited.values())
-        for id, home in inherited.items():
-            name = names.get(home)
+    async def _refuse_wrong(
+        self, row: SessionRow, ids: Sequence[str], seen: dict[str, SeenMessage]
+    ) -> None:
+        """Refuse the first of the messages that the session does not see, or may not delete."""
+        homes = {it.home for it in seen.values() if it.is_live} - {row.home}
+        names = await self._dialect.messages.home_names(row, homes)
+        for id in ids:
+            it = seen.get(id)
+            if it is None:
+                raise no_message(row.id, id)
+            name = names.get(it.home) if it.is_live else None
             if name is not None:
                 raise delete_inherited(id, name)
 

@@ -158,28 +158,28 @@ class AsyncRelationalOverlays:
             raise lease_lost(fence.key, row.id)
 
     async def _refuse_order(
-        self, row: SessionRow, leaf: int, first: _RangeEnd, last: _RangeEnd
+        self, row: SessionRow, leaf: int, first: _CoveredEnd, last: _CoveredEnd
     ) -> None:
         """Refuse ends in the wrong order; what is not shown has none, and is refused as such."""
         items = list(await self._dialect.sums.visible(row, leaf))
         if all(any(end.is_in(item) for item in items) for end in (first, last)):
             raise range_order()
 
-    async def _end(self, row: SessionRow, ref: EntryRef) -> _RangeEnd:
+    async def _end(self, row: SessionRow, ref: EntryRef) -> _CoveredEnd:
         """Return an entry that a range may begin or end with."""
         if ref.kind == "overlay":
             found = await self._find(row, ref.id)
             ends = place_of(found[OVERLAY_FIRST]), place_of(found[OVERLAY_LAST])
-            return _RangeEnd(found[OVERLAY_NUMBER], *ends)
+            return _CoveredEnd(found[OVERLAY_NUMBER], *ends)
         seen = await find_seen(self._dialect, row, ref.id)
         if seen is None:
             raise no_message(row.id, ref.id)
         if not seen.is_live:
             raise message_deleted(ref.id)
-        return _RangeEnd(None, place_of(seen.pos), place_of(seen.pos))
+        return _CoveredEnd(None, place_of(seen.pos), place_of(seen.pos))
 
     async def _covered_tokens(
-        self, row: SessionRow, leaf: int, first: _RangeEnd, last: _RangeEnd
+        self, row: SessionRow, leaf: int, first: _CoveredEnd, last: _CoveredEnd
     ) -> int:
         """Return the sum of what is visible in a range whose ends are visible entries, or raise."""
         total, is_inside = 0, False
@@ -196,7 +196,7 @@ class AsyncRelationalOverlays:
                 break
         raise not_shown()
 
-    async def _tokens_of(self, row: SessionRow, item: Span | Cover, first: _RangeEnd) -> int:
+    async def _tokens_of(self, row: SessionRow, item: Span | Cover, first: _CoveredEnd) -> int:
         if isinstance(item, Cover):
             return await self._dialect.overlays.tokens_of(row, item.number)
         if first.is_in(item):
@@ -214,7 +214,7 @@ class AsyncRelationalOverlays:
             raise changed_since()
 
 
-class _RangeEnd(NamedTuple):
+class _CoveredEnd(NamedTuple):
     """An entry at an end of a range: a message, or all that an overlay covers."""
 
     overlay: int | None

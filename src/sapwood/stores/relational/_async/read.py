@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -49,6 +50,7 @@ class _ReadWindow:
         self._query = query
         self._names: HomeNames = {session.home: session.id}
         self._pins: list[int] | None = None
+        self._taken = 0
         self.entries: list[Entry] = []
         self.bytes = 0
         self.more = False
@@ -77,42 +79,41 @@ class _ReadWindow:
         if self.more or not spans:
             return
         before = len(self.entries)
+        limit = self._query.limit
+        # One more is asked for, to see whether there is more.
+        room = None if limit is None else limit - before + 1
         if self._query.max_bytes is None:
-            await self._take_all(spans)
+            await self._read(spans, room)
         else:
-            await self._take_in_pages(spans)
+            await self._read_in_pages(spans, sys.maxsize if room is None else room)
         await self._refuse_missing(spans, self.entries[before:])
 
-    async def _take_all(self, spans: list[Span]) -> None:
-        """Take messages up to the limit; one more is asked for, to see whether there is more."""
-        limit = self._query.limit
-        room = None if limit is None else limit - len(self.entries) + 1
-        messages, sizes = await self._read(spans, room)
-        self.more = len(messages) == room
-        if self.more:
-            messages.pop()
-            sizes.pop()
-        self.entries += messages
-        self.bytes += sum(sizes)
-
-    async def _take_in_pages(self, spans: list[Span]) -> None:
-        """Take messages so that a limit in bytes does not read a whole long path."""
+    async def _read_in_pages(self, spans: list[Span], room: int) -> None:
+        """Read so that a limit in bytes does not read a whole long path."""
         page = _FIRST_PAGE
         while spans:
-            messages, sizes = await self._read(spans, page)
-            for message, size in zip(messages, sizes, strict=True):
-                if not self._has_room(size):
-                    return
-                self.entries.append(message)
-            if len(messages) < page:
+            asked = min(page, room)
+            messages = await self._read(spans, asked)
+            if self.more or len(messages) < asked:
                 return
+            room -= asked
             spans = _rest_of(spans, _place_of(messages[-1]), self._query.backwards)
             page = min(2 * page, _MOST_IN_A_PAGE)
 
-    async def _read(self, spans: list[Span], most: int | None) -> tuple[list[Message], list[int]]:
-        return await self._dialect.messages.read_spans(
-            self._session, spans, self._query.backwards, most, self._names
+    async def _read(self, spans: list[Span], most: int | None) -> list[Message]:
+        """Take what fits of the first messages of spans, which are given in the read's order."""
+        is_limited = most is not None or self._query.max_bytes is not None
+        messages, size = await self._dialect.messages.read_spans(
+            self._session,
+            spans,
+            backwards=self._query.backwards,
+            most=most,
+            has_room=self._has_room if is_limited else None,
+            names=self._names,
         )
+        self.bytes += 0 if is_limited else size
+        self.entries += messages
+        return messages
 
     async def _refuse_missing(self, spans: list[Span], taken: list[Entry]) -> None:
         """See that the rows were those of the spans, each once: a deleted message's stays."""
@@ -130,7 +131,8 @@ class _ReadWindow:
             return
         there = await self._dialect.messages.depths_in(self._session, spans)
         refuse_missing(((depth, depth) for depth, _ in there), first, last, self._session.id)
-        if [depth for depth, is_live in there if is_live] != depths:
+        live = [depth for depth, is_live in there if is_live]
+        if live != depths or len(there) != last - first + 1:
             raise StoreCorruptError(
                 f"the messages of session {self._session.id!r} are not in order: "
                 "repair the database"
@@ -160,12 +162,13 @@ class _ReadWindow:
     def _has_room(self, size: int) -> bool:
         """Count an entry in, or note that it was cut off; the first always fits."""
         limit, most = self._query.limit, self._query.max_bytes
-        too_many = limit is not None and len(self.entries) >= limit
-        too_large = most is not None and bool(self.entries) and self.bytes + size > most
+        too_many = limit is not None and self._taken >= limit
+        too_large = most is not None and self._taken > 0 and self.bytes + size > most
         if too_many or too_large:
             self.more = True
             return False
         self.bytes += size
+        self._taken += 1
         return True
 
 

@@ -11,7 +11,6 @@ from msgspec import UNSET
 
 from ....model import (
     EdgeKind,
-    ForkPoint,
     NewSession,
     Root,
     SessionPage,
@@ -23,6 +22,7 @@ from ....model import (
 from ....rules.codec import encode_json
 from ...base.refusals import no_session, session_exists, stale_session
 from ..rows import CONTEXT_IN_RECORD, Profile, Row, SessionRow, Touches
+from .fork import fork_session
 from .listing import list_page
 from .lookup import get_pos, get_session
 
@@ -102,14 +102,6 @@ class AsyncSessionStatements(Protocol):
     async def count(self, owner: int, now: int) -> Row:
         """Return how many sessions, messages, overlays and documents an owner has."""
 
-    @abstractmethod
-    async def fork(self, session: SessionRow, source: SessionRow, point: ForkPoint) -> None:
-        """Make a new, empty session a fork of another one, which is locked."""
-
-    @abstractmethod
-    async def retire(self, session: SessionRow) -> None:
-        """Take a session's messages out of use."""
-
 
 class AsyncRelationalSessions:
     """Work on sessions."""
@@ -133,7 +125,7 @@ class AsyncRelationalSessions:
             source = await get_session(self._dialect, owner, new.fork.session)
         row = await self._insert(owner, number, new, source)
         if new.fork is not None and source is not None:
-            await self._statements.fork(row, source, new.fork)
+            await fork_session(self._dialect, row, source, new.fork)
         return await self._get(owner, new.id)
 
     async def _insert(
@@ -168,8 +160,13 @@ class AsyncRelationalSessions:
 
     async def find(self, owner: str, session: str) -> SessionRecord | None:
         """Find a session's record; its context is worked out if it is not known."""
-        is_enough, record = await self.glance(owner, session)
-        return record if is_enough else await self._find_with_context(owner, session)
+        found = await self._statements.find_record(owner, session)
+        if found is None:
+            return None
+        context = found[CONTEXT_IN_RECORD]
+        if context is None:
+            return await self._find_with_context(owner, session)
+        return self._statements.record_of(found, context)
 
     async def glance(self, owner: str, session: str) -> tuple[bool, SessionRecord | None]:
         """Find a record with one statement; return also whether that was enough."""
@@ -231,13 +228,13 @@ class AsyncRelationalSessions:
         await self._delete(await get_session(self._dialect, owner, session, Touches.CHANGES))
 
     async def _delete(self, row: SessionRow) -> None:
-        await self._statements.retire(row)
+        await self._dialect.sweep.retire(row)
         await self._statements.delete(row)
 
     async def clear(self, owner: str, session: str) -> SessionRecord:
         """Retire a session's messages and go on under a new number."""
         row = await get_session(self._dialect, owner, session, Touches.CHANGES)
-        await self._statements.retire(row)
+        await self._dialect.sweep.retire(row)
         await self._statements.empty(row)
         return await self._get(owner, session)
 

@@ -7,12 +7,15 @@ from __future__ import annotations
 from typing import Protocol
 
 from .documents import DocumentStatements
+from .feed import FeedStatements
+from .fork import ForkStatements
 from .listing import ListingStatements
 from .lookup import LookupStatements
 from .messages import MessageStatements
 from .overlays import OverlayStatements
 from .sessions import SessionStatements
 from .sums import SumStatements
+from .sweep import SweepStatements
 from .usage import UsageStatements
 
 
@@ -37,6 +40,12 @@ class Dialect(Protocol):
     def sessions(self) -> SessionStatements: ...
     @property
     def listing(self) -> ListingStatements: ...
+    @property
+    def fork(self) -> ForkStatements: ...
+    @property
+    def sweep(self) -> SweepStatements: ...
+    @property
+    def feed(self) -> FeedStatements: ...
     @property
     def documents(self) -> DocumentStatements: ...
     @property

@@ -157,26 +157,30 @@ class RelationalOverlays:
         if found is None or found[DOCUMENT_VERSION] != fence.version:
             raise lease_lost(fence.key, row.id)
 
-    def _refuse_order(self, row: SessionRow, leaf: int, first: _RangeEnd, last: _RangeEnd) -> None:
+    def _refuse_order(
+        self, row: SessionRow, leaf: int, first: _CoveredEnd, last: _CoveredEnd
+    ) -> None:
         """Refuse ends in the wrong order; what is not shown has none, and is refused as such."""
         items = list(self._dialect.sums.visible(row, leaf))
         if all(any(end.is_in(item) for item in items) for end in (first, last)):
             raise range_order()
 
-    def _end(self, row: SessionRow, ref: EntryRef) -> _RangeEnd:
+    def _end(self, row: SessionRow, ref: EntryRef) -> _CoveredEnd:
         """Return an entry that a range may begin or end with."""
         if ref.kind == "overlay":
             found = self._find(row, ref.id)
             ends = place_of(found[OVERLAY_FIRST]), place_of(found[OVERLAY_LAST])
-            return _RangeEnd(found[OVERLAY_NUMBER], *ends)
+            return _CoveredEnd(found[OVERLAY_NUMBER], *ends)
         seen = find_seen(self._dialect, row, ref.id)
         if seen is None:
             raise no_message(row.id, ref.id)
         if not seen.is_live:
             raise message_deleted(ref.id)
-        return _RangeEnd(None, place_of(seen.pos), place_of(seen.pos))
+        return _CoveredEnd(None, place_of(seen.pos), place_of(seen.pos))
 
-    def _covered_tokens(self, row: SessionRow, leaf: int, first: _RangeEnd, last: _RangeEnd) -> int:
+    def _covered_tokens(
+        self, row: SessionRow, leaf: int, first: _CoveredEnd, last: _CoveredEnd
+    ) -> int:
         """Return the sum of what is visible in a range whose ends are visible entries, or raise."""
         total, is_inside = 0, False
         for item in self._dialect.sums.visible(row, leaf):
@@ -192,7 +196,7 @@ class RelationalOverlays:
                 break
         raise not_shown()
 
-    def _tokens_of(self, row: SessionRow, item: Span | Cover, first: _RangeEnd) -> int:
+    def _tokens_of(self, row: SessionRow, item: Span | Cover, first: _CoveredEnd) -> int:
         if isinstance(item, Cover):
             return self._dialect.overlays.tokens_of(row, item.number)
         if first.is_in(item):
@@ -210,7 +214,7 @@ class RelationalOverlays:
             raise changed_since()
 
 
-class _RangeEnd(NamedTuple):
+class _CoveredEnd(NamedTuple):
     """An entry at an end of a range: a message, or all that an overlay covers."""
 
     overlay: int | None

@@ -13,7 +13,6 @@ from msgspec import UNSET
 
 from ....model import (
     EdgeKind,
-    ForkPoint,
     NewSession,
     Root,
     SessionPage,
@@ -25,6 +24,7 @@ from ....model import (
 from ....rules.codec import encode_json
 from ...base.refusals import no_session, session_exists, stale_session
 from ..rows import CONTEXT_IN_RECORD, Profile, Row, SessionRow, Touches
+from .fork import fork_session
 from .listing import list_page
 from .lookup import get_pos, get_session
 
@@ -104,14 +104,6 @@ class SessionStatements(Protocol):
     def count(self, owner: int, now: int) -> Row:
         """Return how many sessions, messages, overlays and documents an owner has."""
 
-    @abstractmethod
-    def fork(self, session: SessionRow, source: SessionRow, point: ForkPoint) -> None:
-        """Make a new, empty session a fork of another one, which is locked."""
-
-    @abstractmethod
-    def retire(self, session: SessionRow) -> None:
-        """Take a session's messages out of use."""
-
 
 class RelationalSessions:
     """Work on sessions."""
@@ -135,7 +127,7 @@ class RelationalSessions:
             source = get_session(self._dialect, owner, new.fork.session)
         row = self._insert(owner, number, new, source)
         if new.fork is not None and source is not None:
-            self._statements.fork(row, source, new.fork)
+            fork_session(self._dialect, row, source, new.fork)
         return self._get(owner, new.id)
 
     def _insert(
@@ -170,8 +162,13 @@ class RelationalSessions:
 
     def find(self, owner: str, session: str) -> SessionRecord | None:
         """Find a session's record; its context is worked out if it is not known."""
-        is_enough, record = self.glance(owner, session)
-        return record if is_enough else self._find_with_context(owner, session)
+        found = self._statements.find_record(owner, session)
+        if found is None:
+            return None
+        context = found[CONTEXT_IN_RECORD]
+        if context is None:
+            return self._find_with_context(owner, session)
+        return self._statements.record_of(found, context)
 
     def glance(self, owner: str, session: str) -> tuple[bool, SessionRecord | None]:
         """Find a record with one statement; return also whether that was enough."""
@@ -233,13 +230,13 @@ class RelationalSessions:
         self._delete(get_session(self._dialect, owner, session, Touches.CHANGES))
 
     def _delete(self, row: SessionRow) -> None:
-        self._statements.retire(row)
+        self._dialect.sweep.retire(row)
         self._statements.delete(row)
 
     def clear(self, owner: str, session: str) -> SessionRecord:
         """Retire a session's messages and go on under a new number."""
         row = get_session(self._dialect, owner, session, Touches.CHANGES)
-        self._statements.retire(row)
+        self._dialect.sweep.retire(row)
         self._statements.empty(row)
         return self._get(owner, session)
 

@@ -6,7 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from ....model import Overlay
-from ..entry import Candidate, Entry, Mark, Question, Summarised, Which
+from ..entry import (
+    EntryFilter,
+    FeedMark,
+    IndexedSummaries,
+    IndexEntry,
+    SearchCandidate,
+    SearchQuestion,
+)
 
 
 class AsyncSearchIndex(ABC):
@@ -24,15 +31,15 @@ class AsyncSearchIndex(ABC):
         """
 
     @abstractmethod
-    async def find_mark(self, owner: str) -> Mark | None:
+    async def find_mark(self, owner: str) -> FeedMark | None:
         """Find how far an owner's feed was followed; make the index if it is not there."""
 
     @abstractmethod
-    async def put_mark(self, owner: str, cursor: str, known: Mark | None) -> bool:
-        """Put a mark in place of the known one; tell whether that was still there."""
+    async def put_mark(self, owner: str, cursor: str, known: FeedMark | None) -> bool:
+        """Put a mark in place of the known one; return whether that was still there."""
 
     @abstractmethod
-    async def put(self, owner: str, entries: Sequence[Entry]) -> None:
+    async def put(self, owner: str, entries: Sequence[IndexEntry]) -> None:
         """Index messages; one that is there in a later version, or was just removed, stays so."""
 
     @abstractmethod
@@ -40,27 +47,31 @@ class AsyncSearchIndex(ABC):
         """Remove entries by their keys; what is not there is passed over."""
 
     @abstractmethod
-    async def find_summaries(self, owner: str, sessions: Sequence[str]) -> dict[str, Summarised]:
+    async def find_summaries(
+        self, owner: str, sessions: Sequence[str]
+    ) -> dict[str, IndexedSummaries]:
         """Find what is indexed of the summaries of sessions."""
 
     @abstractmethod
     async def put_summaries(
-        self, owner: str, session: str, overlays: Sequence[Overlay], known: Summarised | None
+        self, owner: str, session: str, overlays: Sequence[Overlay], known: IndexedSummaries | None
     ) -> bool:
-        """Put a session's summaries in place of the known ones; tell whether those were there."""
+        """Put a session's summaries in place of the known ones; return whether those were there."""
 
     @abstractmethod
     async def search(
-        self, owner: str, question: Question, size: int, after: Candidate | None
-    ) -> list[Candidate]:
-        """Give candidates, the newest first: all that match the query, and maybe more."""
+        self, owner: str, question: SearchQuestion, size: int, after: SearchCandidate | None
+    ) -> list[SearchCandidate]:
+        """Return candidates, the newest first: all that match the query, and maybe more."""
 
     @abstractmethod
     async def sessions_with(self, owner: str, overlays: Sequence[str]) -> list[str]:
-        """Give the sessions among whose summaries are those of these overlays."""
+        """Return the sessions among whose summaries are those of these overlays."""
 
     @abstractmethod
-    async def list_page(self, owner: str, which: Which, after: Candidate | None) -> list[Candidate]:
+    async def list_page(
+        self, owner: str, which: EntryFilter, after: SearchCandidate | None
+    ) -> list[SearchCandidate]:
         """List entries of messages, a page at a time; no page is empty but the last."""
 
     @abstractmethod

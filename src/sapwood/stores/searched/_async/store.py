@@ -18,15 +18,16 @@ from ....model import (
     Search,
     SessionRecord,
 )
-from ....store._async.contract import AsyncStore, AsyncStoreAdmin, Progress
+from ....store._async.admin import AsyncStoreAdmin, Progress
+from ....store._async.contract import AsyncStore
 from ...base.refusals import store_closed
 from ..entry import IndexGoneError
-from .checking import AsyncChecker
-from .delegating import AsyncDelegatingStore
-from .feeding import AsyncFeeder
+from .checker import AsyncChecker
+from .delegate import AsyncDelegatingStore
+from .feeder import AsyncFeeder
 from .index import AsyncSearchIndex
 from .lookup import overlays_of
-from .searching import AsyncSearcher
+from .searcher import AsyncSearcher
 from .source import AsyncSource
 
 logger = logging.getLogger(__name__)

@@ -8,7 +8,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from ....model import Overlay
-from ..entry import Candidate, Entry, Mark, Question, Summarised, Which
+from ..entry import (
+    EntryFilter,
+    FeedMark,
+    IndexedSummaries,
+    IndexEntry,
+    SearchCandidate,
+    SearchQuestion,
+)
 
 
 class SearchIndex(ABC):
@@ -26,15 +33,15 @@ class SearchIndex(ABC):
         """
 
     @abstractmethod
-    def find_mark(self, owner: str) -> Mark | None:
+    def find_mark(self, owner: str) -> FeedMark | None:
         """Find how far an owner's feed was followed; make the index if it is not there."""
 
     @abstractmethod
-    def put_mark(self, owner: str, cursor: str, known: Mark | None) -> bool:
-        """Put a mark in place of the known one; tell whether that was still there."""
+    def put_mark(self, owner: str, cursor: str, known: FeedMark | None) -> bool:
+        """Put a mark in place of the known one; return whether that was still there."""
 
     @abstractmethod
-    def put(self, owner: str, entries: Sequence[Entry]) -> None:
+    def put(self, owner: str, entries: Sequence[IndexEntry]) -> None:
         """Index messages; one that is there in a later version, or was just removed, stays so."""
 
     @abstractmethod
@@ -42,27 +49,29 @@ class SearchIndex(ABC):
         """Remove entries by their keys; what is not there is passed over."""
 
     @abstractmethod
-    def find_summaries(self, owner: str, sessions: Sequence[str]) -> dict[str, Summarised]:
+    def find_summaries(self, owner: str, sessions: Sequence[str]) -> dict[str, IndexedSummaries]:
         """Find what is indexed of the summaries of sessions."""
 
     @abstractmethod
     def put_summaries(
-        self, owner: str, session: str, overlays: Sequence[Overlay], known: Summarised | None
+        self, owner: str, session: str, overlays: Sequence[Overlay], known: IndexedSummaries | None
     ) -> bool:
-        """Put a session's summaries in place of the known ones; tell whether those were there."""
+        """Put a session's summaries in place of the known ones; return whether those were there."""
 
     @abstractmethod
     def search(
-        self, owner: str, question: Question, size: int, after: Candidate | None
-    ) -> list[Candidate]:
-        """Give candidates, the newest first: all that match the query, and maybe more."""
+        self, owner: str, question: SearchQuestion, size: int, after: SearchCandidate | None
+    ) -> list[SearchCandidate]:
+        """Return candidates, the newest first: all that match the query, and maybe more."""
 
     @abstractmethod
     def sessions_with(self, owner: str, overlays: Sequence[str]) -> list[str]:
-        """Give the sessions among whose summaries are those of these overlays."""
+        """Return the sessions among whose summaries are those of these overlays."""
 
     @abstractmethod
-    def list_page(self, owner: str, which: Which, after: Candidate | None) -> list[Candidate]:
+    def list_page(
+        self, owner: str, which: EntryFilter, after: SearchCandidate | None
+    ) -> list[SearchCandidate]:
         """List entries of messages, a page at a time; no page is empty but the last."""
 
     @abstractmethod

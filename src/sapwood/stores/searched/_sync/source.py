@@ -18,11 +18,11 @@ from .lookup import find_sound, overlays_of
 SKIMMED = 10_000
 
 
-Wanted = Mapping[str, tuple[Sequence[str], bool]]
+WantedEntries = Mapping[str, tuple[Sequence[str], bool]]
 """By session: the ids of messages, and whether its overlays are wanted."""
 
 
-class Seen(NamedTuple):
+class SourceContent(NamedTuple):
     """What was asked for of a session, by ids, and its overlays in force."""
 
     messages: dict[str, Message]
@@ -43,7 +43,7 @@ class Source:
         self._store = store
 
     def end_of_feed(self, owner: str) -> str:
-        """Give a cursor behind which all is read; it may be a while before what holds it back."""
+        """Return a cursor behind which all is read; it may be a while before what holds it back."""
         cursor, more = "", True
         while more:
             page = self._store.changes(owner, after=cursor, limit=SKIMMED)
@@ -60,15 +60,17 @@ class Source:
         at = record.forked_at
         return Standpoint(record.created_us, None if at is None else at.depth)
 
-    def look(self, owner: str, wanted: Wanted, *, as_followed: bool = False) -> dict[str, Seen]:
+    def look(
+        self, owner: str, wanted: WantedEntries, *, as_followed: bool = False
+    ) -> dict[str, SourceContent]:
         """Look at sessions as they are now, or at least as they were when the feed was followed.
 
         Nothing is given of sessions that are gone, or of what cannot be decoded.
         """
-        seen: dict[str, Seen] = {}
+        seen: dict[str, SourceContent] = {}
         for session, (ids, has_overlays) in wanted.items():
             overlays: list[Overlay] = []
             if has_overlays:
                 overlays = overlays_of(self._store, owner, session)
-            seen[session] = Seen(find_sound(self._store, owner, session, ids), overlays)
+            seen[session] = SourceContent(find_sound(self._store, owner, session, ids), overlays)
         return seen

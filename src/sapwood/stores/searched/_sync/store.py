@@ -20,15 +20,16 @@ from ....model import (
     Search,
     SessionRecord,
 )
-from ....store._sync.contract import Progress, Store, StoreAdmin
+from ....store._sync.admin import Progress, StoreAdmin
+from ....store._sync.contract import Store
 from ...base.refusals import store_closed
 from ..entry import IndexGoneError
-from .checking import Checker
-from .delegating import DelegatingStore
-from .feeding import Feeder
+from .checker import Checker
+from .delegate import DelegatingStore
+from .feeder import Feeder
 from .index import SearchIndex
 from .lookup import overlays_of
-from .searching import Searcher
+from .searcher import Searcher
 from .source import Source
 
 logger = logging.getLogger(__name__)

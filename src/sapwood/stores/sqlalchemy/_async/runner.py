@@ -18,11 +18,11 @@ from ..appends import AsyncAppends
 from ..bridge import AsyncBridge, AsyncEngine
 from ..extra import Extra
 from ..failure import is_lost, is_silence, is_unknown_setting, is_worth_a_try, translate
-from ..feed import trim_feed
+from ..feed import bound_of, trim_feed
 from ..glance import read_quickly
 from ..locks import Mode
 from ..sums import renew_one
-from ..sweep import CHUNKS_AT_ONCE, sweep_chunk
+from ..sweep import CHUNKS_AT_ONCE
 from ..tx import Statements, Tx
 from ..unit import SqlUnit
 from ..work import Worker
@@ -97,7 +97,7 @@ class AsyncSqlAlchemyRunner(AsyncRunner):
 
     async def changes(self, owner: str, after: str, limit: int) -> Changes:
         """Read the feed up to where all is committed."""
-        bound = await self._transact(lambda unit: unit.feed.bound(owner))
+        bound = await self._write_tx(lambda tx: bound_of(tx, owner))
         return await self._read(lambda unit: unit.feed.changes(owner, after, limit, bound))
 
     async def append(self, request: Request) -> Appended:
@@ -159,7 +159,7 @@ class AsyncSqlAlchemyRunner(AsyncRunner):
         """Do a part of what a deletion left; what fails is for the next to come."""
         try:
             for _ in range(CHUNKS_AT_ONCE):
-                if not await self._write_tx(sweep_chunk):
+                if not await self._transact(lambda unit: unit.sweep.sweep_chunk()):
                     break
         except StoreError:
             return
@@ -169,7 +169,7 @@ class AsyncSqlAlchemyRunner(AsyncRunner):
 
     async def settle(self) -> None:
         """Finish sweeping, renew sums, trim the feed."""
-        while await self._write_tx(sweep_chunk):
+        while await self._transact(lambda unit: unit.sweep.sweep_chunk()):
             continue
         while await self._write_tx(renew_one):
             continue

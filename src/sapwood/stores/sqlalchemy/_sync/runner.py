@@ -20,11 +20,11 @@ from ..appends import Appends
 from ..bridge import Bridge, Engine
 from ..extra import Extra
 from ..failure import is_lost, is_silence, is_unknown_setting, is_worth_a_try, translate
-from ..feed import trim_feed
+from ..feed import bound_of, trim_feed
 from ..glance import read_quickly
 from ..locks import Mode
 from ..sums import renew_one
-from ..sweep import CHUNKS_AT_ONCE, sweep_chunk
+from ..sweep import CHUNKS_AT_ONCE
 from ..tx import Statements, Tx
 from ..unit import SqlUnit
 from ..work import Worker
@@ -99,7 +99,7 @@ class SqlAlchemyRunner(Runner):
 
     def changes(self, owner: str, after: str, limit: int) -> Changes:
         """Read the feed up to where all is committed."""
-        bound = self._transact(lambda unit: unit.feed.bound(owner))
+        bound = self._write_tx(lambda tx: bound_of(tx, owner))
         return self._read(lambda unit: unit.feed.changes(owner, after, limit, bound))
 
     def append(self, request: Request) -> Appended:
@@ -161,7 +161,7 @@ class SqlAlchemyRunner(Runner):
         """Do a part of what a deletion left; what fails is for the next to come."""
         try:
             for _ in range(CHUNKS_AT_ONCE):
-                if not self._write_tx(sweep_chunk):
+                if not self._transact(lambda unit: unit.sweep.sweep_chunk()):
                     break
         except StoreError:
             return
@@ -171,7 +171,7 @@ class SqlAlchemyRunner(Runner):
 
     def settle(self) -> None:
         """Finish sweeping, renew sums, trim the feed."""
-        while self._write_tx(sweep_chunk):
+        while self._transact(lambda unit: unit.sweep.sweep_chunk()):
             continue
         while self._write_tx(renew_one):
             continue

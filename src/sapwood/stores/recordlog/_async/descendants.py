@@ -1,0 +1,100 @@
+"""The sessions that stand on a log: its forks, their forks, and so on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ....errors import StoreCorruptError
+from ....rules.tree import Place
+from ..entry import entry_of, void_entry
+from ..log_documents import LogKey, LogKind
+from ..place import log_of
+from ..state import BegunFork, LaidOverlay, LogState
+from ..view import LogView
+from .logs import AsyncLogs
+
+
+async def descendants(logs: AsyncLogs, state: LogState, *, is_last: bool = False) -> list[LogState]:
+    """Return the sessions that are alive and stand on a log, or on one that stands on it.
+
+    With `is_last` there will be no others: forks that were begun anywhere below are refused.
+    """
+    found: dict[str, LogState] = {}
+    seen: set[str] = set()
+    waiting = list(state.begun_forks)
+    while waiting:
+        some = _with_remembered(logs, waiting)
+        if is_last:
+            await _refuse_unborn(logs, some)
+        born = await _born(logs, some)
+        states = {fork.log: await logs.load(state.tree, fork.log) for fork in some}
+        begun = [it for it in states.values() if it is not None]
+        if any(states[log] is None for log in born):
+            raise StoreCorruptError(f"a session that stands on log {state.log} has no log")
+        current = await logs.catch_up(begun) if begun else []
+        found.update({it.log: it for it in current if it.log in born or not it.is_alive})
+        seen.update(fork.log for fork in some)
+        waiting = [fork for it in current for fork in it.begun_forks if fork.log not in seen]
+    return [it for it in found.values() if it.is_alive]
+
+
+def _with_remembered(logs: AsyncLogs, forks: Sequence[BegunFork]) -> list[BegunFork]:
+    """Add the forks of forks that are remembered, so that a chain is not read link by link."""
+    found: dict[str, BegunFork] = {}
+    left = list(forks)
+    while left:
+        fork = left.pop()
+        if fork.log not in found:
+            found[fork.log] = fork
+            known = logs.cache.find(fork.log)
+            left += known.begun_forks if known is not None else []
+    return list(found.values())
+
+
+async def _born(logs: AsyncLogs, forks: Sequence[BegunFork]) -> set[str]:
+    """Return the logs of those forks that were begun and are sessions."""
+    keys = [LogKey(LogKind.ENTRY, fork.shard, fork.entry) for fork in forks]
+    entries = [None if it is None else entry_of(it) for it in await logs.driver.get(keys)]
+    named = {entry.log for entry in entries if entry is not None}
+    return {fork.log for fork in forks if fork.log in named}
+
+
+async def _refuse_unborn(logs: AsyncLogs, forks: Sequence[BegunFork]) -> None:
+    """Keep forks that were begun and are not there from coming to stand on what goes."""
+    keys = [LogKey(LogKind.ENTRY, fork.shard, fork.entry) for fork in forks]
+    for fork, stored in zip(forks, await logs.driver.get(keys) if keys else [], strict=True):
+        if stored is None:
+            await logs.driver.create(void_entry(fork.shard, fork.entry))
+
+
+async def quoting_overlays(logs: AsyncLogs, view: LogView, places: Sequence[Place]) -> list[str]:
+    """Return the overlays, in force anywhere, that cover one of the positions; oldest first."""
+    homes = {log_of(place.segment) for place in places}
+    sessions = {view.own.log: view.own}
+    for log in homes:
+        home = view.states[log]
+        sessions.update({it.log: it for it in await descendants(logs, home)})
+        if home.is_alive:
+            sessions.setdefault(home.log, home)
+    laid: dict[int, str] = {}
+    covered = [it for it in sessions.values() if it.overlays and it.log != view.own.log]
+    for seen_by in [view, *await logs.views(covered)]:
+        laid.update(_covering(seen_by, places))
+    return [id for _, id in sorted(laid.items())]
+
+
+def _covering(view: LogView, places: Sequence[Place]) -> dict[int, str]:
+    return {
+        laid.stamp: laid.id
+        for laid in view.own.overlays
+        if any(_is_under(view, place, laid) for place in places)
+    }
+
+
+def _is_under(view: LogView, place: Place, laid: LaidOverlay) -> bool:
+    return laid.first.depth <= place.depth and view.on_path(place, laid.last)
+
+
+def segments_of(state: LogState) -> range:
+    """Return the numbers of the segments that are a session's now."""
+    return range(state.retired + 1, len(state.segments) + 1)

@@ -1,0 +1,161 @@
+"""Searching: all that there is to be found is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ....errors import StoreCorruptError
+from ....model import EntryRef, Hits, Search
+from ....rules.match import MessageFacts, matches
+from ....rules.query import Query
+from ....rules.query import terms as terms_of
+from ....rules.relevance import is_ranked, scores
+from ....rules.stored_text import stored_text
+from ....rules.text import fold
+from ....rules.tree import Place, Span
+from ...base.found import SUMMARY_ROLE, Said, counted, counted_terms, hit_of
+from ..errors import BehindError
+from ..place import log_of, public
+from ..rows import LogRow
+from ..state import LogState
+from ..view import LogView
+from .descendants import descendants, segments_of
+from .history import covers_of
+from .logs import TRIES, AsyncLogs, busy
+from .rows import rows_in_all
+from .sessions import alive
+
+FoundText = tuple[Said[LogState], str]
+
+
+class AsyncLogSearch:
+    """Searches the records of an owner's sessions."""
+
+    def __init__(self, logs: AsyncLogs) -> None:
+        self._logs = logs
+
+    async def search(self, owner: str, search: Search, query: Query) -> Hits:
+        """Find what matches, the best first; of equals, the newest."""
+        for _ in range(TRIES):
+            states = await self._asked(owner, search.session)
+            try:
+                said = await self._said(states, search.session)
+            except BehindError:
+                continue
+            except StoreCorruptError:
+                if not await self._logs.are_over(states):
+                    raise
+                continue
+            return _hits(said, search, query)
+        raise busy()
+
+    async def _asked(self, owner: str, only: str | None) -> list[LogState]:
+        if only is None:
+            return await alive(self._logs, owner)
+        return [await self._logs.current(owner, only)]
+
+    async def _said(self, states: Sequence[LogState], only: str | None) -> list[Said[LogState]]:
+        """Return all that was said, each once: by its home, or the oldest that stands on it."""
+        views = await self._logs.views(states)
+        told: dict[Place | int, Said[LogState]] = {}
+        # A message is told by its home; only one whose home is gone is told by a fork.
+        for is_home in (True, False):
+            for view in views:
+                await self._messages(view, told, is_home, only is not None)
+        for view in views:
+            await self._summaries(view, told)
+        return list(told.values())
+
+    async def _messages(
+        self, view: LogView, told: dict[Place | int, Said[LogState]], is_home: bool, is_scoped: bool
+    ) -> None:
+        own = view.own
+        # Of those whose home is alive, that tells, unless only this session is asked.
+        spans = [it for it in view.spans(own.fork) if is_scoped or not view.home_of(it.segment)]
+        if is_home:
+            spans = [whole_segment(own, number) for number in segments_of(own)]
+        rows = await rows_in_all(self._logs, view, spans) if spans else []
+        for row in rows:
+            teller = await self._teller(view, row.place, is_home, is_scoped)
+            if row.body is None or row.place in told or teller is None:
+                continue
+            said = _said_in(row, teller)
+            if said is not None:
+                told[row.place] = said
+
+    async def _teller(
+        self, view: LogView, place: Place, is_home: bool, is_scoped: bool
+    ) -> LogState | None:
+        home = view.home_of(place.segment)
+        if is_home or home is None:
+            if home is None and is_scoped:
+                return await self._oldest(view, place)
+            return view.own
+        # Its home is alive, and tells of it, unless only this session is asked.
+        return view.states[log_of(place.segment)] if is_scoped else None
+
+    async def _oldest(self, view: LogView, place: Place) -> LogState:
+        home = view.states[log_of(place.segment)]
+        oldest = view.own
+        for seen_by in await self._logs.views(await descendants(self._logs, home)):
+            other = seen_by.own
+            if other.log < oldest.log and seen_by.on_path(place, other.fork):
+                oldest = other
+        return oldest
+
+    async def _summaries(self, view: LogView, told: dict[Place | int, Said[LogState]]) -> None:
+        new = [laid for laid in view.own.overlays if laid.stamp not in told]
+        for laid, work in zip(new, await covers_of(self._logs, view.own, new), strict=True):
+            told[laid.stamp] = Said(
+                view.own,
+                view.own.session,
+                EntryRef(kind="overlay", id=work.id),
+                SUMMARY_ROLE,
+                public(laid.last),
+                work.created_us,
+                work.summary,
+            )
+
+
+def whole_segment(state: LogState, number: int) -> Span:
+    """Return all of a segment."""
+    row = state.segments[number - 1]
+    return Span(state.own(number), row.first, row.last)
+
+
+def _said_in(row: LogRow, teller: LogState) -> Said[LogState] | None:
+    assert row.body is not None
+    try:
+        text = stored_text(row.body, row.id)
+    except StoreCorruptError:
+        # Whoever reads the message is told; the others are still to be found.
+        return None
+    entry = EntryRef(kind="message", id=row.id)
+    place = public(row.place)
+    return Said(teller, teller.session, entry, row.role, place, row.created_us, text)
+
+
+def _hits(every: list[Said[LogState]], search: Search, query: Query) -> Hits:
+    found: list[FoundText] = [
+        (said, folded) for said in every if matches(query, folded := fold(said.text), _facts(said))
+    ]
+    found.sort(key=lambda it: -it[0].created_us)
+    points = [1.0] * len(found)
+    if is_ranked(query):
+        wanted = counted_terms(query)
+        points = scores([counted(wanted, folded) for _, folded in found])
+    ranked = sorted(zip(points, found, strict=True), key=lambda it: -it[0])
+    terms = terms_of(query)
+    return Hits(
+        hits=[
+            hit_of(said, terms, score, folded) for score, (said, folded) in ranked[: search.limit]
+        ],
+        more=len(ranked) > search.limit,
+    )
+
+
+def _facts(said: Said[LogState]) -> MessageFacts:
+    profile = said.session.profile
+    return MessageFacts(
+        role=said.role, created_us=said.created_us, title=profile.title, tags=profile.tags
+    )

@@ -1,0 +1,205 @@
+"""Searching: the index finds candidates, the newest first, and what the store says decides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ....errors import StoreUnavailableError
+from ....model import EntryRef, Hits, Message, Overlay, Search, SessionRecord
+from ....rules import check
+from ....rules.match import is_said
+from ....rules.query import Query, parse
+from ....rules.text import fold, searchable
+from ....store._async.contract import AsyncStore
+from ...base.found import SUMMARY_ROLE, Said
+from ..entry import IndexGoneError, SearchCandidate, SearchQuestion, SessionScope
+from ..matches import SearchMatches
+from .feeder import AsyncFeeder
+from .index import AsyncSearchIndex
+from .live_messages import AsyncLiveMessages
+from .lookup import overlays_of
+from .source import AsyncSource, Standpoint
+from .walk import AsyncWalk
+
+TRIES = 3
+MOST_IN_A_BATCH = 1_000
+MOST_SEGMENTS = 10_000
+MOST_REMEMBERED = 1_000
+
+
+class AsyncSearcher:
+    """Answers searches from an index, after it caught up with the store."""
+
+    def __init__(self, store: AsyncStore, index: AsyncSearchIndex, source: AsyncSource) -> None:
+        self._store = store
+        self._index = index
+        self._source = source
+        self.feeder = AsyncFeeder(store, index, source)
+        self._scopes: dict[tuple[str, str, int], list[str]] = {}
+
+    async def search(self, owner: str, search: Search) -> Hits:
+        """Find what matches, as it stands now."""
+        check.owner(owner)
+        check.search(search)
+        query = parse(search.text)
+        for _ in range(TRIES):
+            try:
+                return await self._search(owner, search, query)
+            except IndexGoneError:
+                # The next try makes it anew.
+                continue
+        raise StoreUnavailableError("the search index is removed again and again: try again")
+
+    async def _search(self, owner: str, search: Search, query: Query) -> Hits:
+        await self.feeder.catch_up(owner)
+        scope = None
+        if search.session is not None:
+            scope = await self._scope(owner, search.session)
+        looking = AsyncSearchRun(self._store, self._index, self._source, owner, search)
+        return await looking.look(SearchQuestion(query=query, scope=scope))
+
+    async def _scope(self, owner: str, session: str) -> SessionScope | None:
+        """Return where to look for what a session sees; None when that is too many places."""
+        standpoint = await self._source.standpoint(owner, session)
+        segments = await self._inherited(owner, session, standpoint)
+        if len(segments) > MOST_SEGMENTS:
+            return None
+        return SessionScope(session=session, segments=segments)
+
+    async def _inherited(self, owner: str, session: str, standpoint: Standpoint) -> list[str]:
+        if standpoint.forked_at is None:
+            return []
+        # A fork's path to its fork point never changes.
+        name = (owner, session, standpoint.created_us)
+        if name not in self._scopes:
+            if len(self._scopes) >= MOST_REMEMBERED:
+                self._scopes.clear()
+            walk = AsyncWalk(self._store, owner, session)
+            self._scopes[name] = await walk.segments(standpoint.forked_at)
+        return self._scopes[name]
+
+
+class AsyncSearchRun:
+    """One search: looks at candidates until enough of them match."""
+
+    def __init__(
+        self,
+        store: AsyncStore,
+        index: AsyncSearchIndex,
+        source: AsyncSource,
+        owner: str,
+        search: Search,
+    ) -> None:
+        self._store = store
+        self._index = index
+        self._source = source
+        self._owner = owner
+        self._session = search.session
+        self._found = SearchMatches(parse(search.text), search.limit)
+        self._query = parse(search.text)
+        self._standing = AsyncLiveMessages(store, owner)
+        self._records: dict[str, SessionRecord | None] = {}
+        self._overlays: dict[str, list[Overlay]] = {}
+
+    async def look(self, question: SearchQuestion) -> Hits:
+        """Find what matches; of one session, all its summaries are looked at."""
+        size, after = self._found.batch, None
+        while True:
+            some = min(size, MOST_IN_A_BATCH)
+            batch = await self._index.search(self._owner, question, some, after)
+            seen = await self._look_at(batch)
+            if self._session is not None and after is None:
+                for overlay in await self._overlays_of(self._session):
+                    await self._take_summary(self._session, overlay)
+            await self._take_messages([c for c in batch if c.kind == "message"], seen)
+            await self._take_summaries([c.session for c in batch if c.kind == "summaries"])
+            if len(batch) < some or self._found.is_enough(batch[-1].created_us):
+                return self._found.hits()
+            size, after = 4 * size, batch[-1]
+
+    async def _look_at(self, batch: Sequence[SearchCandidate]) -> dict[str, dict[str, Message]]:
+        """Look at what the store says of candidates, and of overlays that may match."""
+        ids: dict[str, list[str]] = {}
+        for it in batch:
+            if it.kind == "message" and (it.session or self._session):
+                ids.setdefault(self._session or it.session, []).append(it.id)
+        shown = {it.session for it in batch if it.kind == "summaries"}
+        if self._session is not None:
+            shown.add(self._session)
+        names = [*ids, *(shown - ids.keys())]
+        unknown = shown - self._overlays.keys()
+        wanted = {name: (ids.get(name, []), name in unknown) for name in names}
+        seen = await self._source.look(self._owner, wanted, as_followed=True)
+        for name in unknown:
+            self._overlays[name] = seen[name].overlays if name in seen else []
+        return {session: it.messages for session, it in seen.items()}
+
+    async def _take_messages(
+        self, candidates: Sequence[SearchCandidate], seen: Mapping[str, Mapping[str, Message]]
+    ) -> None:
+        live = await self._standing.live(candidates, self._session, seen)
+        for candidate in candidates:
+            if candidate.key not in live:
+                continue
+            message, session = live[candidate.key]
+            said: Said[None] = Said(
+                None,
+                session,
+                EntryRef(kind="message", id=message.id),
+                message.role,
+                message.position,
+                message.created_us,
+                searchable(message.parts),
+            )
+            await self._take(said)
+
+    async def _take_summaries(self, sessions: Sequence[str]) -> None:
+        """Look at the summaries of sessions; each is told as the oldest that has it in force."""
+        said = {
+            (it.id, it.first, it.last): (session, it)
+            for session in sessions
+            for it in await self._overlays_of(session)
+            if any(is_said(branch, fold(it.summary)) for branch in self._query.branches)
+        }
+        if not said:
+            return
+        ids = [id for id, _, _ in said]
+        sharing = await self._index.sessions_with(self._owner, list(dict.fromkeys(ids)))
+        for name, (session, overlay) in said.items():
+            await self._take_summary(await self._oldest(name, session, sharing), overlay)
+
+    async def _oldest(self, name: object, session: str, sharing: Sequence[str]) -> str:
+        having = [
+            it
+            for it in dict.fromkeys([session, *sharing])
+            for overlay in await self._overlays_of(it)
+            if (overlay.id, overlay.first, overlay.last) == name
+        ]
+        if len(having) < 2:
+            return session
+        return next((it.id for it in await self._standing.sessions() if it.id in having), session)
+
+    async def _take_summary(self, session: str, overlay: Overlay) -> None:
+        entry = EntryRef(kind="overlay", id=overlay.id)
+        said: Said[None] = Said(
+            None, session, entry, SUMMARY_ROLE, overlay.last, overlay.created_us, overlay.summary
+        )
+        await self._take(said)
+
+    async def _take(self, said: Said[None]) -> None:
+        title, tags = None, list[str]()
+        if self._found.asks_of_sessions:
+            record = await self._record_of(said.session_id)
+            if record is not None:
+                title, tags = record.title, record.tags
+        self._found.take(said, title, tags)
+
+    async def _record_of(self, session: str) -> SessionRecord | None:
+        if session not in self._records:
+            self._records[session] = await self._store.find_session(self._owner, session)
+        return self._records[session]
+
+    async def _overlays_of(self, session: str) -> list[Overlay]:
+        if session not in self._overlays:
+            self._overlays[session] = await overlays_of(self._store, self._owner, session)
+        return self._overlays[session]
