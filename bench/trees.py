@@ -50,7 +50,7 @@ def regenerated(world: World, turns: int) -> Path:
             talk = Regenerating(store)
             for _ in range(shorter, turns):
                 talk.ask()
-                talk.retry_from()
+                talk.regenerate()
 
     return world.once(f"regenerated-{turns}", build)
 
