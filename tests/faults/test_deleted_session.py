@@ -44,7 +44,7 @@ def live_fully(sessions: SessionManager, id: str) -> None:
     """Use all that a session has, so that all of it is stored, each with the mark."""
     usage = Usage(id=f"sum-{id}", model=MARK, input_tokens=9, output_tokens=1)
     notes = StoreEntries(sessions.store, ADA, "notes", session=id, scope="session")
-    chat = sessions.session(id, title=MARK, tags=[MARK], data={"k": MARK}, budget=20_000)
+    chat = sessions.session(id, title=MARK, tags=[MARK], attributes={"k": MARK}, budget=20_000)
     chat.with_context("memory", default=f"about {MARK}").with_context("skills", provider=Skills())
     chat.with_context("notes", provider=notes).with_searchable_history()
     chat.compact_with(

@@ -135,7 +135,7 @@ def test_messages_that_were_checkpointed_before_are_gone_from_the_files(
 def test_all_that_a_deleted_session_had_is_gone_from_the_files(
     store: SqliteStore, path: Path
 ) -> None:
-    new = NewSession(id="doomed", title=f"t {MARK}", tags=[MARK], data={"k": [MARK]})
+    new = NewSession(id="doomed", title=f"t {MARK}", tags=[MARK], attributes={"k": [MARK]})
     store.create_session(ADA, new)
     store.append(ADA, "doomed", [say("m1"), say("m2"), say("m3")])
     overlay = NewOverlay(
@@ -167,9 +167,9 @@ def test_an_undone_overlay_that_nobody_has_is_gone_from_the_files(
 
 
 def test_the_old_record_of_a_session_is_gone_from_the_files(store: SqliteStore, path: Path) -> None:
-    patch = SessionPatch(title=MARK, tags=[MARK], data={"k": MARK * 300})
+    patch = SessionPatch(title=MARK, tags=[MARK], attributes={"k": MARK * 300})
     store.update_session(ADA, "s", patch)
-    new = SessionPatch(title="new", tags=[], data={})
+    new = SessionPatch(title="new", tags=[], attributes={})
     assert_forgotten(store, path, lambda: store.update_session(ADA, "s", new))
 
 

@@ -86,7 +86,8 @@ def test_the_first_schemas_forks_are_shown(store: SqliteStore) -> None:
 def test_the_first_schemas_records_are_there(store: SqliteStore) -> None:
     main = store.find_session(ADA, "main")
     assert main is not None
-    assert (main.title, main.tags, main.data, main.budget) == ("Main", ["a"], {"k": 1}, 1000)
+    assert (main.title, main.tags, main.attributes, main.budget) == ("Main", ["a"], {"k": 1}, 1000)
+    assert (main.model, main.source, main.end_reason) == (None, None, None)
     cleared = store.find_session(ADA, "cleared")
     assert cleared is not None
     assert (cleared.title, cleared.tip, cleared.messages) == ("cleared", ROOT, 0)

@@ -121,8 +121,11 @@ SESSION = NewSession(
     id="s",
     title="",
     tags=["a", "é"],
-    data={"k": [1, None]},
+    attributes={"k": [1, None]},
     budget=0,
+    model="large",
+    source=None,
+    end_reason="completed",
     parent=Edge(kind=EdgeKind.BRANCH, session="p"),
     fork=ForkPoint(session="p", message=ROOT),
 )
@@ -137,7 +140,7 @@ def test_a_right_session_is_not_refused() -> None:
     ):
         check.new_session(fine)
     check.patch(SessionPatch())
-    check.patch(SessionPatch(title=None, budget=None, tags=[], data={}))
+    check.patch(SessionPatch(title=None, budget=None, tags=[], attributes={}))
 
 
 @pytest.mark.parametrize("bad", BAD_NAMES)
@@ -158,11 +161,14 @@ def test_a_sessions_names_are_checked(bad: Any) -> None:
         *[("state", bad, "state") for bad in BAD_NAMES],
         *[("tags", ["a", bad], "tags[1]") for bad in BAD_NAMES],
         *[("tags", bad, "tags") for bad in ("abc", None, 5, {"a"})],
-        *[("data", bad, "data") for bad in (None, [], "a", 5, b"")],
-        ("data", {"a": [float("nan")]}, "data.a[0]"),
-        ("data", {1: 2}, "data"),
-        ("data", {"\ud800": 2}, "data"),
-        ("data", {"a": {"b": {1}}}, "data.a.b"),
+        *[("attributes", bad, "attributes") for bad in (None, [], "a", 5, b"")],
+        ("attributes", {"a": [float("nan")]}, "attributes.a[0]"),
+        ("attributes", {1: 2}, "attributes"),
+        ("attributes", {"\ud800": 2}, "attributes"),
+        ("attributes", {"a": {"b": {1}}}, "attributes.a.b"),
+        *[("model", bad, "model") for bad in BAD_NAMES if bad is not None],
+        ("source", "", "source"),
+        ("end_reason", "a\nb", "end_reason"),
         *[("budget", bad, "budget") for bad in (-1, 1.5, True, "5", MAX_TOKENS + 1)],
     ],
 )

@@ -47,7 +47,7 @@ def go_on(source: Store) -> None:
     source.append(ADA, "s", [say("y1")], parent="m1")
     source.update_message(ADA, "s", say("m4", "edited", tokens=99))
     source.delete_messages(ADA, "s", ["m3", "x4"])
-    source.update_session(ADA, "s", SessionPatch(title="Another", tags=["t"], data={"n": 1}))
+    source.update_session(ADA, "s", SessionPatch(title="Another", tags=["t"], attributes={"n": 1}))
     source.put_document(ADA, "k", b"changed", session="s")
     source.delete_document(ADA, "late", session="s")
     source.undo_overlay(ADA, "s", "both")

@@ -30,7 +30,16 @@ from .worlds import export, lines_of, load, memory, names_in, seen_of, sqlite
 
 
 def grown(ops: list[tuple[str, int, int, int]], store: Store) -> None:
-    store.create_session(ADA, NewSession(id="s", title="A title", tags=["x"], data={"n": 2**70}))
+    new = NewSession(
+        id="s",
+        title="A title",
+        tags=["x"],
+        attributes={"n": 2**70},
+        model="large",
+        source="cli",
+        end_reason="completed",
+    )
+    store.create_session(ADA, new)
     store.append(ADA, "s", [say("r1"), say("r2"), say("r3")])
     for number, op in enumerate(ops):
         act(store, number, op)

@@ -40,17 +40,20 @@ class ForkPoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NewSession(msgspec.Struct, frozen=True, kw_only=True):
-    """A session to create. A fork takes data, tags and budget from its source unless given.
+    """A session to create.
 
-    `created_us` is for one that began elsewhere before; without it, it is the store's clock.
+    A fork takes attributes, tags, budget, model and source from its source unless given. `created_us` is for one that began elsewhere before; without it, it is the store's clock.
     """
 
     id: str
     title: str | None = None
     state: str = "active"
     tags: list[str] | UnsetType = UNSET
-    data: dict[str, Any] | UnsetType = UNSET
+    attributes: dict[str, Any] | UnsetType = UNSET
     budget: int | UnsetType | None = UNSET
+    model: str | UnsetType | None = UNSET
+    source: str | UnsetType | None = UNSET
+    end_reason: str | None = None
     parent: Edge | None = None
     fork: ForkPoint | None = None
     created_us: int | None = None
@@ -62,8 +65,11 @@ class SessionPatch(msgspec.Struct, frozen=True, kw_only=True):
     title: str | UnsetType | None = UNSET
     state: str | UnsetType = UNSET
     tags: list[str] | UnsetType = UNSET
-    data: dict[str, Any] | UnsetType = UNSET
+    attributes: dict[str, Any] | UnsetType = UNSET
     budget: int | UnsetType | None = UNSET
+    model: str | UnsetType | None = UNSET
+    source: str | UnsetType | None = UNSET
+    end_reason: str | UnsetType | None = UNSET
 
 
 class SessionRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,7 +78,9 @@ class SessionRecord(msgspec.Struct, frozen=True, kw_only=True):
     `messages` counts the live messages that this session wrote, on all its branches. `version`
     counts changes of the record, and of what its context is measured by (a report of usage for a
     message, another prompt), and not appends. `context_tokens` estimates what the model is
-    shown at the tip. `budget` is the session's token budget.
+    shown at the tip. `budget` is the session's token budget. `attributes` are free fields; `model`,
+    `source` (where its user is: a channel, a program) and `end_reason` are names that are kept for
+    whoever asks.
     """
 
     id: str
@@ -81,8 +89,11 @@ class SessionRecord(msgspec.Struct, frozen=True, kw_only=True):
     title: str | None
     state: str
     tags: list[str]
-    data: dict[str, Any]
+    attributes: dict[str, Any]
     budget: int | None
+    model: str | None
+    source: str | None
+    end_reason: str | None
     parent: Edge | None
     forked_at: Position | None
     messages: int

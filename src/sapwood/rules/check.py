@@ -136,11 +136,15 @@ def _record_fields(value: NewSession | SessionPatch) -> None:
         name(value.state, "state")
     if value.tags is not UNSET:
         _names(value.tags, "tags")
-    if value.data is not UNSET:
-        instance(value.data, dict, "data")
-        encode_json(value.data, "data")
+    if value.attributes is not UNSET:
+        instance(value.attributes, dict, "attributes")
+        encode_json(value.attributes, "attributes")
     if value.budget is not UNSET:
         whole(value.budget, "budget", 0, MAX_TOKENS)
+    for field in ("model", "source", "end_reason"):
+        value_of = getattr(value, field)
+        if value_of is not UNSET and value_of is not None:
+            name(value_of, field)
 
 
 def text(value: str, what: str) -> None:

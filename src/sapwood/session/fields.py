@@ -8,7 +8,6 @@ from typing import Any, Literal, TypedDict
 
 from ..errors import UsageError
 from ..model import Edge, EdgeKind
-from ..rules import check
 
 
 class RecordFields(TypedDict, total=False):
@@ -17,8 +16,11 @@ class RecordFields(TypedDict, total=False):
     title: str | None
     state: str
     tags: list[str]
-    data: dict[str, Any]
+    attributes: dict[str, Any]
     budget: int | None
+    model: str | None
+    source: str | None
+    end_reason: str | None
 
 
 class SessionFields(RecordFields, total=False):
@@ -31,25 +33,12 @@ class NewSessionFields(RecordFields, total=False):
     """What may be given to a new session by its manager; a parent may be its id alone."""
 
     parent: Edge | str | None
-    model: str | None
-    source: str | None
 
 
 def new_session_fields(fields: NewSessionFields) -> SessionFields:
-    """Put model and source into the data, and make a parent's id an edge."""
+    """Refuse unknown keywords, and make a parent's id an edge."""
     refuse_unknown(fields, NewSessionFields)
     rest: dict[str, Any] = {**fields}
-    if "data" in rest:
-        check.instance(rest["data"], dict, "data")
-    about = {name: rest.pop(name, None) for name in ("model", "source")}
-    given = {name: value for name, value in about.items() if value is not None}
-    for name, value in given.items():
-        if name in rest.get("data", {}):
-            raise UsageError(f"{name} was given twice: by itself and in data", path=f"data.{name}")
-        if not isinstance(value, str):
-            raise UsageError(f"{name} must be a string, not {type(value).__name__}", path=name)
-    if given:
-        rest["data"] = {**rest.get("data", {}), **given}
     if isinstance(rest.get("parent"), str):
         rest["parent"] = Edge(kind=EdgeKind.BRANCH, session=rest["parent"])
     known: SessionFields = rest  # type: ignore[assignment]

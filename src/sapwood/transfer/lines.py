@@ -45,8 +45,11 @@ class SessionLine(_LineBase, frozen=True, kw_only=True, tag="session"):
     title: str | None
     state: str
     tags: list[str]
-    data: dict[str, Any]
+    attributes: dict[str, Any]
     budget: int | None
+    model: str | None
+    source: str | None
+    end_reason: str | None
     parent: Edge | None
     fork: Origin | None
     tip: str | None

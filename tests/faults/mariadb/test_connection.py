@@ -235,7 +235,7 @@ def test_a_message_over_the_servers_limit_is_told_and_nothing_is_written(
             with pytest.raises(MessageTooLargeError, match="max_allowed_packet"):
                 store.update_message(ADA, "s", say("m1", "x" * 2_000_000))
             with pytest.raises(MessageTooLargeError, match="max_allowed_packet"):
-                store.update_session(ADA, "s", SessionPatch(data={"k": "x" * 2_000_000}))
+                store.update_session(ADA, "s", SessionPatch(attributes={"k": "x" * 2_000_000}))
             store.append(ADA, "s", [say("m2")])
             assert ids_in(store) == ["m1", "m2"]
         tried("MariaDB", "payload over the limit", 3)

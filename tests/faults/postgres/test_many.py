@@ -22,7 +22,7 @@ INSERT INTO {s}.directory SELECT o.number, 'n' || n, 10000 + n, 10000 + n
 INSERT INTO {s}.session (tree, number, owner, id, home, created_at, active_at, active_s)
     SELECT d.tree, d.number, d.owner, d.id, d.tree, 1, 1, 0 FROM {s}.directory d
     WHERE d.number > 10000;
-INSERT INTO {s}.profile (tree, session, state, tags, data)
+INSERT INTO {s}.profile (tree, session, state, tags, attributes)
     SELECT d.tree, d.number, 'active', '{}', '{}' FROM {s}.directory d WHERE d.number > 10000;
 SELECT setval('{s}.home_number', 50000), setval('{s}.session_number', 50000);
 """

@@ -11,6 +11,7 @@ import pytest
 from servers.postgres import PostgresServer
 
 from sapwood.errors import MigrationNeededError, SchemaError, SchemaTooNewError, UsageError
+from sapwood.model import NewSession, SessionPatch
 from sapwood.testing import COUNTS
 
 from ..tried import tried
@@ -48,7 +49,7 @@ def test_rule_06_processes_that_start_at_once_migrate_once_and_all_land(
         assert store.admin.check() == []
     with psycopg.connect(server.url()) as raw:
         sql = f"SELECT count(*) FROM {schema}.migration"
-        assert raw.execute(sql.encode()).fetchall() == [(1,)]
+        assert raw.execute(sql.encode()).fetchall() == [(2,)]
     COUNTS["PostgreSQL: processes with one session"] += PROCESSES
 
 
@@ -71,6 +72,27 @@ def test_a_newer_schema_is_refused_and_not_touched(server: PostgresServer, schem
     tried("PostgreSQL", "schema from a newer version")
 
 
+def test_the_first_schemas_records_are_there(server: PostgresServer, schema: str) -> None:
+    with open_store(server.url(), schema) as store:
+        new = NewSession(id="s", title="t", attributes={"k": 1}, model="large")
+        store.create_session(ADA, new)
+    with psycopg.connect(server.url()) as raw:
+        for sql in (
+            "ALTER TABLE {s}.profile RENAME COLUMN attributes TO data",
+            "ALTER TABLE {s}.profile DROP COLUMN model, DROP COLUMN source, DROP COLUMN end_reason",
+            "DELETE FROM {s}.migration WHERE version = 2",
+        ):
+            raw.execute(sql.format(s=schema).encode())
+    with open_store(server.url(), schema) as store:
+        record = store.find_session(ADA, "s")
+        assert record is not None
+        assert (record.title, record.attributes, record.model) == ("t", {"k": 1}, None)
+        patch = SessionPatch(model="small", source="cli", end_reason="timeout")
+        record = store.update_session(ADA, "s", patch)
+        assert (record.model, record.source, record.end_reason) == ("small", "cli", "timeout")
+        assert store.admin.schema_version() == 2
+
+
 def test_a_schema_of_another_text_is_refused(server: PostgresServer, schema: str) -> None:
     with open_store(server.url(), schema) as store:
         make_session(store)
@@ -87,7 +109,7 @@ def test_without_auto_migrate_nothing_is_made_until_it_is_asked_for(
         with pytest.raises(MigrationNeededError):
             store.find_session(ADA, "s")
         assert tables(server, schema) == []
-        assert store.admin.migrate() == 1
+        assert store.admin.migrate() == 2
         make_session(store)
         store.append(ADA, "s", [say("m1")])
         assert ids_in(store) == ["m1"]

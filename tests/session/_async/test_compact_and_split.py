@@ -24,8 +24,8 @@ async def test_a_session_is_split_with_an_edge_and_an_end_reason(
     assert record.parent is not None
     assert (record.parent.kind.value, record.parent.session) == ("continue", "old")
     assert record.title == "Harbour"
-    assert record.data == {"model": "large", "source": "cli"}
-    assert (old.state, old.data["end_reason"]) == ("ended", "compaction")
+    assert (record.model, record.source, record.end_reason) == ("large", "cli", None)
+    assert (old.state, old.end_reason) == ("ended", "compaction")
     assert (await new.get_context_block("memory")).content == "likes tea"
     assert len((await new.history()).entries) < 4
     assert len((await chat.history()).entries) == 8
@@ -62,8 +62,9 @@ async def test_a_split_keeps_what_others_noted_meanwhile(sessions: AsyncSessionM
     await fill(chat, 8)
 
     async def note(prompt: str) -> str:
-        await (await sessions.get("old")).update_record(data={"ticket": 7})
+        await (await sessions.get("old")).update_record(attributes={"ticket": 7})
         return "short"
 
     await chat.compact_with(tight(note)).compact_and_split("new")
-    assert (await chat.record()).data == {"ticket": 7, "end_reason": "compaction"}
+    record = await chat.record()
+    assert (record.attributes, record.end_reason) == ({"ticket": 7}, "compaction")

@@ -16,9 +16,9 @@ async def test_session_gets_or_creates_at_once(sessions: AsyncSessionManager) ->
 
 
 async def test_create_makes_an_id_or_refuses_a_taken_one(sessions: AsyncSessionManager) -> None:
-    one, two = await sessions.create(), await sessions.create(data={"k": 1})
+    one, two = await sessions.create(), await sessions.create(attributes={"k": 1})
     assert one.id < two.id
-    assert (await two.record()).data == {"k": 1}
+    assert (await two.record()).attributes == {"k": 1}
     with pytest.raises(AlreadyExistsError):
         await sessions.create(one.id)
 

@@ -16,21 +16,23 @@ async def test_a_session_is_created_with_what_it_is_about(sessions: AsyncSession
         model="large",
         source="web",
         parent="parent",
-        data={"k": 1},
+        attributes={"k": 1},
         tags=["a"],
         budget=500,
     )
     record = await chat.record()
-    assert record.data == {"k": 1, "model": "large", "source": "web"}
+    assert (record.attributes, record.model, record.source) == ({"k": 1}, "large", "web")
     assert record.parent == Edge(kind=EdgeKind.BRANCH, session="parent")
     assert (record.title, record.tags, record.budget) == ("Trip", ["a"], 500)
     [child] = (await sessions.list_sessions(parent="parent")).sessions
     assert child == record
     with pytest.raises(NotFoundError):
         await sessions.create(parent="nobody")
-    for wrong in ({"model": 3}, {"source": "web", "data": {"source": "cli"}}):
-        with pytest.raises(UsageError):
+    for wrong in ({"model": 3}, {"source": ""}, {"end_reason": "x" * 257}, {"data": {}}):
+        [field] = wrong
+        with pytest.raises(UsageError) as refused:
             await sessions.create(**wrong)  # type: ignore[arg-type]
+        assert refused.value.path == field
 
 
 async def test_a_session_is_renamed(sessions: AsyncSessionManager) -> None:

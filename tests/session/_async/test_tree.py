@@ -83,8 +83,8 @@ async def test_a_fork_outlives_its_source(
 
 
 async def test_a_record_is_changed_field_by_field(chat: AsyncSession) -> None:
-    await chat.update_record(title="Chat", data={"k": [1]})
+    await chat.update_record(title="Chat", attributes={"k": [1]})
     record = await chat.update_record(tags=["a", "b"], budget=1000, expected_version=2)
-    assert (record.title, record.data, record.tags) == ("Chat", {"k": [1]}, ["a", "b"])
+    assert (record.title, record.attributes, record.tags) == ("Chat", {"k": [1]}, ["a", "b"])
     record = await chat.update_record(title=None, state="done")
     assert (record.title, record.state, record.budget) == (None, "done", 1000)

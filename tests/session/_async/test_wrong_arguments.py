@@ -87,7 +87,7 @@ async def test_the_manager_names_what_the_caller_wrote(sessions: AsyncSessionMan
         (lambda: sessions.session("chat", titel="T"), "titel"),  # type: ignore[call-arg]
         (lambda: sessions.session("new", titel="T"), "titel"),  # type: ignore[call-arg]
         (lambda: sessions.create(titel="T"), "titel"),  # type: ignore[call-arg]
-        (lambda: sessions.create(data=None, model="x"), "data"),  # type: ignore[arg-type]
+        (lambda: sessions.create(attributes=None, model="x"), "attributes"),  # type: ignore[arg-type]
         (lambda: sessions.list_sessions(stat="active"), "stat"),  # type: ignore[call-arg]
     ]
     for call, path in wrong:

@@ -18,9 +18,9 @@ def test_session_gets_or_creates_at_once(sessions: SessionManager) -> None:
 
 
 def test_create_makes_an_id_or_refuses_a_taken_one(sessions: SessionManager) -> None:
-    one, two = sessions.create(), sessions.create(data={"k": 1})
+    one, two = sessions.create(), sessions.create(attributes={"k": 1})
     assert one.id < two.id
-    assert (two.record()).data == {"k": 1}
+    assert (two.record()).attributes == {"k": 1}
     with pytest.raises(AlreadyExistsError):
         sessions.create(one.id)
 

@@ -18,21 +18,23 @@ def test_a_session_is_created_with_what_it_is_about(sessions: SessionManager) ->
         model="large",
         source="web",
         parent="parent",
-        data={"k": 1},
+        attributes={"k": 1},
         tags=["a"],
         budget=500,
     )
     record = chat.record()
-    assert record.data == {"k": 1, "model": "large", "source": "web"}
+    assert (record.attributes, record.model, record.source) == ({"k": 1}, "large", "web")
     assert record.parent == Edge(kind=EdgeKind.BRANCH, session="parent")
     assert (record.title, record.tags, record.budget) == ("Trip", ["a"], 500)
     [child] = (sessions.list_sessions(parent="parent")).sessions
     assert child == record
     with pytest.raises(NotFoundError):
         sessions.create(parent="nobody")
-    for wrong in ({"model": 3}, {"source": "web", "data": {"source": "cli"}}):
-        with pytest.raises(UsageError):
+    for wrong in ({"model": 3}, {"source": ""}, {"end_reason": "x" * 257}, {"data": {}}):
+        [field] = wrong
+        with pytest.raises(UsageError) as refused:
             sessions.create(**wrong)  # type: ignore[arg-type]
+        assert refused.value.path == field
 
 
 def test_a_session_is_renamed(sessions: SessionManager) -> None:

@@ -21,21 +21,21 @@ def test_changing_what_was_given_or_handed_out_does_not_change_what_is_stored(
     data = {"n": [1]}
     given = NewMessage(role="user", parts=[TextPart(text="t")], metadata=metadata, id="m")
     appended = store.append(OWNER, "a", [given])
-    store.create_session(OWNER, NewSession(id="b", data=data, tags=["t"]))
+    store.create_session(OWNER, NewSession(id="b", attributes=data, tags=["t"]))
     metadata["k"].append("mine")
     data["n"].append(2)
     appended.messages[0].metadata.clear()
     appended.messages[0].parts.clear()
     record = store.find_session(OWNER, "b")
     assert record is not None
-    record.data.clear()
+    record.attributes.clear()
     record.tags.clear()
 
     assert find(store, "a", "m").metadata == {"k": ["v"]}
     assert find(store, "a", "m").parts == [TextPart(text="t")]
     record = store.find_session(OWNER, "b")
     assert record is not None
-    assert (record.data, record.tags) == ({"n": [1]}, ["t"])
+    assert (record.attributes, record.tags) == ({"n": [1]}, ["t"])
 
 
 def test_changing_an_overlays_metadata_does_not_change_what_is_stored(store: MemoryStore) -> None:

@@ -16,7 +16,7 @@ from sapwood.errors import (
     SchemaTooNewError,
     StoreError,
 )
-from sapwood.model import NewSession, Read
+from sapwood.model import ForkPoint, NewSession, Read, SessionPatch
 from sapwood.stores.redis import RedisStore
 from sapwood.testing.makers import ADA, shown
 
@@ -44,6 +44,21 @@ class TestSetUp:
             open_store().admin.migrate()
         assert redis.own_keys() == [f"{prefix}:schema".encode()]
         tried("Redis", "schema from a newer version", 3)
+
+    def test_the_attributes_of_earlier_versions_are_there(
+        self, open_store: Callable[..., RedisStore], raw: Redis
+    ) -> None:
+        store = open_store()
+        store.create_session(ADA, NewSession(id="s", attributes={"k": 1}))
+        [key] = [it for it in redis.own_keys() if it.endswith(b":s:s")]
+        raw.hset(key, "data", raw.hget(key, "attributes"))
+        raw.hdel(key, "attributes")
+        fork = store.create_session(ADA, NewSession(id="fork", fork=ForkPoint(session="s")))
+        record = store.update_session(ADA, "s", SessionPatch(title="t"))
+        assert (record.attributes, fork.attributes) == ({"k": 1}, {"k": 1})
+        store.update_session(ADA, "s", SessionPatch(attributes={}))
+        record = open_store().update_session(ADA, "s", SessionPatch())
+        assert (record.attributes, record.title) == ({}, "t")
 
     def test_many_may_start_at_once(self, open_store: Callable[..., RedisStore]) -> None:
         stores = [open_store() for _ in range(8)]

@@ -45,13 +45,13 @@ def test_ids_are_compared_byte_by_byte(store: SqlAlchemyStore) -> None:
 
 def test_every_character_and_byte_comes_back(store: SqlAlchemyStore) -> None:
     odd = "".join(map(chr, [0, 1, 10, 34, 37, 39, 58, 92, 0x85, 0x2028, 0xFFFF, 0x1F600, 0x10FFFF]))
-    store.create_session(ADA, NewSession(id="s", title=odd, data={odd: odd}))
+    store.create_session(ADA, NewSession(id="s", title=odd, attributes={odd: odd}))
     store.append(ADA, "s", [NewMessage(role="user", parts=[TextPart(text=odd)])])
     every_byte = bytes(range(256)) * 40
     store.put_document(ADA, "k", every_byte)
     record = store.find_session(ADA, "s")
     assert record is not None
-    assert (record.title, record.data) == (odd, {odd: odd})
+    assert (record.title, record.attributes) == (odd, {odd: odd})
     assert store.read(ADA, "s", Read()).messages_only[0].text == odd
     document = store.find_document(ADA, "k")
     assert document is not None

@@ -10,7 +10,7 @@ from sapwood.errors import (
     MigrationNeededError,
     SchemaTooNewError,
 )
-from sapwood.model import Read
+from sapwood.model import NewSession, Read, SessionPatch
 from sapwood.stores.sqlalchemy import SqlAlchemyStore
 from sapwood.stores.sqlalchemy.tables import Tables
 from sapwood.testing.makers import ADA, shown
@@ -23,9 +23,9 @@ def test_without_auto_migrate_nothing_is_made_until_it_is_asked_for(file: Engine
         with pytest.raises(MigrationNeededError):
             store.find_session(ADA, "s")
         assert names_in(file, "") == set()
-        assert store.admin.migrate() == 1
+        assert store.admin.migrate() == 2
         furnish(store)
-        assert store.admin.schema_version() == 1
+        assert store.admin.schema_version() == 2
 
 
 def test_a_newer_schema_is_refused_and_not_touched(store: SqlAlchemyStore) -> None:
@@ -45,6 +45,30 @@ def test_a_newer_schema_is_refused_and_not_touched(store: SqlAlchemyStore) -> No
     finally:
         with engine.begin() as conn:
             conn.execute(migration.delete().where(migration.c.version == 99))
+
+
+@pytest.mark.parametrize("kept", [0, 1, 2])
+def test_the_first_schemas_records_are_there(store: SqlAlchemyStore, kept: int) -> None:
+    """Also when the step was broken off before, as on a server that commits each statement."""
+    engine, prefix = engine_of(store), own("old_")
+    with SqlAlchemyStore(engine, new_id=new_id, prefix=prefix) as made:
+        made.create_session(ADA, NewSession(id="s", title="t", attributes={"k": 1}, model="large"))
+    changes = [f"DROP COLUMN {it}" for it in ("end_reason", "source", "model")]
+    changes.append("RENAME COLUMN attributes TO data")
+    with engine.begin() as conn:
+        for change in changes[: 4 - kept]:
+            conn.execute(text(f"ALTER TABLE {prefix}profile {change}"))
+        conn.execute(text(f"DELETE FROM {prefix}migration WHERE version = 2"))
+    with SqlAlchemyStore(engine, new_id=new_id, prefix=prefix) as again:
+        record = again.find_session(ADA, "s")
+        assert record is not None
+        was = "large" if kept > 1 else None
+        assert (record.title, record.attributes, record.model) == ("t", {"k": 1}, was)
+        patch = SessionPatch(model="small", source="cli", end_reason="timeout")
+        record = again.update_session(ADA, "s", patch)
+        assert (record.model, record.source, record.end_reason) == ("small", "cli", "timeout")
+        assert again.admin.schema_version() == 2
+    Tables(engine.dialect.name, prefix=prefix).metadata.drop_all(engine)
 
 
 def test_a_migration_that_was_broken_off_is_finished(mariadb_url: str) -> None:

@@ -87,10 +87,7 @@ class SessionManager(Configurable):
         raise AlreadyExistsError(f"session {id!r} is created and deleted by others all the time")
 
     def create(self, id: str | None = None, **fields: Unpack[NewSessionFields]) -> Session:
-        """Create a session; without an id it gets one. `AlreadyExistsError` when it is taken.
-
-        `model` and `source` are kept in its data, under these names.
-        """
+        """Create a session; without an id it gets one. `AlreadyExistsError` when it is taken."""
         known: SessionFields = new_session_fields(fields)
         new = NewSession(id=self._new_id() if id is None else id, **known)
         record = self._store.create_session(self._owner, new)

@@ -5,10 +5,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Self, Unpack
 
-from ...errors import StaleVersionError, UsageError
+from ...errors import UsageError
 from ...model import (
     ClearEvent,
     Edge,
@@ -116,13 +115,13 @@ class Session(
         return self._stored.owner
 
     def record(self) -> SessionRecord:
-        """Return the session's record: tip, title, tags, data, counts."""
+        """Return the session's record: tip, title, tags, attributes, counts."""
         return self._stored.record()
 
     def update_record(
         self, *, expected_version: int | None = None, **fields: Unpack[RecordFields]
     ) -> SessionRecord:
-        """Change title, state, tags, data or budget; what is not given stays.
+        """Change fields of the record, such as its title or state; what is not given stays.
 
         `StaleVersionError` when the record's version is not the expected one.
         """
@@ -135,7 +134,7 @@ class Session(
         )
 
     def clear(self) -> SessionRecord:
-        """Delete all messages, overlays and pins; title, tags, data, budget and blocks stay.
+        """Delete all messages, overlays and pins; the record's own fields and the blocks stay.
 
         The frozen prompt is rendered anew; if that fails, before it is next shown.
         """
@@ -202,8 +201,8 @@ class Session(
 
         The new session is a fork at the tip, linked as its continuation, with the blocks and the
         title of this one, and an overlay over what was said, which is still there to be found.
-        This one gets the state "ended" and `data["end_reason"] = "compaction"`. When the summary
-        cannot be made, everything is as it was.
+        This one gets the state "ended" and the end reason "compaction". When the summary cannot be
+        made, everything is as it was.
         """
         record = self.record()
         new = self._fork(EdgeKind.CONTINUE, id, title=record.title)
@@ -212,14 +211,5 @@ class Session(
         except BaseException:
             self._stored.store.delete_session(self.owner, new.id)
             raise
-        self._end("compaction")
+        self.update_record(state="ended", end_reason="compaction")
         return new
-
-    def _end(self, reason: str) -> None:
-        # Every failed turn means that another writer's went through, so this ends.
-        while True:
-            record = self.record()
-            data = {**record.data, "end_reason": reason}
-            with suppress(StaleVersionError):
-                self.update_record(expected_version=record.version, state="ended", data=data)
-                return

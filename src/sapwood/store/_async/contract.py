@@ -79,7 +79,7 @@ class AsyncStore(ABC):
         An empty one begins a tree of its own with its tip at `ROOT`. A fork is a new session in the
         tree of its source: its tip is the given message, no message is copied, and it sees the path
         down to there. It takes the overlays in force on that path by reference, and copies of the
-        session's documents (not those with an expiry), data, tags and budget; not usage, title or
+        session's documents (not those with an expiry), attributes, tags, budget, model and source; not usage, title or
         state. Later changes of these in one do not show in the other. A detached fork gets copies
         of the path's messages and overlays, in a tree of its own.
 
@@ -132,7 +132,7 @@ class AsyncStore(ABC):
     async def clear_session(self, owner: str, session: str) -> SessionRecord:
         """Delete a session's messages as `delete_session` does, and keep the session.
 
-        Title, tags, data, budget, state, documents and usage stay. The tip is `ROOT`; overlays,
+        The record's own fields, documents and usage stay. The tip is `ROOT`; overlays,
         pins, leases (documents with an expiry) and the fork point are gone, and the ids used before
         are free again. The record's version goes up by one.
         """

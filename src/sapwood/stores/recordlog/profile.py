@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from msgspec import UNSET
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from ...model import ROOT, Edge, EdgeKind, SessionPatch, SessionRecord
 from ...rules.codec import decode_json, encode_json
@@ -14,17 +14,12 @@ from .work import LogProfile
 
 def patched(profile: LogProfile, patch: SessionPatch) -> LogProfile:
     """Return a profile with what a patch gives."""
-    if patch.title is not UNSET:
-        profile = replace(profile, title=patch.title)
-    if patch.state is not UNSET:
-        profile = replace(profile, state=patch.state)
-    if patch.tags is not UNSET:
-        profile = replace(profile, tags=list(patch.tags))
-    if patch.data is not UNSET:
-        profile = replace(profile, data=encode_json(patch.data, "data"))
-    if patch.budget is not UNSET:
-        profile = replace(profile, budget=patch.budget)
-    return profile
+    changed = {name: value for name, value in asdict(patch).items() if value is not UNSET}
+    if "attributes" in changed:
+        changed["attributes"] = encode_json(changed["attributes"], "attributes")
+    if "tags" in changed:
+        changed["tags"] = list(changed["tags"])
+    return replace(profile, **changed)
 
 
 def record_of(state: LogState, context: int) -> SessionRecord:
@@ -40,8 +35,11 @@ def record_of(state: LogState, context: int) -> SessionRecord:
         title=profile.title,
         state=profile.state,
         tags=list(profile.tags),
-        data=decode_json(profile.data, f"the data of session {state.session!r}"),
+        attributes=decode_json(profile.attributes, f"session {state.session!r}"),
         budget=profile.budget,
+        model=profile.model,
+        source=profile.source,
+        end_reason=profile.end_reason,
         parent=edge,
         forked_at=None if state.fork is None else public(state.fork),
         messages=state.messages,

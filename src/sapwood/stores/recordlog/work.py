@@ -89,8 +89,11 @@ class LogProfile(msgspec.Struct, frozen=True, array_like=True):
     title: str | None
     state: str
     tags: list[str]
-    data: bytes
+    attributes: bytes
     budget: int | None
+    model: str | None = None
+    source: str | None = None
+    end_reason: str | None = None
 
 
 class ChangeProfile(msgspec.Struct, frozen=True, array_like=True, tag="change"):

@@ -21,6 +21,9 @@ class RedisProfile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     budget: int | None = None
     parent: str | None = None
     parent_kind: str | None = None
+    model: str | None = None
+    source: str | None = None
+    end_reason: str | None = None
 
 
 _encode = msgspec.json.Encoder().encode
@@ -67,9 +70,9 @@ class RedisSessionRow:
         return decode_profile(self._fields[b"p"], self.id)
 
     @property
-    def data(self) -> bytes:
-        """The session's data, encoded."""
-        return self._fields[b"data"]
+    def attributes(self) -> bytes:
+        """The session's attributes, encoded; earlier versions called them data."""
+        return self._fields.get(b"attributes") or self._fields[b"data"]
 
     @property
     def tip(self) -> tuple[int, int]:
@@ -98,7 +101,7 @@ class RedisSessionRow:
 
     def record(self, context_tokens: int) -> SessionRecord:
         """Return it as users see it."""
-        profile, data = self.profile, self.data
+        profile, attributes = self.profile, self.attributes
         tip, fork = self.tip, self.fork
         parent = None
         if profile.parent is not None:
@@ -110,8 +113,13 @@ class RedisSessionRow:
             title=profile.title,
             state=profile.state,
             tags=list(profile.tags),
-            data={} if data == b"{}" else decode_json(data, f"the data of session {self.id!r}"),
+            attributes={}
+            if attributes == b"{}"
+            else decode_json(attributes, f"session {self.id!r}"),
             budget=profile.budget,
+            model=profile.model,
+            source=profile.source,
+            end_reason=profile.end_reason,
             parent=parent,
             forked_at=Position(str(fork[0]), fork[1]) if fork[0] else None,
             messages=self.messages,

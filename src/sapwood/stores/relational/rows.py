@@ -61,7 +61,10 @@ class Profile(NamedTuple):
     budget: int | None
     parent_kind: str | None
     parent: str | None
-    data: bytes
+    attributes: bytes
+    model: str | None
+    source: str | None
+    end_reason: str | None
 
 
 class SeenMessage(NamedTuple):
@@ -226,7 +229,10 @@ def record_of(row: Row, context: int, title: str | None, tags: list[str]) -> Ses
         budget,
         parent_kind,
         parent,
-        data,
+        attributes,
+        model,
+        source,
+        end_reason,
     ) = row
     if tip and tip_id is None:
         raise StoreCorruptError(f"the tip of session {id!r} is missing")
@@ -237,8 +243,11 @@ def record_of(row: Row, context: int, title: str | None, tags: list[str]) -> Ses
         title=title,
         state=state,
         tags=tags,
-        data={} if data == b"{}" else decode_json(data, f"session {id!r}"),
+        attributes={} if attributes == b"{}" else decode_json(attributes, f"session {id!r}"),
         budget=budget,
+        model=model,
+        source=source,
+        end_reason=end_reason,
         parent=_edge(id, parent_kind, parent) if parent else None,
         forked_at=public(fork) if fork else None,
         messages=messages,

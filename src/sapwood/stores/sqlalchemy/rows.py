@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import literal_column, select
 
-from ..relational.rows import SessionRow
+from ..relational.rows import Profile, SessionRow
 from .tables import Tables
 
 
@@ -33,13 +33,12 @@ def records(t: Tables, *more: Any) -> Any:
     s, p = t.session, t.profile
     tip = t.message.alias("tip")
     keys = ("fork", "context", "messages", "version", "created_at", "active_at")
-    of_profile = ("title", "state", "tags", "budget", "parent_kind", "parent", "data")
     columns = [
         s.c.id,
         s.c.tip,
         tip.c.id.label("tip_id"),
         *(s.c[key] for key in keys),
-        *(p.c[key] for key in of_profile),
+        *(p.c[key] for key in Profile._fields),
     ]
     joined = s.join(p, p.c.session == s.c.number).outerjoin(
         tip, (tip.c.tree == s.c.tree) & (tip.c.pos == s.c.tip)

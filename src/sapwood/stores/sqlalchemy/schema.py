@@ -34,8 +34,11 @@ from .repair import counted_up
 from .tables import NAMES, THEIRS, Tables
 from .tx import Statements, Tx
 
-VERSION = 1
+VERSION = 2
 LOCK_S = 60
+# What the second step does to the table of profiles.
+RENAMED = {"attributes": "data"}
+ADDED = ("model", "source", "end_reason")
 _WITHOUT_TRANSACTIONS = {"MyISAM", "Aria", "MEMORY", "CSV", "ARCHIVE"}
 
 
@@ -49,8 +52,18 @@ class Step(NamedTuple):
 
 def steps_of(t: Tables) -> list[Step]:
     """Give the steps that this version of sapwood knows; tables may have any names."""
-    keys = ";".join(f"{name}:{','.join(_our_keys(t, name))}" for name in NAMES)
-    return [Step(1, "0001_initial", hashlib.sha256(keys.encode()).hexdigest())]
+    now = {name: _our_keys(t, name) for name in NAMES}
+    profile = [RENAMED.get(key, key) for key in now["profile"] if key not in ADDED]
+    first = now | {"profile": profile}
+    return [
+        Step(1, "0001_initial", _checksum(first)),
+        Step(2, "0002_attributes", _checksum(now)),
+    ]
+
+
+def _checksum(keys: dict[str, list[str]]) -> str:
+    text = ";".join(f"{name}:{','.join(of_table)}" for name, of_table in keys.items())
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _our_keys(t: Tables, name: str) -> list[str]:
@@ -116,6 +129,7 @@ class Migrator:
             quoted = self._conn.dialect.identifier_preparer.quote(t.metadata.schema)
             self._conn.execute(text(f"CREATE SCHEMA IF NOT EXISTS {quoted}"))
         t.metadata.create_all(self._conn, tables=t.all, checkfirst=True)
+        self._change_profiles()
         if t.kind == "mysql":
             # A process that ended on the way may have left tables without their indexes.
             for index in [index for table in t.all for index in table.indexes]:
@@ -125,6 +139,21 @@ class Migrator:
         now = self._conn.execute(now_us(t.kind)).scalar()
         done = {"version": step.version, "name": step.name, "checksum": step.checksum}
         self._conn.execute(insert(t.migration).values(applied_at=now, **done))
+
+    def _change_profiles(self) -> None:
+        """Give profiles that were made by the first step the columns of the second."""
+        profile, dialect = self._tables.profile, self._conn.dialect
+        names = dialect.identifier_preparer
+        found = inspect(self._conn).get_columns(profile.name, profile.schema)
+        there = {it["name"] for it in found}
+        for key in (*RENAMED, *ADDED):
+            column = profile.c[key]
+            if column.name in there:
+                continue
+            change = f"ADD COLUMN {names.quote(column.name)} {column.type.compile(dialect)}"
+            if key in RENAMED:
+                change = f"RENAME COLUMN {RENAMED[key]} TO {names.quote(column.name)}"
+            self._conn.execute(text(f"ALTER TABLE {names.format_table(profile)} {change}"))
 
     def _steps_left(self) -> list[Step]:
         m = self._tables.migration

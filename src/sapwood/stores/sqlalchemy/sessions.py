@@ -117,7 +117,8 @@ def _record(t: Tables) -> Any:
 
 def _inherited_profile(t: Tables) -> Any:
     p = t.profile.c
-    return select(p.tags, p.budget, p.data).where(p.session == bindparam("session"))
+    inherited = (p.tags, p.budget, p.attributes, p.model, p.source)
+    return select(*inherited).where(p.session == bindparam("session"))
 
 
 def _put_profile(t: Tables) -> Any:

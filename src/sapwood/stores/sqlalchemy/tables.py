@@ -179,7 +179,10 @@ class Tables:
             Column("budget", Big),
             Column("parent_kind", Name),
             Column("parent", Name),
-            Column("data", Blob, nullable=False),
+            Column("attributes", Blob, nullable=False),
+            Column("model", Name),
+            Column("source", Name),
+            Column("end_reason", Name),
         )
         self._index("profile", "by_parent", "parent")
         self._table("inherited", _key("session"), _key("home"))

@@ -39,8 +39,8 @@ _INSERT = (
     " VALUES (?, ?, ?, ?, 0, 0, 0, 0, 0, 0, 0, 1, ?, ?, ?) RETURNING number"
 )
 _INSERT_PROFILE = (
-    "INSERT INTO profile (session, title, state, tags, budget, parent_kind, parent, data)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+    "INSERT INTO profile (session, title, state, tags, budget, parent_kind, parent,"
+    " attributes, model, source, end_reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _EMPTY = (
     "UPDATE session SET home = ?1, tree = ?1, tip = 0, grows = 0, fork = 0, lead = 0, apart = 0,"
@@ -90,7 +90,8 @@ class SqliteSessionStatements(SessionStatements):
 
     def inherited_profile(self, source: SessionRow) -> Row:
         found: Row = self._tx.row(
-            "SELECT tags, budget, data FROM profile WHERE session = ?", (source.number,)
+            "SELECT tags, budget, attributes, model, source FROM profile WHERE session = ?",
+            (source.number,),
         )
         return found
 

@@ -47,8 +47,12 @@ def _json_places(value: Any) -> dict[str, AsyncCall]:
         places[f"part {n}"] = _appending([say("x"), message])
     places["metadata"] = lambda s, o, i: s.append(o, i, [say("x", metadata={"v": value})])
     places["update"] = lambda s, o, i: s.update_message(o, i, say("m1", metadata={"v": value}))
-    places["data"] = lambda s, o, i: s.update_session(o, i, SessionPatch(data={"v": value}))
-    places["new data"] = lambda s, o, i: s.create_session(o, NewSession(id="x", data={"v": value}))
+    places["attributes"] = lambda s, o, i: s.update_session(
+        o, i, SessionPatch(attributes={"v": value})
+    )
+    places["new attributes"] = lambda s, o, i: s.create_session(
+        o, NewSession(id="x", attributes={"v": value})
+    )
     places["overlay"] = lambda s, o, i: s.add_overlay(
         o,
         i,
@@ -104,7 +108,9 @@ WRONG_CALLS: dict[str, AsyncCall] = {
     "a title with a surrogate": lambda s, o, n: s.update_session(
         o, n, SessionPatch(title=SURROGATE)
     ),
-    "data that is a list": lambda s, o, n: s.update_session(o, n, SessionPatch(data=_any([]))),
+    "attributes that are a list": lambda s, o, n: s.update_session(
+        o, n, SessionPatch(attributes=_any([]))
+    ),
     "a negative budget": lambda s, o, n: s.update_session(o, n, SessionPatch(budget=-1)),
     "a patch that is a dict": lambda s, o, n: s.update_session(o, n, _any({"title": "x"})),
     "a session that is a string": lambda s, o, n: s.create_session(o, _any("x")),

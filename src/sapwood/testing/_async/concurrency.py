@@ -211,7 +211,7 @@ class AsyncConcurrencyContract(AsyncContractBase):
                 done = False
                 while not done:
                     record = await record_of(store, session)
-                    patch = SessionPatch(data={"n": record.data.get("n", 0) + 1})
+                    patch = SessionPatch(attributes={"n": record.attributes.get("n", 0) + 1})
                     try:
                         await store.update_session(
                             ADA, session, patch, expected_version=record.version
@@ -222,7 +222,7 @@ class AsyncConcurrencyContract(AsyncContractBase):
 
             await AsyncTwin.together([count] * self.writers)
             record = await record_of(store, session)
-            assert (record.data, record.version) == ({"n": self.writers}, 1 + self.writers)
+            assert (record.attributes, record.version) == ({"n": self.writers}, 1 + self.writers)
 
     async def test_rule_14_the_same_usage_from_many_counts_once(self, store: AsyncStore) -> None:
         for session in self._sessions_of_runs():

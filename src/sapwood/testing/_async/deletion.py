@@ -161,7 +161,7 @@ class AsyncClearContract(AsyncContractBase):
     async def test_clear_keeps_the_record_and_drops_the_conversation(
         self, store: AsyncStore
     ) -> None:
-        new = NewSession(id="s", title="t", tags=["x"], data={"a": 1}, budget=9, state="idle")
+        new = NewSession(id="s", title="t", tags=["x"], attributes={"a": 1}, budget=9, state="idle")
         await store.create_session(ADA, new)
         await grow(store, *"123")
         await store.add_overlay(ADA, "s", cover("1", "2", id="o"))
@@ -169,7 +169,7 @@ class AsyncClearContract(AsyncContractBase):
         await store.put_document(ADA, "pins", b"[]", session="s")
         await store.put_document(ADA, "lease", b"", session="s", expires_in_s=60)
         record = await store.clear_session(ADA, "s")
-        assert (record.title, record.tags, record.data) == ("t", ["x"], {"a": 1})
+        assert (record.title, record.tags, record.attributes) == ("t", ["x"], {"a": 1})
         assert (record.budget, record.state, record.version) == (9, "idle", 2)
         assert (record.tip, record.tip_position, record.messages) == (ROOT, None, 0)
         assert (record.context_tokens, record.forked_at) == (0, None)

@@ -38,7 +38,9 @@ class AsyncListingContract(AsyncContractBase):
 
     async def test_records_in_a_list_are_those_that_find_gives(self, store: AsyncStore) -> None:
         await grow(store, "m1")
-        await store.update_session(ADA, "s", SessionPatch(title="t", tags=["x"], data={"a": 1}))
+        await store.update_session(
+            ADA, "s", SessionPatch(title="t", tags=["x"], attributes={"a": 1})
+        )
         await store.settle()
         page = await store.list_sessions(ADA, SessionQuery())
         assert page.sessions == [await record_of(store)]

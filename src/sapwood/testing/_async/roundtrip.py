@@ -67,9 +67,9 @@ class AsyncRoundTripContract(AsyncContractBase):
         self, store: AsyncStore, value: dict[str, Any], title: str
     ) -> None:
         await ensure(store)
-        await store.update_session(ADA, "s", SessionPatch(data=value, title=title))
+        await store.update_session(ADA, "s", SessionPatch(attributes=value, title=title))
         record = await record_of(store)
-        assert repr(record.data) == repr(value)
+        assert repr(record.attributes) == repr(value)
         assert record.title == title
 
     @SHARED

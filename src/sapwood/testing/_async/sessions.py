@@ -20,17 +20,29 @@ class AsyncSessionContract(AsyncContractBase):
         assert (record.id, record.tip, record.tip_position) == ("s", ROOT, None)
         assert (record.messages, record.context_tokens, record.version) == (0, 0, 1)
         assert (record.parent, record.forked_at, record.title) == (None, None, None)
-        assert (record.tags, record.data, record.budget, record.state) == ([], {}, None, "active")
+        assert (record.tags, record.attributes, record.budget) == ([], {}, None)
+        assert (record.state, record.end_reason) == ("active", None)
+        assert (record.model, record.source) == (None, None)
         assert record.created_us == record.active_us
 
     async def test_find_gives_what_create_gave(self, store: AsyncStore) -> None:
         new = NewSession(
-            id="s", title="A “title”", state="idle", tags=["b", "a"], data={"k": [1]}, budget=0
+            id="s",
+            title="A “title”",
+            state="idle",
+            tags=["b", "a"],
+            attributes={"k": [1]},
+            budget=0,
+            model="vendor/größer",
+            source="cli",
+            end_reason="timeout",
         )
         created = await store.create_session(ADA, new)
         assert await store.find_session(ADA, "s") == created
         assert (created.title, created.state, created.budget) == ("A “title”", "idle", 0)
-        assert (sorted(created.tags), created.data) == (["a", "b"], {"k": [1]})
+        assert (sorted(created.tags), created.attributes) == (["a", "b"], {"k": [1]})
+        about = (created.model, created.source, created.end_reason)
+        assert about == ("vendor/größer", "cli", "timeout")
 
     async def test_find_of_an_unknown_session_is_none(self, store: AsyncStore) -> None:
         assert await store.find_session(ADA, "nobody") is None
@@ -68,14 +80,28 @@ class AsyncSessionContract(AsyncContractBase):
 
     async def test_a_patch_changes_what_it_gives_and_nothing_else(self, store: AsyncStore) -> None:
         await store.create_session(ADA, NewSession(id="s", title="t", tags=["x"], budget=5))
-        first = await store.update_session(ADA, "s", SessionPatch(data={"a": 1}, state="done"))
+        first = await store.update_session(
+            ADA, "s", SessionPatch(attributes={"a": 1}, state="done")
+        )
         assert (first.title, first.tags, first.budget) == ("t", ["x"], 5)
-        assert (first.data, first.state, first.version) == ({"a": 1}, "done", 2)
+        assert (first.attributes, first.state, first.version) == ({"a": 1}, "done", 2)
         second = await store.update_session(ADA, "s", SessionPatch(title=None, budget=None))
         assert (second.title, second.budget, second.tags) == (None, None, ["x"])
-        third = await store.update_session(ADA, "s", SessionPatch(tags=[], data={}, title=""))
-        assert (third.tags, third.data, third.title, third.version) == ([], {}, "", 4)
+        third = await store.update_session(ADA, "s", SessionPatch(tags=[], attributes={}, title=""))
+        assert (third.tags, third.attributes, third.title, third.version) == ([], {}, "", 4)
         assert await record_of(store) == third
+
+    async def test_model_source_and_end_reason_are_set_changed_and_taken_away(
+        self, store: AsyncStore
+    ) -> None:
+        await store.create_session(ADA, NewSession(id="s", model="small"))
+        patch = SessionPatch(source="web", end_reason="archive")
+        first = await store.update_session(ADA, "s", patch)
+        assert (first.model, first.source, first.end_reason) == ("small", "web", "archive")
+        patch = SessionPatch(model="large", source=None, end_reason=None)
+        second = await store.update_session(ADA, "s", patch)
+        assert (second.model, second.source, second.end_reason) == ("large", None, None)
+        assert await record_of(store) == second
 
     async def test_an_empty_patch_counts_as_a_change(self, store: AsyncStore) -> None:
         await grow(store)

@@ -207,7 +207,7 @@ class ConcurrencyContract(ContractBase):
                 done = False
                 while not done:
                     record = record_of(store, session)
-                    patch = SessionPatch(data={"n": record.data.get("n", 0) + 1})
+                    patch = SessionPatch(attributes={"n": record.attributes.get("n", 0) + 1})
                     try:
                         store.update_session(ADA, session, patch, expected_version=record.version)
                         done = True
@@ -216,7 +216,7 @@ class ConcurrencyContract(ContractBase):
 
             Twin.together([count] * self.writers)
             record = record_of(store, session)
-            assert (record.data, record.version) == ({"n": self.writers}, 1 + self.writers)
+            assert (record.attributes, record.version) == ({"n": self.writers}, 1 + self.writers)
 
     def test_rule_14_the_same_usage_from_many_counts_once(self, store: Store) -> None:
         for session in self._sessions_of_runs():

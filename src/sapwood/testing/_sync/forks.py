@@ -88,21 +88,48 @@ class ForkContract(ContractBase):
         assert shown_in(store, "fork") == ["m1", "m2", "m3"]
         assert [leaf.id for leaf in store.list_leaves(ADA, "s")] == ["m3"]
 
-    def test_a_fork_takes_data_tags_and_budget_but_not_title_state_or_usage(
+    def test_a_fork_takes_what_describes_its_source_but_not_title_state_or_usage(
         self, store: Store
     ) -> None:
-        new = NewSession(id="s", title="t", state="idle", tags=["x"], data={"a": [1]}, budget=9)
+        new = NewSession(
+            id="s",
+            title="t",
+            state="idle",
+            tags=["x"],
+            attributes={"a": [1]},
+            budget=9,
+            model="large",
+            source="cli",
+            end_reason="timeout",
+        )
         store.create_session(ADA, new)
         store.add_usage(ADA, "s", Usage(id="u", input_tokens=1))
         fork = store.create_session(ADA, fork_of("s"))
-        assert (fork.tags, fork.data, fork.budget) == (["x"], {"a": [1]}, 9)
-        assert (fork.title, fork.state) == (None, "active")
+        assert (fork.tags, fork.attributes, fork.budget) == (["x"], {"a": [1]}, 9)
+        assert (fork.model, fork.source) == ("large", "cli")
+        assert (fork.title, fork.state, fork.end_reason) == (None, "active", None)
         assert store.total_usage(ADA, "fork") == []
         point = ForkPoint(session="s")
-        own = NewSession(id="own", fork=point, tags=[], data={}, budget=None, title="mine")
+        own = NewSession(
+            id="own",
+            fork=point,
+            tags=[],
+            attributes={},
+            budget=None,
+            title="mine",
+            model=None,
+            source="web",
+            end_reason="copied",
+        )
         record = store.create_session(ADA, own)
-        assert (record.tags, record.data, record.budget, record.title) == ([], {}, None, "mine")
-        store.update_session(ADA, "s", SessionPatch(data={}, tags=[]))
+        assert (record.tags, record.attributes, record.budget, record.title) == (
+            [],
+            {},
+            None,
+            "mine",
+        )
+        assert (record.model, record.source, record.end_reason) == (None, "web", "copied")
+        store.update_session(ADA, "s", SessionPatch(attributes={}, tags=[]))
         assert record_of(store, "fork") == fork
 
     def test_a_fork_may_name_another_edge(self, store: Store) -> None:

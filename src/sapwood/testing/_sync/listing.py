@@ -40,7 +40,7 @@ class ListingContract(ContractBase):
 
     def test_records_in_a_list_are_those_that_find_gives(self, store: Store) -> None:
         grow(store, "m1")
-        store.update_session(ADA, "s", SessionPatch(title="t", tags=["x"], data={"a": 1}))
+        store.update_session(ADA, "s", SessionPatch(title="t", tags=["x"], attributes={"a": 1}))
         store.settle()
         page = store.list_sessions(ADA, SessionQuery())
         assert page.sessions == [record_of(store)]

@@ -67,9 +67,9 @@ class RoundTripContract(ContractBase):
         self, store: Store, value: dict[str, Any], title: str
     ) -> None:
         ensure(store)
-        store.update_session(ADA, "s", SessionPatch(data=value, title=title))
+        store.update_session(ADA, "s", SessionPatch(attributes=value, title=title))
         record = record_of(store)
-        assert repr(record.data) == repr(value)
+        assert repr(record.attributes) == repr(value)
         assert record.title == title
 
     @SHARED

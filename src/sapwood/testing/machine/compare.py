@@ -177,8 +177,10 @@ def _fields(record: SessionRecord | Session) -> list[Any]:
     return [
         record.title,
         sorted(record.tags),
-        record.data,
+        record.attributes,
         record.budget,
+        record.model,
+        record.end_reason,
         record.parent,
         record.version,
         record.created_us,

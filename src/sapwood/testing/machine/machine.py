@@ -96,7 +96,13 @@ class StoreMachine(MachineBase):
         session = self.draws.session(data)
         found = self.oracle.sessions.get(session)
         expected = None if off is None or found is None else found.version + off
-        patch = SessionPatch(title=title, tags=[title or "y"], data={"title": title})
+        patch = SessionPatch(
+            title=title,
+            tags=[title or "y"],
+            attributes={"title": title},
+            model=title,
+            end_reason=title,
+        )
         self.do(
             "update_session",
             session,

@@ -86,7 +86,11 @@ class Oracle:
             self._fork(session, new)
         session.parent = new.parent or session.parent
         session.tags = new.tags if isinstance(new.tags, list) else session.tags
-        session.data = new.data if isinstance(new.data, dict) else session.data
+        if isinstance(new.attributes, dict):
+            session.attributes = new.attributes
+        session.end_reason = new.end_reason
+        if new.model is None or isinstance(new.model, str):
+            session.model = new.model
         self.sessions[new.id] = session
         return session
 
@@ -106,7 +110,8 @@ class Oracle:
         path = path_to(point)
         covers = [cover for cover in source.covers if cover.last in path]
         session.parent = Edge(kind=EdgeKind.BRANCH, session=source.id)
-        session.tags, session.data = source.tags, source.data
+        session.tags, session.attributes = source.tags, source.attributes
+        session.model = source.model
         session.budget, session.pins = source.budget, source.pins
         if new.fork.detach:
             self._copy(session, path, covers)
@@ -140,14 +145,19 @@ class Oracle:
     def update(
         self, session: str, patch: SessionPatch, expected_version: int | None = None
     ) -> Session:
-        """Change a session's title, tags or data."""
+        """Change a session's title, tags, attributes, model or end reason."""
         found = self.get(session)
         if expected_version not in (None, found.version):
             raise Refused(StaleVersionError)
         if isinstance(patch.title, str) or patch.title is None:
             found.title = patch.title
         found.tags = patch.tags if isinstance(patch.tags, list) else found.tags
-        found.data = patch.data if isinstance(patch.data, dict) else found.data
+        if isinstance(patch.attributes, dict):
+            found.attributes = patch.attributes
+        if patch.model is None or isinstance(patch.model, str):
+            found.model = patch.model
+        if patch.end_reason is None or isinstance(patch.end_reason, str):
+            found.end_reason = patch.end_reason
         found.version += 1
         return found
 

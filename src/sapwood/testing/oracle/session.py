@@ -53,7 +53,9 @@ class Session:
     tree: object
     title: str | None = None
     tags: list[str] = field(default_factory=list)
-    data: dict[str, Any] = field(default_factory=dict)
+    attributes: dict[str, Any] = field(default_factory=dict)
+    model: str | None = None
+    end_reason: str | None = None
     budget: int | None = None
     parent: Edge | None = None
     tip: Node | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...model import Leaf, Message, SessionRecord
+from ...model import Leaf, Message, SessionPatch, SessionRecord
 from ..export import tip_of
 from ..lines import GapLine, MessageLine, PlaceLine, SessionLine
 from ..new_records import is_for_a_gap
@@ -70,7 +70,7 @@ class Comparison:
 
     def _compare_record(self, line: SessionLine) -> None:
         record = self._record
-        for field in ("title", "state", "tags", "data", "budget"):
+        for field in SessionPatch.__struct_fields__:
             if not is_same(getattr(line, field), getattr(record, field)):
                 self.differences.add(DifferenceKind.CHANGED, f"its {field} is another")
         if line.created_us != record.created_us:

@@ -55,7 +55,7 @@ class SessionUpdater:
         self._follow_tip()
 
     def _follow_record(self, record: SessionRecord, line: SessionLine) -> None:
-        fields = ("title", "state", "tags", "data", "budget")
+        fields = SessionPatch.__struct_fields__
         changed = [it for it in fields if not is_same(getattr(line, it), getattr(record, it))]
         if changed:
             patch = SessionPatch(**{name: getattr(line, name) for name in changed})

@@ -26,7 +26,10 @@ _RECORD = (
     f" JOIN {RECORD_TABLES} ON s.tree = d.tree AND s.number = d.number"
     " WHERE o.name = %s AND d.id = %s"
 )
-_INHERITED = "SELECT tags, budget, data FROM {s}.profile WHERE tree = %s AND session = %s"
+_INHERITED = (
+    "SELECT tags, budget, attributes, model, source FROM {s}.profile"
+    " WHERE tree = %s AND session = %s"
+)
 # A home names the tree that begins with it, unless this is to be a fork in another one.
 _INSERT = (
     "WITH new AS (SELECT nextval('{s}.home_number') AS home, nextval('{s}.session_number') AS n),"
@@ -34,8 +37,10 @@ _INSERT = (
     " SELECT %(owner)s, %(id)s, new.n, coalesce(%(tree)s::bigint, new.home) FROM new"
     " ON CONFLICT (owner, id) DO NOTHING RETURNING d.number, d.tree),"
     " described AS (INSERT INTO {s}.profile (tree, session, title, state, tags, budget,"
-    " parent_kind, parent, data) SELECT c.tree, c.number, %(title)s, %(state)s, %(tags)s::text[],"
-    " %(budget)s, %(parent_kind)s, %(parent)s, %(data)s FROM claimed c)"
+    " parent_kind, parent, attributes, model, source, end_reason)"
+    " SELECT c.tree, c.number, %(title)s, %(state)s, %(tags)s::text[], %(budget)s,"
+    " %(parent_kind)s, %(parent)s, %(attributes)s, %(model)s, %(source)s, %(end_reason)s"
+    " FROM claimed c)"
     " INSERT INTO {s}.session AS s (owner, id, home, number, tree, created_at, active_at, active_s)"
     " SELECT %(owner)s, %(id)s, new.home, c.number, c.tree, %(now)s, %(now)s, %(now)s / 1000000"
     f" FROM new JOIN claimed c ON c.number = new.n RETURNING {SESSION_COLUMNS}"

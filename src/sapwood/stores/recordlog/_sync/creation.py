@@ -89,10 +89,8 @@ def _unborn(logs: Logs, owner: str, new: NewSession, k: int) -> LogState:
 
 
 def _profile(profile: LogProfile, new: NewSession) -> LogProfile:
-    patch = SessionPatch(
-        title=new.title, state=new.state, tags=new.tags, data=new.data, budget=new.budget
-    )
-    return patched(profile, patch)
+    given = {name: getattr(new, name) for name in SessionPatch.__struct_fields__}
+    return patched(profile, SessionPatch(**given))
 
 
 Point = tuple[Place | None, str | None, int]

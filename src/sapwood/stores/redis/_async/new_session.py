@@ -24,11 +24,13 @@ async def fields_of(
     """Return the fields of a session that has no place yet."""
     now = await context.now()
     created = now if new.created_us is None else new.created_us
-    data = source.row.data if source else b"{}"
+    attributes = source.row.attributes if source else b"{}"
+    if new.attributes is not UNSET:
+        attributes = encode_json(new.attributes, "attributes")
     return {
         **_EMPTY,
         "p": encode_profile(_profile(new, source)),
-        "data": data if new.data is UNSET else encode_json(new.data, "data"),
+        "attributes": attributes,
         "cr": created,
         "act": created,
         "x": "" if context.ttl_us is None else now + context.ttl_us,
@@ -45,6 +47,9 @@ def _profile(new: NewSession, source: Look | None) -> RedisProfile:
         state=new.state,
         tags=base.tags if new.tags is UNSET else list(new.tags),
         budget=base.budget if new.budget is UNSET else new.budget,
+        model=base.model if new.model is UNSET else new.model,
+        source=base.source if new.source is UNSET else new.source,
+        end_reason=new.end_reason,
         parent=parent,
         parent_kind=kind,
     )

@@ -84,8 +84,8 @@ class AsyncRedisSessions:
             raise stale_session(session, look.row.version, expected_version)
         changes: dict[str, Any] = {"ver": look.row.version + 1}
         changes["p"] = encode_profile(patched(look.row.profile, patch))
-        if patch.data is not UNSET:
-            changes["data"] = encode_json(patch.data, "data")
+        if patch.attributes is not UNSET:
+            changes["attributes"] = encode_json(patch.attributes, "attributes")
         return await self._change(owner, look, changes)
 
     async def checkout(self, owner: str, session: str, message: str | Root) -> SessionRecord:
@@ -138,6 +138,6 @@ class AsyncRedisSessions:
 
 def patched(profile: RedisProfile, patch: SessionPatch) -> RedisProfile:
     """Return a profile as it is after a patch."""
-    names = ("title", "state", "tags", "budget")
+    names = ("title", "state", "tags", "budget", "model", "source", "end_reason")
     changes = {name: getattr(patch, name) for name in names}
     return replace(profile, **{name: it for name, it in changes.items() if it is not UNSET})

@@ -86,8 +86,8 @@ class RedisSessions:
             raise stale_session(session, look.row.version, expected_version)
         changes: dict[str, Any] = {"ver": look.row.version + 1}
         changes["p"] = encode_profile(patched(look.row.profile, patch))
-        if patch.data is not UNSET:
-            changes["data"] = encode_json(patch.data, "data")
+        if patch.attributes is not UNSET:
+            changes["attributes"] = encode_json(patch.attributes, "attributes")
         return self._change(owner, look, changes)
 
     def checkout(self, owner: str, session: str, message: str | Root) -> SessionRecord:
@@ -140,6 +140,6 @@ class RedisSessions:
 
 def patched(profile: RedisProfile, patch: SessionPatch) -> RedisProfile:
     """Return a profile as it is after a patch."""
-    names = ("title", "state", "tags", "budget")
+    names = ("title", "state", "tags", "budget", "model", "source", "end_reason")
     changes = {name: getattr(patch, name) for name in names}
     return replace(profile, **{name: it for name, it in changes.items() if it is not UNSET})

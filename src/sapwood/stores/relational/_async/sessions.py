@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import UNSET
+from msgspec.structs import asdict
 
 from ....model import (
     EdgeKind,
@@ -58,7 +59,10 @@ class AsyncSessionStatements(Protocol):
 
     @abstractmethod
     async def inherited_profile(self, source: SessionRow) -> Row:
-        """Return what a fork inherits of a profile, as it is held: tags, budget and data."""
+        """Return what a fork inherits of a profile, as it is held.
+
+        These are tags, budget, attributes, model and source.
+        """
 
     @abstractmethod
     async def insert(
@@ -141,13 +145,16 @@ class AsyncRelationalSessions:
         return row
 
     async def _profile(self, new: NewSession, source: SessionRow | None) -> Profile:
-        tags, budget, data = self._statements.pack_tags([]), None, b"{}"
+        inherited: Row = (self._statements.pack_tags([]), None, b"{}", None, None)
         kind, parent = None, None
         if source is not None:
-            tags, budget, data = await self._statements.inherited_profile(source)
+            inherited = await self._statements.inherited_profile(source)
             kind, parent = EdgeKind.BRANCH.value, source.id
         if new.parent is not None:
             kind, parent = new.parent.kind.value, new.parent.session
+        tags, budget, attributes, model, where_from = inherited
+        if new.attributes is not UNSET:
+            attributes = encode_json(new.attributes, "attributes")
         return Profile(
             title=self._statements.pack_title(new.title),
             state=new.state,
@@ -155,7 +162,10 @@ class AsyncRelationalSessions:
             budget=budget if new.budget is UNSET else new.budget,
             parent_kind=kind,
             parent=parent,
-            data=data if new.data is UNSET else encode_json(new.data, "data"),
+            attributes=attributes,
+            model=model if new.model is UNSET else new.model,
+            source=where_from if new.source is UNSET else new.source,
+            end_reason=new.end_reason,
         )
 
     async def find(self, owner: str, session: str) -> SessionRecord | None:
@@ -201,15 +211,14 @@ class AsyncRelationalSessions:
 
     def _columns(self, patch: SessionPatch) -> dict[str, Any]:
         """Return the columns of a profile that a patch changes."""
-        pack = self._statements
-        values = {
-            "title": UNSET if patch.title is UNSET else pack.pack_title(patch.title),
-            "state": patch.state,
-            "budget": patch.budget,
-            "tags": UNSET if patch.tags is UNSET else pack.pack_tags(patch.tags),
-            "data": UNSET if patch.data is UNSET else encode_json(patch.data, "data"),
-        }
-        return {column: value for column, value in values.items() if value is not UNSET}
+        changed = {name: value for name, value in asdict(patch).items() if value is not UNSET}
+        if patch.title is not UNSET:
+            changed["title"] = self._statements.pack_title(patch.title)
+        if patch.tags is not UNSET:
+            changed["tags"] = self._statements.pack_tags(patch.tags)
+        if patch.attributes is not UNSET:
+            changed["attributes"] = encode_json(patch.attributes, "attributes")
+        return changed
 
     async def checkout(self, owner: str, session: str, message: str | Root) -> SessionRecord:
         """Move the tip."""
