@@ -85,6 +85,10 @@ class LogView:
         """Whether a message is not as it was appended."""
         if place in self.own.foreign:
             return Edited(0, -self.own.foreign[place][0], True, 0)
+        return self.edited_there(place)
+
+    def edited_there(self, place: Place) -> Edited | None:
+        """Return what a message's own log says of it."""
         state = self.states[log_of(place.segment)]
         return state.edits.get(number_of(place.segment), {}).get(place.depth)
 

@@ -143,6 +143,20 @@ class AsyncSnapshotContract(AsyncContractBase):
         await store.add_overlay(ADA, "s", cover("1", "2", id="o", snapshot=snapshot))
         assert await shown_in(store) == ["<o>", "3"]
 
+    async def test_a_deletion_before_the_snapshot_in_what_a_fork_inherited_is_none(
+        self, store: AsyncStore
+    ) -> None:
+        await grow(store, "1", "2", "3", "4")
+        await store.create_session(ADA, fork_of("s"))
+        await store.delete_session(ADA, "s")
+        before = (await history_of(store, "fork")).snapshot
+        await store.delete_messages(ADA, "fork", ["2"])
+        with pytest.raises(ConflictError):
+            await store.add_overlay(ADA, "fork", cover("1", "3", snapshot=before))
+        snapshot = (await history_of(store, "fork")).snapshot
+        await store.add_overlay(ADA, "fork", cover("1", "3", id="o", snapshot=snapshot))
+        assert await shown_in(store, "fork") == ["<o>", "4"]
+
 
 class AsyncLeaseContract(AsyncContractBase):
     """A lease is a document with an expiry, and its version is the fencing token."""

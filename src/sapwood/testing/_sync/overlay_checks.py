@@ -143,6 +143,20 @@ class SnapshotContract(ContractBase):
         store.add_overlay(ADA, "s", cover("1", "2", id="o", snapshot=snapshot))
         assert shown_in(store) == ["<o>", "3"]
 
+    def test_a_deletion_before_the_snapshot_in_what_a_fork_inherited_is_none(
+        self, store: Store
+    ) -> None:
+        grow(store, "1", "2", "3", "4")
+        store.create_session(ADA, fork_of("s"))
+        store.delete_session(ADA, "s")
+        before = (history_of(store, "fork")).snapshot
+        store.delete_messages(ADA, "fork", ["2"])
+        with pytest.raises(ConflictError):
+            store.add_overlay(ADA, "fork", cover("1", "3", snapshot=before))
+        snapshot = (history_of(store, "fork")).snapshot
+        store.add_overlay(ADA, "fork", cover("1", "3", id="o", snapshot=snapshot))
+        assert shown_in(store, "fork") == ["<o>", "4"]
+
 
 class LeaseContract(ContractBase):
     """A lease is a document with an expiry, and its version is the fencing token."""

@@ -179,9 +179,14 @@ def _refuse_edited(view: LogView, first: Place, last: Place, read: Mapping[str, 
         span = clip(whole, first.depth - 1, None)
         if span is None:
             break
+        known = read[log_of(span.segment)]
         for depth, edited in view.edits_in(span):
-            log = log_of(span.segment)
-            if edited.n > read[log] or Place(span.segment, depth) in view.own.foreign:
+            place, at = Place(span.segment, depth), edited.n
+            if place in view.own.foreign:
+                # A snapshot knows what was erased through this session when it is erased there.
+                there = view.edited_there(place)
+                at = there.n if there is not None and there.is_erased else known + 1
+            if at > known:
                 raise changed_since()
 
 
