@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..context import BlockVersion
+from ..context import BlockEntry
 from ..context.block import versions_of
 from ..model import datetime_of
 from ..rules.tokens import estimate_text
-from .blocks import BlockPlace, StoredBlockEntry, StoredBlocks, StoredTextBlock
-from .output import Output
-from .passage import write_passage
+from ..session import SessionManager
+from .blocks import (
+    BlockPlace,
+    StoredBlockEntry,
+    StoredBlocks,
+    StoredTextBlock,
+    find_blocks,
+    no_block,
+    stored_blocks,
+)
+from .output import Output, note
+from .prompt_output import given_by_program, stored_prompt
 from .records import iso, local
 from .table import Column, Table
 from .text import clean, shorten
@@ -20,49 +29,13 @@ TEXT_IN_A_PIPE = 200
 DEFAULT = "(what its program gives it)"
 
 
-def text_json(text: StoredTextBlock) -> dict[str, Any]:
-    """Return a block of text; a content of null is the default, which its program knows."""
-    held = text.held
-    return {
-        "label": text.label,
-        "scope": text.place.scope,
-        "agent": text.place.agent,
-        "content": held.stored.content,
-        "tokens": _tokens(held.stored.content),
-        "version": held.version,
-        "origin": held.stored.origin,
-        "by": held.stored.by,
-        "updated_at": iso(datetime_of(held.updated_us)),
-    }
-
-
-def entry_json(entry: StoredBlockEntry) -> dict[str, Any]:
-    """Return an entry of a block."""
-    it = entry.entry
-    return {
-        "label": entry.label,
-        "scope": entry.place.scope,
-        "agent": entry.place.agent,
-        "key": it.key,
-        "description": it.description,
-        "content": it.content,
-        "tokens": _tokens(it.content),
-        "origin": it.origin,
-        "by": it.by,
-        "updated_at": iso(it.updated_at),
-    }
-
-
-def blocks_json(stored: StoredBlocks) -> dict[str, Any]:
-    """Return all that is stored."""
-    return {
-        "blocks": [text_json(it) for it in stored.texts],
-        "entries": [entry_json(it) for it in stored.entries],
-    }
-
-
-def write_list(output: Output, stored: StoredBlocks) -> None:
-    """Write a line for each block."""
+def show_list(sessions: SessionManager, session: str, output: Output) -> None:
+    """Show all blocks of which something is stored, and name the others of the prompt."""
+    stored = stored_blocks(sessions, session)
+    others = given_by_program(stored_prompt(sessions, session), stored)
+    if output.is_json:
+        output.json({"session": session, **_blocks_json(stored), "given_by_program": others})
+        return
     columns = [
         Column("BLOCK", least=8),
         Column("SCOPE", least=6, goes=4),
@@ -74,6 +47,77 @@ def write_list(output: Output, stored: StoredBlocks) -> None:
     ]
     rows = [_text_row(it) for it in stored.texts] + _entry_rows(stored.entries)
     Table(output, columns).write(rows)
+    if not rows:
+        note("no blocks are stored")
+    if others:
+        names = ", ".join(map(clean, others))
+        note(f"given by the program, see --prompt: {names}")
+
+
+def show_block(
+    sessions: SessionManager,
+    session: str,
+    label: str,
+    place: BlockPlace | None,
+    has_versions: bool,
+    output: Output,
+) -> None:
+    """Show what is stored under a label in full, or what the block held, the newest first."""
+    stored = find_blocks(sessions, session, label, place)
+    if not stored.texts and (has_versions or not stored.entries):
+        raise no_block(session, label)
+    if has_versions:
+        _show_versions(session, stored.texts[0], output)
+    elif output.is_json:
+        output.json({"session": session, **_blocks_json(stored)})
+    else:
+        _write(output, stored)
+
+
+def show_change(text: StoredTextBlock, output: Output) -> None:
+    """Show what a block has become."""
+    value = _text_json(text)
+    figures = f"version {value['version']}, {value['tokens']} tokens"
+    output.answer(value, f"{clean(text.label)}  {figures}")
+
+
+def _text_json(text: StoredTextBlock) -> dict[str, Any]:
+    """Return a block of text; a content of null is the default, which its program knows."""
+    held = text.held
+    return {
+        **_name_json(text),
+        "content": held.stored.content,
+        "tokens": _tokens(held.stored.content),
+        "version": held.version,
+        "origin": held.stored.origin,
+        "by": held.stored.by,
+        "updated_at": iso(datetime_of(held.updated_us)),
+    }
+
+
+def _entry_json(entry: StoredBlockEntry) -> dict[str, Any]:
+    it = entry.entry
+    return {
+        **_name_json(entry),
+        "key": it.key,
+        "description": it.description,
+        "content": it.content,
+        "tokens": _tokens(it.content),
+        "origin": it.origin,
+        "by": it.by,
+        "updated_at": iso(it.updated_at),
+    }
+
+
+def _name_json(stored: StoredTextBlock | StoredBlockEntry) -> dict[str, Any]:
+    return {"label": stored.label, "scope": stored.place.scope, "agent": stored.place.agent}
+
+
+def _blocks_json(stored: StoredBlocks) -> dict[str, Any]:
+    return {
+        "blocks": [_text_json(it) for it in stored.texts],
+        "entries": [_entry_json(it) for it in stored.entries],
+    }
 
 
 def _text_row(text: StoredTextBlock) -> list[str]:
@@ -91,22 +135,21 @@ def _text_row(text: StoredTextBlock) -> list[str]:
 
 
 def _entry_rows(entries: Sequence[StoredBlockEntry]) -> list[list[str]]:
-    grouped: dict[tuple[str, BlockPlace], list[StoredBlockEntry]] = {}
+    """Return a row for each block that has entries."""
+    grouped: dict[tuple[str, BlockPlace], list[BlockEntry]] = {}
     for entry in entries:
-        grouped.setdefault((entry.label, entry.place), []).append(entry)
-    return [_group_row(label, place, group) for (label, place), group in grouped.items()]
+        grouped.setdefault((entry.label, entry.place), []).append(entry.entry)
+    rows = []
+    for (label, place), group in grouped.items():
+        tokens = sum(_tokens(it.content) for it in group)
+        newest = max(group, key=lambda it: it.updated_us)
+        what = f"{len(group)} entr{'y' if len(group) == 1 else 'ies'}"
+        changed = local(newest.updated_at)
+        rows.append([label, str(place), "", str(tokens), newest.origin, changed, what])
+    return rows
 
 
-def _group_row(label: str, place: BlockPlace, group: Sequence[StoredBlockEntry]) -> list[str]:
-    tokens = sum(_tokens(it.entry.content) for it in group)
-    newest = max(group, key=lambda it: it.entry.updated_us).entry
-    what = f"{len(group)} entr{'y' if len(group) == 1 else 'ies'}"
-    changed = local(newest.updated_at)
-    return [label, str(place), "", str(tokens), newest.origin, changed, what]
-
-
-def write_one(output: Output, stored: StoredBlocks) -> None:
-    """Write a block in full, or its entries."""
+def _write(output: Output, stored: StoredBlocks) -> None:
     for text in stored.texts:
         held = text.held
         head = (
@@ -114,44 +157,35 @@ def write_one(output: Output, stored: StoredBlocks) -> None:
             f"{_tokens(held.stored.content)} tokens  {_origin(held.stored.origin, held.stored.by)}"
         )
         content = held.stored.content
-        write_passage(output, head, DEFAULT if content is None else content, "cyan")
+        output.passage(head, DEFAULT if content is None else content, "cyan")
     for entry in stored.entries:
         it = entry.entry
         head = f"{clean(it.key)}  {_tokens(it.content)} tokens  {_origin(it.origin, it.by)}"
         said = it.content if it.description is None else f"{it.description}\n\n{it.content}"
-        write_passage(output, head, said, "cyan")
+        output.passage(head, said, "cyan")
 
 
-def versions_json(text: StoredTextBlock) -> dict[str, Any]:
-    """Return what a block held."""
-    return {
-        "label": text.label,
-        "scope": text.place.scope,
-        "agent": text.place.agent,
-        "versions": [_version_json(it) for it in versions_of(text.held, None)],
-    }
-
-
-def _version_json(version: BlockVersion) -> dict[str, Any]:
-    return {
-        "version": version.version,
-        "content": version.content,
-        "tokens": _tokens(version.content),
-        "origin": version.origin,
-        "by": version.by,
-        "undone": version.undone,
-        "at": iso(version.at),
-    }
-
-
-def write_versions(output: Output, text: StoredTextBlock) -> None:
-    """Write what a block held, the newest first."""
-    for version in versions_of(text.held, None):
-        head = (
-            f"version {version.version}  {local(version.at)}  "
-            f"{_origin(version.origin, version.by)}{'  taken back' if version.undone else ''}"
-        )
-        write_passage(output, head, version.content or DEFAULT, "cyan")
+def _show_versions(session: str, text: StoredTextBlock, output: Output) -> None:
+    versions = versions_of(text.held, None)
+    if output.is_json:
+        values = [
+            {
+                "version": it.version,
+                "content": it.content,
+                "tokens": _tokens(it.content),
+                "origin": it.origin,
+                "by": it.by,
+                "undone": it.undone,
+                "at": iso(it.at),
+            }
+            for it in versions
+        ]
+        output.json({"session": session, **_name_json(text), "versions": values})
+        return
+    for it in versions:
+        taken_back = "  taken back" if it.undone else ""
+        head = f"version {it.version}  {local(it.at)}  {_origin(it.origin, it.by)}{taken_back}"
+        output.passage(head, it.content or DEFAULT, "cyan")
 
 
 def _origin(origin: str, by: str | None) -> str:

@@ -10,9 +10,8 @@ from ..context.prompt_document import PromptDocument, changes_of, prompt_documen
 from ..rules.fingerprint import digest_of
 from ..rules.tokens import estimate_text
 from ..session import SessionManager
-from .blocks import StoredBlocks
+from .blocks import StoredBlocks, stored_blocks
 from .output import Output, note
-from .passage import write_text
 from .records import iso, local
 from .table import Column, Table
 from .text import clean
@@ -44,54 +43,45 @@ def stored_prompt(sessions: SessionManager, session: str) -> StoredPrompt | None
 
 def given_by_program(prompt: StoredPrompt | None, stored: StoredBlocks) -> list[str]:
     """Name the blocks of the prompt of which nothing is stored."""
-    known = stored.labels()
+    known = {it.label for it in stored.everything()}
     shown = [] if prompt is None else prompt.frozen.blocks
     return [block.label for block in shown if block.span is not None and block.label not in known]
 
 
-def show_prompt(session: str, prompt: StoredPrompt | None, is_json: bool) -> None:
+def show_prompt(sessions: SessionManager, session: str, output: Output) -> None:
     """Show the frozen prompt."""
-    output = Output()
-    if is_json:
-        text = None if prompt is None else prompt.frozen.text
-        tokens = 0 if prompt is None else prompt.tokens
+    prompt = stored_prompt(sessions, session)
+    if output.is_json:
+        text, tokens = (None, 0) if prompt is None else (prompt.frozen.text, prompt.tokens)
         output.json({"session": session, "prompt": text, "tokens": tokens})
     elif prompt is None:
         note(NO_PROMPT)
     else:
-        write_text(output, prompt.frozen.text)
+        output.text(prompt.frozen.text)
 
 
-def show_report(
-    session: str, prompt: StoredPrompt | None, stored: StoredBlocks, is_json: bool
-) -> None:
+def show_report(sessions: SessionManager, session: str, output: Output) -> None:
     """Show what changed the prompt, when and why, and which blocks changed since."""
-    output = Output()
-    if is_json:
-        output.json({"session": session, **_report_json(prompt, stored)})
-    elif prompt is None:
-        note(NO_PROMPT)
-    else:
-        size = len(prompt.frozen.text.encode())
-        output.line(f"{prompt.tokens} tokens, {size} bytes")
-        changed = changed_since(prompt.frozen, stored)
-        if changed:
-            names = ", ".join(map(clean, changed))
-            output.line(output.style(f"changed since it was frozen: {names}", fg="yellow"))
-        output.line()
-        _write_changes(output, prompt.changes)
-
-
-def _report_json(prompt: StoredPrompt | None, stored: StoredBlocks) -> dict[str, Any]:
+    prompt = stored_prompt(sessions, session)
     if prompt is None:
-        return {"frozen": False, "tokens": 0, "bytes": 0, "changed_since": [], "changes": []}
-    return {
-        "frozen": True,
-        "tokens": prompt.tokens,
-        "bytes": len(prompt.frozen.text.encode()),
-        "changed_since": changed_since(prompt.frozen, stored),
-        "changes": [_change_json(it) for it in prompt.changes],
-    }
+        nothing = {"frozen": False, "tokens": 0, "bytes": 0, "changed_since": [], "changes": []}
+        output.answer({"session": session, **nothing})
+        if not output.is_json:
+            note(NO_PROMPT)
+        return
+    size = len(prompt.frozen.text.encode())
+    changed = _changed_since(prompt.frozen, stored_blocks(sessions, session))
+    if output.is_json:
+        changes = [_change_json(it) for it in prompt.changes]
+        figures = {"frozen": True, "tokens": prompt.tokens, "bytes": size}
+        output.json({"session": session, **figures, "changed_since": changed, "changes": changes})
+        return
+    output.line(f"{prompt.tokens} tokens, {size} bytes")
+    if changed:
+        names = ", ".join(map(clean, changed))
+        output.line(output.style(f"changed since it was frozen: {names}", fg="yellow"))
+    output.line()
+    _write_changes(output, prompt.changes)
 
 
 def _change_json(change: PromptChange) -> dict[str, Any]:
@@ -104,7 +94,7 @@ def _change_json(change: PromptChange) -> dict[str, Any]:
     }
 
 
-def changed_since(frozen: PromptDocument, stored: StoredBlocks) -> list[str]:
+def _changed_since(frozen: PromptDocument, stored: StoredBlocks) -> list[str]:
     """Name the blocks whose stored text is not the one that was frozen.
 
     A label may be stored in several places, and which of them is shown only the program knows: it

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..output import Output, encode_json, note
-from ..settings import OTHER_OWNER, common_options, settings_of
+from ..output import encode_json, note
+from ..settings import OTHER_OWNER, Settings, common_options, iter_pages, pass_settings
+from ..table import Column, Table
 from ..text import clean
 
 if TYPE_CHECKING:
     from ...model import SessionPage
-    from ...session import SessionManager
 
 DEFAULT_LIMIT = 50
 BIG_PAGE = 500
+COLUMNS = (
+    Column("SESSION", least=8),
+    Column("TITLE", least=6, goes=3),
+    Column("MESSAGES", is_number=True, goes=4),
+    Column("TOKENS", is_number=True, goes=2),
+    Column("ACTIVE", goes=1),
+)
 
 
 def moment(value: str) -> datetime:
@@ -57,8 +66,10 @@ def moment(value: str) -> datetime:
 @click.option("--all", "is_all", is_flag=True, help="All of them, however many.")
 @click.option("--cursor", help="Go on after the page that gave this cursor.")
 @common_options
-@click.pass_context
-def command(context: click.Context, /, limit: int | None, is_all: bool, **filters: Any) -> None:
+@pass_settings
+def ls_command(
+    settings: Settings, /, limit: int | None, is_all: bool, tags: tuple[str, ...], **filters: Any
+) -> None:
     """List sessions, the last active first.
 
     A TIME is 2026-01-31 or 2026-01-31T10:00, in this machine's zone, or says its own.
@@ -68,42 +79,25 @@ def command(context: click.Context, /, limit: int | None, is_all: bool, **filter
       sapwood ls --tag urgent --limit 20
     """
     if is_all and limit is not None:
-        raise click.UsageError("--all and --limit exclude each other", context)
-    settings = settings_of(context)
-    filters["tags"] = list(filters["tags"])
-    filters["limit"] = limit or (BIG_PAGE if is_all else DEFAULT_LIMIT)
+        raise click.UsageError("--all and --limit exclude each other")
     with settings.open() as sessions:
-        pages = _pages(sessions, is_all, filters)
+        page_size = limit or (BIG_PAGE if is_all else DEFAULT_LIMIT)
+        pages = iter_pages(sessions, limit=page_size, tags=list(tags), **filters)
+        pages = islice(pages, None if is_all else 1)
         if settings.json:
             _write_json(pages)
-        else:
-            is_empty = _write_table(Output(), pages)
-            if is_empty:
-                note(_nothing(settings.owner, filters))
-
-
-def _nothing(owner: str, filters: dict[str, Any]) -> str:
-    """Note that nothing was listed: for want of sessions, or because of what was asked for."""
-    if any(value for name, value in filters.items() if name not in ("limit", "order")):
-        return f"no session of owner {clean(repr(owner))} fits"
-    return f"owner {clean(repr(owner))} has no sessions: {OTHER_OWNER}"
-
-
-def _pages(
-    sessions: SessionManager, is_all: bool, filters: dict[str, Any]
-) -> Iterator[SessionPage]:
-    while True:
-        page = sessions.list_sessions(**filters)
-        yield page
-        if not is_all or page.cursor is None:
-            return
-        filters["cursor"] = page.cursor
+        elif not _write_table(settings, pages):
+            is_filtered = tags or any(filters[name] for name in filters if name != "order")
+            owner = clean(repr(settings.owner))
+            note(
+                f"no session of owner {owner} fits"
+                if is_filtered
+                else f"owner {owner} has no sessions: {OTHER_OWNER}"
+            )
 
 
 def _write_json(pages: Iterator[SessionPage]) -> None:
     """Write one object, a page at a time: `--all` may be long."""
-    import sys
-
     from ..records import session_json
 
     separator, cursor = '{"sessions":[', None
@@ -116,15 +110,25 @@ def _write_json(pages: Iterator[SessionPage]) -> None:
     sys.stdout.write(f'{opening}],"cursor":{encode_json(cursor)}}}\n')
 
 
-def _write_table(output: Output, pages: Iterator[SessionPage]) -> bool:
-    """Write the pages; return whether there was nothing to write."""
-    from ..session_table import SessionTable
+def _write_table(settings: Settings, pages: Iterator[SessionPage]) -> bool:
+    """Write the pages; return whether there was something to write."""
+    from ..records import local
 
-    listing = SessionTable(output)
-    cursor = None
+    table, cursor = Table(settings.output, COLUMNS), None
     for page in pages:
-        listing.write_page(page.sessions)
+        table.write(
+            [
+                (
+                    it.id,
+                    it.title or "",
+                    str(it.messages),
+                    str(it.context_tokens),
+                    local(it.active_at),
+                )
+                for it in page.sessions
+            ]
+        )
         cursor = page.cursor
     if cursor is not None:
         note(f"there are more: add --cursor {cursor}, or --all")
-    return listing.is_empty
+    return not table.is_empty

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ..completion import session_argument
-from ..settings import common_options, settings_of
+from ..settings import Settings, common_options, pass_settings, session_argument
 
 DEFAULT_LIMIT = 50
 
@@ -19,9 +18,9 @@ DEFAULT_LIMIT = 50
 @click.option("--before", type=click.IntRange(1), metavar="DEPTH", help="Only what is above there.")
 @click.option("--ids/--no-ids", default=None, help="The messages' ids; shown where there is room.")
 @common_options
-@click.pass_context
-def command(
-    context: click.Context,
+@pass_settings
+def show_command(
+    settings: Settings,
     session: str,
     history: bool,
     leaf: str | None,
@@ -40,19 +39,16 @@ def command(
       sapwood show support --limit 20
       sapwood show support --history
     """
+    from ..history_output import show_history
+    from ..tree_output import show_tree
     from ..tree_view import TreePage
 
     if is_all and limit is not None:
-        raise click.UsageError("--all and --limit exclude each other", context)
-    settings = settings_of(context)
+        raise click.UsageError("--all and --limit exclude each other")
     page = TreePage(leaf, None if is_all else limit or DEFAULT_LIMIT, before)
     with settings.open() as sessions:
         record = sessions.get(session).record()
         if history:
-            from ..history_output import show_history
-
-            show_history(sessions, record, page, settings.json)
+            show_history(sessions, record, page, settings.output)
         else:
-            from ..tree_output import show_tree
-
-            show_tree(sessions, record, page, settings.json, ids)
+            show_tree(sessions, record, page, settings.output, ids)

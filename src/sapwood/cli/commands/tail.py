@@ -4,20 +4,11 @@ from __future__ import annotations
 
 import sys
 import time
-from collections import deque
-from typing import TYPE_CHECKING
 
 import click
 
-from ..completion import session_names
-from ..output import Output, encode_json, note
-from ..settings import common_options, settings_of
-
-if TYPE_CHECKING:
-    from ...model import Change, Changes
-    from ...session import SessionManager
-
-PAGE = 200
+from ..output import note
+from ..settings import Settings, common_options, pass_settings, session_names
 
 
 @click.command("tail")
@@ -31,9 +22,9 @@ PAGE = 200
     "--interval", type=click.FloatRange(0.01), default=0.5, help="Seconds between looks; 0.5."
 )
 @common_options
-@click.pass_context
-def command(
-    context: click.Context,
+@pass_settings
+def tail_command(
+    settings: Settings,
     is_following: bool,
     lines: int,
     since: str | None,
@@ -49,9 +40,10 @@ def command(
     Example:
       sapwood tail -f --session support
     """
-    settings = settings_of(context)
+    from ..change_feed import ChangeFeed
+
     with settings.open() as sessions:
-        feed = _Feed(sessions, session, settings.json)
+        feed = ChangeFeed(sessions, session, settings.output)
         if since is None:
             feed.show_last(lines)
         else:
@@ -62,56 +54,3 @@ def command(
             feed.show_since(feed.cursor)
         if not settings.json:
             note(f"cursor {feed.cursor}")
-
-
-class _Feed:
-    """Reads the change feed page by page, and writes what it reads."""
-
-    def __init__(self, sessions: SessionManager, session: str | None, is_json: bool) -> None:
-        self._sessions = sessions
-        self._session = session
-        self._is_json = is_json
-        self._output = Output()
-        self.cursor = ""
-
-    def show_since(self, cursor: str) -> None:
-        """Write all changes after a cursor, up to now."""
-        self.cursor = cursor
-        while True:
-            begin = self.cursor
-            page = self._page()
-            self._write([(change, begin) for change in self._wanted(page)], page.cursor)
-            if not page.more:
-                return
-
-    def show_last(self, count: int) -> None:
-        """Write the last few changes up to now; the feed is read forwards, and they are kept."""
-        kept: deque[tuple[Change, str]] = deque(maxlen=count)
-        while True:
-            begin = self.cursor
-            page = self._page()
-            kept.extend((change, begin) for change in self._wanted(page))
-            if not page.more:
-                break
-        self._write(list(kept), self.cursor)
-
-    def _page(self) -> Changes:
-        store, owner = self._sessions.store, self._sessions.owner
-        page = store.changes(owner, after=self.cursor, limit=PAGE)
-        self.cursor = page.cursor
-        return page
-
-    def _wanted(self, page: Changes) -> list[Change]:
-        return [it for it in page.changes if self._session in (None, it.session)]
-
-    def _write(self, changes: list[tuple[Change, str]], end: str) -> None:
-        from ..change_output import change_json, texts_of, write_change
-
-        if self._is_json:
-            for number, (change, begin) in enumerate(changes, 1):
-                cursor = end if number == len(changes) else begin
-                sys.stdout.write(encode_json(change_json(change, cursor)) + "\n")
-            return
-        texts = texts_of(self._sessions, [change for change, _ in changes])
-        for change, _ in changes:
-            write_change(self._output, change, texts.get((change.session, change.message), ""))
