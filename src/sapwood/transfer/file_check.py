@@ -10,29 +10,28 @@ from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
 from ..errors import MessageConflictError, UsageError
-from ..model import Leaf, Message, Read, Root, SessionRecord
 from ..rules import check
 from ..rules.codec import pack
 from ..store import Store
-from .file_lines import NumberedLine, iter_lines
+from .export import tip_of
 from .import_marks import ImportMark, find_mark
 from .lines import (
     DocumentLine,
     GapLine,
     MessageLine,
+    NumberedLine,
     OverlayLine,
     PlaceLine,
     SessionLine,
     UsageLine,
+    first_few,
+    iter_lines,
     wrong,
 )
+from .named_session import MessagesById, NamedSession
 from .new_records import new_overlay, new_place, new_session, new_usage
 from .plan import CHUNK, CHUNK_BYTES, ImportPlan, SessionPlan
-from .positions import find_named
-from .stored_messages import StoredMessages
 from .visible_messages import VisibleMessages, sources_of
-
-MOST_TOLD = 5
 
 
 def check_file(
@@ -66,6 +65,7 @@ class _FileCheck:
         self._store = store
         self._owner = owner
         self._visible = visible
+        self._session = NamedSession(store, owner, "")
         self.plan = ImportPlan()
         self._line: SessionLine | None = None
         self._number = 0
@@ -76,10 +76,6 @@ class _FileCheck:
         self._waiting: list[NumberedLine] = []
         self._size = 0
         self._conflicts: list[str] = []
-
-    @property
-    def _session(self) -> str:
-        return "" if self._line is None else self._line.id
 
     def take(self, it: NumberedLine) -> None:
         """Look at a line."""
@@ -110,38 +106,34 @@ class _FileCheck:
             )
         check.new_session(new_session(line, line.parent))
         self._line, self._number = line, number
+        self._session = self._session._replace(id=line.id)
         self._visible.begin(line)
         self._now = self.plan.sessions[line.id] = self._planned(line)
         self._check_origin(line, number)
 
     def _planned(self, line: SessionLine) -> SessionPlan:
         self._elsewhere, self._mark = set(), None
-        record = self._store.find_session(self._owner, line.id)
+        record = self._session.find_record()
         if record is None:
             return SessionPlan(exists=False)
-        planned = SessionPlan(exists=True)
-        planned.tip = None if isinstance(record.tip, Root) else record.tip
-        self._elsewhere = set(self._ends(record))
+        self._elsewhere = set(self._ends())
         overlays = self._store.list_overlays(self._owner, line.id)
-        planned.stored_overlays = {it.id: it.summary for it in overlays}
-        mark = find_mark(self._store, self._owner, record)
-        if mark is not None:
-            planned.has_mark, planned.is_unfinished = True, mark.is_new
-            self._mark = mark
-        return planned
+        mark = self._mark = find_mark(self._store, self._owner, record)
+        return SessionPlan(
+            exists=True,
+            tip=tip_of(record),
+            stored_overlays={it.id: it.summary for it in overlays},
+            has_mark=mark is not None,
+            is_unfinished=mark is not None and mark.is_new,
+        )
 
-    def _ends(self, record: SessionRecord) -> Iterator[str]:
+    def _ends(self) -> Iterator[str]:
         """Yield the last live messages of the stored branches, but for what a fork inherited."""
-        for leaf in self._store.list_leaves(self._owner, record.id):
-            message = leaf.message or self._above(record, leaf)
-            if message is None or message.home != record.id or message.id in self._visible:
-                continue
-            yield message.id
-
-    def _above(self, record: SessionRecord, leaf: Leaf) -> Message | None:
-        query = Read(leaf=leaf.id, overlays=False, limit=1, backwards=True)
-        messages = self._store.read(self._owner, record.id, query).messages_only
-        return messages[0] if messages else None
+        name = self._session.id
+        for leaf in self._store.list_leaves(self._owner, name):
+            message = leaf.message or self._session.find_live(leaf.id)
+            if message and message.home == name and message.id not in self._visible:
+                yield message.id
 
     def _check_origin(self, line: SessionLine, number: int) -> None:
         """Look for the message that a fork is to be made of."""
@@ -149,15 +141,12 @@ class _FileCheck:
         if fork is None or self._visible.is_origin_known or self._now.exists:
             return
         if not self._is_stored(fork.session, fork.message):
-            raise wrong(
-                number,
-                f"is a fork of {fork.session!r} at {fork.message!r}, which is no message of it",
-            )
+            what = f"is a fork of {fork.session!r} at {fork.message!r}, which is no message of it"
+            raise wrong(number, what)
 
     def _is_stored(self, session: str, id: str) -> bool:
-        if self._store.find_session(self._owner, session) is None:
-            return False
-        return find_named(self._store, self._owner, session, id) is not None
+        stored = self._session._replace(id=session)
+        return stored.find_record() is not None and stored.find_named(id) is not None
 
     def _sees(self, id: str) -> bool:
         """Whether the session of the file sees a message, or will when it is imported."""
@@ -214,7 +203,7 @@ class _FileCheck:
             self._now.is_tip_left = not self._mark.is_new
 
     def _document(self, line: DocumentLine) -> None:
-        check.document(self._owner, self._session or None, line.key)
+        check.document(self._owner, self._session.id or None, line.key)
         check.document_value(line.value, self._store.max_message_bytes)
         self._now.documents.add(line.key)
 
@@ -224,7 +213,7 @@ class _FileCheck:
         if not waiting:
             return
         lines = [it.line for it in waiting if isinstance(it.line, MessageLine)]
-        stored = StoredMessages(self._store, self._owner, self._session)
+        stored = self._session
         found = stored.find_with_parents(lines)
         for it, line in zip(waiting, lines, strict=True):
             what = _difference(stored, line, found)
@@ -232,20 +221,17 @@ class _FileCheck:
                 self._add_conflict(it.number, f"message {line.id!r} {what}")
 
     def _add_conflict(self, number: int, what: str) -> None:
-        self._conflicts.append(f"session {self._session!r}: {what} (line {number})")
+        self._conflicts.append(f"session {self._session.id!r}: {what} (line {number})")
 
     def finish(self) -> None:
         """Compare what is left, and raise if anything differed."""
         self._end()
-        if not self._conflicts:
-            return
-        shown = "; ".join(self._conflicts[:MOST_TOLD])
-        rest = len(self._conflicts) - MOST_TOLD
-        more = f"; and {rest} more" if rest > 0 else ""
-        raise MessageConflictError(f"nothing was written, what is stored differs: {shown}{more}")
+        if self._conflicts:
+            shown = first_few(self._conflicts)
+            raise MessageConflictError(f"nothing was written, what is stored differs: {shown}")
 
 
-def _difference(stored: StoredMessages, line: MessageLine, found: dict[str, Message]) -> str:
+def _difference(stored: NamedSession, line: MessageLine, found: MessagesById) -> str:
     message = found.get(line.id)
     if message is None:
         return "was deleted in the store" if stored.is_deleted(line.id) else ""

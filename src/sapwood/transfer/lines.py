@@ -6,7 +6,8 @@ parent, a fork after the session that it came out of. Parts are written as store
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 
@@ -15,6 +16,8 @@ from ..model import Edge, Part
 
 FORMAT = "sapwood-export"
 VERSION = 1
+MOST_TOLD = 5
+MAX_LINE_BYTES = 256 * 1024 * 1024
 
 
 class _LineBase(
@@ -159,6 +162,62 @@ def decode_line(data: bytes, number: int) -> FileLine:
     return line
 
 
+def first_few(texts: Sequence[str], many: int | None = None) -> str:
+    """Write the first of what is wrong, and how many more there are."""
+    more = (len(texts) if many is None else many) - len(texts[:MOST_TOLD])
+    shown = "; ".join(texts[:MOST_TOLD])
+    return f"{shown}; and {more} more" if more > 0 else shown
+
+
 def wrong(number: int, what: str) -> UsageError:
     """Return the error for a line that is wrong."""
     return UsageError(f"line {number} {what}", path=f"line {number}")
+
+
+class NumberedLine(NamedTuple):
+    """A line, its number, and its size."""
+
+    number: int
+    line: FileLine
+    size: int
+
+
+def iter_lines(file: BinaryIO) -> Iterator[NumberedLine]:
+    """Read a file from its beginning: all lines between the header and the last one."""
+    file.seek(0)
+    header, *_ = next(_iter_raw(file), (b"",))
+    decode_header(header)
+    sessions = messages = 0
+    number, is_ended = 1, False
+    for data, number in _iter_raw(file, 1):
+        if is_ended:
+            raise wrong(number, "comes after the end")
+        line = decode_line(data, number)
+        if isinstance(line, EndLine):
+            is_ended = True
+            if (line.sessions, line.messages) != (sessions, messages):
+                raise wrong(
+                    number,
+                    f"counts {line.sessions} sessions and {line.messages} messages, and the file "
+                    f"has {sessions} and {messages}: lines are missing",
+                )
+            continue
+        sessions += isinstance(line, SessionLine)
+        messages += isinstance(line, MessageLine)
+        if not sessions and not isinstance(line, DocumentLine):
+            raise wrong(number, "belongs to no session")
+        yield NumberedLine(number, line, len(data))
+    if not is_ended:
+        raise UsageError(
+            f"the file ends after line {number} without its last line: it was cut off",
+            path=f"line {number}",
+        )
+
+
+def _iter_raw(file: BinaryIO, number: int = 0) -> Iterator[tuple[bytes, int]]:
+    while data := file.readline(MAX_LINE_BYTES):
+        number += 1
+        if len(data) == MAX_LINE_BYTES:
+            raise wrong(number, f"is longer than {MAX_LINE_BYTES} bytes")
+        if data.strip():
+            yield data, number

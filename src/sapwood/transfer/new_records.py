@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ..model import Edge, EntryRef, ForkPoint, Message, NewMessage, NewOverlay, NewSession, Usage
 from .lines import MessageLine, OverlayLine, PlaceLine, SessionLine, UsageLine
@@ -27,8 +27,10 @@ def new_session(line: SessionLine, parent: Edge | None) -> NewSession:
     )
 
 
-def new_message(line: MessageLine) -> NewMessage:
-    """Make a message to append of its line."""
+def new_place(line: PlaceLine) -> NewMessage:
+    """Make what is appended for a line; for a gap, an empty message that is deleted again."""
+    if not isinstance(line, MessageLine):
+        return NewMessage(id=line.id, role="user", parts=[], metadata=FOR_A_GAP, tokens=0)
     return NewMessage(
         id=line.id,
         role=line.role,
@@ -39,11 +41,18 @@ def new_message(line: MessageLine) -> NewMessage:
     )
 
 
-def new_place(line: PlaceLine) -> NewMessage:
-    """Make what is appended for a line; for a gap, an empty message that is deleted again."""
-    if isinstance(line, MessageLine):
-        return new_message(line)
-    return NewMessage(id=line.id, role="user", parts=[], metadata=FOR_A_GAP, tokens=0)
+def runs_of(lines: Iterable[PlaceLine]) -> Iterator[tuple[str | None, list[NewMessage]]]:
+    """Put lines together that follow each other; yield what is appended, and after which parent."""
+    run: list[NewMessage] = []
+    parent: str | None = None
+    for line in lines:
+        if run and line.parent != run[-1].id:
+            yield parent, run
+            run = []
+        parent = parent if run else line.parent
+        run.append(new_place(line))
+    if run:
+        yield parent, run
 
 
 def count_messages(run: Sequence[NewMessage], written: int) -> int:

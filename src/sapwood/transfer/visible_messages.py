@@ -9,8 +9,7 @@ from typing import BinaryIO
 
 import msgspec
 
-from .file_lines import MAX_LINE_BYTES
-from .lines import Origin, SessionLine
+from .lines import MAX_LINE_BYTES, Origin, SessionLine
 
 ParentIds = dict[str, str | None]
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 
 from ...model import Leaf, Message, SessionRecord
-from ..export import tip_of
+from ..export import find_origin, tip_of
 from ..lines import GapLine, MessageLine, PlaceLine, SessionLine
+from ..named_session import MessagesById
 from ..new_records import is_for_a_gap
-from ..origin import find_origin
-from ..overlay_ends import OverlayEnds
-from ..stored_messages import MessagesById, StoredMessages
+from ..overlays import OverlayEnds
+from ..plan import CHUNK
+from ..walk import SessionWalk
 from .differences import DifferenceKind, Differences, is_same
-from .edges import is_edge_lost
-from .extra_messages import iter_extras
 from .fingerprint import Fingerprint
 from .history_comparison import compare_shown
 from .overlay_comparison import compare_overlays
@@ -22,6 +22,8 @@ from .source import SessionSource
 from .usage import compare_usage
 
 OnMessages = Callable[[int], None]
+DifferenceFound = tuple[DifferenceKind | None, str]
+RECORD_FIELDS = ("title", "state", "tags", "data", "budget")
 
 
 class Comparison:
@@ -31,7 +33,7 @@ class Comparison:
         self._sides = sides
         self._source = source
         self._record = record
-        self._stored = StoredMessages(sides.target, sides.owner, record.id)
+        self._stored = sides.there(record.id)
         self._own = 0
         self._print = Fingerprint()
         self.differences = Differences()
@@ -49,11 +51,11 @@ class Comparison:
         In what is ours nobody has deleted anything, so that is not looked for. Only in what is
         fresh must branches come in the same order: later, a branch may have to begin anew.
         """
-        name, target, owner = self._record.id, self._sides.target, self._sides.owner
+        target, owner, name = self._stored
         self._compare_record(self._source.line)
         self._compare_documents()
         overlays = target.list_overlays(owner, name)
-        ends = OverlayEnds(target, owner, name, overlays)
+        ends = OverlayEnds(self._stored, overlays)
         for chunk in self._source.chunks():
             self._compare_messages(chunk, ends, looks_for_deleted=not is_ours)
             tick(sum(isinstance(line, MessageLine) for line in chunk))
@@ -70,12 +72,12 @@ class Comparison:
 
     def _compare_record(self, line: SessionLine) -> None:
         record = self._record
-        for field in ("title", "state", "tags", "data", "budget"):
+        for field in RECORD_FIELDS:
             if not is_same(getattr(line, field), getattr(record, field)):
                 self.differences.add(DifferenceKind.CHANGED, f"its {field} is another")
         if line.created_us != record.created_us:
             self.differences.add(DifferenceKind.APART, "it was created at another time")
-        if line.parent != record.parent and not is_edge_lost(self._sides, line):
+        if line.parent != record.parent and not self._sides.is_edge_lost(line):
             self.differences.add(DifferenceKind.APART, "it came out of another session")
         if line.tip != tip_of(record):
             self.differences.add(DifferenceKind.MISSING, f"its tip is not {line.tip!r}")
@@ -116,9 +118,7 @@ class Comparison:
             if kind is not None:
                 self.differences.add(kind, f"message {line.id!r} {what}")
 
-    def _gap_difference(
-        self, line: GapLine, message: Message | None
-    ) -> tuple[DifferenceKind | None, str]:
+    def _gap_difference(self, line: GapLine, message: Message | None) -> DifferenceFound:
         if message is None:
             is_there = self._stored.is_deleted(line.id)
             return (None, "") if is_there else (DifferenceKind.MISSING, "has no place")
@@ -132,7 +132,7 @@ class Comparison:
 
     def _difference(
         self, line: MessageLine, found: MessagesById, looks_for_deleted: bool
-    ) -> tuple[DifferenceKind | None, str]:
+    ) -> DifferenceFound:
         message = found.get(line.id)
         if message is None:
             if looks_for_deleted and self._stored.is_deleted(line.id):
@@ -150,13 +150,13 @@ class Comparison:
 
     def _find_extras(self) -> None:
         # Read anew: what others append in the meantime was found, too.
-        record = self._sides.target.find_session(self._sides.owner, self._record.id) or self._record
+        record = self._stored.find_record() or self._record
         own = self._own
         # A fork whose source is gone by now still inherits there what must be in its own lines.
         is_alone = self._source.line.fork is None and record.forked_at is not None
         if record.messages == own and not is_alone:
             return
-        for message in iter_extras(self._sides, record.id, with_inherited=is_alone):
+        for message in _iter_extras(self._sides, record.id, with_inherited=is_alone):
             if message.home == record.id:
                 own += 1
                 self._print.add_message(message)
@@ -169,7 +169,7 @@ class Comparison:
 
     def _compare_branches(self, leaves: list[Leaf], *, is_fresh: bool) -> None:
         fork, record = self._source.line.fork, self._record
-        if fork is not None and self._origin_there(leaves) != fork:
+        if fork and find_origin(self._stored, record, leaves, {fork.session}) != fork:
             what = f"it is no fork of {fork.session!r} at {fork.message!r}"
             self.differences.add(DifferenceKind.APART, what)
         if self.differences.count():
@@ -186,12 +186,19 @@ class Comparison:
         if len({tuple(id for id in side if id in both) for side in ends}) > 1:
             self.differences.add(DifferenceKind.APART, "its branches come in another order")
 
-    def _origin_there(self, leaves: list[Leaf]) -> object:
-        fork = self._source.line.fork
-        assert fork is not None
-        sides = self._sides
-        return find_origin(sides.target, sides.owner, self._record, leaves, {fork.session})
-
 
 def _own_ends(leaves: list[Leaf], session: str) -> list[str]:
     return [it.id for it in leaves if it.message is not None and it.message.home == session]
+
+
+def _iter_extras(sides: Sides, name: str, *, with_inherited: bool) -> Iterator[Message]:
+    """Go over what the session wrote on the target; yield what its source never had."""
+    here, there = sides.here(name), sides.there(name)
+    walk = SessionWalk(there, skip_inherited=not with_inherited)
+    steps = walk.steps(sides.target.list_leaves(sides.owner, name))
+    messages = (step.place for step in steps if isinstance(step.place, Message))
+    while chunk := list(islice(messages, CHUNK)):
+        known = here.find([message.id for message in chunk])
+        for message in chunk:
+            if message.id not in known and not here.is_deleted(message.id):
+                yield message

@@ -35,9 +35,8 @@ class SessionSource:
     ) -> None:
         self._sides = sides
         self._awaited = awaited
-        done = Exported()
-        done.names = names
-        self._export = SessionExport(sides.source, sides.owner, name, done)
+        done = Exported(names=names)
+        self._export = SessionExport(sides.here(name), done)
         self._lines = self._export.lines(is_optional=False)
         self._hash = hashlib.blake2b(digest_size=16)
         first = self._next()
