@@ -31,6 +31,10 @@ COMMANDS = {
 }
 # The modules under `commands` that hold several; any other command has one of its own.
 MODULES = {
+    "ls": "view",
+    "show": "view",
+    "search": "view",
+    "tail": "view",
     "fork": "session",
     "rename": "session",
     "rm": "session",

@@ -84,7 +84,12 @@ def show_undone(session: str, overlay: Overlay, output: Output) -> None:
 def show_list(session: str, notes: Sequence[CompactionNote], output: Output) -> None:
     """List the compactions of the past, the oldest first."""
     if output.is_json:
-        output.json({"session": session, "compactions": [_note_json(it) for it in notes]})
+        names = ("overlay", "reason", "strategy", "tokens", "covered_tokens", "undone")
+        compactions = [
+            {**{name: getattr(it, name) for name in names}, "created_at": iso(it.created_at)}
+            for it in notes
+        ]
+        output.json({"session": session, "compactions": compactions})
         return
     columns = [
         Column("OVERLAY", least=8),
@@ -110,15 +115,3 @@ def show_list(session: str, notes: Sequence[CompactionNote], output: Output) -> 
     Table(output, columns).write(rows)
     if not rows:
         note("no compactions")
-
-
-def _note_json(it: CompactionNote) -> dict[str, Any]:
-    return {
-        "overlay": it.overlay,
-        "reason": it.reason,
-        "strategy": it.strategy,
-        "tokens": it.tokens,
-        "covered_tokens": it.covered_tokens,
-        "undone": it.undone,
-        "created_at": iso(it.created_at),
-    }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..model import Hit, Hits
+from ..model import Hits
 from .output import Output
 from .records import iso, local, position_json
 from .text import clean, clean_line, shorten, width_of
@@ -12,21 +12,21 @@ from .text import clean, clean_line, shorten, width_of
 
 def hits_json(found: Hits) -> dict[str, Any]:
     """Return what was found, and whether there is more."""
-    return {"hits": [_hit_json(hit) for hit in found.hits], "more": found.more}
-
-
-def _hit_json(hit: Hit) -> dict[str, Any]:
-    return {
-        "session": hit.session,
-        "kind": hit.entry.kind,
-        "id": hit.entry.id,
-        "role": hit.role,
-        "position": position_json(hit.position),
-        "created_at": iso(hit.created_at),
-        "score": hit.score,
-        "snippet": hit.snippet,
-        "marks": hit.marks,
-    }
+    hits = [
+        {
+            "session": hit.session,
+            "kind": hit.entry.kind,
+            "id": hit.entry.id,
+            "role": hit.role,
+            "position": position_json(hit.position),
+            "created_at": iso(hit.created_at),
+            "score": hit.score,
+            "snippet": hit.snippet,
+            "marks": hit.marks,
+        }
+        for hit in found.hits
+    ]
+    return {"hits": hits, "more": found.more}
 
 
 def hit_lines(output: Output, found: Hits, *, has_names: bool) -> list[str]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
+import msgspec
+
 from ..errors import MessageConflictError, UsageError
 from ..rules import check
 from ..rules.codec import pack
@@ -16,22 +18,28 @@ from ..store import Store
 from .export import tip_of
 from .import_marks import ImportMark, find_mark
 from .lines import (
+    MAX_LINE_BYTES,
     DocumentLine,
     GapLine,
     MessageLine,
     NumberedLine,
+    Origin,
     OverlayLine,
     PlaceLine,
     SessionLine,
     UsageLine,
     first_few,
     iter_lines,
+    new_overlay,
+    new_place,
+    new_session,
+    new_usage,
     wrong,
 )
 from .named_session import MessagesById, NamedSession
-from .new_records import new_overlay, new_place, new_session, new_usage
 from .plan import CHUNK, CHUNK_BYTES, ImportPlan, SessionPlan
-from .visible_messages import VisibleMessages, sources_of
+
+ParentIds = dict[str, str | None]
 
 
 def check_file(
@@ -41,7 +49,7 @@ def check_file(
 
     Raises `UsageError` for a file that is wrong, and `ConflictError` when what is stored differs.
     """
-    checker = _FileCheck(store, owner, VisibleMessages(sources_of(file)))
+    checker = _FileCheck(store, owner, VisibleMessages(_sources_of(file)))
     for it in iter_lines(file):
         checker.take(it)
         if it.number % CHUNK == 0:
@@ -88,7 +96,9 @@ class _FileCheck:
             elif isinstance(line, OverlayLine):
                 self._overlay(line, it.number)
             elif isinstance(line, DocumentLine):
-                self._document(line)
+                check.document(self._owner, self._session.id or None, line.key)
+                check.document_value(line.value, self._store.max_message_bytes)
+                self._now.documents.add(line.key)
             elif isinstance(line, UsageLine):
                 check.usage(new_usage(line))
         except UsageError as error:
@@ -202,11 +212,6 @@ class _FileCheck:
             self._now.tip_before = self._mark.tip
             self._now.is_tip_left = not self._mark.is_new
 
-    def _document(self, line: DocumentLine) -> None:
-        check.document(self._owner, self._session.id or None, line.key)
-        check.document_value(line.value, self._store.max_message_bytes)
-        self._now.documents.add(line.key)
-
     def _compare_waiting(self) -> None:
         """Compare messages with those stored under their ids."""
         waiting, self._waiting, self._size = self._waiting, [], 0
@@ -239,3 +244,72 @@ def _difference(stored: NamedSession, line: MessageLine, found: MessagesById) ->
     if (message.role, message.parts, message.metadata) != here:
         return "has other content in the store"
     return "" if stored.follows(message, line, found) else "follows another message in the store"
+
+
+class _ForkLine(msgspec.Struct):
+    """As much of a line as tells the sources of forks."""
+
+    kind: str = ""
+    fork: Origin | None = None
+
+
+class VisibleMessages:
+    """The messages that the session which is being read sees.
+
+    They are its own, and for a fork the path that it inherits. Only of sessions that forks come out
+    of more than the ids are kept.
+    """
+
+    def __init__(self, sources: set[str]) -> None:
+        self._sources = sources
+        self._kept: dict[str, ParentIds] = {}
+        self._own: ParentIds = {}
+        self._is_source = False
+        self.inherited: ParentIds = {}
+        self.is_origin_known = True
+
+    def begin(self, line: SessionLine) -> None:
+        """Go on to a session."""
+        self._own, self.inherited, self.is_origin_known = {}, {}, True
+        if line.fork is not None:
+            above = self._kept.get(line.fork.session, {})
+            self.is_origin_known = line.fork.message in above
+            self.inherited = _path(above, line.fork.message)
+        self._is_source = line.id in self._sources
+        if self._is_source:
+            self._kept[line.id] = self._own
+            self._own.update(self.inherited)
+
+    def add(self, id: str, parent: str | None) -> None:
+        """Add a message of the session's own."""
+        self._own[id] = parent if self._is_source else None
+
+    def __contains__(self, id: str) -> bool:
+        """Whether the session sees a message."""
+        return id in self._own or id in self.inherited
+
+
+def _sources_of(file: BinaryIO) -> set[str]:
+    """Find the sessions that forks come out of; lines that are wrong are passed over."""
+    decode = msgspec.json.Decoder(_ForkLine).decode
+    sources: set[str] = set()
+    file.seek(0)
+    while data := file.readline(MAX_LINE_BYTES):
+        if b'"fork"' not in data:
+            continue
+        try:
+            line = decode(data)
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            continue
+        if line.kind == "session" and line.fork is not None:
+            sources.add(line.fork.session)
+    return sources
+
+
+def _path(parents: ParentIds, last: str) -> ParentIds:
+    path: ParentIds = {}
+    at: str | None = last
+    while at is not None and at in parents and at not in path:
+        path[at] = parents[at]
+        at = parents[at]
+    return path

@@ -25,10 +25,14 @@ from .lines import (
     PlaceLine,
     SessionLine,
     UsageLine,
+    count_messages,
+    is_for_a_gap,
     iter_lines,
+    new_session,
+    new_usage,
+    runs_of,
 )
 from .named_session import NamedSession
-from .new_records import count_messages, is_for_a_gap, new_session, new_usage, runs_of
 from .overlays import OverlayPutter
 from .plan import CHUNK, CHUNK_BYTES, ImportPlan, SessionPlan
 from .session_writer import SessionWriter

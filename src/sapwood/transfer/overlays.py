@@ -15,9 +15,8 @@ import msgspec
 
 from ..errors import AlreadyExistsError, ConflictError, NotFoundError
 from ..model import EntryRef, Leaf, Overlay, Position, Read, Summary
-from .lines import OverlayLine
+from .lines import OverlayLine, new_overlay
 from .named_session import MessageOrGap, NamedSession
-from .new_records import new_overlay
 
 OverlaySide = Literal["first", "last"]
 PositionRange = tuple[Position, Position]
@@ -170,15 +169,13 @@ class OverlayPutter:
             self._there.remove(overlay)
 
     def _has_lost_an_end(self, overlay: Overlay) -> bool:
-        for leaf in self._store.list_leaves(self._owner, self._name):
-            if leaf.position.depth < overlay.last.depth:
-                continue
-            gaps = self._store.list_gaps(
-                self._owner, self._name, leaf.id, after=overlay.first.depth - 1
-            )
-            if {gap.position for gap in gaps} & {overlay.first, overlay.last}:
-                return True
-        return False
+        above = overlay.first.depth - 1
+        return any(
+            gap.position in (overlay.first, overlay.last)
+            for leaf in self._store.list_leaves(self._owner, self._name)
+            if leaf.position.depth >= overlay.last.depth
+            for gap in self._store.list_gaps(self._owner, self._name, leaf.id, after=above)
+        )
 
     def _add(self, line: OverlayLine, first: MessageOrGap, last: MessageOrGap) -> Overlay:
         new = msgspec.structs.replace(

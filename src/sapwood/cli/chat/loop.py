@@ -12,9 +12,8 @@ from ..exit_codes import OK, UNEXPECTED
 from ..interrupts import held_interrupts
 from ..settings import Settings
 from .chat_model import ChatModel
-from .chat_setup import ChatSetup
 from .commands import run_command
-from .conversation import Conversation, open_conversation
+from .conversation import ChatSetup, Conversation, open_conversation
 from .input_lines import InputLine, InputLines
 from .responder import Responder
 from .screen import JsonScreen, Screen, Standing

@@ -10,7 +10,7 @@ import click
 from ..settings import Settings, common_options, pass_settings, session_argument
 
 WITH_LABEL = ("set", "append", "undo", "versions")
-ALONE = ("prompt", "report")
+WITHOUT_LABEL = ("prompt", "report")
 
 
 @click.command("context")
@@ -46,7 +46,7 @@ def context_command(settings: Settings, /, session: str, label: str | None, **op
     """
     mode = _checked_mode(label, **options)
     text = _text_of(options[mode]) if mode in ("set", "append") else ""
-    from .. import block_output, prompt_output
+    from .. import context_output
     from ..blocks import BlockPlace, write_block
 
     agent, output = options["agent"], settings.output
@@ -55,29 +55,29 @@ def context_command(settings: Settings, /, session: str, label: str | None, **op
     with settings.open() as sessions:
         sessions.get(session)
         if mode == "prompt":
-            prompt_output.show_prompt(sessions, session, output)
+            context_output.show_prompt(sessions, session, output)
         elif mode == "report":
-            prompt_output.show_report(sessions, session, output)
+            context_output.show_report(sessions, session, output)
         elif label is None:
-            block_output.show_list(sessions, session, output)
+            context_output.show_list(sessions, session, output)
         elif mode is None or mode == "versions":
-            block_output.show_block(sessions, session, label, place, mode == "versions", output)
+            context_output.show_block(sessions, session, label, place, mode == "versions", output)
         else:
             changed = write_block(sessions, session, label, place, mode, text)
-            block_output.show_change(changed, output)
+            context_output.show_change(changed, output)
 
 
 def _checked_mode(
     label: str | None, *, scope: str | None, agent: str | None, **options: Any
 ) -> str | None:
     """Refuse options that do not go together; return the one that says what to do."""
-    modes = [name for name in (*WITH_LABEL, *ALONE) if options[name] not in (None, False)]
+    modes = [name for name in (*WITH_LABEL, *WITHOUT_LABEL) if options[name] not in (None, False)]
     if len(modes) > 1:
         raise click.UsageError(f"--{modes[0]} and --{modes[1]} exclude each other")
     mode = modes[0] if modes else None
     refusals = (
         (mode in WITH_LABEL and label is None, f"--{mode} needs a LABEL"),
-        (mode in ALONE and label is not None, f"--{mode} takes no LABEL"),
+        (mode in WITHOUT_LABEL and label is not None, f"--{mode} takes no LABEL"),
         (
             agent is not None and scope not in (None, "agent"),
             f"--agent and --scope {scope} exclude each other",

@@ -69,9 +69,6 @@ def export_command(
                 {**figures, "notes": done.notes},
                 f"{len(done.names)} sessions, {done.messages} messages",
             )
-            if settings.json:
-                return
-    write_notes(done.notes)
 
 
 def _write_to_stdout(lines: Iterator[bytes]) -> None:

@@ -7,16 +7,14 @@ from itertools import islice
 
 from ...model import Leaf, Message, SessionRecord
 from ..export import find_origin, tip_of
-from ..lines import GapLine, MessageLine, PlaceLine, SessionLine
+from ..lines import GapLine, MessageLine, PlaceLine, SessionLine, is_for_a_gap
 from ..named_session import MessagesById
-from ..new_records import is_for_a_gap
 from ..overlays import OverlayEnds
 from ..plan import CHUNK
 from ..walk import SessionWalk
 from .differences import DifferenceKind, Differences, is_same
 from .fingerprint import Fingerprint
-from .history_comparison import compare_shown
-from .overlay_comparison import compare_overlays
+from .overlay_comparison import compare_overlays, compare_shown
 from .sides import Sides
 from .source import SessionSource
 from .usage import compare_usage
@@ -35,15 +33,10 @@ class Comparison:
         self._record = record
         self._stored = sides.there(record.id)
         self._own = 0
-        self._print = Fingerprint()
+        self.fingerprint = Fingerprint()
         self.differences = Differences()
         self.kept: list[str] = []
         """The messages that stand where the source has gaps, and may for now."""
-
-    @property
-    def fingerprint(self) -> str:
-        """Stands for what the target has."""
-        return str(self._print)
 
     def run(self, tick: OnMessages, *, is_ours: bool, is_fresh: bool) -> None:
         """Compare everything.
@@ -68,7 +61,7 @@ class Comparison:
             compare_shown(self._sides, name, self._source.leaves, self.differences)
         usage = target.total_usage(owner, name, by="message")
         compare_usage(self._source.usage, usage, self.differences)
-        self._print.add_rest(self._record, self._versions, overlays, usage)
+        self.fingerprint.add_rest(self._record, self._versions, overlays, usage)
 
     def _compare_record(self, line: SessionLine) -> None:
         record = self._record
@@ -110,7 +103,7 @@ class Comparison:
                 ends.meet(message)
                 if message.home == self._record.id:
                     self._own += 1
-                    self._print.add_message(message)
+                    self.fingerprint.add_message(message)
             if isinstance(line, GapLine):
                 kind, what = self._gap_difference(line, message)
             else:
@@ -159,7 +152,7 @@ class Comparison:
         for message in _iter_extras(self._sides, record.id, with_inherited=is_alone):
             if message.home == record.id:
                 own += 1
-                self._print.add_message(message)
+                self.fingerprint.add_message(message)
             self.differences.add(
                 DifferenceKind.APART, f"message {message.id!r} is not in the source"
             )

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from ...errors import NotFoundError
 from ...model import Position
-from ..new_records import is_for_a_gap
+from ..lines import is_for_a_gap
 from .events import CopyStatus
 from .session import SessionCopy
 from .sides import Sides

@@ -8,7 +8,7 @@ from ...errors import AlreadyExistsError, ConflictError, NotFoundError, StoreCor
 from ...model import Edge, Position, SessionRecord
 from ..export import tip_of
 from ..import_marks import ImportMark, drop_mark, find_mark, put_mark
-from ..lines import SessionLine
+from ..lines import SessionLine, new_session
 from .comparison import Comparison
 from .differences import DifferenceKind
 from .events import CopyStatus
@@ -78,7 +78,9 @@ class SessionCopy:
         record = self._there.find_record()
         if record is not None:
             source = self._read()
-            is_ours = self._is_ours(record)
+            # A copy that did not end has left it so.
+            self._mark = self._mark or find_mark(self._sides.target, self._sides.owner, record)
+            is_ours = self._mark is not None
             found = Comparison(self._sides, source, record)
             found.run(
                 lambda count: ticks(count if is_first else 0, count),
@@ -87,7 +89,7 @@ class SessionCopy:
             )
             self.messages, self.kept = source.messages, found.kept
             if not found.differences.count():
-                self._finish(source, found.fingerprint)
+                self._finish(str(found.fingerprint))
                 return None
             if source.digest == before:
                 self._strikes += 1
@@ -107,16 +109,10 @@ class SessionCopy:
             raise ConflictError(f"it is a fork of {fork.session!r}, which was not copied")
         return source
 
-    def _is_ours(self, record: SessionRecord) -> bool:
-        """Whether a copy that did not end has left it so."""
-        if self._mark is None:
-            self._mark = find_mark(self._sides.target, self._sides.owner, record)
-        return self._mark is not None
-
     def _refuse(self, found: Comparison, *, is_ours: bool) -> None:
         kinds = [DifferenceKind.APART]
         has_changed = found.differences.count(DifferenceKind.CHANGED) and not is_ours
-        if has_changed and find_fingerprint(self._there) != found.fingerprint:
+        if has_changed and find_fingerprint(self._there) != str(found.fingerprint):
             kinds.append(DifferenceKind.CHANGED)
         if found.differences.count(*kinds):
             written = "" if self.written else "nothing of it was written, "
@@ -131,13 +127,18 @@ class SessionCopy:
         updater = SessionUpdater(sides, source, is_begun=self._mark.is_new)
         try:
             if record is None:
-                record, self._is_new = updater.create(edge), True
+                new = new_session(source.line, edge)
+                record, self._is_new = sides.target.create_session(sides.owner, new), True
                 lost = source.line.parent if edge is None else None
                 if lost:
                     what = f"came out of {lost.session!r}, which is not there"
                     self._add_notes([f"session {self._name!r}: {what}"])
         except AlreadyExistsError:
-            self._leave_to_others(source.line)
+            # Somebody else has created it: in the next round it is compared like those that were
+            # there before. The mark is taken back, unless the other is a copy, too.
+            self._mark, record = None, self._there.find_record()
+            if record is not None and record.created_us != source.line.created_us:
+                drop_mark(*self._there)
             return ""
         try:
             updater.run(record, lambda count: ticks(count, 0))
@@ -159,18 +160,8 @@ class SessionCopy:
             raise ConflictError(f"it came out of {edge.session!r}, which was not copied")
         return None
 
-    def _leave_to_others(self, line: SessionLine) -> None:
-        """Take back the mark of a session that somebody else has created, unless it is a copy, too.
-
-        In the next round it is compared like those that were there before.
-        """
-        self._mark, record = None, self._there.find_record()
-        if record is not None and record.created_us != line.created_us:
-            drop_mark(*self._there)
-
-    def _finish(self, source: SessionSource, fingerprint: str) -> None:
+    def _finish(self, fingerprint: str) -> None:
         """Note that both sides are equal, and let the next copy know what is here."""
-        self._add_notes(source.notes)
         if find_fingerprint(self._there) != fingerprint:
             put_fingerprint(self._there, fingerprint)
         if self._mark is not None:
@@ -197,5 +188,6 @@ def _mark_of(line: SessionLine, record: SessionRecord | None) -> ImportMark:
     """Make the mark that stays until the session is complete, whatever happens to this run."""
     if record is None:
         return ImportMark(session=line.id, created_us=line.created_us, is_new=True, tip=None)
-    tip = tip_of(record)
-    return ImportMark(session=line.id, created_us=record.created_us, is_new=False, tip=tip)
+    return ImportMark(
+        session=line.id, created_us=record.created_us, is_new=False, tip=tip_of(record)
+    )

@@ -5,11 +5,19 @@ from __future__ import annotations
 import msgspec
 
 from ...errors import NotFoundError
-from ...model import ROOT, Edge, Message, SessionPatch, SessionRecord
+from ...model import ROOT, Message, SessionPatch, SessionRecord
 from ..export import tip_of
-from ..lines import GapLine, MessageLine, PlaceLine, SessionLine
+from ..lines import (
+    GapLine,
+    MessageLine,
+    PlaceLine,
+    SessionLine,
+    count_messages,
+    is_for_a_gap,
+    new_place,
+    runs_of,
+)
 from ..named_session import MessagesById
-from ..new_records import count_messages, is_for_a_gap, new_place, new_session, runs_of
 from ..overlays import OverlayEnds, OverlayPutter
 from ..plan import CHUNK
 from .comparison import RECORD_FIELDS, OnMessages
@@ -33,10 +41,6 @@ class SessionUpdater:
         """What stands on the target where the source has gaps, by the session that wrote it."""
         self.written = 0
         self.notes: list[str] = []
-
-    def create(self, edge: Edge | None) -> SessionRecord:
-        """Create the session, as a fork if it is one, with its link to where it came from."""
-        return self._store.create_session(self._owner, new_session(self._source.line, edge))
 
     def run(self, record: SessionRecord, tick: OnMessages) -> None:
         """Write what the source has otherwise."""

@@ -39,21 +39,18 @@ def add_missing_usage(session: NamedSession, wanted: Sequence[UsageTotal]) -> No
 
 def _missing(total: UsageTotal, stored: UsageTotal | None) -> Iterator[Usage]:
     calls, *figures = _lacking(total, stored)
+    name = f"{total.message is None}\0{total.message}\0{total.model}"
+    digest = hashlib.sha256(name.encode()).hexdigest()[:16]
     first = 0 if stored is None else stored.calls
     for number in range(first, first + calls):
         given = dict(zip(FIGURES, figures, strict=True)) if number == first else {}
         # By its number among the calls: none that was there before can have it.
-        yield Usage(id=_id(total, number), model=total.model, message=total.message, **given)
+        yield Usage(id=f"copy-{digest}-{number}", model=total.model, message=total.message, **given)
 
 
 def _lacking(total: UsageTotal, stored: UsageTotal | None) -> list[int]:
     names = ("calls", *FIGURES)
     return [getattr(total, name) - (getattr(stored, name) if stored else 0) for name in names]
-
-
-def _id(total: UsageTotal, number: int) -> str:
-    name = f"{total.message is None}\0{total.message}\0{total.model}"
-    return f"copy-{hashlib.sha256(name.encode()).hexdigest()[:16]}-{number}"
 
 
 def _key(total: UsageTotal) -> UsageKey:
