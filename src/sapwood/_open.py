@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, Unpack
 from urllib.parse import unquote
 
 from .errors import MissingDependencyError, StoreUnavailableError, UsageError
@@ -18,9 +19,8 @@ from .session.settings import SettingFields, refuse_uncallable, settings_of
 
 if TYPE_CHECKING:
     from .session import AsyncSessionManager
-    from .store import AsyncStore, Store
 
-Durability = Literal["full", "normal"]
+M = TypeVar("M")
 
 VARIABLE = "SAPWOOD_STORE"
 SEARCH_VARIABLE = "SAPWOOD_SEARCH"
@@ -52,37 +52,21 @@ INDICES = {
 }
 
 
-class Index(NamedTuple):
-    """A search index: what speaks to it, and its URL."""
-
-    folder: str
-    kind: str
-    url: str
-
-    def attach(self, twin: str, store: Any) -> Any:
-        """Attach an index to a store."""
-        module = import_module(f"sapwood.stores.{self.folder}")
-        searched = getattr(import_module("sapwood.stores.searched"), f"{twin}SearchedStore")
-        return searched(store, getattr(module, f"{twin}{self.kind}").from_url(self.url))
-
-
 class Server(NamedTuple):
-    """A database server: the store that speaks to it, and its URL."""
+    """A database server or a search index: what speaks to it, and its URL."""
 
     folder: str
     kind: str
     url: str
 
-    def store(self, twin: str, new_id: IdMaker) -> Any:
-        """Make a store; its driver is imported here, and not before."""
-        module = import_module(f"sapwood.stores.{self.folder}")
+    def load(self, twin: str) -> Any:
+        """Return the class that speaks to it; its driver is imported here, and not before."""
         try:
-            kind = getattr(module, f"{twin}{self.kind}")
+            return _load(self.folder, f"{twin}{self.kind}")
         except MissingDependencyError as error:
             if self.folder != "sqlalchemy":
                 raise
             raise self._with_driver(twin, error) from error
-        return kind.from_url(self.url, new_id=new_id)
 
     def _with_driver(self, twin: str, error: MissingDependencyError) -> MissingDependencyError:
         """Name what SQLAlchemy itself needs for the URL, too."""
@@ -103,11 +87,11 @@ def open(
     *,
     owner: str = "default",
     token_counter: TokenCounter | None = None,
-    durability: Durability = "full",
+    durability: Literal["full", "normal"] = "full",
     search: str | None = None,
     **settings: Unpack[SettingFields],
 ) -> SessionManager:
-    """Open a store and give the owner's sessions in it.
+    """Open a store and return the owner's sessions in it.
 
     `sqlite:///file.db` is a file in the current folder, `sqlite:////folder/file.db` one anywhere,
     `postgresql://user:password@host/database` is a server, to which the first call connects, and
@@ -117,25 +101,7 @@ def open(
     index to attach, as `opensearch://host`; without any URL it is `SAPWOOD_SEARCH`. The settings
     are those of every session: `context`, `compact_with`, `compact_after`, `listeners` and so on.
     """
-    place = _place(url, owner, durability)
-    index = _index(url, search)
-    _check_settings(settings, token_counter)  # before a file is opened
-    new_id = IdMaker(_clock, os.urandom)
-    if place is None:
-        from .stores.memory import MemoryStore
-
-        store: Store = MemoryStore(clock=_clock, new_id=new_id)
-    elif isinstance(place, Server):
-        store = place.store("", new_id)
-    else:
-        from .stores.sqlite import SqliteStore
-
-        store = SqliteStore(place, clock=_clock, new_id=new_id, durability=durability)
-    if index is not None:
-        store = index.attach("", store)
-    return SessionManager(
-        store, owner=owner, new_id=new_id, token_counter=token_counter, **settings
-    )
+    return _open(SessionManager, "", url, owner, durability, search, token_counter, settings)
 
 
 def open_async(
@@ -143,62 +109,67 @@ def open_async(
     *,
     owner: str = "default",
     token_counter: TokenCounter | None = None,
-    durability: Durability = "full",
+    durability: Literal["full", "normal"] = "full",
     search: str | None = None,
     **settings: Unpack[SettingFields],
 ) -> AsyncSessionManager:
     """Open a store for use on an event loop; the same as `open` otherwise."""
     from .session import AsyncSessionManager
 
-    place = _place(url, owner, durability)
-    index = _index(url, search)
-    _check_settings(settings, token_counter)  # before a file is opened
-    new_id = IdMaker(_clock, os.urandom)
-    if place is None:
-        from .stores.memory import AsyncMemoryStore
-
-        store: AsyncStore = AsyncMemoryStore(clock=_clock, new_id=new_id)
-    elif isinstance(place, Server):
-        store = place.store("Async", new_id)
-    else:
-        from .stores.sqlite import AsyncSqliteStore
-
-        store = AsyncSqliteStore(place, clock=_clock, new_id=new_id, durability=durability)
-    if index is not None:
-        store = index.attach("Async", store)
-    return AsyncSessionManager(
-        store, owner=owner, new_id=new_id, token_counter=token_counter, **settings
+    return _open(
+        AsyncSessionManager, "Async", url, owner, durability, search, token_counter, settings
     )
 
 
-def _check_settings(settings: SettingFields, token_counter: TokenCounter | None) -> None:
+def _open(
+    manager: Callable[..., M],
+    twin: str,
+    url: str | None,
+    owner: str,
+    durability: str,
+    search: str | None,
+    token_counter: TokenCounter | None,
+    settings: SettingFields,
+) -> M:
+    """Check the arguments, open the store, and attach the index; `twin` begins its class names."""
+    check_name(owner, "owner")
+    if durability not in ("full", "normal"):
+        raise UsageError(
+            f"durability must be 'full' or 'normal', not {durability!r}", path="durability"
+        )
+    place = _find(url, make_folder=True)
+    if isinstance(place, Server) and durability != "full":
+        raise UsageError(
+            "on a server durability is the server's: it is set there (its page in docs/ says how)",
+            path="durability",
+        )
+    index = _index(url, search)
+    # Before a file is opened.
     settings_of(settings, ("owner", "token_counter", "durability", "search"))
     refuse_uncallable(token_counter, "token_counter")
+    new_id = IdMaker(_clock, os.urandom)
+    if isinstance(place, Server):
+        store = place.load(twin).from_url(place.url, new_id=new_id)
+    elif place is None:
+        store = _load("memory", f"{twin}MemoryStore")(clock=_clock, new_id=new_id)
+    else:
+        kind = _load("sqlite", f"{twin}SqliteStore")
+        store = kind(place, clock=_clock, new_id=new_id, durability=durability)
+    if index is not None:
+        attached = index.load(twin).from_url(index.url)
+        store = _load("searched", f"{twin}SearchedStore")(store, attached)
+    return manager(store, owner=owner, new_id=new_id, token_counter=token_counter, **settings)
+
+
+def _load(folder: str, name: str) -> Any:
+    return getattr(import_module(f"sapwood.stores.{folder}"), name)
 
 
 def _clock() -> int:
     return time.time_ns() // 1000
 
 
-def _place(url: str | None, owner: str, durability: str) -> StorePlace:
-    """Check the arguments, and give where sessions live."""
-    check_name(owner, "owner")
-    if durability not in ("full", "normal"):
-        raise UsageError(
-            f"durability must be 'full' or 'normal', not {durability!r}", path="durability"
-        )
-    place = _find(url)
-    if _given(url) is None:
-        _make_data_folder()
-    if isinstance(place, Server) and durability != "full":
-        raise UsageError(
-            "on a server durability is the server's: it is set there (its page in docs/ says how)",
-            path="durability",
-        )
-    return place
-
-
-def _index(url: str | None, search: str | None) -> Index | None:
+def _index(url: str | None, search: str | None) -> Server | None:
     """Return the index to attach; that of the environment belongs to the store of it."""
     if url is None and search is None:
         search = os.environ.get(SEARCH_VARIABLE) or None
@@ -210,7 +181,7 @@ def _index(url: str | None, search: str | None) -> Index | None:
         raise UsageError(
             "this is no search index that can be attached: use opensearch://host", path="search"
         )
-    return Index(*found, f"{scheme.lower()}://{rest}")
+    return Server(*found, f"{scheme.lower()}://{rest}")
 
 
 def file_of(url: str | None = None) -> Path | None:
@@ -219,14 +190,20 @@ def file_of(url: str | None = None) -> Path | None:
     return place if isinstance(place, Path) else None
 
 
-def _find(url: str | None) -> StorePlace:
-    given = _given(url)
-    return _own_folder() / "sapwood.db" if given is None else _parse(given)
-
-
-def _given(url: str | None) -> str | None:
-    """Return the URL that was given, by an argument or by the environment."""
-    return os.environ.get(VARIABLE) or None if url is None else url
+def _find(url: str | None, *, make_folder: bool = False) -> StorePlace:
+    """Find where sessions live, by the argument or the environment, or else the user's own file."""
+    given = os.environ.get(VARIABLE) or None if url is None else url
+    if given is not None:
+        return _parse(given)
+    try:
+        folder = _data_folder() / "sapwood"
+        if make_folder:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except (OSError, RuntimeError) as error:
+        raise StoreUnavailableError(
+            f"the user's data folder cannot be used ({error}): give a URL or set {VARIABLE}"
+        ) from error
+    return folder / "sapwood.db"
 
 
 def _parse(url: str) -> StorePlace:
@@ -261,26 +238,6 @@ def _sqlite_file(rest: str) -> Path:
     if name == ":memory:":
         raise UsageError("for a store in memory use memory://", path="url")
     return Path(name)
-
-
-def _make_data_folder() -> None:
-    try:
-        _own_folder().mkdir(parents=True, exist_ok=True, mode=0o700)
-    except OSError as error:
-        raise _unusable(error) from error
-
-
-def _own_folder() -> Path:
-    try:
-        return _data_folder() / "sapwood"
-    except RuntimeError as error:
-        raise _unusable(error) from error
-
-
-def _unusable(error: Exception) -> StoreUnavailableError:
-    return StoreUnavailableError(
-        f"the user's data folder cannot be used ({error}): give a URL or set {VARIABLE}"
-    )
 
 
 def _data_folder() -> Path:

@@ -17,11 +17,11 @@ from sapwood.cli.chat.chat_model import (
     ModelError,
     TextPiece,
     ThoughtPiece,
+    with_ticks,
 )
 from sapwood.cli.chat.conversation import Conversation, open_conversation
 from sapwood.cli.chat.offline import OfflineModel
 from sapwood.cli.chat.stored_answer import AnswerState, StoredAnswer, state_of
-from sapwood.cli.chat.ticks import with_ticks
 from sapwood.errors import StoreBusyError, StoreCorruptError
 from sapwood.model import ROOT, ModelInput, ModelMessage, TextPart, ToolCallPart, ToolDefinition
 
@@ -117,7 +117,7 @@ def test_a_busy_store_does_not_end_an_answer(
         raise StoreBusyError("others write")
 
     with monkeypatch.context() as patched:
-        patched.setattr(growing.conversation, "append_answer", busy)
+        patched.setattr(growing.conversation.session, "append", busy)
         growing.answer.add(TextPiece("The "))
     growing.answer.add(TextPiece("order"))
     assert growing.stored().text == "The order"
@@ -127,7 +127,7 @@ def test_a_broken_store_is_told(growing: Growing, monkeypatch: pytest.MonkeyPatc
     def broken(*args: Any, **named: Any) -> Any:
         raise StoreCorruptError("damaged")
 
-    monkeypatch.setattr(growing.conversation, "append_answer", broken)
+    monkeypatch.setattr(growing.conversation.session, "append", broken)
     with pytest.raises(StoreCorruptError):
         growing.answer.add(TextPiece("The "))
 
@@ -146,7 +146,7 @@ def test_a_session_of_another_program_keeps_its_record_and_its_prompt() -> None:
         before = sessions.store.find_document(sessions.owner, "prompt", session="theirs")
         conversation, is_new = open_conversation(sessions, "theirs")
         conversation.model_input(conversation.ask("hello").id)
-        record = conversation.record()
+        record = conversation.session.record()
         after = sessions.store.find_document(sessions.owner, "prompt", session="theirs")
         assert before is not None
         assert after == before

@@ -17,9 +17,9 @@ COMMANDS = {
     "search": "Search the text of messages and summaries.",
     "compact": "Put a summary in place of the middle of a session.",
     "context": "Show and change the blocks of a session's prompt.",
-    "usage": "Tell what the model calls cost.",
+    "usage": "Show what the model calls cost.",
     "fork": "Make a session that goes on from a message of another.",
-    "rename": "Give a session another title.",
+    "rename": "Change a session's title.",
     "rm": "Delete sessions.",
     "export": "Write sessions as JSON Lines.",
     "import": "Read sessions from JSON Lines.",
@@ -28,6 +28,22 @@ COMMANDS = {
     "doctor": "Look for damage and for figures that are wrong.",
     "backup": "Copy the database while others write to it.",
     "migrate": "Bring the database to this version's schema.",
+}
+# The modules under `commands` that hold several; any other command has one of its own.
+MODULES = {
+    "ls": "view",
+    "show": "view",
+    "search": "view",
+    "tail": "view",
+    "fork": "session",
+    "rename": "session",
+    "rm": "session",
+    "export": "transfer",
+    "import": "transfer",
+    "copy": "transfer",
+    "doctor": "database",
+    "backup": "database",
+    "migrate": "database",
 }
 
 
@@ -57,12 +73,11 @@ class LazyGroup(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command's module and give the command."""
+        """Import a command's module and return the command."""
         if cmd_name not in COMMANDS:
             return None
-        name = "import_" if cmd_name == "import" else cmd_name  # the other is a keyword
-        module = import_module(f".commands.{name}", __package__)
-        found: click.Command = module.command
+        module = import_module(f".commands.{MODULES.get(cmd_name, cmd_name)}", __package__)
+        found: click.Command = getattr(module, f"{cmd_name}_command")
         return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

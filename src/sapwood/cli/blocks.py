@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ..context import BlockEntry, BlockScope, StoreBlock
+from ..context import BlockConfig, BlockEntry, BlockScope, Context, StoreBlock
 from ..context.block import HeldBlock, held_block_in
 from ..context.document_keys import NamedDocument, document_named_by
 from ..context.entry import entry_in
@@ -46,14 +46,9 @@ class StoredBlocks(NamedTuple):
     texts: list[StoredTextBlock]
     entries: list[StoredBlockEntry]
 
-    def places(self) -> list[BlockPlace]:
-        """Return where any of it is stored."""
-        places = [it.place for it in self.texts] + [it.place for it in self.entries]
-        return list(dict.fromkeys(places))
-
-    def labels(self) -> set[str]:
-        """Return the labels under which something is stored."""
-        return {it.label for it in self.texts} | {it.label for it in self.entries}
+    def everything(self) -> list[StoredTextBlock | StoredBlockEntry]:
+        """Return both in one list."""
+        return [*self.texts, *self.entries]
 
 
 def stored_blocks(sessions: SessionManager, session: str) -> StoredBlocks:
@@ -71,28 +66,31 @@ def stored_blocks(sessions: SessionManager, session: str) -> StoredBlocks:
 def _documents(
     sessions: SessionManager, session: str
 ) -> Iterator[tuple[NamedDocument, BlockPlace, Document]]:
-    store, owner = sessions.store, sessions.owner
-    for holder, scope in ((session, BlockPlace("session")), (None, BlockPlace("owner"))):
-        for prefix in ("block/", "entries/", "agent/"):
-            # Agents belong to the owner: a session has none of its own.
-            if holder is not None and prefix == "agent/":
-                continue
-            for document in store.list_documents(owner, prefix, session=holder):
+    # Agents belong to the owner: a session has none of its own.
+    for holder, place, prefixes in (
+        (session, BlockPlace("session"), ("block/", "entries/")),
+        (None, BlockPlace("owner"), ("block/", "entries/", "agent/")),
+    ):
+        for prefix in prefixes:
+            for document in sessions.store.list_documents(sessions.owner, prefix, session=holder):
                 name = document_named_by(document.key)
                 if name is not None:
-                    place = scope if name.agent is None else BlockPlace("agent", name.agent)
-                    yield name, place, document
+                    is_agents = name.agent is not None
+                    yield name, BlockPlace("agent", name.agent) if is_agents else place, document
 
 
-def of_label(stored: StoredBlocks, label: str, place: BlockPlace | None) -> StoredBlocks:
-    """Pick what is stored under one label; `UsageError` when it is not clear which is meant."""
+def find_blocks(
+    sessions: SessionManager, session: str, label: str, place: BlockPlace | None
+) -> StoredBlocks:
+    """Read what is stored under one label; `UsageError` when it is not clear which is meant."""
+    stored = stored_blocks(sessions, session)
     found = StoredBlocks(
         [it for it in stored.texts if it.label == label and place in (None, it.place)],
         [it for it in stored.entries if it.label == label and place in (None, it.place)],
     )
-    places = found.places()
+    places = dict.fromkeys(str(it.place) for it in found.everything())
     if len(places) > 1:
-        names = " and for the ".join(str(it) for it in places)
+        names = " and for the ".join(places)
         raise UsageError(
             f"a block {label!r} is stored for the {names}: choose by --scope or --agent",
             path="scope",
@@ -110,10 +108,28 @@ def no_block(session: str, label: str) -> NotFoundError:
     )
 
 
-def read_text(
-    sessions: SessionManager, session: str, label: str, place: BlockPlace
+def write_block(
+    sessions: SessionManager,
+    session: str,
+    label: str,
+    place: BlockPlace | None,
+    mode: str,
+    text: str,
 ) -> StoredTextBlock:
-    """Read one block of text."""
+    """Replace a block's text, append to it or undo its last change; return what is stored then."""
+    stored = find_blocks(sessions, session, label, place)
+    _refuse_blind(label, mode, stored)
+    if mode == "undo" and not stored.texts:
+        raise no_block(session, label)
+    place = stored.texts[0].place if stored.texts else place or BlockPlace("session")
+    config = BlockConfig(label, scope=place.scope, agent=place.agent)
+    blocks = Context(sessions.store, sessions.owner, session, [config])
+    if mode == "undo":
+        blocks.undo(label)
+    elif mode == "append":
+        blocks.append(label, text)
+    else:
+        blocks.replace(label, text)
     block = StoreBlock(
         sessions.store,
         sessions.owner,
@@ -123,3 +139,15 @@ def read_text(
         agent=place.agent,
     )
     return StoredTextBlock(label, place, block.read())
+
+
+def _refuse_blind(label: str, mode: str, stored: StoredBlocks) -> None:
+    if stored.entries and not stored.texts:
+        raise UsageError(f"block {label!r} has entries: its program writes them", path="label")
+    has_text = stored.texts and stored.texts[0].held.stored.content is not None
+    if mode == "append" and not has_text:
+        raise UsageError(
+            f"nothing is stored of block {label!r}, and what its program gives it is not known "
+            "here: write the whole text with --set",
+            path="append",
+        )

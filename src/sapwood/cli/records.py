@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from ..model import (
+    Entry,
     Message,
     Overlay,
     Part,
@@ -19,7 +20,8 @@ from ..model import (
     ToolCallPart,
     ToolResultPart,
 )
-from .text import MOST_CHARACTERS, clean
+from .output import Output, encode_json
+from .text import MOST_CHARACTERS, clean, shorten
 
 
 def session_json(record: SessionRecord) -> dict[str, Any]:
@@ -78,6 +80,21 @@ def overlay_json(overlay: Overlay) -> dict[str, Any]:
     }
 
 
+def top_of(entry: Entry) -> int:
+    """Return the depth at which an entry of a history begins."""
+    return entry.depth if isinstance(entry, Message) else entry.overlay.first.depth
+
+
+def span_of(overlay: Overlay) -> str:
+    """Write which messages an overlay covers."""
+    return f"messages {overlay.first.depth} to {overlay.last.depth}"
+
+
+def saving_of(overlay: Overlay) -> str:
+    """Write which messages an overlay covers, and what that saves."""
+    return f"{span_of(overlay)}: {overlay.covered_tokens} tokens became {overlay.tokens}"
+
+
 def position_json(position: Position | None) -> dict[str, Any] | None:
     """Return a position; null is the root, or none at all."""
     return None if position is None else msgspec.structs.asdict(position)
@@ -91,6 +108,11 @@ def iso(moment: datetime) -> str:
 def local(moment: datetime) -> str:
     """Write a time for people, by their own clock, to the minute."""
     return moment.astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def text_of(message: Message) -> str:
+    """Write in full what a message holds."""
+    return "\n".join(words_of(part) for part in message.parts)
 
 
 def brief(message: Message) -> str:
@@ -119,6 +141,35 @@ def words_of(part: Part) -> str:
 
 
 def _plain(value: Any) -> str:
-    from .output import encode_json
-
     return value if isinstance(value, str) else encode_json(value)
+
+
+def write_heading(output: Output, record: SessionRecord) -> None:
+    """Write what there is to know about a session, in a few lines."""
+    title = f"  {clean(record.title)}" if record.title else ""
+    name = clean(record.id)
+    output.line(output.style(shorten(f"{name}{title}", output.width), bold=True))
+    for line in (_figures(record), _origin(record)):
+        if line:
+            output.line(output.style(shorten(line, output.width), dim=True))
+    output.line()
+
+
+def _figures(record: SessionRecord) -> str:
+    budget = "" if record.budget is None else f" of {record.budget}"
+    pieces = [
+        f"{record.messages} message{'' if record.messages == 1 else 's'}",
+        f"{record.context_tokens}{budget} tokens shown",
+        record.state,
+        f"last active {local(record.active_at)}",
+        *(f"#{clean(tag)}" for tag in record.tags),
+    ]
+    return " · ".join(clean(piece) for piece in pieces)
+
+
+def _origin(record: SessionRecord) -> str:
+    parent = record.parent
+    if parent is None:
+        return ""
+    at = f" at depth {record.forked_at.depth}" if record.forked_at else ""
+    return f"{parent.kind.value} of {clean(parent.session)}{at}"

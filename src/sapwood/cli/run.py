@@ -7,6 +7,7 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Any
 
 import click
@@ -29,7 +30,9 @@ def run(args: Sequence[str] | None = None) -> int:
     """Run a command; return its exit code."""
     settings = Settings()
     # Known before the arguments are read, so that what is wrong with them is told in JSON, too.
-    settings.json = "--json" in _options(sys.argv[1:] if args is None else args)
+    # What follows -- is no option.
+    given_args = sys.argv[1:] if args is None else args
+    settings.json = "--json" in takewhile(lambda it: it != "--", given_args)
     _prepare_streams()
     # The library's warnings are for programs: a command tells what matters itself.
     logging.getLogger("sapwood").addHandler(logging.NullHandler())
@@ -37,22 +40,24 @@ def run(args: Sequence[str] | None = None) -> int:
         given = app.main(args, prog_name="sapwood", standalone_mode=False, obj=settings)
         sys.stdout.flush()
     except (BrokenPipeError, ReaderGoneError):
-        return _be_quiet()
+        # Whoever read the output has seen enough of it.
+        _drop_output()
+        return exit_codes.BROKEN_PIPE
     except (KeyboardInterrupt, click.Abort):
-        return _interrupted()
+        _flush()
+        return exit_codes.INTERRUPTED
     except click.ClickException as error:
-        return _report(_click_fields(error), _with_usage(error), settings)
+        message = error.format_message()
+        fields = {"error": "usage", "message": message, "exit_code": exit_codes.USAGE}
+        return _report(fields, _with_usage(error), settings)
     except SapwoodError as error:
-        told = _told(error, settings)
-        return _report(_fields(error, told), clean(told), settings)
+        fields = _fields(error, settings)
+        return _report(fields, clean(str(fields["message"])), settings)
     except OSError as error:
-        return _report(_file_fields(error), clean(str(error)), settings)
+        # A file, other than the store's, that could not be read or written.
+        fields = {"error": "file", "message": str(error), "exit_code": exit_codes.UNEXPECTED}
+        return _report(fields, clean(str(error)), settings)
     return given if isinstance(given, int) else exit_codes.OK
-
-
-def _options(args: Sequence[str]) -> Sequence[str]:
-    """Return the arguments that may be options: what follows -- is none."""
-    return args[: args.index("--")] if "--" in args else args
 
 
 def _prepare_streams() -> None:
@@ -69,12 +74,6 @@ def _prepare_streams() -> None:
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
 
 
-def _be_quiet() -> int:
-    """End quietly: whoever read the output has seen enough of it."""
-    _drop_output()
-    return exit_codes.BROKEN_PIPE
-
-
 def _drop_output() -> None:
     """Leave what is still in the buffer: it would be written at exit, and fail again."""
     with contextlib.suppress(OSError):
@@ -88,30 +87,19 @@ def _flush() -> None:
         _drop_output()
 
 
-def _interrupted() -> int:
-    _flush()
-    return exit_codes.INTERRUPTED
-
-
 def _report(fields: dict[str, Any], text: str, settings: Settings) -> int:
     # What was printed before the error comes before it, also where both go to the same place.
     _flush()
-    if settings.json:
-        sys.stderr.write(encode_json(fields) + "\n")
-    else:
-        sys.stderr.write(f"sapwood: {text}\n")
+    sys.stderr.write(f"{encode_json(fields) if settings.json else f'sapwood: {text}'}\n")
     code: int = fields["exit_code"]
     return code
 
 
-def _told(error: SapwoodError, settings: Settings) -> str:
-    """Return what is wrong; of a session that is not there, what a command can do about it."""
+def _fields(error: SapwoodError, settings: Settings) -> dict[str, Any]:
+    message = str(error)
     if isinstance(error, NotFoundError) and error.kind == "session" and error.id in settings.named:
-        return f"owner {settings.owner!r} has no session {error.id!r}: {OTHER_OWNER}"
-    return str(error)
-
-
-def _fields(error: SapwoodError, message: str) -> dict[str, Any]:
+        # What a command can do about it.
+        message = f"owner {settings.owner!r} has no session {error.id!r}: {OTHER_OWNER}"
     named = {
         name: getattr(error, name)
         for name in ("path", "kind", "id", "retryable")
@@ -119,15 +107,6 @@ def _fields(error: SapwoodError, message: str) -> dict[str, Any]:
     }
     code = exit_codes.exit_code_of(error)
     return {"error": error.code, "message": message, **named, "exit_code": code}
-
-
-def _file_fields(error: OSError) -> dict[str, Any]:
-    """Return the fields for a file, other than the store's, that could not be read or written."""
-    return {"error": "file", "message": str(error), "exit_code": exit_codes.UNEXPECTED}
-
-
-def _click_fields(error: click.ClickException) -> dict[str, Any]:
-    return {"error": "usage", "message": error.format_message(), "exit_code": exit_codes.USAGE}
 
 
 def _with_usage(error: click.ClickException) -> str:

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from .output import Output
+
 if TYPE_CHECKING:
+    from ..model import SessionPage
     from ..session import SessionManager
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 OTHER_STORE = "name one with --store or SAPWOOD_STORE"
 OTHER_OWNER = "--owner or SAPWOOD_OWNER names another owner"
+MOST_NAMES = 2_000
+PAGE = 500
 
 
 class Settings:
@@ -29,6 +36,11 @@ class Settings:
         self.named: tuple[str, ...] = ()
         """The sessions that the arguments name."""
 
+    @property
+    def output(self) -> Output:
+        """Where the answer goes."""
+        return Output(is_json=self.json)
+
     def file(self) -> Path | None:
         """Return the database's file; None where the store is none."""
         from .._open import file_of
@@ -38,19 +50,17 @@ class Settings:
     def open(self, *, create: bool = False, advice: str = OTHER_STORE) -> SessionManager:
         """Open the store; a file that is not there is only made by a command that fills it."""
         from .._open import open
+        from ..errors import NotFoundError
 
-        if not create:
-            self._refuse_missing(advice)
-        return open(self.store, owner=self.owner, search=self.search)
-
-    def _refuse_missing(self, advice: str) -> None:
-        file = self.file()
+        file = None if create else self.file()
         if file is not None and not file.exists():
-            from ..errors import NotFoundError
-
             raise NotFoundError(
                 f"there is no database {str(file)!r}: {advice}", kind="store", id=str(file)
             )
+        return open(self.store, owner=self.owner, search=self.search)
+
+
+pass_settings = click.make_pass_decorator(Settings, ensure=True)
 
 
 def _keep(context: click.Context, parameter: click.Parameter, value: Any) -> None:
@@ -101,6 +111,43 @@ def common_options(function: F) -> F:
     return function
 
 
-def settings_of(context: click.Context) -> Settings:
-    """Return the options that every command takes."""
-    return context.ensure_object(Settings)
+def iter_pages(sessions: SessionManager, **filters: Any) -> Iterator[SessionPage]:
+    """Read sessions page by page, to the end."""
+    while True:
+        page = sessions.list_sessions(**filters)
+        yield page
+        if page.cursor is None:
+            return
+        filters["cursor"] = page.cursor
+
+
+def session_names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return the names of sessions that begin so, the last active first: a shell completes them."""
+    from ..errors import SapwoodError
+
+    found: list[str] = []
+    # A shell that asks for names has no use for errors.
+    with (
+        contextlib.suppress(SapwoodError),
+        context.ensure_object(Settings).open() as sessions,
+    ):
+        for page in islice(iter_pages(sessions, limit=PAGE), MOST_NAMES // PAGE):
+            found += [it.id for it in page.sessions if it.id.startswith(incomplete)]
+    return found
+
+
+def note_names(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
+    """Note which sessions are meant: whose they are is told when one is not there."""
+    named = (value,) if isinstance(value, str) else tuple(value or ())
+    context.ensure_object(Settings).named += named
+    return value
+
+
+def session_argument(name: str = "session", **settings: Any) -> Callable[[F], F]:
+    """Add an argument that names a session, or several, and that a shell can complete."""
+    metavar = "SESSION" if settings.get("required", True) else "[SESSION]"
+    if settings.get("nargs") == -1:
+        metavar = "SESSION..." if settings.get("required") else "[SESSION]..."
+    return click.argument(
+        name, metavar=metavar, shell_complete=session_names, callback=note_names, **settings
+    )

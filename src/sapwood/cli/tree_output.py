@@ -7,11 +7,10 @@ from typing import NamedTuple
 
 from ..model import Message, Overlay, SessionRecord
 from ..session import SessionManager
-from .heading import write_heading
 from .output import Output, note
-from .overlay_margin import TreeLine, lines_of, margins_of
-from .records import brief, message_json, overlay_json, session_json
+from .records import brief, message_json, overlay_json, session_json, write_heading
 from .text import clean, pad, shorten, width_of
+from .tree_drawing import TreeLine, lines_of, margins_of
 from .tree_view import TreePage, TreeView, read_view
 
 ROOM_FOR_IDS = 100
@@ -29,20 +28,24 @@ def show_tree(
     sessions: SessionManager,
     record: SessionRecord,
     page: TreePage,
-    is_json: bool,
+    output: Output,
     has_ids: bool | None,
 ) -> None:
     """Show a page of a session as a tree."""
-    output = Output()
     view = read_view(sessions, record, page)
-    if is_json:
+    if output.is_json:
         output.json(tree_json(record, view))
         return
     write_heading(output, record)
     if not view.tree.messages:
         note("no messages")
     _TreeWriter(output, record, view, has_ids).write()
-    _write_rest(record, view)
+    name = clean(record.id)
+    if view.has_more:
+        note(f"there is more above: sapwood show {name} --before {view.path[0].depth}")
+    if view.other_branches:
+        many = view.other_branches
+        note(f"{many} branch{'' if many == 1 else 'es'} elsewhere: sapwood show {name} --all")
 
 
 def tree_json(record: SessionRecord, view: TreeView) -> dict[str, object]:
@@ -72,16 +75,6 @@ def tree_json(record: SessionRecord, view: TreeView) -> dict[str, object]:
     }
 
 
-def _write_rest(record: SessionRecord, view: TreeView) -> None:
-    """Note what is not shown, and how to see it."""
-    name = clean(record.id)
-    if view.has_more:
-        note(f"there is more above: sapwood show {name} --before {view.path[0].depth}")
-    if view.other_branches:
-        many = view.other_branches
-        note(f"{many} branch{'' if many == 1 else 'es'} elsewhere: sapwood show {name} --all")
-
-
 class _LineCells(NamedTuple):
     """A line's pieces before they are fitted to the width."""
 
@@ -107,10 +100,8 @@ class _TreeWriter:
         self._output = output
         self._record = record
         self._view = view
-        self._has_ids = self._room_for_ids() if has_ids is None else has_ids
-
-    def _room_for_ids(self) -> bool:
-        return self._output.width is None or self._output.width >= ROOM_FOR_IDS
+        has_room = output.width is None or output.width >= ROOM_FOR_IDS
+        self._has_ids = has_room if has_ids is None else has_ids
 
     def write(self) -> None:
         """Write all lines."""

@@ -35,11 +35,9 @@ def target_of(path: Path, database: Path | None, *, replace: bool) -> Path:
 
 def _is_of_database(target: Path, database: Path) -> bool:
     files = [Path(f"{database.resolve()}{ending}") for ending in DATABASE_FILES]
-    return any(target == it or _is_same(target, it) for it in files)
-
-
-def _is_same(one: Path, other: Path) -> bool:
-    return one.exists() and other.exists() and one.samefile(other)
+    return any(
+        target == it or (target.exists() and it.exists() and target.samefile(it)) for it in files
+    )
 
 
 @contextmanager

@@ -42,7 +42,8 @@ class ForkPoint(msgspec.Struct, frozen=True, kw_only=True):
 class NewSession(msgspec.Struct, frozen=True, kw_only=True):
     """A session to create.
 
-    A fork takes attributes, tags, budget, model and source from its source unless given. `created_us` is for one that began elsewhere before; without it, it is the store's clock.
+    A fork takes attributes, tags, budget, model and source from its source unless given.
+    `created_us` is for one that began elsewhere before; without it, it is the store's clock.
     """
 
     id: str

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Container, Iterator, Sequence
+from dataclasses import dataclass, field
 
 from .._version import __version__
 from ..errors import NotFoundError
@@ -23,20 +24,20 @@ from .lines import (
     UsageLine,
     encode_line,
 )
-from .origin import find_origin
-from .overlay_ends import OverlayEnds
+from .named_session import MessageOrGap, NamedSession
+from .overlays import OverlayEnds
 from .walk import SessionWalk, WalkStep
 
 PAGE = 500
 
 
+@dataclass
 class Exported:
     """What was written: counts, and what could not be carried."""
 
-    def __init__(self) -> None:
-        self.names: set[str] = set()
-        self.messages = 0
-        self.notes: list[str] = []
+    names: set[str] = field(default_factory=set)
+    messages: int = 0
+    notes: list[str] = field(default_factory=list)
 
 
 def export_lines(
@@ -47,25 +48,25 @@ def export_lines(
     Raises `NotFoundError` for a session that is not there, before the first line; one of all that
     is deleted meanwhile is left out.
     """
-    if sessions is None:
-        names, is_all = all_names(store, owner), True
-    else:
-        names, is_all = list(dict.fromkeys(sessions)), False
+    is_all = sessions is None
+    names = all_names(store, owner) if sessions is None else list(dict.fromkeys(sessions))
+    if not is_all:
         for name in names:
-            _get(store, owner, name)
+            _get(NamedSession(store, owner, name))
     yield encode_line(Header(format=FORMAT, version=VERSION, sapwood=__version__))
     if is_all:
         yield from map(encode_line, document_lines(store, owner, None))
     for name in in_order(store, owner, names):
-        for line in SessionExport(store, owner, name, done).lines(is_optional=is_all):
-            yield encode_line(line)
+        session = NamedSession(store, owner, name)
+        yield from map(encode_line, SessionExport(session, done).lines(is_optional=is_all))
     yield encode_line(EndLine(sessions=len(done.names), messages=done.messages))
 
 
-def _get(store: Store, owner: str, name: str) -> SessionRecord:
-    record = store.find_session(owner, name)
+def _get(session: NamedSession) -> SessionRecord:
+    record = session.find_record()
     if record is None:
-        raise NotFoundError(f"{owner!r} has no session {name!r}", kind="session", id=name)
+        what = f"{session.owner!r} has no session {session.id!r}"
+        raise NotFoundError(what, kind="session", id=session.id)
     return record
 
 
@@ -101,17 +102,51 @@ def _above(store: Store, owner: str, name: str, wanted: Collection[str]) -> str 
         return record.parent.session
     if record.forked_at is None:
         return None
-    origin = find_origin(store, owner, record, store.list_leaves(owner, name), wanted)
+    leaves = store.list_leaves(owner, name)
+    origin = find_origin(NamedSession(store, owner, name), record, leaves, wanted)
     return origin.session if origin else None
+
+
+def find_origin(
+    session: NamedSession, record: SessionRecord, leaves: Sequence[Leaf], others: Container[str]
+) -> Origin | None:
+    """Find the session, among others, that a fork came out of, and the message.
+
+    A fork can be made of it again.
+    """
+    point = _fork_point(session, record, leaves)
+    if point is None:
+        return None
+    for name in (record.parent.session if record.parent else None, point.home):
+        if name is None or name == record.id or name not in others:
+            continue
+        other = session._replace(id=name)
+        if other.find_record() is None:
+            continue
+        seen = other.find_named(point.id)
+        if seen is not None and seen.position == point.position:
+            return Origin(session=name, message=point.id)
+    return None
+
+
+def _fork_point(
+    session: NamedSession, record: SessionRecord, leaves: Sequence[Leaf]
+) -> MessageOrGap | None:
+    """Find the message that a fork goes on from, deleted or not."""
+    point = record.forked_at
+    if point is None:
+        return None
+    for leaf in leaves:
+        if leaf.position.depth >= point.depth and (found := session.find_at(leaf.id, point)):
+            return found
+    return None
 
 
 class SessionExport:
     """One session on its way out."""
 
-    def __init__(self, store: Store, owner: str, name: str, done: Exported) -> None:
-        self._store = store
-        self._owner = owner
-        self._name = name
+    def __init__(self, session: NamedSession, done: Exported) -> None:
+        self._session = session
         self._done = done
         self.leaves: list[Leaf] = []
         self.gaps: dict[str, Gap] = {}
@@ -119,29 +154,25 @@ class SessionExport:
 
     def lines(self, is_optional: bool) -> Iterator[FileLine]:
         """Yield the session's lines; of one that is gone, none if it is optional."""
-        record = self._store.find_session(self._owner, self._name)
+        store, owner, name = self._session
+        record = self._session.find_record()
         if record is None and is_optional:
             return
-        record = record or _get(self._store, self._owner, self._name)
+        record = record or _get(self._session)
         # What names messages is read before the branches are: all that it names is on them.
-        overlays = self._store.list_overlays(self._owner, self._name)
-        documents = list(document_lines(self._store, self._owner, self._name))
-        leaves = self.leaves = self._store.list_leaves(self._owner, self._name)
-        origin = find_origin(self._store, self._owner, record, leaves, self._done.names)
-        self._done.names.add(self._name)
+        overlays = store.list_overlays(owner, name)
+        documents = list(document_lines(store, owner, name))
+        leaves = self.leaves = store.list_leaves(owner, name)
+        origin = find_origin(self._session, record, leaves, self._done.names)
+        self._done.names.add(name)
         yield _session_line(record, origin)
         yield from documents
-        ends = OverlayEnds(self._store, self._owner, self._name, overlays)
-        for step in self._walk(origin).steps(leaves):
+        ends = OverlayEnds(self._session, overlays)
+        for step in SessionWalk(self._session, skip_inherited=origin is not None).steps(leaves):
             ends.meet(step.place)
             yield self._place_line(step)
         yield from ends.lines(leaves)
-        for total in self._store.total_usage(self._owner, self._name):
-            yield _usage_line(total)
-
-    def _walk(self, origin: Origin | None) -> SessionWalk:
-        skip = origin is not None
-        return SessionWalk(self._store, self._owner, self._name, skip_inherited=skip)
+        yield from map(_usage_line, store.total_usage(owner, name))
 
     def _place_line(self, step: WalkStep) -> PlaceLine:
         if isinstance(step.place, Gap):

@@ -9,30 +9,37 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
+import msgspec
+
 from ..errors import MessageConflictError, UsageError
-from ..model import Leaf, Message, Read, Root, SessionRecord
 from ..rules import check
 from ..rules.codec import pack
 from ..store import Store
-from .file_lines import NumberedLine, iter_lines
+from .export import tip_of
 from .import_marks import ImportMark, find_mark
 from .lines import (
+    MAX_LINE_BYTES,
     DocumentLine,
     GapLine,
     MessageLine,
+    NumberedLine,
+    Origin,
     OverlayLine,
     PlaceLine,
     SessionLine,
     UsageLine,
+    first_few,
+    iter_lines,
+    new_overlay,
+    new_place,
+    new_session,
+    new_usage,
     wrong,
 )
-from .new_records import new_overlay, new_place, new_session, new_usage
+from .named_session import MessagesById, NamedSession
 from .plan import CHUNK, CHUNK_BYTES, ImportPlan, SessionPlan
-from .positions import find_named
-from .stored_messages import StoredMessages
-from .visible_messages import VisibleMessages, sources_of
 
-MOST_TOLD = 5
+ParentIds = dict[str, str | None]
 
 
 def check_file(
@@ -42,7 +49,7 @@ def check_file(
 
     Raises `UsageError` for a file that is wrong, and `ConflictError` when what is stored differs.
     """
-    checker = _FileCheck(store, owner, VisibleMessages(sources_of(file)))
+    checker = _FileCheck(store, owner, VisibleMessages(_sources_of(file)))
     for it in iter_lines(file):
         checker.take(it)
         if it.number % CHUNK == 0:
@@ -66,6 +73,7 @@ class _FileCheck:
         self._store = store
         self._owner = owner
         self._visible = visible
+        self._session = NamedSession(store, owner, "")
         self.plan = ImportPlan()
         self._line: SessionLine | None = None
         self._number = 0
@@ -76,10 +84,6 @@ class _FileCheck:
         self._waiting: list[NumberedLine] = []
         self._size = 0
         self._conflicts: list[str] = []
-
-    @property
-    def _session(self) -> str:
-        return "" if self._line is None else self._line.id
 
     def take(self, it: NumberedLine) -> None:
         """Look at a line."""
@@ -92,7 +96,9 @@ class _FileCheck:
             elif isinstance(line, OverlayLine):
                 self._overlay(line, it.number)
             elif isinstance(line, DocumentLine):
-                self._document(line)
+                check.document(self._owner, self._session.id or None, line.key)
+                check.document_value(line.value, self._store.max_message_bytes)
+                self._now.documents.add(line.key)
             elif isinstance(line, UsageLine):
                 check.usage(new_usage(line))
         except UsageError as error:
@@ -110,38 +116,34 @@ class _FileCheck:
             )
         check.new_session(new_session(line, line.parent))
         self._line, self._number = line, number
+        self._session = self._session._replace(id=line.id)
         self._visible.begin(line)
         self._now = self.plan.sessions[line.id] = self._planned(line)
         self._check_origin(line, number)
 
     def _planned(self, line: SessionLine) -> SessionPlan:
         self._elsewhere, self._mark = set(), None
-        record = self._store.find_session(self._owner, line.id)
+        record = self._session.find_record()
         if record is None:
             return SessionPlan(exists=False)
-        planned = SessionPlan(exists=True)
-        planned.tip = None if isinstance(record.tip, Root) else record.tip
-        self._elsewhere = set(self._ends(record))
+        self._elsewhere = set(self._ends())
         overlays = self._store.list_overlays(self._owner, line.id)
-        planned.stored_overlays = {it.id: it.summary for it in overlays}
-        mark = find_mark(self._store, self._owner, record)
-        if mark is not None:
-            planned.has_mark, planned.is_unfinished = True, mark.is_new
-            self._mark = mark
-        return planned
+        mark = self._mark = find_mark(self._store, self._owner, record)
+        return SessionPlan(
+            exists=True,
+            tip=tip_of(record),
+            stored_overlays={it.id: it.summary for it in overlays},
+            has_mark=mark is not None,
+            is_unfinished=mark is not None and mark.is_new,
+        )
 
-    def _ends(self, record: SessionRecord) -> Iterator[str]:
+    def _ends(self) -> Iterator[str]:
         """Yield the last live messages of the stored branches, but for what a fork inherited."""
-        for leaf in self._store.list_leaves(self._owner, record.id):
-            message = leaf.message or self._above(record, leaf)
-            if message is None or message.home != record.id or message.id in self._visible:
-                continue
-            yield message.id
-
-    def _above(self, record: SessionRecord, leaf: Leaf) -> Message | None:
-        query = Read(leaf=leaf.id, overlays=False, limit=1, backwards=True)
-        messages = self._store.read(self._owner, record.id, query).messages_only
-        return messages[0] if messages else None
+        name = self._session.id
+        for leaf in self._store.list_leaves(self._owner, name):
+            message = leaf.message or self._session.find_live(leaf.id)
+            if message and message.home == name and message.id not in self._visible:
+                yield message.id
 
     def _check_origin(self, line: SessionLine, number: int) -> None:
         """Look for the message that a fork is to be made of."""
@@ -149,15 +151,12 @@ class _FileCheck:
         if fork is None or self._visible.is_origin_known or self._now.exists:
             return
         if not self._is_stored(fork.session, fork.message):
-            raise wrong(
-                number,
-                f"is a fork of {fork.session!r} at {fork.message!r}, which is no message of it",
-            )
+            what = f"is a fork of {fork.session!r} at {fork.message!r}, which is no message of it"
+            raise wrong(number, what)
 
     def _is_stored(self, session: str, id: str) -> bool:
-        if self._store.find_session(self._owner, session) is None:
-            return False
-        return find_named(self._store, self._owner, session, id) is not None
+        stored = self._session._replace(id=session)
+        return stored.find_record() is not None and stored.find_named(id) is not None
 
     def _sees(self, id: str) -> bool:
         """Whether the session of the file sees a message, or will when it is imported."""
@@ -213,18 +212,13 @@ class _FileCheck:
             self._now.tip_before = self._mark.tip
             self._now.is_tip_left = not self._mark.is_new
 
-    def _document(self, line: DocumentLine) -> None:
-        check.document(self._owner, self._session or None, line.key)
-        check.document_value(line.value, self._store.max_message_bytes)
-        self._now.documents.add(line.key)
-
     def _compare_waiting(self) -> None:
         """Compare messages with those stored under their ids."""
         waiting, self._waiting, self._size = self._waiting, [], 0
         if not waiting:
             return
         lines = [it.line for it in waiting if isinstance(it.line, MessageLine)]
-        stored = StoredMessages(self._store, self._owner, self._session)
+        stored = self._session
         found = stored.find_with_parents(lines)
         for it, line in zip(waiting, lines, strict=True):
             what = _difference(stored, line, found)
@@ -232,20 +226,17 @@ class _FileCheck:
                 self._add_conflict(it.number, f"message {line.id!r} {what}")
 
     def _add_conflict(self, number: int, what: str) -> None:
-        self._conflicts.append(f"session {self._session!r}: {what} (line {number})")
+        self._conflicts.append(f"session {self._session.id!r}: {what} (line {number})")
 
     def finish(self) -> None:
         """Compare what is left, and raise if anything differed."""
         self._end()
-        if not self._conflicts:
-            return
-        shown = "; ".join(self._conflicts[:MOST_TOLD])
-        rest = len(self._conflicts) - MOST_TOLD
-        more = f"; and {rest} more" if rest > 0 else ""
-        raise MessageConflictError(f"nothing was written, what is stored differs: {shown}{more}")
+        if self._conflicts:
+            shown = first_few(self._conflicts)
+            raise MessageConflictError(f"nothing was written, what is stored differs: {shown}")
 
 
-def _difference(stored: StoredMessages, line: MessageLine, found: dict[str, Message]) -> str:
+def _difference(stored: NamedSession, line: MessageLine, found: MessagesById) -> str:
     message = found.get(line.id)
     if message is None:
         return "was deleted in the store" if stored.is_deleted(line.id) else ""
@@ -253,3 +244,72 @@ def _difference(stored: StoredMessages, line: MessageLine, found: dict[str, Mess
     if (message.role, message.parts, message.metadata) != here:
         return "has other content in the store"
     return "" if stored.follows(message, line, found) else "follows another message in the store"
+
+
+class _ForkLine(msgspec.Struct):
+    """As much of a line as tells the sources of forks."""
+
+    kind: str = ""
+    fork: Origin | None = None
+
+
+class VisibleMessages:
+    """The messages that the session which is being read sees.
+
+    They are its own, and for a fork the path that it inherits. Only of sessions that forks come out
+    of more than the ids are kept.
+    """
+
+    def __init__(self, sources: set[str]) -> None:
+        self._sources = sources
+        self._kept: dict[str, ParentIds] = {}
+        self._own: ParentIds = {}
+        self._is_source = False
+        self.inherited: ParentIds = {}
+        self.is_origin_known = True
+
+    def begin(self, line: SessionLine) -> None:
+        """Go on to a session."""
+        self._own, self.inherited, self.is_origin_known = {}, {}, True
+        if line.fork is not None:
+            above = self._kept.get(line.fork.session, {})
+            self.is_origin_known = line.fork.message in above
+            self.inherited = _path(above, line.fork.message)
+        self._is_source = line.id in self._sources
+        if self._is_source:
+            self._kept[line.id] = self._own
+            self._own.update(self.inherited)
+
+    def add(self, id: str, parent: str | None) -> None:
+        """Add a message of the session's own."""
+        self._own[id] = parent if self._is_source else None
+
+    def __contains__(self, id: str) -> bool:
+        """Whether the session sees a message."""
+        return id in self._own or id in self.inherited
+
+
+def _sources_of(file: BinaryIO) -> set[str]:
+    """Find the sessions that forks come out of; lines that are wrong are passed over."""
+    decode = msgspec.json.Decoder(_ForkLine).decode
+    sources: set[str] = set()
+    file.seek(0)
+    while data := file.readline(MAX_LINE_BYTES):
+        if b'"fork"' not in data:
+            continue
+        try:
+            line = decode(data)
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            continue
+        if line.kind == "session" and line.fork is not None:
+            sources.add(line.fork.session)
+    return sources
+
+
+def _path(parents: ParentIds, last: str) -> ParentIds:
+    path: ParentIds = {}
+    at: str | None = last
+    while at is not None and at in parents and at not in path:
+        path[at] = parents[at]
+        at = parents[at]
+    return path

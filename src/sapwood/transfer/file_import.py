@@ -7,16 +7,15 @@ that this run created and did not finish is deleted again, if nobody else has wr
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Container
+from dataclasses import dataclass, field
 from typing import BinaryIO
 
-from ..errors import AlreadyExistsError, SapwoodError
+from ..errors import AlreadyExistsError, NotFoundError, SapwoodError, StaleVersionError
 from ..model import Edge, NewMessage, Root
 from ..store import Store
-from .documents_and_usage import add_usage, put_document, undo_others
+from .export import tip_of
 from .file_check import check_file
-from .file_lines import iter_lines
-from .gaps import Gaps
 from .import_marks import ImportMark, drop_mark, put_mark
 from .lines import (
     DocumentLine,
@@ -26,26 +25,31 @@ from .lines import (
     PlaceLine,
     SessionLine,
     UsageLine,
+    count_messages,
+    is_for_a_gap,
+    iter_lines,
+    new_session,
+    new_usage,
+    runs_of,
 )
-from .new_records import count_messages, new_place, new_session
+from .named_session import NamedSession
 from .overlays import OverlayPutter
 from .plan import CHUNK, CHUNK_BYTES, ImportPlan, SessionPlan
 from .session_writer import SessionWriter
-from .stored_messages import StoredMessages
 
 OnImported = Callable[[int], None]
 MOST_TRIES = 10
 
 
+@dataclass
 class Imported:
     """What was written, what was there, and what could not be carried over."""
 
-    def __init__(self) -> None:
-        self.created: list[str] = []
-        self.existing: list[str] = []
-        self.written = 0
-        self.skipped = 0
-        self.notes: list[str] = []
+    created: list[str] = field(default_factory=list)
+    existing: list[str] = field(default_factory=list)
+    written: int = 0
+    skipped: int = 0
+    notes: list[str] = field(default_factory=list)
 
 
 class _AppearedError(Exception):
@@ -101,14 +105,16 @@ class _FileImport:
         self._progress = progress
         self._line: SessionLine | None = None
         self._now = SessionPlan(exists=True)
-        self._place: SessionWriter | None = None
+        self._session = NamedSession(store, owner, "")
+        self._writer: SessionWriter | None = None
         self._is_marked = False
         self._marked: str | Root | None = None
         """The tip that the mark tells."""
         self._batch: list[PlaceLine] = []
         self._size = 0
         self._overlays: list[OverlayLine] = []
-        self._gaps = Gaps(store, owner, plan.awaited)
+        self._gaps: dict[str, list[str]] = {}
+        """By session, what was appended in the place of gaps, and is deleted in the end."""
         self.done = done
 
     def take(self, line: object, size: int) -> None:
@@ -124,17 +130,34 @@ class _FileImport:
             self._end_session()
             self._begin_session(line)
         elif isinstance(line, DocumentLine):
-            session = None if self._line is None else self._line.id
-            put_document(self._store, self._owner, session, line, self._now, self.done.notes)
+            self._put_document(line, None if self._line is None else self._line.id)
         elif isinstance(line, OverlayLine):
             self._overlays.append(line)
         elif isinstance(line, UsageLine):
-            add_usage(self._store, self._owner, self._session, line)
+            self._add_usage(line)
 
-    @property
-    def _session(self) -> str:
-        assert self._line is not None
-        return self._line.id
+    def _put_document(self, line: DocumentLine, session: str | None) -> None:
+        """Put a document; one that was there before the import stays as it is."""
+        is_ours = session is not None and self._now.is_ours
+        version = None if is_ours else 0
+        try:
+            self._store.put_document(
+                self._owner, line.key, line.value, session=session, expected_version=version
+            )
+        except StaleVersionError:
+            stored = self._store.find_document(self._owner, line.key, session=session)
+            if stored is None or stored.value != line.value:
+                whose = f"session {session!r}" if session else f"owner {self._owner!r}"
+                self.done.notes.append(f"{whose}: kept the document {line.key!r} that was there")
+
+    def _add_usage(self, line: UsageLine) -> None:
+        """Add a model's sum, unless the session has usage of that model.
+
+        A sum cannot be told apart from what it sums: none is added to what was there.
+        """
+        totals = self._store.total_usage(self._owner, self._session.id)
+        if all(it.model != line.model for it in totals):
+            self._store.add_usage(self._owner, self._session.id, new_usage(line))
 
     def _begin_session(self, line: SessionLine) -> None:
         self._now = self._plan.sessions[line.id]
@@ -144,9 +167,22 @@ class _FileImport:
         elif line.id not in self.done.created:
             self.done.existing.append(line.id)
         self._line = line
-        self._place = SessionWriter(self._store, self._owner, line.id, self._now)
+        self._session = self._session._replace(id=line.id)
+        self._writer = SessionWriter(self._session, self._now)
         if line.fork is not None and self._now.is_ours:
-            undo_others(self._store, self._owner, line.id, self._now)
+            self._undo_others()
+
+    def _undo_others(self) -> None:
+        """Take away what a new fork got from its source and did not have where it comes from."""
+        store, owner, name = self._session
+        for overlay in store.list_overlays(owner, name):
+            if overlay.id not in self._now.overlays:
+                # Another import may be at the same.
+                with contextlib.suppress(NotFoundError):
+                    store.undo_overlay(owner, name, overlay.id)
+        for document in store.list_documents(owner, session=name):
+            if document.key not in self._now.documents:
+                store.delete_document(owner, document.key, session=name)
 
     def _create(self, line: SessionLine) -> None:
         if line.fork is not None:
@@ -179,81 +215,79 @@ class _FileImport:
         if not batch:
             return
         known = self._known(batch) if self._now.exists else set()
-        if self._session not in self.done.created:
+        name = self._session.id
+        if name not in self.done.created:
             self.done.skipped += sum(isinstance(it, MessageLine) for it in batch if it.id in known)
-        run: list[NewMessage] = []
-        parent: str | None = None
-        for line in batch:
-            if line.id in known:
-                continue
-            if run and line.parent != run[-1].id:
-                self._append(run, parent)
-                run = []
-            if not run:
-                parent = line.parent
-            run.append(new_place(line))
-        self._append(run, parent)
-        self._gaps.meet(self._session, [it.id for it in batch if isinstance(it, GapLine)])
+        for parent, run in runs_of(line for line in batch if line.id not in known):
+            self._append(run, parent)
+        # They were appended by this run, or by one that was cut off.
+        found = self._session.find([it.id for it in batch if isinstance(it, GapLine)]).values()
+        gaps = [it.id for it in found if it.home == name and is_for_a_gap(it)]
+        if gaps:
+            self._gaps.setdefault(name, []).extend(gaps)
         self._progress()
 
     def _known(self, batch: list[PlaceLine]) -> set[str]:
-        stored = StoredMessages(self._store, self._owner, self._session)
-        known = {*stored.find([line.id for line in batch])}
+        known = {*self._session.find([line.id for line in batch])}
         gaps = [it.id for it in batch if isinstance(it, GapLine) and it.id not in known]
-        return known | {id for id in gaps if stored.is_deleted(id)}
+        return known | {id for id in gaps if self._session.is_deleted(id)}
 
     def _append(self, run: list[NewMessage], parent: str | None) -> None:
-        if not run:
-            return
-        assert self._place is not None
+        assert self._writer is not None
         assert self._line is not None
-        record = self._place.look()
+        record = self._writer.look()
         if self._now.exists and not self._now.is_unfinished and self._marked != record.tip:
             # The tip is about to be moved: after a kill, the next run knows where it was.
-            tip = None if isinstance(record.tip, Root) else record.tip
-            self._mark(self._line, record.created_us, is_new=False, tip=tip)
+            self._mark(self._line, record.created_us, is_new=False, tip=tip_of(record))
             self._marked = record.tip
-        self.done.written += count_messages(run, self._place.append(run, parent))
+        self.done.written += count_messages(run, self._writer.append(run, parent))
 
     def _end_session(self) -> None:
         """Put the tip where the file has it, unless the session went on here by itself."""
-        if self._line is None or self._place is None:
+        if self._line is None or self._writer is None:
             return
-        self._put_overlays()
-        self._gaps.close(self._session)
-        self._place.leave(self._line.tip)
+        overlays, self._overlays = self._overlays, []
+        if overlays:
+            putter = OverlayPutter(self._session, overlays, self.done.notes)
+            if self._now.is_ours:
+                putter.put_all()
+            else:
+                putter.put_where_they_fit()
+        self._delete_gaps(self._line.id, self._plan.awaited)
+        self._writer.leave(self._line.tip)
         if self._is_marked:
             drop_mark(self._store, self._owner, self._line.id)
-        self._line = self._place = None
+        self._line = self._writer = None
         self._progress()
 
-    def _put_overlays(self) -> None:
-        overlays, self._overlays = self._overlays, []
-        if not overlays:
-            return
-        putter = OverlayPutter(self._store, self._owner, self._session, overlays, self.done.notes)
-        if self._now.is_ours:
-            putter.put_all()
-        else:
-            putter.put_where_they_fit()
+    def _delete_gaps(self, session: str, awaited: Container[str] = ()) -> None:
+        """Delete what stands in the place of gaps, but for what an overlay of a fork awaits."""
+        ids = self._gaps.pop(session, [])
+        kept = [id for id in ids if id in awaited]
+        if len(kept) < len(ids):
+            doomed = [id for id in ids if id not in awaited]
+            self._store.delete_messages(self._owner, session, doomed)
+        if kept:
+            self._gaps[session] = kept
 
     def finish(self) -> None:
         """Write what is left."""
         self._flush()
         self._end_session()
-        self._gaps.finish()
+        for session in list(self._gaps):
+            self._delete_gaps(session)
 
     def abandon(self, error: BaseException) -> None:
         """Delete the session that was begun by this run, if one was and all of it is ours."""
         name = "" if self._line is None else self._line.id
-        for other in self._gaps.sessions:
+        for other in self._gaps:
             if other != name:
                 error.add_note(_incomplete(other))
-        if self._line is None or self._place is None:
+        if self._line is None or self._writer is None:
             return
         with contextlib.suppress(SapwoodError):
-            self._place.put_back()
-            if not self._now.exists and self._place.is_untouched():
+            self._writer.put_back()
+            if not self._now.exists and self._writer.is_untouched():
                 self._store.delete_session(self._owner, name)
                 if self._is_marked:
                     drop_mark(self._store, self._owner, name)

@@ -1,20 +1,36 @@
 """The format: a header, then a line for each thing, then a last line that tells the counts.
 
 What follows a session's line belongs to it, up to the next session's. A message comes after its
-parent, a fork after the session that it came out of. Parts are written as stores keep them.
+parent, a fork after the session that it came out of. Parts are written as stores keep them. What a
+store is asked to write for a line stands here, too.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 
 from ..errors import UnsupportedOperationError, UsageError
-from ..model import Edge, Part
+from ..model import (
+    Edge,
+    EntryRef,
+    ForkPoint,
+    Message,
+    NewMessage,
+    NewOverlay,
+    NewSession,
+    Part,
+    Usage,
+)
 
 FORMAT = "sapwood-export"
 VERSION = 1
+MOST_TOLD = 5
+FOR_A_GAP = {"sapwood": "the place of a deleted message"}
+MAX_LINE_BYTES = 256 * 1024 * 1024
 
 
 class _LineBase(
@@ -127,7 +143,7 @@ FileLine = SessionLine | DocumentLine | PlaceLine | OverlayLine | UsageLine | En
 
 _encode = msgspec.json.Encoder().encode
 _header = msgspec.json.Decoder(dict[str, Any])
-_decoder = msgspec.json.Decoder(FileLine)
+_decoder: msgspec.json.Decoder[FileLine] = msgspec.json.Decoder(FileLine)
 
 
 def encode_line(line: FileLine | Header) -> bytes:
@@ -153,15 +169,149 @@ def decode_header(data: bytes) -> None:
         )
 
 
-def decode_line(data: bytes, number: int) -> FileLine:
-    """Read a line; one that cannot be read is an error that names it."""
-    try:
-        line: FileLine = _decoder.decode(data)
-    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        raise wrong(number, f"cannot be read: {error}") from error
-    return line
+def first_few(texts: Sequence[str], many: int | None = None) -> str:
+    """Write the first of what is wrong, and how many more there are."""
+    more = (len(texts) if many is None else many) - len(texts[:MOST_TOLD])
+    shown = "; ".join(texts[:MOST_TOLD])
+    return f"{shown}; and {more} more" if more > 0 else shown
 
 
 def wrong(number: int, what: str) -> UsageError:
     """Return the error for a line that is wrong."""
     return UsageError(f"line {number} {what}", path=f"line {number}")
+
+
+class NumberedLine(NamedTuple):
+    """A line, its number, and its size."""
+
+    number: int
+    line: FileLine
+    size: int
+
+
+def iter_lines(file: BinaryIO) -> Iterator[NumberedLine]:
+    """Read a file from its beginning: all lines between the header and the last one."""
+    file.seek(0)
+    header, *_ = next(_iter_raw(file), (b"",))
+    decode_header(header)
+    sessions = messages = 0
+    number, is_ended = 1, False
+    for data, number in _iter_raw(file, 1):
+        if is_ended:
+            raise wrong(number, "comes after the end")
+        try:
+            line = _decoder.decode(data)
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+            raise wrong(number, f"cannot be read: {error}") from error
+        if isinstance(line, EndLine):
+            is_ended = True
+            if (line.sessions, line.messages) != (sessions, messages):
+                raise wrong(
+                    number,
+                    f"counts {line.sessions} sessions and {line.messages} messages, and the file "
+                    f"has {sessions} and {messages}: lines are missing",
+                )
+            continue
+        sessions += isinstance(line, SessionLine)
+        messages += isinstance(line, MessageLine)
+        if not sessions and not isinstance(line, DocumentLine):
+            raise wrong(number, "belongs to no session")
+        yield NumberedLine(number, line, len(data))
+    if not is_ended:
+        raise UsageError(
+            f"the file ends after line {number} without its last line: it was cut off",
+            path=f"line {number}",
+        )
+
+
+def _iter_raw(file: BinaryIO, number: int = 0) -> Iterator[tuple[bytes, int]]:
+    while data := file.readline(MAX_LINE_BYTES):
+        number += 1
+        if len(data) == MAX_LINE_BYTES:
+            raise wrong(number, f"is longer than {MAX_LINE_BYTES} bytes")
+        if data.strip():
+            yield data, number
+
+
+def new_session(line: SessionLine, parent: Edge | None) -> NewSession:
+    """Make a session to create of its line."""
+    fork = line.fork
+    return NewSession(
+        id=line.id,
+        title=line.title,
+        state=line.state,
+        tags=line.tags,
+        attributes=line.attributes,
+        budget=line.budget,
+        model=line.model,
+        source=line.source,
+        end_reason=line.end_reason,
+        parent=parent,
+        fork=ForkPoint(session=fork.session, message=fork.message) if fork else None,
+        created_us=line.created_us,
+    )
+
+
+def new_place(line: PlaceLine) -> NewMessage:
+    """Make what is appended for a line; for a gap, an empty message that is deleted again."""
+    if not isinstance(line, MessageLine):
+        return NewMessage(id=line.id, role="user", parts=[], metadata=FOR_A_GAP, tokens=0)
+    return NewMessage(
+        id=line.id,
+        role=line.role,
+        parts=line.parts,
+        metadata=line.metadata,
+        tokens=line.tokens,
+        created_us=line.created_us,
+    )
+
+
+def runs_of(lines: Iterable[PlaceLine]) -> Iterator[tuple[str | None, list[NewMessage]]]:
+    """Put lines together that follow each other; yield what is appended, and after which parent."""
+    run: list[NewMessage] = []
+    parent: str | None = None
+    for line in lines:
+        if run and line.parent != run[-1].id:
+            yield parent, run
+            run = []
+        parent = parent if run else line.parent
+        run.append(new_place(line))
+    if run:
+        yield parent, run
+
+
+def count_messages(run: Sequence[NewMessage], written: int) -> int:
+    """Count what of a run was written and is there to stay: what was there is its beginning."""
+    return sum(not is_for_a_gap(it) for it in run[len(run) - written :])
+
+
+def is_for_a_gap(message: Message | NewMessage) -> bool:
+    """Whether a message stands only where a gap is to be."""
+    return message.metadata == FOR_A_GAP and not message.parts
+
+
+def new_overlay(line: OverlayLine) -> NewOverlay:
+    """Make an overlay to add of its line, as seen from its own end."""
+    return NewOverlay(
+        id=line.id,
+        first=EntryRef.of(line.first),
+        last=EntryRef.of(line.last),
+        leaf=line.last,
+        summary=line.summary,
+        tokens=line.tokens,
+        metadata=line.metadata,
+    )
+
+
+def new_usage(line: UsageLine) -> Usage:
+    """Make a record of one call of a sum; its id is the model's, so that it counts once."""
+    name = hashlib.sha256(line.model.encode()).hexdigest()[:16]
+    return Usage(
+        id=f"import-{name}",
+        model=line.model,
+        input_tokens=line.input_tokens,
+        output_tokens=line.output_tokens,
+        cached_tokens=line.cached_tokens,
+        reasoning_tokens=line.reasoning_tokens,
+        cost_micros=line.cost_micros,
+    )

@@ -1,45 +1,101 @@
-"""Putting overlays in force as they were: each where it was, and over others as it was.
+"""Overlays on their way: out, their ends are named by messages; in, they are in force as they were.
 
-Lines come in the order of the format: whatever an overlay is put over comes before it. An end may
-be a gap that is still to be made: it is put over the message that stands there until then.
+Each is put where it was, and over others as it was. Lines come in the order of the format: whatever
+an overlay is put over comes before it. An end may be a gap that is still to be made: it is put over
+the message that stands there until then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Literal
 
 import msgspec
 
-from ..errors import AlreadyExistsError, ConflictError
-from ..model import EntryRef, Overlay, Position, Read, Summary
-from ..store import Store
-from .lines import OverlayLine
-from .new_records import new_overlay
-from .positions import MessageOrGap, find_named
+from ..errors import AlreadyExistsError, ConflictError, NotFoundError
+from ..model import EntryRef, Leaf, Overlay, Position, Read, Summary
+from .lines import OverlayLine, new_overlay
+from .named_session import MessageOrGap, NamedSession
 
 OverlaySide = Literal["first", "last"]
 PositionRange = tuple[Position, Position]
+
+
+class OverlayEnds:
+    """Finds the messages at the ends of a session's overlays, deleted or not."""
+
+    def __init__(self, session: NamedSession, overlays: Sequence[Overlay]) -> None:
+        self._session = session
+        self._overlays = overlays
+        self._wanted = {place for it in overlays for place in (it.first, it.last)}
+        self._found: dict[Position, str] = {}
+
+    def meet(self, found: MessageOrGap) -> None:
+        """Look at a message that goes by: it may be an end."""
+        if self._wanted and found.position in self._wanted:
+            self._found[found.position] = found.id
+
+    def lines(self, leaves: Sequence[Leaf]) -> Iterator[OverlayLine]:
+        """Yield the overlays in the order of the format.
+
+        Raises `NotFoundError` when a branch went while it was read.
+        """
+        order = sorted(self._overlays, key=lambda it: (-it.last.depth, -it.first.depth))
+        for overlay in order:
+            last = self._id_at(overlay.last, _near(leaves, overlay.last))
+            first = self._id_at(overlay.first, [last] if last else [])
+            if first is None or last is None:
+                raise NotFoundError(
+                    f"overlay {overlay.id!r} ends at a message that is gone meanwhile: try again",
+                    kind="overlay",
+                    id=overlay.id,
+                )
+            yield _line(overlay, first, last)
+
+    def _id_at(self, position: Position, leaves: Sequence[str]) -> str | None:
+        """Find what no walk has met: a fork's walk does not go over what it inherited."""
+        for leaf in leaves if position not in self._found else ():
+            found = self._session.find_at(leaf, position)
+            if found is not None:
+                self.meet(found)
+                break
+        return self._found.get(position)
+
+
+def _near(leaves: Sequence[Leaf], position: Position) -> list[str]:
+    """Return the leaves that may lie below a position, first those that surely do."""
+    near = [leaf for leaf in leaves if leaf.position.depth >= position.depth]
+    near.sort(key=lambda leaf: leaf.position.segment != position.segment)
+    return [leaf.id for leaf in near]
+
+
+def _line(overlay: Overlay, first: str, last: str) -> OverlayLine:
+    return OverlayLine(
+        id=overlay.id,
+        first=first,
+        last=last,
+        summary=overlay.summary,
+        tokens=overlay.tokens,
+        covered_tokens=overlay.covered_tokens,
+        metadata=overlay.metadata,
+        created_by=overlay.created_by,
+        created_us=overlay.created_us,
+    )
 
 
 class OverlayPutter:
     """Puts the overlays of one session in force."""
 
     def __init__(
-        self,
-        store: Store,
-        owner: str,
-        session: str,
-        lines: Sequence[OverlayLine],
-        notes: list[str],
+        self, session: NamedSession, lines: Sequence[OverlayLine], notes: list[str]
     ) -> None:
-        self._store = store
-        self._owner = owner
         self._session = session
+        self._store, self._owner, self._name = session
         self._lines = lines
         self._named = {line.id for line in lines}
         self._notes = notes
-        self._there = store.list_overlays(owner, session)
+        self._there = self._store.list_overlays(self._owner, self._name)
 
     def put_where_they_fit(self) -> None:
         """Put those that are missing into a session that others have worked on; note the rest."""
@@ -82,13 +138,11 @@ class OverlayPutter:
 
     def _find(self, line: OverlayLine) -> Overlay | None:
         """Find an overlay by its id; one that got another is known by what it says."""
-        for overlay in self._there:
-            if overlay.id == line.id:
-                return overlay
-        for overlay in self._there:
-            if overlay.id not in self._named and self._says_the_same(overlay, line):
-                return overlay
-        return None
+        named = (it for it in self._there if it.id == line.id)
+        twins = (
+            it for it in self._there if it.id not in self._named and self._says_the_same(it, line)
+        )
+        return next(chain(named, twins), None)
 
     def _says_the_same(self, overlay: Overlay, line: OverlayLine) -> bool:
         if (overlay.summary, overlay.metadata) != (line.summary, line.metadata):
@@ -97,7 +151,7 @@ class OverlayPutter:
         return ends == [overlay.first, overlay.last]
 
     def _end(self, line: OverlayLine, id: str) -> MessageOrGap:
-        found = find_named(self._store, self._owner, self._session, id)
+        found = self._session.find_named(id)
         if found is None:
             raise ConflictError(f"overlay {line.id!r} ends at {id!r}, which is not there")
         return found
@@ -111,19 +165,17 @@ class OverlayPutter:
                     "it could not be put again: undo it, or copy to where the session is not"
                 )
         for overlay in overlays:
-            self._store.undo_overlay(self._owner, self._session, overlay.id)
+            self._store.undo_overlay(self._owner, self._name, overlay.id)
             self._there.remove(overlay)
 
     def _has_lost_an_end(self, overlay: Overlay) -> bool:
-        for leaf in self._store.list_leaves(self._owner, self._session):
-            if leaf.position.depth < overlay.last.depth:
-                continue
-            gaps = self._store.list_gaps(
-                self._owner, self._session, leaf.id, after=overlay.first.depth - 1
-            )
-            if {gap.position for gap in gaps} & {overlay.first, overlay.last}:
-                return True
-        return False
+        above = overlay.first.depth - 1
+        return any(
+            gap.position in (overlay.first, overlay.last)
+            for leaf in self._store.list_leaves(self._owner, self._name)
+            if leaf.position.depth >= overlay.last.depth
+            for gap in self._store.list_gaps(self._owner, self._name, leaf.id, after=above)
+        )
 
     def _add(self, line: OverlayLine, first: MessageOrGap, last: MessageOrGap) -> Overlay:
         new = msgspec.structs.replace(
@@ -132,14 +184,14 @@ class OverlayPutter:
             last=self._ref(last, last, "last"),
         )
         try:
-            return self._store.add_overlay(self._owner, self._session, new)
+            return self._store.add_overlay(self._owner, self._name, new)
         except AlreadyExistsError:
-            for overlay in self._store.list_overlays(self._owner, self._session):
+            for overlay in self._store.list_overlays(self._owner, self._name):
                 if overlay.id == new.id:
                     return overlay
         # Forks share a tree, and an overlay that their source has undone may be in several.
         other = msgspec.structs.replace(new, id=None)
-        added = self._store.add_overlay(self._owner, self._session, other)
+        added = self._store.add_overlay(self._owner, self._name, other)
         self._note(f"overlay {new.id!r} got another id")
         return added
 
@@ -147,10 +199,10 @@ class OverlayPutter:
         """Name the entry that shows an end: the message, or an overlay that has that end, too."""
         depth = end.position.depth
         query = Read(leaf=leaf.id, after=depth - 1, before=depth + 1, limit=1)
-        for entry in self._store.read(self._owner, self._session, query).entries:
+        for entry in self._store.read(self._owner, self._name, query).entries:
             if isinstance(entry, Summary) and getattr(entry.overlay, side) == end.position:
                 return EntryRef.of(entry)
         return EntryRef.of(end.id)
 
     def _note(self, what: str) -> None:
-        self._notes.append(f"session {self._session!r}: {what}")
+        self._notes.append(f"session {self._name!r}: {what}")

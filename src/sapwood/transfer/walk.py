@@ -12,8 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ..model import Leaf, Message, Read
-from ..store import Store
-from .positions import MessageOrGap
+from .named_session import MessageOrGap, NamedSession
 
 PAGE = 500
 PAGE_BYTES = 4 * 1024 * 1024
@@ -30,10 +29,9 @@ class WalkStep(NamedTuple):
 class SessionWalk:
     """The walk through one session; with `skip_inherited`, only through what it wrote itself."""
 
-    def __init__(self, store: Store, owner: str, session: str, *, skip_inherited: bool) -> None:
-        self._store = store
-        self._owner = owner
+    def __init__(self, session: NamedSession, *, skip_inherited: bool) -> None:
         self._session = session
+        self._store, self._owner, self._name = session
         self._skip_inherited = skip_inherited
         self._given: dict[str, int] = {}
 
@@ -59,7 +57,7 @@ class SessionWalk:
             yield from self._gaps(leaf.id, depth, leaf.position.depth + 1)
 
     def _gaps(self, leaf: str, after: int, before: int) -> Iterator[MessageOrGap]:
-        for gap in self._store.list_gaps(self._owner, self._session, leaf, after=after):
+        for gap in self._store.list_gaps(self._owner, self._name, leaf, after=after):
             if gap.position.depth < before:
                 yield gap
 
@@ -67,7 +65,7 @@ class SessionWalk:
         more = True
         while more:
             query = Read(leaf=leaf, overlays=False, after=depth, limit=PAGE, max_bytes=PAGE_BYTES)
-            history = self._store.read(self._owner, self._session, query)
+            history = self._store.read(self._owner, self._name, query)
             yield from history.messages_only
             more = history.more
             depth = history.messages_only[-1].depth if history.messages_only else depth
@@ -75,7 +73,7 @@ class SessionWalk:
     def _last_given(self, leaf: str) -> Message | None:
         """Find the deepest message of a path that was given before."""
         query = Read(leaf=leaf, overlays=False, limit=FIRST_LOOK, backwards=True)
-        history = self._store.read(self._owner, self._session, query)
+        history = self._store.read(self._owner, self._name, query)
         for message in reversed(history.messages_only):
             if self._is_given(message):
                 return message
@@ -86,19 +84,14 @@ class SessionWalk:
         found, low, high = None, 0, below - 1
         while low < high:
             middle = (low + high + 1) // 2
-            message = self._at_or_above(leaf, middle)
+            message = self._session.find_live(leaf, before=middle + 1)
             if message is None or self._is_given(message):
                 found, low = message or found, middle
             else:
                 high = message.depth - 1
         return found
 
-    def _at_or_above(self, leaf: str, depth: int) -> Message | None:
-        query = Read(leaf=leaf, overlays=False, before=depth + 1, limit=1, backwards=True)
-        messages = self._store.read(self._owner, self._session, query).messages_only
-        return messages[0] if messages else None
-
     def _is_given(self, place: MessageOrGap) -> bool:
-        if self._skip_inherited and place.home != self._session:
+        if self._skip_inherited and place.home != self._name:
             return True
         return place.position.depth <= self._given.get(place.position.segment, 0)

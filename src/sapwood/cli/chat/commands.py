@@ -5,14 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
+
 from ...errors import UsageError
-from ...model import SessionRecord
-from ..text import clean
-from . import reports
+from ...model import SessionRecord, Summary
+from ..hit_output import hit_lines, hits_json
+from ..output import Output
+from ..records import brief, overlay_json
+from ..text import clean, shorten
+from ..tree_output import show_tree, tree_json
+from ..tree_view import TreePage, read_view
 from .conversation import new_conversation
+from .screen import summary_note
 
 if TYPE_CHECKING:
     from .loop import Chat
+
+TREE_LIMIT = 50
+WIDTH_IN_A_PIPE = 200
 
 
 class ChatCommand(NamedTuple):
@@ -40,25 +50,38 @@ def _new(chat: Chat, title: str) -> None:
 
 
 def _branch(chat: Chat, number: str) -> None:
-    leaves = chat.conversation.branches()
-    if not number:
-        reports.show_branches(chat.screen, leaves, chat.conversation.record().tip)
+    session = chat.conversation.session
+    leaves = session.branches()
+    if number:
+        if not number.isdecimal() or not 0 < int(number) <= len(leaves):
+            raise UsageError(f"there is no branch {clean(number)}: /branch lists them")
+        _show_place(chat, session.checkout(leaves[int(number) - 1].id))
         return
-    if not number.isdecimal() or not 0 < int(number) <= len(leaves):
-        raise UsageError(f"there is no branch {clean(number)}: /branch lists them")
-    _moved(chat, chat.conversation.checkout(leaves[int(number) - 1].id))
+    tip, width = session.record().tip, Output().width or WIDTH_IN_A_PIPE
+    lines = []
+    for count, leaf in enumerate(leaves, 1):
+        # A star marks the one that goes on.
+        mark = "*" if leaf.id == tip else " "
+        said = "(deleted)" if leaf.message is None else brief(leaf.message)
+        lines.append(shorten(f"{mark} {count}  {said}", width))
+    ids = [{"number": n, "id": it.id, "is_tip": it.id == tip} for n, it in enumerate(leaves, 1)]
+    chat.screen.show("branches", {"branches": ids}, lines or ["no branches: nothing was said yet"])
 
 
 def _undo(chat: Chat, rest: str) -> None:
-    _moved(chat, chat.conversation.undo())
+    _show_place(chat, chat.conversation.session.undo())
 
 
 def _redo(chat: Chat, rest: str) -> None:
-    _moved(chat, chat.conversation.redo())
+    _show_place(chat, chat.conversation.session.redo())
 
 
-def _moved(chat: Chat, record: SessionRecord) -> None:
-    reports.show_place(chat.screen, record.tip, chat.conversation.last_messages(1))
+def _show_place(chat: Chat, record: SessionRecord) -> None:
+    """Show where the conversation goes on."""
+    last = chat.conversation.last_messages(1)
+    where = f"after {clean(last[0].role)}: {brief(last[0])}" if last else "at its beginning"
+    line = shorten(f"it goes on {where}", Output().width or WIDTH_IN_A_PIPE)
+    chat.screen.show("moved", {"tip": record.tip if isinstance(record.tip, str) else None}, [line])
 
 
 def _again(chat: Chat, rest: str) -> None:
@@ -66,24 +89,58 @@ def _again(chat: Chat, rest: str) -> None:
 
 
 def _tree(chat: Chat, rest: str) -> None:
-    reports.show_tree_of(chat.screen, chat.conversation)
+    record, page = chat.conversation.session.record(), TreePage(None, TREE_LIMIT, None)
+    if chat.screen.is_json:
+        view = read_view(chat.sessions, record, page)
+        chat.screen.show("tree", tree_json(record, view), [])
+    else:
+        show_tree(chat.sessions, record, page, Output(), has_ids=None)
 
 
 def _context(chat: Chat, rest: str) -> None:
-    reports.show_context(chat.screen, chat.conversation.context())
+    session = chat.conversation.another_handle()
+    history, budget = session.history(), session.record().budget
+    messages = len(history.messages_only)
+    summaries = sum(isinstance(entry, Summary) for entry in history.entries)
+    # Those of the prompt and the tools, too.
+    tokens = session.context_tokens()
+    blocks = session.context_blocks()
+    block_values = [
+        {"label": it.label, "tokens": it.tokens, "max_tokens": it.max_tokens} for it in blocks
+    ]
+    counts = {"messages": messages, "summaries": summaries, "tokens": tokens, "budget": budget}
+    lines = [
+        f"{_out_of(tokens, budget)} tokens shown",
+        f"{messages} messages and {summaries} summaries",
+        *(f"{clean(it.label)}: {_out_of(it.tokens, it.max_tokens)} tokens" for it in blocks),
+    ]
+    chat.screen.show("context", {**counts, "blocks": block_values}, lines)
+
+
+def _out_of(count: int, most: int | None) -> str:
+    return str(count) if most is None else f"{count} of {most}"
 
 
 def _compact(chat: Chat, focus: str) -> None:
     overlay = chat.conversation.compact(focus or None)
-    reports.show_compacted(chat.screen, overlay)
+    chat.screen.show("compacted", overlay_json(overlay), [summary_note(overlay)])
 
 
 def _search(chat: Chat, query: str) -> None:
-    reports.show_hits(chat.screen, chat.conversation.search(query))
+    found = chat.conversation.session.search(query)
+    lines = hit_lines(Output(), found, has_names=False)
+    chat.screen.show("search", hits_json(found), lines or ["nothing found"])
 
 
 def _usage(chat: Chat, rest: str) -> None:
-    reports.show_usage(chat.screen, chat.conversation.usage())
+    totals = chat.conversation.session.usage()
+    lines = [
+        f"{clean(it.model)}  {it.calls} calls  {it.input_tokens} in ({it.cached_tokens} cached)  "
+        f"{it.output_tokens} out ({it.reasoning_tokens} reasoning)"
+        for it in totals
+    ]
+    value = {"models": [msgspec.structs.asdict(it) for it in totals]}
+    chat.screen.show("usage", value, lines or ["no model was asked yet"])
 
 
 def _help(chat: Chat, rest: str) -> None:
@@ -103,12 +160,12 @@ COMMANDS = {
     "redo": ChatCommand("", "Go forward again, once for each /undo.", _redo),
     "again": ChatCommand("", "Let your last message be answered again, on a branch.", _again),
     "tree": ChatCommand("", "Draw the conversation with its branches.", _tree),
-    "context": ChatCommand("", "Tell what the model is shown, and how much of it.", _context),
+    "context": ChatCommand("", "Show what the model is shown, and how much of it.", _context),
     "compact": ChatCommand(
         "[FOCUS]", "Put a summary in place of all but the last of it.", _compact
     ),
     "search": ChatCommand("QUERY", "Search what was said in this conversation.", _search),
-    "usage": ChatCommand("", "Tell what the model's answers cost in tokens.", _usage),
+    "usage": ChatCommand("", "Show what the model's answers cost in tokens.", _usage),
     "help": ChatCommand("", "List these commands.", _help),
     "quit": ChatCommand("", "Leave; so does Ctrl-D.", _quit),
 }

@@ -1,178 +1,169 @@
-"""The conversation that is held: all that the chat asks of a session, in one place."""
+"""The conversation that is held: one session, as the chat sets it up and uses it.
+
+It has a memory and a way to look into the others, and gets shorter when a summary stands in for its
+older part.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable
 
 import msgspec
 
-from ...errors import UsageError
-from ...model import (
-    ROOT,
-    Hits,
-    Leaf,
-    Message,
-    ModelInput,
-    Overlay,
-    Part,
-    SessionRecord,
-    Summary,
-    ToolResultPart,
-    Usage,
-    UsageTotal,
-)
+from ...compaction import CompactFunction, create_compact_function
+from ...compaction.function import Strategy, Summarize
+from ...errors import CompactionError, UsageError
+from ...model import ROOT, CompactEvent, Message, ModelInput, Overlay
 from ...session import Session, SessionManager
 from ..text import clean, shorten
-from .chat_setup import TAG, ChatSetup
 
+TAG = "chat"
 TITLE_WIDTH = 60
+MEMORY_TOKENS = 1_100
+AFTER = 50_000
+# Who asks for it wants it now: only the last few messages stay as they are.
+TAIL_MESSAGES = 4
+# What stays as it is when it happens by itself, as a part of what the context may hold.
+TAIL_SHARE = 3
+
+
+class ChatSetup(msgspec.Struct, frozen=True, kw_only=True):
+    """Which tools there are, who writes the summaries, after how many tokens, and who is told.
+
+    Without a summariser they are digests. Without a number it is the session's budget that decides,
+    and where there is none, 50,000 tokens.
+    """
+
+    has_tools: bool = True
+    summarize: Summarize | None = None
+    after: int | None = None
+    on_compaction: Callable[[CompactEvent], None] | None = None
+
+    def set_up(self, session: Session) -> Session:
+        """Add to a chat's own session a block that the model writes, and the tools for it.
+
+        Another program's session keeps the prompt that this program froze. Without tools the block
+        is only read.
+        """
+        if TAG not in session.record().tags:
+            return session
+        session.with_context(
+            "memory",
+            description="What to remember of this user in all conversations",
+            max_tokens=MEMORY_TOKENS,
+            scope="agent",
+            # One for all chats of an owner, and for no other program's sessions.
+            agent="chat",
+            readonly=not self.has_tools,
+        )
+        return session.with_searchable_history("history") if self.has_tools else session
+
+    def watch(self, session: Session) -> Session:
+        """Set a session up to be compacted when its context is full, before the model is asked."""
+        budget = session.record().budget
+        after = AFTER if self.after is None and budget is None else self.after
+        room = budget if after is None else after
+        session.compact_with(self._function("hybrid", tail=(room or 0) // TAIL_SHARE))
+        if after is not None:
+            session.compact_after(after)
+        return self._heard(session)
+
+    def tighten(self, session: Session, strategy: Strategy) -> Session:
+        """Set a session up to be compacted to its last few messages."""
+        return session.compact_with(
+            self._function(strategy, head=0, tail=0, messages=TAIL_MESSAGES)
+        )
+
+    def make_room(self, session: Session, leaf: str) -> bool:
+        """Cover all but the last few messages, because the model cannot take it all.
+
+        Return whether that went well.
+        """
+        try:
+            compacted = self._heard(self.tighten(session, "hybrid")).compact(leaf=leaf)
+        except CompactionError:
+            # The listener was told; what the model said is told by whoever asked it.
+            return False
+        return compacted.status == "done"
+
+    def _heard(self, session: Session) -> Session:
+        tell = self.on_compaction
+        if tell is None:
+            return session
+
+        def listen(event: object) -> None:
+            if isinstance(event, CompactEvent):
+                tell(event)
+
+        return session.on_event(listen)
+
+    def _function(
+        self, strategy: Strategy, *, tail: int, head: int = 3, messages: int = 2
+    ) -> CompactFunction:
+        return create_compact_function(
+            self.summarize,
+            strategy="digest" if self.summarize is None else strategy,
+            protect_head=head,
+            tail_token_budget=tail,
+            min_tail_messages=messages,
+            # The SDK has a limit of its own, and Ctrl-C ends it.
+            timeout_s=None,
+        )
+
+
 BY_DIGEST = ChatSetup()
 
 
-class BlockReport(msgspec.Struct, frozen=True, kw_only=True):
-    """A block of the system prompt, in figures."""
-
-    label: str
-    tokens: int
-    max_tokens: int | None
-
-
-class ContextReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What the model is shown, in figures; `tokens` are those of the prompt and the tools, too."""
-
-    messages: int
-    summaries: int
-    tokens: int
-    budget: int | None
-    blocks: list[BlockReport]
-
-
 class Conversation:
-    """One session, as the chat uses it."""
+    """A session, and how the chat sets it up."""
 
     def __init__(self, sessions: SessionManager, session: Session, setup: ChatSetup) -> None:
         self.sessions = sessions
         self._setup = setup
-        self._compaction = setup.compaction
-        # It writes, and never begins a compaction: not in the middle of an answer.
-        self._session = setup.set_up(session)
-
-    @property
-    def id(self) -> str:
-        """The session's id."""
-        return self._session.id
-
-    def record(self) -> SessionRecord:
-        """Return the session's record."""
-        return self._session.record()
-
-    # saying
+        self.session = setup.set_up(session)
+        """It writes, and never begins a compaction: not in the middle of an answer."""
 
     def ask(self, text: str) -> Message:
         """Store what the user says; it is on disk when this returns."""
-        record = self.record()
-        message = self._session.append("user", text)
+        record = self.session.record()
+        message = self.session.append("user", text)
         if record.title is None and TAG in record.tags and record.tip is ROOT:
-            self._session.update_record(title=shorten(clean(text), TITLE_WIDTH))
+            self.session.update_record(title=shorten(clean(text), TITLE_WIDTH))
         return message
-
-    def append_answer(self, parts: Sequence[Part], metadata: dict[str, Any], to: str) -> Message:
-        """Store the beginning of an answer, after what it answers."""
-        return self._session.append("assistant", list(parts), metadata=metadata, parent=to)
-
-    def update_answer(self, id: str, parts: Sequence[Part], metadata: dict[str, Any]) -> Message:
-        """Store what an answer has grown to."""
-        return self._session.update(id, list(parts), metadata=metadata)
-
-    def append_results(self, results: Sequence[ToolResultPart], to: str) -> Message:
-        """Store what tools answered, after the calls."""
-        return self._session.append("tool", list(results), parent=to)
 
     def model_input(self, leaf: str) -> ModelInput:
         """Return what the model is to be shown to answer a message; compact it first if it is full.
 
         A branch that the conversation does not go on from is only read.
         """
-        session = self._compaction.watch(self._again())
-        return session.prepare(leaf=None if self.record().tip == leaf else leaf)
+        session = self._setup.watch(self.another_handle())
+        return session.prepare(leaf=None if session.record().tip == leaf else leaf)
 
     def make_room(self, leaf: str) -> bool:
         """Shorten what the model is shown, if it is too much for it; return whether that worked."""
-        return self._compaction.make_room(self._again(), leaf)
-
-    def call_tool(self, name: str, given: Any) -> str:
-        """Call a tool for the model; what is wrong is told in the answer."""
-        return self._session.call_tool(name, given)
-
-    def _again(self) -> Session:
-        """Return another handle of the session, which can be set up otherwise."""
-        return self._setup.set_up(self.sessions.get(self.id))
-
-    # looking
-
-    def last_messages(self, count: int) -> list[Message]:
-        """Return the end of the conversation."""
-        return self._session.history(limit=count, overlays=False).messages_only
-
-    def last_question(self) -> str:
-        """Return the id of the last thing that the user said."""
-        for message in reversed(self._session.history(overlays=False).messages_only):
-            if message.role == "user":
-                return message.id
-        raise UsageError("nothing was asked yet")
-
-    def search(self, query: str) -> Hits:
-        """Find what was said in this conversation."""
-        return self._session.search(query)
-
-    def context(self) -> ContextReport:
-        """Return how full the model's context is."""
-        session = self._again()
-        history = session.history()
-        return ContextReport(
-            messages=len(history.messages_only),
-            summaries=sum(isinstance(entry, Summary) for entry in history.entries),
-            tokens=session.context_tokens(),
-            budget=self.record().budget,
-            blocks=[
-                BlockReport(label=it.label, tokens=it.tokens, max_tokens=it.max_tokens)
-                for it in session.context_blocks()
-            ],
-        )
-
-    def add_usage(self, usage: Usage) -> None:
-        """Count what a model call cost."""
-        self._session.add_usage(usage)
-
-    def usage(self) -> list[UsageTotal]:
-        """Return what the session's model calls cost, by model."""
-        return self._session.usage()
+        return self._setup.make_room(self.another_handle(), leaf)
 
     def compact(self, focus: str | None) -> Overlay:
-        """Show a summary in place of all but the last messages."""
-        done = self._compaction.compact(self._again(), focus)
+        """Show a summary in place of all but the last messages, because the user wants it."""
+        done = self._setup.tighten(self.another_handle(), "summarize").compact(focus=focus)
         if done.overlay is None:
             raise UsageError(f"nothing was compacted: {done.reason}")
         return done.overlay
 
-    # moving
+    def another_handle(self) -> Session:
+        """Return another handle of the session, which can be set up otherwise."""
+        return self._setup.set_up(self.sessions.get(self.session.id))
 
-    def branches(self) -> list[Leaf]:
-        """List the ends of the tree's branches."""
-        return self._session.branches()
+    def last_messages(self, count: int) -> list[Message]:
+        """Return the end of the conversation."""
+        return self.session.history(limit=count, overlays=False).messages_only
 
-    def checkout(self, leaf: str) -> SessionRecord:
-        """Go on from the end of another branch."""
-        return self._session.checkout(leaf)
-
-    def undo(self) -> SessionRecord:
-        """Go back to before the last turn."""
-        return self._session.undo()
-
-    def redo(self) -> SessionRecord:
-        """Go forward again, once for each undo."""
-        return self._session.redo()
+    def last_question(self) -> str:
+        """Return the id of the last thing that the user said."""
+        for message in reversed(self.session.history(overlays=False).messages_only):
+            if message.role == "user":
+                return message.id
+        raise UsageError("nothing was asked yet")
 
 
 def open_conversation(

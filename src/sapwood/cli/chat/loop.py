@@ -2,21 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import closing
 
 from ...errors import SapwoodError, StoreError
 from ...model import Message, ToolCallPart
 from ...session import SessionManager
+from ..exit_codes import OK, UNEXPECTED
 from ..interrupts import held_interrupts
+from ..settings import Settings
 from .chat_model import ChatModel
-from .chat_setup import ChatSetup
 from .commands import run_command
-from .conversation import Conversation
+from .conversation import ChatSetup, Conversation, open_conversation
 from .input_lines import InputLine, InputLines
-from .reports import RECENT
 from .responder import Responder
-from .screen import Screen, Standing
+from .screen import JsonScreen, Screen, Standing
 from .stored_answer import AnswerState, state_of
+
+RECENT = 4
+
+
+def hold_chat(
+    settings: Settings,
+    model: ChatModel,
+    session: str | None,
+    *,
+    has_tools: bool,
+    compact_after: int | None,
+) -> int:
+    """Chat until the user leaves; return the exit code."""
+    screen = JsonScreen() if settings.json else Screen()
+    lines = InputLines(has_prompt=not settings.json)
+    setup = ChatSetup(
+        has_tools=has_tools,
+        summarize=model.summarize,
+        after=compact_after,
+        on_compaction=screen.compaction,
+    )
+    with closing(model), settings.open(create=True) as sessions:
+        chat = Chat(sessions, model, screen, lines, setup)
+        conversation, is_new = open_conversation(sessions, session, setup)
+        screen.note(model.label)
+        chat.enter(conversation, is_new=is_new)
+        chat.run()
+    return UNEXPECTED if chat.failures and not lines.is_terminal else OK
 
 
 class Chat:
@@ -28,9 +57,7 @@ class Chat:
         model: ChatModel,
         screen: Screen,
         lines: InputLines,
-        *,
         setup: ChatSetup,
-        clock_s: Callable[[], float],
     ) -> None:
         self.sessions = sessions
         self.setup = setup
@@ -40,13 +67,12 @@ class Chat:
         self.failures = 0
         self.model = model
         self._lines = lines
-        self._clock_s = clock_s
 
     def enter(self, conversation: Conversation, *, is_new: bool) -> None:
         """Go on in a conversation, and tell where it stands."""
         self.conversation = conversation
         recent = conversation.last_messages(RECENT)
-        self.screen.entered(conversation.record(), is_new, _standing(recent))
+        self.screen.entered(conversation.session.record(), is_new, _standing(recent))
         self.screen.recent(recent)
 
     def run(self) -> None:
@@ -87,13 +113,8 @@ class Chat:
 
     def answer(self, question: str) -> None:
         """Let the model answer a message."""
-        responder = Responder(
-            self.conversation,
-            self.model,
-            self.screen,
-            has_tools=self.setup.has_tools,
-            clock_s=self._clock_s,
-        )
+        has_tools = self.setup.has_tools
+        responder = Responder(self.conversation, self.model, self.screen, has_tools=has_tools)
         state = responder.run(question)
         self.failures += state is AnswerState.FAILED
         if state is AnswerState.STOPPED and not self._lines.is_terminal:

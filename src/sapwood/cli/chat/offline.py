@@ -41,7 +41,8 @@ class OfflineModel:
             yield from self._words(f"{MARK} I look for it in your conversations.")
             yield CallPiece(call_id=call_id, name=SEARCH, input={"query": wanted[1]})
         else:
-            yield from self._words(_from_results(found) if found else _about(messages, last))
+            answered = f"The search answered: {' '.join(str(it.output) for it in found)}"
+            yield from self._words(f"{MARK} {answered if found else _about(messages, last)}")
         yield AnswerEnd()
 
     def _words(self, text: str) -> Iterator[TextPiece]:
@@ -54,10 +55,6 @@ class OfflineModel:
         """Do nothing: there is no connection."""
 
 
-def _from_results(results: Sequence[ToolResultPart]) -> str:
-    return f"{MARK} The search answered: {' '.join(str(it.output) for it in results)}"
-
-
 def _about(messages: Sequence[ModelMessage], last: ModelMessage) -> str:
     words = last.text.split()
     said = " ".join(words)
@@ -65,7 +62,7 @@ def _about(messages: Sequence[ModelMessage], last: ModelMessage) -> str:
         said = said[:_MOST_REPEATED].rstrip() + "…"
     questions = sum(message.role == "user" for message in messages)
     return (
-        f"{MARK} There is no model here, so nobody understood this. Your message number "
+        "There is no model here, so nobody understood this. Your message number "
         f"{questions} has {len(words)} word{'' if len(words) == 1 else 's'}: “{said}”. "
         "Write “find” and a word, and I search your conversations."
     )

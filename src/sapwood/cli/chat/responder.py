@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Iterable
 from contextlib import closing
 
 import msgspec
 
 from ...compaction import is_context_overflow
-from ...model import ToolResultPart, Usage
+from ...model import Part, ToolResultPart, Usage
 from ..interrupts import held_interrupts
-from .chat_model import AnswerEnd, AnswerPiece, ChatModel, ModelError
+from .chat_model import AnswerEnd, AnswerPiece, ChatModel, ModelError, with_ticks
 from .conversation import Conversation
 from .screen import Screen
 from .stored_answer import SAVE_EVERY_S, AnswerState, StoredAnswer
-from .ticks import with_ticks
 
 MOST_ROUNDS = 6
 TICK_S = SAVE_EVERY_S / 2
@@ -39,13 +39,11 @@ class Responder:
         screen: Screen,
         *,
         has_tools: bool,
-        clock_s: Callable[[], float],
     ) -> None:
         self._conversation = conversation
         self._model = model
         self._screen = screen
         self._has_tools = has_tools
-        self._clock_s = clock_s
 
     def run(self, question: str) -> AnswerState:
         """Answer a message; tools are called until the model asks for none."""
@@ -71,7 +69,7 @@ class Responder:
             self._conversation,
             to,
             model=self._model.name,
-            clock_s=self._clock_s,
+            clock_s=time.monotonic,
             on_saved=self._screen.saved,
         )
         given = self._conversation.model_input(to)
@@ -82,7 +80,8 @@ class Responder:
         try:
             with closing(with_ticks(lambda: self._model.answer(given), TICK_S)) as pieces:
                 done = self._take(pieces, answer)
-            outcome = _outcome_of(done)
+            state = AnswerState.COMPLETE if done.cut_off is None else AnswerState.CUT_OFF
+            outcome = AnswerOutcome(state=state, why=done.cut_off, usage=done.usage)
         except KeyboardInterrupt:
             outcome = AnswerOutcome(state=AnswerState.STOPPED)
         except ModelError as error:
@@ -113,20 +112,14 @@ class Responder:
         # Some endpoints give many answers the same id: the stored message's is this call's own.
         own = {} if answer.id is None else {"id": answer.id, "message": answer.id}
         with held_interrupts():
-            self._conversation.add_usage(msgspec.structs.replace(outcome.usage, **own))
+            self._conversation.session.add_usage(msgspec.structs.replace(outcome.usage, **own))
 
     def _call(self, answer: StoredAnswer) -> str:
         assert answer.id is not None
-        results = []
+        results: list[Part] = []
         for call in answer.calls:
-            output = self._conversation.call_tool(call.name, call.input)
+            output = self._conversation.session.call_tool(call.name, call.input)
             self._screen.result(call.name, output)
             results.append(ToolResultPart(call_id=call.call_id, output=output))
         with held_interrupts():
-            return self._conversation.append_results(results, answer.id).id
-
-
-def _outcome_of(done: AnswerEnd) -> AnswerOutcome:
-    if done.cut_off is None:
-        return AnswerOutcome(state=AnswerState.COMPLETE, usage=done.usage)
-    return AnswerOutcome(state=AnswerState.CUT_OFF, why=done.cut_off, usage=done.usage)
+            return self._conversation.session.append("tool", results, parent=answer.id).id

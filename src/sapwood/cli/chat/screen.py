@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import msgspec
 
-from ...model import Message, SessionRecord, Usage
-from ..output import Output, encode_json, note
-from ..records import brief, message_json, words_of
+from ...model import CompactEvent, Message, Overlay, SessionRecord, Usage
+from ..output import Output, encode_json, note, write_json_line
+from ..records import brief, message_json, saving_of, text_of
 from ..text import clean, clean_block, shorten
 from .chat_model import CallPiece, TextPiece, ThoughtPiece
 from .stored_answer import AnswerState
@@ -27,45 +27,7 @@ PIECES = {TextPiece: "text", ThoughtPiece: "thought", CallPiece: "call"}
 """What the event of each is called."""
 
 
-class Screen(Protocol):
-    """What the chat tells."""
-
-    is_json: bool
-
-    def note(self, text: str) -> None:
-        """Show something that is no part of the conversation."""
-
-    def show(self, kind: str, value: dict[str, Any], lines: Iterable[str]) -> None:
-        """Answer a command."""
-
-    def entered(self, record: SessionRecord, is_new: bool, standing: Standing) -> None:
-        """Show which conversation goes on, and where it stands."""
-
-    def recent(self, messages: Sequence[Message]) -> None:
-        """Show the end of the conversation."""
-
-    def asked(self, message: Message) -> None:
-        """Note that a message is stored."""
-
-    def piece(self, id: str | None, piece: TextPiece | ThoughtPiece | CallPiece) -> None:
-        """Show a piece of an answer."""
-
-    def saved(self, id: str, characters: int) -> None:
-        """Note that so much of an answer's text is stored."""
-
-    def result(self, name: str, output: str) -> None:
-        """Show what a tool answered."""
-
-    def ended(
-        self, id: str | None, state: AnswerState, why: str | None, usage: Usage | None
-    ) -> None:
-        """Show how an answer ended."""
-
-    def failed(self, code: str, text: str) -> None:
-        """Show what went wrong."""
-
-
-class TextScreen:
+class Screen:
     """Plain text; in a terminal, with a few colours."""
 
     is_json = False
@@ -75,16 +37,19 @@ class TextScreen:
         self._is_in_line = False
 
     def note(self, text: str) -> None:
+        """Show something that is no part of the conversation."""
         self._end_line()
         note(text)
 
     def show(self, kind: str, value: dict[str, Any], lines: Iterable[str]) -> None:
+        """Answer a command."""
         self._end_line()
         for line in lines:
             self._output.line(line)
         sys.stdout.flush()
 
     def entered(self, record: SessionRecord, is_new: bool, standing: Standing) -> None:
+        """Show which conversation goes on, and where it stands."""
         title = f" “{clean(record.title)}”" if record.title else ""
         many = f"{record.messages} message{'' if record.messages == 1 else 's'}"
         self.note(f"{clean(record.id)}{title}: {'a new conversation' if is_new else many}")
@@ -92,15 +57,17 @@ class TextScreen:
             self.note(_STANDING[standing])
 
     def recent(self, messages: Sequence[Message]) -> None:
+        """Show the end of the conversation."""
         if self._output.is_terminal:
             for message in messages:
                 line = f"{clean(message.role)}: {brief(message)}"
                 self._output.line(self._dim(shorten(line, self._output.width)))
 
     def asked(self, message: Message) -> None:
-        """Do nothing: the user has just written it."""
+        """Note that a message is stored; here not, since the user has just written it."""
 
     def piece(self, id: str | None, piece: TextPiece | ThoughtPiece | CallPiece) -> None:
+        """Show a piece of an answer."""
         if isinstance(piece, CallPiece):
             self._end_line()
             self._line(f"→ {piece.name} {encode_json(piece.input)}")
@@ -109,14 +76,16 @@ class TextScreen:
         self._write(self._dim(text) if isinstance(piece, ThoughtPiece) else text)
 
     def saved(self, id: str, characters: int) -> None:
-        """Do nothing: people expect no less."""
+        """Note that so much of an answer's text is stored; here not, people expect no less."""
 
     def result(self, name: str, output: str) -> None:
+        """Show what a tool answered."""
         self._line(f"← {shorten(output, MOST_RESULT)}")
 
     def ended(
         self, id: str | None, state: AnswerState, why: str | None, usage: Usage | None
     ) -> None:
+        """Show how an answer ended."""
         self._end_line()
         if state is AnswerState.FAILED:
             note(f"the model did not answer: {clean(why or '')}")
@@ -127,9 +96,18 @@ class TextScreen:
         elif id is None:
             note("the model answered nothing")
 
+    def compaction(self, event: CompactEvent) -> None:
+        """Report a compaction that nobody asked for."""
+        if event.phase == "started":
+            self.note("there is much to be shown to the model: a summary of the older part is made")
+        elif event.phase == "done" and event.overlay is not None:
+            self.note(summary_note(event.overlay))
+        else:
+            self.note(f"no summary was made: {clean(event.reason)}")
+
     def failed(self, code: str, text: str) -> None:
-        self._end_line()
-        note(f"sapwood: {clean(text)}")
+        """Show what went wrong."""
+        self.note(f"sapwood: {clean(text)}")
 
     def _write(self, text: str) -> None:
         if text:
@@ -148,46 +126,49 @@ class TextScreen:
         return self._output.style(text, dim=True)
 
 
-class JsonScreen:
-    """One JSON object on each line; its `event` says what it is."""
+class JsonScreen(Screen):
+    """The same for programs: one JSON object on each line; its `event` says what it is."""
 
     is_json = True
 
     def note(self, text: str) -> None:
-        self._write("note", {"text": text})
+        self._event("note", {"text": text})
 
     def show(self, kind: str, value: dict[str, Any], lines: Iterable[str]) -> None:
-        self._write(kind, value)
+        self._event(kind, value)
 
     def entered(self, record: SessionRecord, is_new: bool, standing: Standing) -> None:
         value = {"session": record.id, "title": record.title, "is_new": is_new}
-        self._write("entered", {**value, "messages": record.messages, "standing": standing})
+        self._event("entered", {**value, "messages": record.messages, "standing": standing})
 
     def recent(self, messages: Sequence[Message]) -> None:
-        self._write("recent", {"messages": [message_json(it) for it in messages]})
+        self._event("recent", {"messages": [message_json(it) for it in messages]})
 
     def asked(self, message: Message) -> None:
-        text = "\n".join(words_of(part) for part in message.parts)
-        self._write("asked", {"id": message.id, "text": text})
+        self._event("asked", {"id": message.id, "text": text_of(message)})
 
     def piece(self, id: str | None, piece: TextPiece | ThoughtPiece | CallPiece) -> None:
-        self._write(PIECES[type(piece)], {"id": id, **msgspec.structs.asdict(piece)})
+        self._event(PIECES[type(piece)], {"id": id, **msgspec.structs.asdict(piece)})
 
     def saved(self, id: str, characters: int) -> None:
-        self._write("saved", {"id": id, "characters": characters})
+        self._event("saved", {"id": id, "characters": characters})
 
     def result(self, name: str, output: str) -> None:
-        self._write("result", {"name": name, "output": output})
+        self._event("result", {"name": name, "output": output})
 
     def ended(
         self, id: str | None, state: AnswerState, why: str | None, usage: Usage | None
     ) -> None:
         figures = None if usage is None else msgspec.to_builtins(usage)
-        self._write("ended", {"id": id, "state": state.value, "why": why, "usage": figures})
+        self._event("ended", {"id": id, "state": state.value, "why": why, "usage": figures})
 
     def failed(self, code: str, text: str) -> None:
-        self._write("failed", {"error": code, "message": text})
+        self._event("failed", {"error": code, "message": text})
 
-    def _write(self, kind: str, value: dict[str, Any]) -> None:
-        sys.stdout.write(encode_json({"event": kind, **value}) + "\n")
-        sys.stdout.flush()
+    def _event(self, kind: str, value: dict[str, Any]) -> None:
+        write_json_line({"event": kind, **value})
+
+
+def summary_note(overlay: Overlay) -> str:
+    """Write what a summary stands for now."""
+    return f"a summary stands for {saving_of(overlay)}; nothing was deleted"

@@ -88,11 +88,12 @@ class StoredAnswer:
         if why is not None:
             metadata["why"] = why
         with held_interrupts():
+            session, parts = self._conversation.session, self._parts()
             if self.id is None:
-                stored = self._conversation.append_answer(self._parts(), metadata, self._to)
+                stored = session.append("assistant", parts, metadata=metadata, parent=self._to)
                 self.id = stored.id
             else:
-                self._conversation.update_answer(self.id, self._parts(), metadata)
+                session.update(self.id, parts, metadata=metadata)
             self._is_saved = True
             self._saved_at_s = self._clock_s()
         self._on_saved(self.id, len(self._text))

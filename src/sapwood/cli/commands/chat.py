@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import sys
-import time
-from contextlib import closing
 from typing import TYPE_CHECKING
 
 import click
 
 from ..api_keys import VARIABLES, key_of
-from ..completion import session_names
-from ..exit_codes import OK, UNEXPECTED
-from ..settings import common_options, settings_of
+from ..settings import Settings, common_options, pass_settings, session_names
 
 if TYPE_CHECKING:
     from ..chat.chat_model import ChatModel
@@ -45,9 +41,9 @@ AFTER = 50_000
     help=f"Summarise the older part when so much is shown; {AFTER}, or by the session's budget.",
 )
 @common_options
-@click.pass_context
-def command(
-    context: click.Context,
+@pass_settings
+def chat_command(
+    settings: Settings,
     session: str | None,
     model: str | None,
     base_url: str | None,
@@ -68,62 +64,30 @@ def command(
       sapwood chat --base-url http://localhost:11434/v1 --model qwen3
     """
     from ...rules.ids import check_name
-    from ..chat.chat_compaction import ChatCompaction
-    from ..chat.chat_setup import ChatSetup
-    from ..chat.conversation import open_conversation
-    from ..chat.input_lines import InputLines
-    from ..chat.loop import Chat
-    from ..chat.reports import tell_compaction
-    from ..chat.screen import JsonScreen, TextScreen
+    from ..chat.loop import hold_chat
 
-    settings = settings_of(context)
     if session is not None:
         check_name(session, "session")
-    answerer = _model_of(context, model, base_url, api_key_env, timeout)
-    screen = JsonScreen() if settings.json else TextScreen()
-    lines = InputLines(has_prompt=not settings.json)
-    with closing(answerer), settings.open(create=True) as sessions:
-        compaction = ChatCompaction(
-            summarize=answerer.summarize,
-            after=compact_after,
-            tell=lambda event: tell_compaction(screen, event),
-        )
-        setup = ChatSetup(compaction=compaction, has_tools=tools)
-        chat = Chat(
-            sessions,
-            answerer,
-            screen,
-            lines,
-            setup=setup,
-            clock_s=time.monotonic,
-        )
-        conversation, is_new = open_conversation(sessions, session, setup)
-        screen.note(answerer.label)
-        chat.enter(conversation, is_new=is_new)
-        chat.run()
-    return UNEXPECTED if chat.failures and not lines.is_terminal else OK
+    answerer = _model_of(model, base_url, api_key_env, timeout)
+    return hold_chat(settings, answerer, session, has_tools=tools, compact_after=compact_after)
 
 
 def _model_of(
-    context: click.Context,
-    model: str | None,
-    base_url: str | None,
-    api_key_env: str | None,
-    timeout: float,
+    model: str | None, base_url: str | None, api_key_env: str | None, timeout: float
 ) -> ChatModel:
     if model is None:
         if base_url is not None or api_key_env is not None:
-            raise click.UsageError("--base-url and --api-key-env need a --model", context)
+            raise click.UsageError("--base-url and --api-key-env need a --model")
         from ..chat.offline import OfflineModel
 
         return OfflineModel(PAUSE_S if sys.stdout.isatty() else 0)
     from ...summarizers.sdk import ClientSettings
     from ..chat.endpoint import EndpointModel
 
-    settings = ClientSettings(
+    client_settings = ClientSettings(
         base_url=base_url,
-        api_key=key_of(context, "openai", base_url, api_key_env),
+        api_key=key_of("openai", base_url, api_key_env),
         timeout_s=timeout,
         max_retries=RETRIES,
     )
-    return EndpointModel(model, settings)
+    return EndpointModel(model, client_settings)

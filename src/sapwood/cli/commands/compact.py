@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any, Literal
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..api_keys import VARIABLES, key_of
-from ..completion import session_argument
 from ..progress import waiting
-from ..settings import common_options, settings_of
+from ..settings import Settings, common_options, pass_settings, session_argument
 from ..text import clean
 
 if TYPE_CHECKING:
-    from ...compaction import CompactFunction
-    from ...session import Session
+    from ...session import SessionManager
     from ...summarizers import AnthropicSummarizer, OpenAISummarizer
+    from ..output import Output
 
-StrategyName = Literal["digest", "summarize", "hybrid"]
 HEAD = 3
 KEPT_TOKENS = 20_000
 TIMEOUT_S = 120.0
@@ -32,7 +29,7 @@ OF_SUMMARY = ("focus", "strategy", "keep_tokens", "head", "model", *OF_MODEL)
 @click.command("compact")
 @session_argument()
 @click.option("--focus", metavar="TEXT", help="What the summary should tell the most of.")
-@click.option("--preview", is_flag=True, help="Tell what would be covered, and do nothing.")
+@click.option("--preview", is_flag=True, help="Show what would be covered, and do nothing.")
 @click.option("--undo", is_flag=True, help="Take the last compaction back.")
 @click.option("--list", is_flag=True, help="List the compactions of the past.")
 @click.option(
@@ -70,8 +67,8 @@ OF_SUMMARY = ("focus", "strategy", "keep_tokens", "head", "model", *OF_MODEL)
     help=f"How many seconds the summary may take; {TIMEOUT_S:.0f}.",
 )
 @common_options
-@click.pass_context
-def command(context: click.Context, /, session: str, **options: Any) -> None:
+@pass_settings
+def compact_command(settings: Settings, /, session: str, **options: Any) -> None:
     """Put a summary in place of the middle of a session.
 
     Nothing is deleted, and --undo takes it back. The head and the tail stay as they are. Without a
@@ -83,59 +80,85 @@ def command(context: click.Context, /, session: str, **options: Any) -> None:
       sapwood compact support --keep-tokens 4000 --preview
       sapwood compact support --model gpt-5-mini --focus "the lost parcel"
     """
-    mode = _check(context, options)
-    settings = settings_of(context)
+    from .. import compaction_output
+
+    options["strategy"], mode = _checked(options)
+    output = settings.output
     with settings.open() as sessions:
-        if mode in ("undo", "list"):
-            _past(sessions.get(session), mode, settings.json)
-            return
-        with _summarizer(context, options, mode) as summarize:
-            function = _function(options, summarize)
-            chat = sessions.compact_with(function).get(session)
-            _make(chat, function, options, mode, settings.json)
+        if mode == "undo":
+            overlay = sessions.get(session).undo_compaction()
+            compaction_output.show_undone(session, overlay, output)
+        elif mode == "list":
+            compaction_output.show_list(session, sessions.get(session).compactions(), output)
+        else:
+            _compact(sessions, session, options, mode == "preview", output)
 
 
-def _check(context: click.Context, options: dict[str, Any]) -> str | None:
-    """Refuse options that do not go together; return the one that says what to do."""
+def _checked(options: dict[str, Any]) -> tuple[str, str | None]:
+    """Refuse options that do not go together; return the strategy, and what is to be done."""
     given = [name for name, value in options.items() if value not in (None, False)]
     modes = [name for name in MODES if name in given]
     if len(modes) > 1:
-        raise click.UsageError(f"--{modes[0]} and --{modes[1]} exclude each other", context)
+        raise click.UsageError(f"--{modes[0]} and --{modes[1]} exclude each other")
     mode = modes[0] if modes else None
+    model, strategy = options["model"], options["strategy"]
     if mode in ("undo", "list"):
-        _refuse(context, given, OF_SUMMARY, f"does not go with --{mode}")
-    if "model" not in given:
-        _refuse(context, given, OF_MODEL, "needs a --model")
-        if mode != "preview" and options["strategy"] in ("summarize", "hybrid"):
-            raise click.UsageError(f"--strategy {options['strategy']} needs a --model", context)
-    elif options["strategy"] == "digest":
-        raise click.UsageError("--strategy digest asks no --model: leave one out", context)
-    if options["focus"] is not None and _strategy(options) == "digest":
-        raise click.UsageError("--focus needs a --model: a digest has none", context)
-    return mode
+        _refuse(given, OF_SUMMARY, f"does not go with --{mode}")
+    if model is None:
+        _refuse(given, OF_MODEL, "needs a --model")
+        if mode != "preview" and strategy in ("summarize", "hybrid"):
+            raise click.UsageError(f"--strategy {strategy} needs a --model")
+    elif strategy == "digest":
+        raise click.UsageError("--strategy digest asks no --model: leave one out")
+    strategy = strategy or ("digest" if model is None else "summarize")
+    if options["focus"] is not None and strategy == "digest":
+        raise click.UsageError("--focus needs a --model: a digest has none")
+    return strategy, mode
 
 
-def _refuse(context: click.Context, given: list[str], names: tuple[str, ...], why: str) -> None:
+def _refuse(given: list[str], names: tuple[str, ...], why: str) -> None:
     for name in given:
         if name in names:
-            raise click.UsageError(f"--{name.replace('_', '-')} {why}", context)
+            raise click.UsageError(f"--{name.replace('_', '-')} {why}")
 
 
-@contextmanager
-def _summarizer(context: click.Context, options: dict[str, Any], mode: str | None) -> Iterator[Any]:
-    """Return what writes the summaries; None is a digest. A preview asks nobody."""
-    if mode == "preview" or options["model"] is None:
-        yield None
-        return
-    with _model(context, options) as asked:
-        yield asked
+def _compact(
+    sessions: SessionManager,
+    session: str,
+    options: dict[str, Any],
+    is_preview: bool,
+    output: Output,
+) -> None:
+    from ...compaction import create_compact_function
+    from .. import compaction_output
+
+    model, focus, strategy = options["model"], options["focus"], options["strategy"]
+    is_asked = model is not None and not is_preview
+    summarizer: AbstractContextManager[Any] = _summarizer(options) if is_asked else nullcontext()
+    with summarizer as summarize:
+        function = create_compact_function(
+            # A preview only writes the prompt, and never asks.
+            summarize if strategy == "digest" or summarize is not None else str,
+            strategy=strategy,
+            protect_head=HEAD if options["head"] is None else options["head"],
+            tail_token_budget=(
+                KEPT_TOKENS if options["keep_tokens"] is None else options["keep_tokens"]
+            ),
+            timeout_s=options["timeout"] or TIMEOUT_S,
+        )
+        chat = sessions.compact_with(function).get(session)
+        if is_preview:
+            preview = chat.preview_compaction(focus=focus)
+            compaction_output.show_preview(session, preview, function, output)
+            return
+        with waiting(f"{clean(model)} writes a summary") if is_asked else nullcontext():
+            done = chat.compact(focus=focus)
+        compaction_output.show_outcome(session, done, function, output)
 
 
-def _model(
-    context: click.Context, options: dict[str, Any]
-) -> OpenAISummarizer | AnthropicSummarizer:
+def _summarizer(options: dict[str, Any]) -> OpenAISummarizer | AnthropicSummarizer:
     provider, base_url = options["provider"] or "openai", options["base_url"]
-    key = key_of(context, provider, base_url, options["api_key_env"])
+    key = key_of(provider, base_url, options["api_key_env"])
     from ... import summarizers
 
     kind = (
@@ -143,55 +166,3 @@ def _model(
     )
     timeout_s = options["timeout"] or TIMEOUT_S
     return kind(options["model"], base_url=base_url, api_key=key, timeout_s=timeout_s)
-
-
-def _strategy(options: dict[str, Any]) -> StrategyName:
-    usual: StrategyName = "digest" if options["model"] is None else "summarize"
-    chosen: StrategyName | None = options["strategy"]
-    return chosen or usual
-
-
-def _function(options: dict[str, Any], summarize: Any) -> CompactFunction:
-    from ...compaction import create_compact_function
-
-    strategy = _strategy(options)
-    return create_compact_function(
-        # A preview only writes the prompt, and never asks.
-        summarize if strategy == "digest" or summarize is not None else str,
-        strategy=strategy,
-        protect_head=HEAD if options["head"] is None else options["head"],
-        tail_token_budget=(
-            KEPT_TOKENS if options["keep_tokens"] is None else options["keep_tokens"]
-        ),
-        timeout_s=options["timeout"] or TIMEOUT_S,
-    )
-
-
-def _make(
-    session: Session,
-    function: CompactFunction,
-    options: dict[str, Any],
-    mode: str | None,
-    is_json: bool,
-) -> None:
-    from .. import compaction_output
-
-    focus = options["focus"]
-    if mode == "preview":
-        preview = session.preview_compaction(focus=focus)
-        compaction_output.show_preview(session.id, preview, function, is_json)
-        return
-    model = options["model"]
-    sign = nullcontext() if model is None else waiting(f"{clean(model)} writes a summary")
-    with sign:
-        done = session.compact(focus=focus)
-    compaction_output.show_outcome(session.id, done, function, is_json)
-
-
-def _past(session: Session, mode: str, is_json: bool) -> None:
-    from .. import compaction_output
-
-    if mode == "undo":
-        compaction_output.show_undone(session.id, session.undo_compaction(), is_json)
-    else:
-        compaction_output.show_list(session.id, session.compactions(), is_json)

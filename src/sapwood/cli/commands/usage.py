@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Literal
 
 import click
 
-from ..completion import session_argument
 from ..output import Output, note
 from ..progress import progress_bar
-from ..settings import common_options, settings_of
+from ..settings import Settings, common_options, pass_settings, session_argument
+from ..table import Column, Table
 
 if TYPE_CHECKING:
     from ...model import UsageTotal
-    from ...session import SessionManager
 
-By = Literal["model", "message"]
 MILLION = 1_000_000
 FIGURES = (
     "calls",
@@ -25,6 +24,15 @@ FIGURES = (
     "output_tokens",
     "reasoning_tokens",
     "cost_micros",
+)
+COLUMNS = (
+    Column("MODEL", least=8),
+    Column("CALLS", is_number=True, goes=3),
+    Column("INPUT", is_number=True),
+    Column("CACHED", is_number=True, goes=2),
+    Column("OUTPUT", is_number=True),
+    Column("REASONING", is_number=True, goes=1),
+    Column("COST", is_number=True, goes=4),
 )
 
 
@@ -37,9 +45,9 @@ FIGURES = (
     help="A line for each model, or for each message that a call gave; model.",
 )
 @common_options
-@click.pass_context
-def command(context: click.Context, session: str | None, by: By) -> None:
-    """Tell what the model calls cost.
+@pass_settings
+def usage_command(settings: Settings, session: str | None, by: Literal["model", "message"]) -> None:
+    """Show what the model calls cost.
 
     Without a SESSION, those of all sessions are added up. Cached tokens are among the input, and
     reasoning tokens among the output. What a call cost is what the program said that it cost.
@@ -48,72 +56,39 @@ def command(context: click.Context, session: str | None, by: By) -> None:
     Example:
       sapwood usage support --by message
     """
-    if by == "message" and session is None:
-        raise click.UsageError("--by message needs a SESSION", context)
-    settings = settings_of(context)
-    with settings.open() as sessions:
-        totals = _totals(sessions, session, by)
-    output = Output()
+    is_by_message = by == "message"
+    if is_by_message and session is None:
+        raise click.UsageError("--by message needs a SESSION")
+    bar = progress_bar("usage", unit="sessions") if session is None else nullcontext()
+    with settings.open() as sessions, bar:
+        totals = sessions.usage(session, by=by)
+    sums = {name: sum(getattr(it, name) for it in totals) for name in FIGURES}
     if settings.json:
-        output.json(_json_of(session, by, totals))
+        names = ("model", "message", *FIGURES) if is_by_message else ("model", *FIGURES)
+        usage = [{name: getattr(it, name) for name in names} for it in totals]
+        settings.output.json({"session": session, "by": by, "usage": usage, "total": sums})
     elif totals:
-        _write(output, by, totals)
+        _write(settings.output, totals, sums, is_by_message)
     else:
         note("no model calls")
 
 
-def _totals(sessions: SessionManager, session: str | None, by: By) -> list[UsageTotal]:
-    if session is not None:
-        return sessions.usage(session, by=by)
-    with progress_bar("usage", unit="sessions"):
-        return sessions.usage()
-
-
-def _json_of(session: str | None, by: By, totals: Sequence[UsageTotal]) -> dict[str, Any]:
-    names = ("model", "message") if by == "message" else ("model",)
-    return {
-        "session": session,
-        "by": by,
-        "usage": [{name: getattr(it, name) for name in (*names, *FIGURES)} for it in totals],
-        "total": _sums(totals),
-    }
-
-
-def _sums(totals: Sequence[UsageTotal]) -> dict[str, int]:
-    return {name: sum(getattr(it, name) for it in totals) for name in FIGURES}
-
-
-def _write(output: Output, by: By, totals: Sequence[UsageTotal]) -> None:
-    from ..table import Column, Table
-
-    columns = [
-        Column("MODEL", least=8),
-        Column("CALLS", is_number=True, goes=3),
-        Column("INPUT", is_number=True),
-        Column("CACHED", is_number=True, goes=2),
-        Column("OUTPUT", is_number=True),
-        Column("REASONING", is_number=True, goes=1),
-        Column("COST", is_number=True, goes=4),
+def _write(
+    output: Output, totals: Sequence[UsageTotal], sums: dict[str, int], is_by_message: bool
+) -> None:
+    columns = [Column("MESSAGE", least=8), *COLUMNS]
+    rows = [
+        [it.message or "-", it.model or "-", *_cells([getattr(it, name) for name in FIGURES])]
+        for it in totals
     ]
-    rows = [[it.model or "-", *_cells(it)] for it in totals]
     if len(totals) > 1:
-        rows.append(["total", *_figures(_sums(totals))])
-    if by == "message":
-        columns.insert(0, Column("MESSAGE", least=8))
-        ids = [it.message or "-" for it in totals]
-        rows = [[id, *row] for id, row in zip([*ids, ""], rows, strict=False)]
-    Table(output, columns).write(rows)
+        rows.append(["", "total", *_cells([*sums.values()])])
+    first = 0 if is_by_message else 1
+    Table(output, columns[first:]).write([row[first:] for row in rows])
 
 
-def _cells(total: UsageTotal) -> list[str]:
-    return _figures({name: getattr(total, name) for name in FIGURES})
-
-
-def _figures(figures: dict[str, int]) -> list[str]:
-    counts = [f"{figures[name]:,}" for name in FIGURES if name != "cost_micros"]
-    return [*counts, _cost(figures["cost_micros"])]
-
-
-def _cost(micros: int) -> str:
-    """Write a cost in whole units; it is kept in millionths, whatever the currency."""
-    return f"{micros // MILLION:,}.{micros % MILLION:06}" if micros else "0"
+def _cells(figures: Sequence[int]) -> list[str]:
+    """Write figures; a cost is kept in millionths, whatever the currency, and written in units."""
+    *counts, micros = figures
+    cost = f"{micros // MILLION:,}.{micros % MILLION:06}" if micros else "0"
+    return [*(f"{count:,}" for count in counts), cost]

@@ -79,9 +79,10 @@ class AsyncStore(ABC):
         An empty one begins a tree of its own with its tip at `ROOT`. A fork is a new session in the
         tree of its source: its tip is the given message, no message is copied, and it sees the path
         down to there. It takes the overlays in force on that path by reference, and copies of the
-        session's documents (not those with an expiry), attributes, tags, budget, model and source; not usage, title or
-        state. Later changes of these in one do not show in the other. A detached fork gets copies
-        of the path's messages and overlays, in a tree of its own.
+        session's documents (not those with an expiry), attributes, tags, budget, model and source;
+        not usage, title, state or end reason. Later changes of these in one do not show in the
+        other. A detached fork gets copies of the path's messages and overlays, in a tree of its
+        own.
 
         Raises `AlreadyExistsError` when the id is taken, and `NotFoundError` when the source
         session or message is not there.

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 
 from ...model import Leaf, Message, SessionPatch, SessionRecord
-from ..export import tip_of
-from ..lines import GapLine, MessageLine, PlaceLine, SessionLine
-from ..new_records import is_for_a_gap
-from ..origin import find_origin
-from ..overlay_ends import OverlayEnds
-from ..stored_messages import MessagesById, StoredMessages
+from ..export import find_origin, tip_of
+from ..lines import GapLine, MessageLine, PlaceLine, SessionLine, is_for_a_gap
+from ..named_session import MessagesById
+from ..overlays import OverlayEnds
+from ..plan import CHUNK
+from ..walk import SessionWalk
 from .differences import DifferenceKind, Differences, is_same
-from .edges import is_edge_lost
-from .extra_messages import iter_extras
 from .fingerprint import Fingerprint
-from .history_comparison import compare_shown
-from .overlay_comparison import compare_overlays
+from .overlay_comparison import compare_overlays, compare_shown
 from .sides import Sides
 from .source import SessionSource
 from .usage import compare_usage
 
 OnMessages = Callable[[int], None]
+DifferenceFound = tuple[DifferenceKind | None, str]
+RECORD_FIELDS = SessionPatch.__struct_fields__
 
 
 class Comparison:
@@ -31,17 +31,12 @@ class Comparison:
         self._sides = sides
         self._source = source
         self._record = record
-        self._stored = StoredMessages(sides.target, sides.owner, record.id)
+        self._stored = sides.there(record.id)
         self._own = 0
-        self._print = Fingerprint()
+        self.fingerprint = Fingerprint()
         self.differences = Differences()
         self.kept: list[str] = []
         """The messages that stand where the source has gaps, and may for now."""
-
-    @property
-    def fingerprint(self) -> str:
-        """Stands for what the target has."""
-        return str(self._print)
 
     def run(self, tick: OnMessages, *, is_ours: bool, is_fresh: bool) -> None:
         """Compare everything.
@@ -49,11 +44,11 @@ class Comparison:
         In what is ours nobody has deleted anything, so that is not looked for. Only in what is
         fresh must branches come in the same order: later, a branch may have to begin anew.
         """
-        name, target, owner = self._record.id, self._sides.target, self._sides.owner
+        target, owner, name = self._stored
         self._compare_record(self._source.line)
         self._compare_documents()
         overlays = target.list_overlays(owner, name)
-        ends = OverlayEnds(target, owner, name, overlays)
+        ends = OverlayEnds(self._stored, overlays)
         for chunk in self._source.chunks():
             self._compare_messages(chunk, ends, looks_for_deleted=not is_ours)
             tick(sum(isinstance(line, MessageLine) for line in chunk))
@@ -66,16 +61,16 @@ class Comparison:
             compare_shown(self._sides, name, self._source.leaves, self.differences)
         usage = target.total_usage(owner, name, by="message")
         compare_usage(self._source.usage, usage, self.differences)
-        self._print.add_rest(self._record, self._versions, overlays, usage)
+        self.fingerprint.add_rest(self._record, self._versions, overlays, usage)
 
     def _compare_record(self, line: SessionLine) -> None:
         record = self._record
-        for field in SessionPatch.__struct_fields__:
+        for field in RECORD_FIELDS:
             if not is_same(getattr(line, field), getattr(record, field)):
                 self.differences.add(DifferenceKind.CHANGED, f"its {field} is another")
         if line.created_us != record.created_us:
             self.differences.add(DifferenceKind.APART, "it was created at another time")
-        if line.parent != record.parent and not is_edge_lost(self._sides, line):
+        if line.parent != record.parent and not self._sides.is_edge_lost(line):
             self.differences.add(DifferenceKind.APART, "it came out of another session")
         if line.tip != tip_of(record):
             self.differences.add(DifferenceKind.MISSING, f"its tip is not {line.tip!r}")
@@ -108,7 +103,7 @@ class Comparison:
                 ends.meet(message)
                 if message.home == self._record.id:
                     self._own += 1
-                    self._print.add_message(message)
+                    self.fingerprint.add_message(message)
             if isinstance(line, GapLine):
                 kind, what = self._gap_difference(line, message)
             else:
@@ -116,9 +111,7 @@ class Comparison:
             if kind is not None:
                 self.differences.add(kind, f"message {line.id!r} {what}")
 
-    def _gap_difference(
-        self, line: GapLine, message: Message | None
-    ) -> tuple[DifferenceKind | None, str]:
+    def _gap_difference(self, line: GapLine, message: Message | None) -> DifferenceFound:
         if message is None:
             is_there = self._stored.is_deleted(line.id)
             return (None, "") if is_there else (DifferenceKind.MISSING, "has no place")
@@ -132,7 +125,7 @@ class Comparison:
 
     def _difference(
         self, line: MessageLine, found: MessagesById, looks_for_deleted: bool
-    ) -> tuple[DifferenceKind | None, str]:
+    ) -> DifferenceFound:
         message = found.get(line.id)
         if message is None:
             if looks_for_deleted and self._stored.is_deleted(line.id):
@@ -150,16 +143,16 @@ class Comparison:
 
     def _find_extras(self) -> None:
         # Read anew: what others append in the meantime was found, too.
-        record = self._sides.target.find_session(self._sides.owner, self._record.id) or self._record
+        record = self._stored.find_record() or self._record
         own = self._own
         # A fork whose source is gone by now still inherits there what must be in its own lines.
         is_alone = self._source.line.fork is None and record.forked_at is not None
         if record.messages == own and not is_alone:
             return
-        for message in iter_extras(self._sides, record.id, with_inherited=is_alone):
+        for message in _iter_extras(self._sides, record.id, with_inherited=is_alone):
             if message.home == record.id:
                 own += 1
-                self._print.add_message(message)
+                self.fingerprint.add_message(message)
             self.differences.add(
                 DifferenceKind.APART, f"message {message.id!r} is not in the source"
             )
@@ -169,7 +162,7 @@ class Comparison:
 
     def _compare_branches(self, leaves: list[Leaf], *, is_fresh: bool) -> None:
         fork, record = self._source.line.fork, self._record
-        if fork is not None and self._origin_there(leaves) != fork:
+        if fork and find_origin(self._stored, record, leaves, {fork.session}) != fork:
             what = f"it is no fork of {fork.session!r} at {fork.message!r}"
             self.differences.add(DifferenceKind.APART, what)
         if self.differences.count():
@@ -186,12 +179,19 @@ class Comparison:
         if len({tuple(id for id in side if id in both) for side in ends}) > 1:
             self.differences.add(DifferenceKind.APART, "its branches come in another order")
 
-    def _origin_there(self, leaves: list[Leaf]) -> object:
-        fork = self._source.line.fork
-        assert fork is not None
-        sides = self._sides
-        return find_origin(sides.target, sides.owner, self._record, leaves, {fork.session})
-
 
 def _own_ends(leaves: list[Leaf], session: str) -> list[str]:
     return [it.id for it in leaves if it.message is not None and it.message.home == session]
+
+
+def _iter_extras(sides: Sides, name: str, *, with_inherited: bool) -> Iterator[Message]:
+    """Go over what the session wrote on the target; yield what its source never had."""
+    here, there = sides.here(name), sides.there(name)
+    walk = SessionWalk(there, skip_inherited=not with_inherited)
+    steps = walk.steps(sides.target.list_leaves(sides.owner, name))
+    messages = (step.place for step in steps if isinstance(step.place, Message))
+    while chunk := list(islice(messages, CHUNK)):
+        known = here.find([message.id for message in chunk])
+        for message in chunk:
+            if message.id not in known and not here.is_deleted(message.id):
+                yield message

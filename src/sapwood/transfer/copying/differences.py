@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-MOST_TOLD = 5
+from ..lines import MOST_TOLD, first_few
 
 
 class DifferenceKind(enum.Enum):
@@ -43,9 +43,7 @@ class Differences:
     def describe(self, kinds: Collection[DifferenceKind] = tuple(DifferenceKind)) -> str:
         """Return a few in words, and how many more there are."""
         shown = [what for kind in DifferenceKind if kind in kinds for what in self._first[kind]]
-        more = self.count(*kinds) - len(shown[:MOST_TOLD])
-        text = "; ".join(shown[:MOST_TOLD])
-        return f"{text}; and {more} more" if more > 0 else text
+        return first_few(shown, self.count(*kinds))
 
 
 def is_same(one: Any, other: Any) -> bool:

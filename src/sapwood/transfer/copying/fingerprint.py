@@ -8,8 +8,8 @@ from collections.abc import Iterable
 import msgspec
 
 from ...model import Message, Overlay, SessionRecord, UsageTotal
-from ...store import Store
 from ..import_marks import KEEP_S
+from ..named_session import NamedSession
 
 KEY = "copied"
 """A document of the session with an expiry: it is neither exported nor handed on to forks."""
@@ -50,12 +50,13 @@ class Fingerprint:
         return f"{self._messages:032x}{self._rest.hexdigest()}"
 
 
-def find_fingerprint(store: Store, owner: str, session: str) -> str:
+def find_fingerprint(session: NamedSession) -> str:
     """Find the fingerprint that the last copy left, or nothing."""
-    document = store.find_document(owner, KEY, session=session)
+    document = session.store.find_document(session.owner, KEY, session=session.id)
     return "" if document is None else document.value.decode(errors="replace")
 
 
-def put_fingerprint(store: Store, owner: str, session: str, value: str) -> None:
+def put_fingerprint(session: NamedSession, value: str) -> None:
     """Leave a fingerprint with a session."""
-    store.put_document(owner, KEY, value.encode(), session=session, expires_in_s=KEEP_S)
+    store, owner, name = session
+    store.put_document(owner, KEY, value.encode(), session=name, expires_in_s=KEEP_S)

@@ -1,14 +1,33 @@
-"""Sessions that show places which are held open until the overlays of forks are there."""
+"""Places that are held open until the overlays of forks are there, and sessions that show them.
+
+A message can be deleted through its home only, and an overlay cannot be put on a deleted one.
+"""
 
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterable
 
 from ...errors import NotFoundError
-from ..new_records import is_for_a_gap
+from ...model import Position
+from ..lines import is_for_a_gap
 from .events import CopyStatus
 from .session import SessionCopy
 from .sides import Sides
+
+
+def awaited_by_forks(sides: Sides, names: Iterable[str]) -> set[Position]:
+    """Find the ends of the overlays that forks have in the source."""
+    found: set[Position] = set()
+    for name in names:
+        record = sides.here(name).find_record()
+        if record is None or record.forked_at is None:
+            continue
+        # One that is deleted meanwhile awaits nothing.
+        with contextlib.suppress(NotFoundError):
+            for overlay in sides.source.list_overlays(sides.owner, name):
+                found |= {overlay.first, overlay.last}
+    return found
 
 
 class OpenPlaces:
@@ -29,12 +48,9 @@ class OpenPlaces:
         return True
 
     def shown_in(self, name: str) -> list[str]:
-        """Find the places that a session shows now."""
-        sides = self._sides
-        if not self._places:
+        """Find the places that a session shows now; one that is gone shows nothing."""
+        try:
+            found = self._sides.there(name).find(list(self._places))
+        except NotFoundError:
             return []
-        # One that is gone shows nothing.
-        with contextlib.suppress(NotFoundError):
-            found = sides.target.find_messages(sides.owner, name, list(self._places))
-            return [it.id for it in found if it is not None and is_for_a_gap(it)]
-        return []
+        return [it.id for it in found.values() if is_for_a_gap(it)]

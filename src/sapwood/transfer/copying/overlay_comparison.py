@@ -1,12 +1,25 @@
-"""Overlays of both sides, matched by their ids or by what they say."""
+"""Comparing overlays, matched by their ids or by what they say, and what is shown with them.
+
+What a session shows at its leaves, overlays applied, is read on both sides.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ..lines import OverlayLine
+from ...errors import NotFoundError
+from ...model import Entry, EntryRef, Leaf, Message, Read, Summary
+from ..lines import OverlayLine, is_for_a_gap
+from ..named_session import NamedSession
 from .differences import DifferenceKind, Differences, is_same
+from .sides import Sides
+
+FIRST_PAGE = 32
+PAGE = 500
+PAGE_BYTES = 4 * 1024 * 1024
+STRIDE = 16
+"""One of so many messages is remembered, so that memory grows little with a session."""
 
 
 class MatchedOverlays(NamedTuple):
@@ -45,14 +58,13 @@ def compare_overlays(
 ) -> None:
     """Compare overlays."""
     matched = match_overlays(wanted, there)
-    for line in matched.missing:
-        differences.add(DifferenceKind.MISSING, f"overlay {line.id!r} is missing")
-    for line in matched.changed:
-        differences.add(DifferenceKind.CHANGED, f"overlay {line.id!r} is another")
-    for line in matched.extra:
-        differences.add(
-            DifferenceKind.CHANGED, f"overlay {line.id!r} is not in force in the source"
-        )
+    for kind, lines, what in (
+        (DifferenceKind.MISSING, matched.missing, "is missing"),
+        (DifferenceKind.CHANGED, matched.changed, "is another"),
+        (DifferenceKind.CHANGED, matched.extra, "is not in force in the source"),
+    ):
+        for line in lines:
+            differences.add(kind, f"overlay {line.id!r} {what}")
     if not differences.count():
         _compare_order(wanted, there, matched, differences)
 
@@ -86,3 +98,70 @@ def _is_equal(one: OverlayLine, other: OverlayLine) -> bool:
 
 def _content(line: OverlayLine) -> tuple[object, ...]:
     return line.first, line.last, line.summary, line.tokens, line.metadata
+
+
+def compare_shown(
+    sides: Sides, name: str, leaves: Sequence[Leaf], differences: Differences
+) -> None:
+    """Compare what is shown at every leaf of the source, where the tree is the same."""
+    known: set[EntryRef] = set()
+    for leaf in leaves:
+        try:
+            what = _difference(
+                _entries(sides.here(name), leaf.id), _entries(sides.there(name), leaf.id), known
+            )
+        except NotFoundError:
+            what = "there is none"
+        if what:
+            differences.add(DifferenceKind.CHANGED, f"at the leaf {leaf.id!r} {what}")
+
+
+def _difference(one: Iterator[Entry], other: Iterator[Entry], known: set[EntryRef]) -> str:
+    """Return where two histories differ, from the leaf up to an entry that was met before.
+
+    What is shown above an entry does not depend on the leaf.
+    """
+    while True:
+        here, there = next(one, None), next(other, None)
+        if _seen(here) != _seen(there):
+            return f"{_in_words(there)} is shown, and in the source {_in_words(here)}"
+        if here is None or EntryRef.of(here) in known:
+            return ""
+        if isinstance(here, Summary) or here.depth % STRIDE == 0:
+            known.add(EntryRef.of(here))
+
+
+def _entries(session: NamedSession, leaf: str) -> Iterator[Entry]:
+    """Yield what is shown at a leaf, the last first, a page at a time."""
+    before: int | None = None
+    more, limit = True, FIRST_PAGE
+    while more:
+        query = Read(leaf=leaf, before=before, limit=limit, max_bytes=PAGE_BYTES, backwards=True)
+        history = session.store.read(session.owner, session.id, query)
+        yield from (it for it in reversed(history.entries) if not _is_to_go(it))
+        more, limit = history.more, min(2 * limit, PAGE)
+        if history.entries:
+            first = history.entries[0]
+            before = first.overlay.first.depth if isinstance(first, Summary) else first.depth
+
+
+def _seen(entry: Entry | None) -> object:
+    if entry is None:
+        return None
+    if isinstance(entry, Message):
+        return entry.id
+    pinned = [message.id for message in entry.pinned if not _is_to_go(message)]
+    return entry.text, entry.overlay.tokens, pinned
+
+
+def _is_to_go(entry: Entry) -> bool:
+    """Whether something is shown only until all forks are copied."""
+    return isinstance(entry, Message) and is_for_a_gap(entry)
+
+
+def _in_words(entry: Entry | None) -> str:
+    if entry is None:
+        return "nothing"
+    return (
+        f"message {entry.id!r}" if isinstance(entry, Message) else f"overlay {entry.overlay.id!r}"
+    )

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterable
 
 from ...errors import AlreadyExistsError, ConflictError, NotFoundError, StoreCorruptError
-from ...model import Position, SessionRecord
+from ...model import Edge, Position, SessionRecord
 from ..export import tip_of
 from ..import_marks import ImportMark, drop_mark, find_mark, put_mark
-from ..lines import SessionLine
+from ..lines import SessionLine, new_session
 from .comparison import Comparison
-from .differences import DifferenceKind, Differences
-from .edges import edge_for
+from .differences import DifferenceKind
 from .events import CopyStatus
 from .fingerprint import find_fingerprint, put_fingerprint
 from .session_update import SessionUpdater
@@ -35,6 +34,7 @@ class SessionCopy:
         awaited: Container[Position] = (),
     ) -> None:
         self._sides = sides
+        self._here, self._there = sides.here(name), sides.there(name)
         self._name = name
         self._names = names
         self._failed = failed
@@ -61,7 +61,7 @@ class SessionCopy:
             try:
                 digest = self._round(before, ticks, is_first=number == 0)
             except NotFoundError as error:
-                if self._sides.source.find_session(self._sides.owner, self._name) is None:
+                if self._here.find_record() is None:
                     self.forget()
                     return "gone"
                 # A branch went while it was read; then the next round finds it so.
@@ -75,10 +75,12 @@ class SessionCopy:
 
     def _round(self, before: str, ticks: OnProgress, *, is_first: bool) -> str | None:
         """Compare and write; return the digest of what was written, None if nothing had to be."""
-        record = self._find()
+        record = self._there.find_record()
         if record is not None:
             source = self._read()
-            is_ours = self._is_ours(record)
+            # A copy that did not end has left it so.
+            self._mark = self._mark or find_mark(self._sides.target, self._sides.owner, record)
+            is_ours = self._mark is not None
             found = Comparison(self._sides, source, record)
             found.run(
                 lambda count: ticks(count if is_first else 0, count),
@@ -87,19 +89,17 @@ class SessionCopy:
             )
             self.messages, self.kept = source.messages, found.kept
             if not found.differences.count():
-                self._finish(source, found.fingerprint)
+                self._finish(str(found.fingerprint))
                 return None
             if source.digest == before:
                 self._strikes += 1
                 # Once, it may be another copy that is at the same session.
                 if self._strikes > 1:
-                    raise _different(found.differences)
+                    what = found.differences.describe()
+                    raise StoreCorruptError(f"the copy is not equal to its source: {what}")
             self._refuse(found, is_ours=is_ours)
             ticks(-source.messages if is_first else 0, -source.messages)
         return self._write(record, ticks)
-
-    def _find(self) -> SessionRecord | None:
-        return self._sides.target.find_session(self._sides.owner, self._name)
 
     def _read(self) -> SessionSource:
         source = SessionSource(self._sides, self._name, self._names, self._awaited)
@@ -109,72 +109,78 @@ class SessionCopy:
             raise ConflictError(f"it is a fork of {fork.session!r}, which was not copied")
         return source
 
-    def _is_ours(self, record: SessionRecord) -> bool:
-        """Whether a copy that did not end has left it so."""
-        if self._mark is None:
-            self._mark = find_mark(self._sides.target, self._sides.owner, record)
-        return self._mark is not None
-
     def _refuse(self, found: Comparison, *, is_ours: bool) -> None:
         kinds = [DifferenceKind.APART]
-        if found.differences.count(DifferenceKind.CHANGED) and not is_ours:
-            left = find_fingerprint(self._sides.target, self._sides.owner, self._name)
-            if left != found.fingerprint:
-                kinds.append(DifferenceKind.CHANGED)
+        has_changed = found.differences.count(DifferenceKind.CHANGED) and not is_ours
+        if has_changed and find_fingerprint(self._there) != str(found.fingerprint):
+            kinds.append(DifferenceKind.CHANGED)
         if found.differences.count(*kinds):
             written = "" if self.written else "nothing of it was written, "
             raise ConflictError(f"{written}the target differs: {found.differences.describe(kinds)}")
 
     def _write(self, record: SessionRecord | None, ticks: OnProgress) -> str:
         sides, source = self._sides, self._read()
-        notes: list[str] = []
-        edge = edge_for(sides, source.line, notes) if record is None else None
+        edge = self._edge(source.line) if record is None else None
         if self._mark is None:
             self._mark = _mark_of(source.line, record)
             put_mark(sides.target, sides.owner, self._mark)
         updater = SessionUpdater(sides, source, is_begun=self._mark.is_new)
         try:
             if record is None:
-                record, self._is_new = updater.create(edge), True
+                new = new_session(source.line, edge)
+                record, self._is_new = sides.target.create_session(sides.owner, new), True
+                lost = source.line.parent if edge is None else None
+                if lost:
+                    what = f"came out of {lost.session!r}, which is not there"
+                    self._add_notes([f"session {self._name!r}: {what}"])
         except AlreadyExistsError:
-            self._leave_to_others(source.line)
+            # Somebody else has created it: in the next round it is compared like those that were
+            # there before. The mark is taken back, unless the other is a copy, too.
+            self._mark, record = None, self._there.find_record()
+            if record is not None and record.created_us != source.line.created_us:
+                drop_mark(*self._there)
             return ""
         try:
             updater.run(record, lambda count: ticks(count, 0))
         finally:
             self.written += updater.written
-            self.notes += [it for it in (*notes, *updater.notes) if it not in self.notes]
+            self._add_notes(updater.notes)
         return source.digest
 
-    def _leave_to_others(self, line: SessionLine) -> None:
-        """Take back the mark of a session that somebody else has created, unless it is a copy, too.
+    def _edge(self, line: SessionLine) -> Edge | None:
+        """Return the link to its parent that it can be created with; None for one that is lost.
 
-        In the next round it is compared like those that were there before.
+        A store takes only one that is there when the session is created. Raises `ConflictError`
+        when its parent could be there and is not: it is set only once.
         """
-        self._mark, record = None, self._find()
-        if record is not None and record.created_us != line.created_us:
-            drop_mark(self._sides.target, self._sides.owner, self._name)
+        edge = line.parent
+        if edge is None or self._sides.there(edge.session).find_record() is not None:
+            return edge
+        if not self._sides.is_edge_lost(line):
+            raise ConflictError(f"it came out of {edge.session!r}, which was not copied")
+        return None
 
-    def _finish(self, source: SessionSource, fingerprint: str) -> None:
+    def _finish(self, fingerprint: str) -> None:
         """Note that both sides are equal, and let the next copy know what is here."""
-        sides = self._sides
-        self.notes += [it for it in source.notes if it not in self.notes]
-        if find_fingerprint(sides.target, sides.owner, self._name) != fingerprint:
-            put_fingerprint(sides.target, sides.owner, self._name, fingerprint)
+        if find_fingerprint(self._there) != fingerprint:
+            put_fingerprint(self._there, fingerprint)
         if self._mark is not None:
-            drop_mark(sides.target, sides.owner, self._name)
+            drop_mark(*self._there)
 
     def add(self, later: SessionCopy) -> None:
         """Count what a later pass over the same session did as this one's."""
         self.written += later.written
-        self.notes += [it for it in later.notes if it not in self.notes]
+        self._add_notes(later.notes)
+
+    def _add_notes(self, notes: Iterable[str]) -> None:
+        self.notes += [it for it in notes if it not in self.notes]
 
     def forget(self) -> None:
         """Delete a session that this copy created and cannot finish."""
-        if self._is_new and self._find() is not None:
+        if self._is_new and self._there.find_record() is not None:
             self._sides.target.delete_session(self._sides.owner, self._name)
         if self._is_new and self._mark is not None:
-            drop_mark(self._sides.target, self._sides.owner, self._name)
+            drop_mark(*self._there)
         self.written = 0 if self._is_new else self.written
 
 
@@ -182,9 +188,6 @@ def _mark_of(line: SessionLine, record: SessionRecord | None) -> ImportMark:
     """Make the mark that stays until the session is complete, whatever happens to this run."""
     if record is None:
         return ImportMark(session=line.id, created_us=line.created_us, is_new=True, tip=None)
-    tip = tip_of(record)
-    return ImportMark(session=line.id, created_us=record.created_us, is_new=False, tip=tip)
-
-
-def _different(differences: Differences) -> StoreCorruptError:
-    return StoreCorruptError(f"the copy is not equal to its source: {differences.describe()}")
+    return ImportMark(
+        session=line.id, created_us=record.created_us, is_new=False, tip=tip_of(record)
+    )

@@ -5,15 +5,22 @@ from __future__ import annotations
 import msgspec
 
 from ...errors import NotFoundError
-from ...model import ROOT, Edge, Message, NewMessage, SessionPatch, SessionRecord
+from ...model import ROOT, Message, SessionPatch, SessionRecord
 from ..export import tip_of
-from ..lines import GapLine, MessageLine, PlaceLine, SessionLine
-from ..new_records import count_messages, is_for_a_gap, new_message, new_place, new_session
-from ..overlay_ends import OverlayEnds
-from ..overlays import OverlayPutter
+from ..lines import (
+    GapLine,
+    MessageLine,
+    PlaceLine,
+    SessionLine,
+    count_messages,
+    is_for_a_gap,
+    new_place,
+    runs_of,
+)
+from ..named_session import MessagesById
+from ..overlays import OverlayEnds, OverlayPutter
 from ..plan import CHUNK
-from ..stored_messages import MessagesById, StoredMessages
-from .comparison import OnMessages
+from .comparison import RECORD_FIELDS, OnMessages
 from .differences import is_same
 from .overlay_comparison import match_overlays
 from .sides import Sides
@@ -25,21 +32,15 @@ class SessionUpdater:
     """Writes one session. Every write can be done again, so that it may be killed anywhere."""
 
     def __init__(self, sides: Sides, source: SessionSource, *, is_begun: bool) -> None:
-        self._sides = sides
         self._is_begun = is_begun
         """All that the session has comes from copies, or from the session that it is a fork of."""
         self._source = source
-        self._name = source.line.id
-        self._stored = StoredMessages(sides.target, sides.owner, self._name)
+        self._stored = sides.there(source.line.id)
+        self._store, self._owner, self._name = self._stored
         self._doomed: dict[str, list[str]] = {}
         """What stands on the target where the source has gaps, by the session that wrote it."""
         self.written = 0
         self.notes: list[str] = []
-
-    def create(self, edge: Edge | None) -> SessionRecord:
-        """Create the session, as a fork if it is one, with its link to where it came from."""
-        line = self._source.line
-        return self._sides.target.create_session(self._sides.owner, new_session(line, edge))
 
     def run(self, record: SessionRecord, tick: OnMessages) -> None:
         """Write what the source has otherwise."""
@@ -50,19 +51,19 @@ class SessionUpdater:
             tick(sum(isinstance(line, MessageLine) for line in chunk))
         self._follow_overlays()
         self._delete_doomed()
-        sides = self._sides
-        add_missing_usage(sides.target, sides.owner, self._name, self._source.usage)
+        add_missing_usage(self._stored, self._source.usage)
         self._follow_tip()
 
     def _follow_record(self, record: SessionRecord, line: SessionLine) -> None:
-        fields = SessionPatch.__struct_fields__
-        changed = [it for it in fields if not is_same(getattr(line, it), getattr(record, it))]
+        pairs = {name: (getattr(line, name), getattr(record, name)) for name in RECORD_FIELDS}
+        changed = {
+            name: wanted for name, (wanted, had) in pairs.items() if not is_same(wanted, had)
+        }
         if changed:
-            patch = SessionPatch(**{name: getattr(line, name) for name in changed})
-            self._sides.target.update_session(self._sides.owner, self._name, patch)
+            self._store.update_session(self._owner, self._name, SessionPatch(**changed))
 
     def _follow_documents(self) -> None:
-        store, owner, name = self._sides.target, self._sides.owner, self._name
+        store, owner, name = self._stored
         there = {
             it.key: it.value
             for it in store.list_documents(owner, session=name)
@@ -77,18 +78,10 @@ class SessionUpdater:
     def _follow_messages(self, chunk: list[PlaceLine]) -> None:
         """Append a run of each other's children at a time, and edit what was edited."""
         found = self._stored.find([line.id for line in chunk])
-        run: list[NewMessage] = []
-        parent: str | None = None
-        for line in chunk:
-            if self._is_there(line, found):
-                continue
-            if run and line.parent != run[-1].id:
-                self._append(run, parent)
-                run = []
-            if not run:
-                parent = line.parent
-            run.append(new_place(line))
-        self._append(run, parent)
+        for parent, run in runs_of(line for line in chunk if not self._is_there(line, found)):
+            place = ROOT if parent is None else parent
+            done = self._store.append(self._owner, self._name, run, parent=place)
+            self.written += count_messages(run, done.written)
 
     def _is_there(self, line: PlaceLine, found: MessagesById) -> bool:
         """Whether a line's place is there; what is there follows the line."""
@@ -100,7 +93,7 @@ class SessionUpdater:
         wanted = (line.role, line.parts, line.metadata, line.tokens)
         here = (message.role, message.parts, message.metadata, message.tokens)
         if not is_same(wanted, here):
-            self._update(new_message(line))
+            self._update(line)
         return True
 
     def _is_gap_there(self, line: GapLine, message: Message | None) -> bool:
@@ -110,22 +103,16 @@ class SessionUpdater:
             home = message.home if message is not None else None
             self._doomed.setdefault(home or self._name, []).append(line.id)
         elif message is not None and not is_for_a_gap(message):
-            self._update(new_place(line))
+            self._update(line)
         return message is not None
 
-    def _update(self, message: NewMessage) -> None:
+    def _update(self, line: PlaceLine) -> None:
         # An update keeps the time.
-        changed = msgspec.structs.replace(message, created_us=None)
-        self._sides.target.update_message(self._sides.owner, self._name, changed)
-
-    def _append(self, run: list[NewMessage], parent: str | None) -> None:
-        if run:
-            place = ROOT if parent is None else parent
-            done = self._sides.target.append(self._sides.owner, self._name, run, parent=place)
-            self.written += count_messages(run, done.written)
+        changed = msgspec.structs.replace(new_place(line), created_us=None)
+        self._store.update_message(self._owner, self._name, changed)
 
     def _delete_doomed(self) -> None:
-        store, owner = self._sides.target, self._sides.owner
+        store, owner, _ = self._stored
         for home, doomed in self._doomed.items():
             # What a copy held open may be another's, which the source does not have any more.
             name = self._name if store.find_session(owner, home) is None else home
@@ -133,20 +120,19 @@ class SessionUpdater:
                 store.delete_messages(owner, name, doomed[start : start + CHUNK])
 
     def _follow_overlays(self) -> None:
-        store, owner, name = self._sides.target, self._sides.owner, self._name
+        store, owner, name = self._stored
         overlays = store.list_overlays(owner, name)
-        ends = OverlayEnds(store, owner, name, overlays)
+        ends = OverlayEnds(self._stored, overlays)
         there = list(ends.lines(store.list_leaves(owner, name))) if overlays else []
         matched = match_overlays(self._source.overlays, there)
         # A fork begins with the overlays of its source: one that says the same is not yet its own.
         renamed = matched.renamed if self._is_begun else {}
         for id in (*renamed, *(it.id for it in (*matched.extra, *matched.changed))):
             store.undo_overlay(owner, name, id)
-        OverlayPutter(store, owner, name, self._source.overlays, self.notes).put_all()
+        OverlayPutter(self._stored, self._source.overlays, self.notes).put_all()
 
     def _follow_tip(self) -> None:
-        store, owner = self._sides.target, self._sides.owner
-        record = store.find_session(owner, self._name)
+        record = self._stored.find_record()
         if record is None:
             raise NotFoundError(
                 f"the session {self._name!r} was deleted from the target meanwhile: copy again",
@@ -154,4 +140,4 @@ class SessionUpdater:
                 id=self._name,
             )
         if tip_of(record) != self._source.line.tip:
-            store.checkout(owner, self._name, self._source.line.tip or ROOT)
+            self._store.checkout(self._owner, self._name, self._source.line.tip or ROOT)

@@ -35,9 +35,7 @@ class SessionSource:
     ) -> None:
         self._sides = sides
         self._awaited = awaited
-        done = Exported()
-        done.names = names
-        self._export = SessionExport(sides.source, sides.owner, name, done)
+        self._export = SessionExport(sides.here(name), Exported(names=names))
         self._lines = self._export.lines(is_optional=False)
         self._hash = hashlib.blake2b(digest_size=16)
         first = self._next()
@@ -48,7 +46,6 @@ class SessionSource:
         self.usage: list[UsageTotal] = []
         """These two are known when all messages were read."""
         self.messages = 0
-        self.notes = done.notes
         self._ahead = self._next()
         while isinstance(self._ahead, DocumentLine):
             self.documents[self._ahead.key] = self._ahead.value

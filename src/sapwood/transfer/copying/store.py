@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ...errors import ConflictError, NotFoundError, SapwoodError, StoreCorruptError, UsageError
 from ...store import Store
 from ..export import all_names, in_order
-from .awaited_ends import awaited_by_forks
+from ..lines import MOST_TOLD, first_few
 from .documents import copy_documents
 from .events import (
     CopyBegun,
@@ -18,13 +18,12 @@ from .events import (
     OnEvent,
     SessionCopied,
 )
-from .open_places import OpenPlaces
+from .open_places import OpenPlaces, awaited_by_forks
 from .session import OnProgress, SessionCopy
 from .sides import Sides
 
 PROBE = "copying:probe"
 PROBE_S = 60.0
-MOST_TOLD = 5
 
 
 def copy_store(
@@ -85,7 +84,7 @@ class _StoreCopy:
         sides = Sides(self._source, self._target, owner)
         self._copy_documents(sides)
         everything = all_names(sides.source, owner)
-        awaited = awaited_by_forks(sides.source, owner, everything)
+        awaited = awaited_by_forks(sides, everything)
         order = list(in_order(sides.source, owner, everything))
         names: set[str] = set()
         failed: set[str] = set()
@@ -106,7 +105,7 @@ class _StoreCopy:
 
         What shows such a place is not as its source is, and is told as a failure.
         """
-        awaited = awaited_by_forks(sides.source, sides.owner, failed)
+        awaited = awaited_by_forks(sides, failed)
         above: set[str] = set()
         for name in order:
             if name in open_places.sessions:
@@ -114,11 +113,11 @@ class _StoreCopy:
                 status = self._copy_session(sides, name, last, failed, _ignore)
                 first, copy = open_places.sessions[name]
                 copy.add(last)
-                if status is None:
-                    self._written += copy.written
-                elif places := open_places.shown_in(name):
-                    self._written += copy.written
+                places = [] if status is None else open_places.shown_in(name)
+                if places:
                     self._fail(sides.owner, name, _still_open(places))
+                if status is None or places:
+                    self._written += copy.written
                 else:
                     outcome = status if first == "equal" else first
                     self._count(sides.owner, name, outcome, copy)
@@ -130,7 +129,10 @@ class _StoreCopy:
         except (ConflictError, UsageError, StoreCorruptError) as error:
             self._fail(sides.owner, None, error)
             return
-        self._report(sides.owner, None, status, messages=0, written=0, notes=[])
+        event = SessionCopied(
+            owner=sides.owner, session=None, status=status, messages=0, written=0, notes=[]
+        )
+        self._on_event(event)
 
     def _copy_session(
         self, sides: Sides, name: str, copy: SessionCopy, failed: set[str], ticks: OnProgress
@@ -148,8 +150,15 @@ class _StoreCopy:
     def _count(self, owner: str, name: str, status: CopyStatus, copy: SessionCopy) -> None:
         self._counts[status] += 1
         self._written += copy.written
-        self._report(
-            owner, name, status, messages=copy.messages, written=copy.written, notes=copy.notes
+        self._on_event(
+            SessionCopied(
+                owner=owner,
+                session=name,
+                status=status,
+                messages=copy.messages,
+                written=copy.written,
+                notes=copy.notes,
+            )
         )
 
     def _tick(self, gone_over: int, verified: int) -> None:
@@ -157,27 +166,6 @@ class _StoreCopy:
         self._verified = _within(self._verified + verified, self._total)
         self._on_event(
             CopyProgress(gone_over=self._gone_over, verified=self._verified, messages=self._total)
-        )
-
-    def _report(
-        self,
-        owner: str,
-        session: str | None,
-        status: CopyStatus,
-        *,
-        messages: int,
-        written: int,
-        notes: list[str],
-    ) -> None:
-        self._on_event(
-            SessionCopied(
-                owner=owner,
-                session=session,
-                status=status,
-                messages=messages,
-                written=written,
-                notes=notes,
-            )
         )
 
     def _fail(self, owner: str, session: str | None, error: SapwoodError) -> None:
@@ -203,9 +191,7 @@ class _StoreCopy:
         return done
 
     def _error(self) -> SapwoodError:
-        shown = "; ".join(text for text, _ in self._failures[:MOST_TOLD])
-        more = len(self._failures) - MOST_TOLD
-        text = f"not everything was copied: {shown}" + (f"; and {more} more" if more > 0 else "")
+        text = f"not everything was copied: {first_few([text for text, _ in self._failures])}"
         kinds: tuple[type[SapwoodError], ...] = (StoreCorruptError, ConflictError)
         for kind in kinds:
             if any(isinstance(error, kind) for _, error in self._failures):

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 
 from ...model import Usage, UsageTotal
-from ...store import Store
+from ..named_session import NamedSession
 from .differences import DifferenceKind, Differences
 
 FIGURES = ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens", "cost_micros")
@@ -28,31 +28,29 @@ def compare_usage(
         differences.add(DifferenceKind.APART, f"the usage of {_named(total)} is not in the source")
 
 
-def add_missing_usage(store: Store, owner: str, session: str, wanted: Sequence[UsageTotal]) -> None:
+def add_missing_usage(session: NamedSession, wanted: Sequence[UsageTotal]) -> None:
     """Add what a session lacks: the first new call of a sum has all of it, the others nothing."""
-    there = {_key(it): it for it in store.total_usage(owner, session, by="message")}
+    store, owner, name = session
+    there = {_key(it): it for it in store.total_usage(owner, name, by="message")}
     for total in wanted:
         for usage in _missing(total, there.get(_key(total))):
-            store.add_usage(owner, session, usage)
+            store.add_usage(owner, name, usage)
 
 
 def _missing(total: UsageTotal, stored: UsageTotal | None) -> Iterator[Usage]:
     calls, *figures = _lacking(total, stored)
+    name = f"{total.message is None}\0{total.message}\0{total.model}"
+    digest = hashlib.sha256(name.encode()).hexdigest()[:16]
     first = 0 if stored is None else stored.calls
     for number in range(first, first + calls):
         given = dict(zip(FIGURES, figures, strict=True)) if number == first else {}
         # By its number among the calls: none that was there before can have it.
-        yield Usage(id=_id(total, number), model=total.model, message=total.message, **given)
+        yield Usage(id=f"copy-{digest}-{number}", model=total.model, message=total.message, **given)
 
 
 def _lacking(total: UsageTotal, stored: UsageTotal | None) -> list[int]:
     names = ("calls", *FIGURES)
     return [getattr(total, name) - (getattr(stored, name) if stored else 0) for name in names]
-
-
-def _id(total: UsageTotal, number: int) -> str:
-    name = f"{total.message is None}\0{total.message}\0{total.model}"
-    return f"copy-{hashlib.sha256(name.encode()).hexdigest()[:16]}-{number}"
 
 
 def _key(total: UsageTotal) -> UsageKey:

@@ -1,0 +1,245 @@
+"""`sapwood export`, `import` and `copy`: sessions out of a store and into another."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+import click
+from click.core import ParameterSource
+
+from ...errors import UsageError
+from ..interrupts import held_interrupts
+from ..output import Output, escape_obeyed, write_json_line, write_notes
+from ..progress import AdvanceBar, progress_bar
+from ..settings import Settings, common_options, pass_settings, session_argument
+from ..whole_file import target_of, whole_file
+
+if TYPE_CHECKING:
+    from ...session import SessionManager
+    from ...transfer import CopyEvent, Exported
+
+LINES_BETWEEN_LOOKS = 100
+
+
+@click.command("export")
+@session_argument("names", nargs=-1)
+@click.option(
+    "--output",
+    "-o",
+    "path",
+    type=click.Path(allow_dash=True, path_type=Path),
+    help="The file to write; without it, standard output.",
+)
+@click.option("--force", "is_forced", is_flag=True, help="Replace a file that is there.")
+@common_options
+@pass_settings
+def export_command(
+    settings: Settings, names: tuple[str, ...], path: Path | None, is_forced: bool
+) -> None:
+    """Write sessions as JSON Lines.
+
+    Without a SESSION all are written, with the owner's documents. A file is there whole, or not
+    at all; one that is there is only replaced with --force.
+
+    \b
+    Example:
+      sapwood export support -o support.jsonl
+      sapwood export | gzip > all.jsonl.gz
+    """
+    from ...transfer import Exported, export_lines
+
+    done = Exported()
+    with settings.open() as sessions:
+        lines = export_lines(sessions.store, sessions.owner, names or None, done)
+        if path is None or str(path) == "-":
+            _write_to_stdout(lines)
+        else:
+            target = target_of(path, settings.file(), replace=is_forced)
+            total = 0 if names else sessions.store.statistics(sessions.owner).messages
+            _write_to_file(lines, target, done, total)
+            figures = {"sessions": len(done.names), "messages": done.messages, "file": str(path)}
+            settings.output.answer(
+                {**figures, "notes": done.notes},
+                f"{len(done.names)} sessions, {done.messages} messages",
+            )
+
+
+def _write_to_stdout(lines: Iterator[bytes]) -> None:
+    is_terminal = sys.stdout.isatty()
+    for line in lines:
+        if is_terminal:
+            sys.stdout.write(escape_obeyed(line.decode()))
+        else:
+            sys.stdout.buffer.write(line)
+
+
+def _write_to_file(lines: Iterator[bytes], path: Path, done: Exported, total: int) -> None:
+    with progress_bar("export", unit="messages") as advance, whole_file(path) as file:
+        for number, line in enumerate(lines):
+            file.write(line)
+            if number % LINES_BETWEEN_LOOKS == 0:
+                advance(done.messages, total)
+
+
+@click.command("import")
+@click.argument(
+    "path", metavar="FILE", type=click.Path(exists=True, dir_okay=False, allow_dash=True)
+)
+@common_options
+@pass_settings
+def import_command(settings: Settings, path: str) -> None:
+    """Read sessions from JSON Lines.
+
+    FILE is what `sapwood export` wrote; - is standard input. Messages that are there already, and
+    equal, are skipped. If any differs, that is told before anything is written.
+
+    \b
+    Example:
+      sapwood import support.jsonl
+      zcat all.jsonl.gz | sapwood import -
+    """
+    from ...transfer import import_file
+
+    with _opened_file(path) as file, _store_for(file, settings) as sessions:
+        # It is read twice: once to check it, once to write what it says.
+        size = 2 * file.seek(0, os.SEEK_END)
+        with progress_bar("import", unit="bytes") as advance, held_interrupts() as let_through:
+
+            def progress(position: int) -> None:
+                let_through()
+                advance(position, size)
+
+            try:
+                done = import_file(sessions.store, sessions.owner, file, progress)
+            except BaseException as error:
+                # What an import that ends early leaves behind.
+                write_notes(getattr(error, "__notes__", ()))
+                raise
+    names = ("created", "existing", "written", "skipped", "notes")
+    settings.output.answer(
+        {name: getattr(done, name) for name in names},
+        f"{len(done.created)} sessions created, {len(done.existing)} there already; "
+        f"{done.written} messages written, {done.skipped} there already",
+    )
+    if not settings.json:
+        write_notes(done.notes)
+
+
+def _store_for(file: BinaryIO, settings: Settings) -> SessionManager:
+    """Open the store; one that is not there yet is not made for a file that is wrong."""
+    from ...transfer import check_alone
+
+    database = settings.file()
+    if database is not None and not database.exists():
+        check_alone(file)
+    return settings.open(create=True)
+
+
+@contextmanager
+def _opened_file(path: str) -> Iterator[BinaryIO]:
+    """Open a file that can be read twice: what comes through a pipe is put aside first."""
+    with sys.stdin.buffer if path == "-" else open(path, "rb") as source:  # noqa: PTH123
+        if source.seekable():
+            yield source
+            return
+        with tempfile.TemporaryFile() as spool:
+            shutil.copyfileobj(source, spool)
+            yield spool
+
+
+@click.command("copy")
+@click.argument("source", metavar="FROM")
+@click.argument("target", metavar="TO")
+@common_options
+@pass_settings
+def copy_command(settings: Settings, source: str, target: str) -> None:
+    """Copy sessions from one store to another.
+
+    FROM and TO are URLs, as --store takes them elsewhere. All owners are copied, or with --owner
+    one of them. What is there already and equal is skipped; what differs is told before anything
+    of that session is written. Each session is read on both sides when it is copied, and compared.
+    After a kill the same command goes on.
+
+    \b
+    Example:
+      sapwood copy sqlite:///agent.db postgresql://agent@db.example.com/agent
+    """
+    from ...transfer import check_owners, copy_store
+
+    if settings.store is not None:
+        raise UsageError("copy takes both stores as FROM and TO, and no --store", path="--store")
+    owners = [settings.owner] if _names_an_owner(click.get_current_context()) else None
+    with ExitStack() as stack:
+        from_store = stack.enter_context(_opened_store(source, "FROM")).store
+        # What is wrong is told before a file is made for the target.
+        check_owners(from_store, owners)
+        _refuse_same_file(source, target)
+        to_store = stack.enter_context(_opened_store(target, "TO", create=True)).store
+        advance = stack.enter_context(progress_bar("copy", unit="messages"))
+        let_through = stack.enter_context(held_interrupts())
+        listener = _copy_listener(settings.json, advance, let_through)
+        copy_store(from_store, to_store, owners=owners, on_event=listener)
+
+
+def _names_an_owner(context: click.Context) -> bool:
+    """Whether --owner was given, before or after the command's name."""
+    levels = (context, context.parent)
+    sources = [it.get_parameter_source("owner") for it in levels if it is not None]
+    return ParameterSource.COMMANDLINE in sources
+
+
+def _opened_store(url: str, which: str, *, create: bool = False) -> SessionManager:
+    settings = Settings()
+    settings.store = url
+    with _errors_naming(which):
+        return settings.open(create=create, advice=f"{which} has to be a store that is there")
+
+
+@contextmanager
+def _errors_naming(which: str) -> Iterator[None]:
+    """Name the one of two URLs that is wrong, in errors that are raised inside."""
+    try:
+        yield
+    except UsageError as error:
+        raise UsageError(f"{which}: {error}", path=which) from error
+
+
+def _refuse_same_file(source: str, target: str) -> None:
+    """Refuse before the file is opened twice; other stores are told apart when they are open."""
+    from ..._open import file_of
+
+    one = file_of(source)
+    with _errors_naming("TO"):
+        other = file_of(target)
+    if one and other and other.exists() and one.samefile(other):
+        raise UsageError("FROM and TO are the same store: copy to another one", path="TO")
+
+
+def _copy_listener(
+    is_json: bool, advance: AdvanceBar, let_through: Callable[[], None]
+) -> Callable[[CopyEvent], None]:
+    """Return the function that shows a copy's events; Ctrl-C comes through between writes."""
+    from ...transfer import CopyDone, CopyProgress, SessionCopied
+
+    def show(event: CopyEvent) -> None:
+        if isinstance(event, CopyProgress):
+            advance((event.gone_over + event.verified) // 2, event.messages)
+        if is_json:
+            write_json_line(event)
+        elif isinstance(event, SessionCopied):
+            write_notes(f"owner {event.owner!r}, {text}" for text in event.notes)
+        elif isinstance(event, CopyDone):
+            Output().line(
+                f"{event.copied} sessions copied, {event.updated} updated, {event.equal} there "
+                f"already; {event.written} messages written"
+            )
+        let_through()
+
+    return show
