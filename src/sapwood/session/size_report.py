@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ..model import Document, Position
+from ..model import Document
 
 KEY = "reported"
 
@@ -29,10 +29,3 @@ def size_report_in(document: Document | None) -> SizeReport | None:
         return msgspec.json.decode(document.value, type=SizeReport)
     except (msgspec.DecodeError, msgspec.ValidationError):
         return None
-
-
-def is_above(reported: SizeReport, tip: Position | None) -> bool | None:
-    """Whether the message is on the path to the tip; None when the segments do not say."""
-    if tip is None or tip.depth < reported.depth:
-        return False
-    return True if tip.segment == reported.segment else None
