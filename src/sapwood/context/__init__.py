@@ -14,8 +14,7 @@ from ._sync.tools import ContextTools
 from .block import Block, BlockVersion
 from .config import BlockConfig, BlockScope, BlockShape
 from .elision import elide_unloaded
-from .entry import BlockEntry
-from .loaded_key import LoadedKey
+from .entry import BlockEntry, LoadedKey
 from .prompt_document import CacheReport, PromptChange
 from .provider import (
     LoadableProvider,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 import msgspec
 
@@ -17,6 +18,13 @@ from ..rules.snippet import snippet
 MOST_FOUND = 10
 WHOLE = 400
 SNIPPET = 240
+
+
+class LoadedKey(NamedTuple):
+    """An entry of a block that is loaded."""
+
+    label: str
+    key: str
 
 
 class StoredEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

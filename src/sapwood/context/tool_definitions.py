@@ -10,6 +10,8 @@ from .config import BlockShape
 
 UPDATE, LOAD, UNLOAD, SEARCH = "update_context", "load_context", "unload_context", "search_context"
 SESSION_SEARCH = "session_search"
+REFUSED = "Error: "
+"""What an answer begins with when a tool did not do what it was asked for."""
 
 MAX_LIMIT = 50
 DEFAULT_LIMIT = 10
