@@ -19,7 +19,7 @@ MOST_FOUND = 10
 LOOKED_AT = 200
 
 TEXTS: dict[HistoryScope, str] = {
-    "others": "EarlierContent conversations with this user can be searched.",
+    "others": "Earlier conversations with this user can be searched.",
     "all": "All conversations with this user can be searched, this one included.",
     "session": "All that was said in this conversation can be searched.",
 }
