@@ -35,19 +35,13 @@ def digest(entries: Sequence[Entry], max_tokens: int) -> str:
 
 
 def _previous(texts: Sequence[str], max_tokens: int) -> str:
-    headed = [_headed(text) for text in texts]
+    # A digest of digests would otherwise end as a column of headings.
+    headed = [text if text.startswith(HEADING) else HEADING + text for text in texts]
     whole = "\n\n".join(headed)
-    if estimate_text(whole) <= max_tokens or len(texts) == 1:
-        return cut_to_tokens(whole, max_tokens)
     share = max_tokens // len(texts) - 2
-    if share < MIN_SHARE:
+    if estimate_text(whole) <= max_tokens or len(texts) == 1 or share < MIN_SHARE:
         return cut_to_tokens(whole, max_tokens)
     return "\n\n".join(cut_to_tokens(text, share) for text in headed)
-
-
-def _headed(text: str) -> str:
-    # A digest of digests would otherwise end as a column of headings.
-    return text if text.startswith(HEADING) else HEADING + text
 
 
 def _fitting(sections: Sequence[str], room: int) -> list[str]:

@@ -18,6 +18,7 @@ from .plan import (
     PROTECT_HEAD,
     TAIL_TOKEN_BUDGET,
     CompactionRange,
+    check_sizes,
     choose_range,
 )
 from .summary_prompt import (
@@ -112,23 +113,21 @@ class CompactFunction(msgspec.Struct, frozen=True, kw_only=True):
             return None
         covered = list(request.entries[found.first : found.last + 1])
         target = self.summary_tokens or summary_budget(covered, counter)
+        prompt = ""
+        if self.strategy != "digest":
+            prompt = build_summary_prompt(
+                covered,
+                target_tokens=target,
+                focus=request.focus,
+                template=self.prompt,
+                max_chars=self.max_prompt_chars,
+            )
         return CompactPlan(
             range=found,
             entries=covered,
-            prompt=self._prompt(covered, target, request.focus),
+            prompt=prompt,
             target_tokens=target,
             focus=request.focus,
-        )
-
-    def _prompt(self, covered: list[Entry], target: int, focus: str | None) -> str:
-        if self.strategy == "digest":
-            return ""
-        return build_summary_prompt(
-            covered,
-            target_tokens=target,
-            focus=focus,
-            template=self.prompt,
-            max_chars=self.max_prompt_chars,
         )
 
     def digest(self, plan: CompactPlan) -> str:
@@ -193,10 +192,12 @@ def create_compact_function(
     `choose_range`, for `prompt` see `build_summary_prompt`.
     """
     _check_strategy(strategy, summarize)
-    check.count(protect_head, "protect_head", 0)
-    check.count(tail_token_budget, "tail_token_budget", 0)
-    check.count(min_tail_messages, "min_tail_messages", 0)
-    check.count(head_token_budget, "head_token_budget", 0)
+    check_sizes(
+        protect_head=protect_head,
+        tail_token_budget=tail_token_budget,
+        min_tail_messages=min_tail_messages,
+        head_token_budget=head_token_budget,
+    )
     check.whole(summary_tokens, "summary_tokens", 1)
     check.count(max_prompt_chars, "max_prompt_chars", 1)
     check_template(prompt)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import msgspec
+
+from .text_cuts import most_that_fits
 
 SMALLEST = 48
 """The length of JSON in which any value can be said to have been cut, in its own shape."""
@@ -52,14 +54,8 @@ def _size(value: Any) -> int:
 def _cut_text(text: str, room: int, plain: bool = False) -> str:
     """Keep as much of the start of a text as fits together with its mark."""
     size = len if plain else _size
-    low, high = 0, min(len(text), room)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if size(_marked(text, middle)) <= room:
-            low = middle
-        else:
-            high = middle - 1
-    cut = _marked(text, low)
+    kept = most_that_fits(0, min(len(text), room), lambda n: size(_marked(text, n)) <= room)
+    cut = _marked(text, kept)
     return cut if size(cut) < size(text) else text
 
 
@@ -68,7 +64,7 @@ def _marked(text: str, kept: int) -> str:
 
 
 def _cut_dict(value: dict[str, Any], room: int, depth: int) -> dict[str, Any]:
-    sizes = {key: (_size(key) + 2, child) for key, child in _first(value.items(), room)}
+    sizes = {key: (_size(key) + 2, child) for key, child in islice(value.items(), room)}
     rooms = _share(list(sizes.values()), len(value), room) if depth < _MAX_DEPTH else []
     kept = {
         key: _cut(child, share, depth + 1)
@@ -86,13 +82,6 @@ def _cut_list(value: list[Any], room: int, depth: int) -> list[Any]:
     if len(kept) < len(value):
         kept.append(f"[{len(value) - len(kept)} more cut]")
     return kept
-
-
-def _first(items: Any, count: int) -> Iterator[Any]:
-    for number, item in enumerate(items):
-        if number >= count:
-            return
-        yield item
 
 
 def _share(items: list[tuple[int, Any]], count: int, room: int) -> list[int]:
@@ -117,10 +106,8 @@ def _how_many(least: list[int], room: int) -> tuple[int, int]:
 def _levelled(shares: list[int], wanted: list[int], free: int) -> list[int]:
     """Raise the shares towards what is wanted, the smallest wishes first."""
     order = sorted(range(len(shares)), key=lambda index: wanted[index])
-    left = len(order)
-    for index in order:
-        more = min(wanted[index] - shares[index], free // left)
+    for done, index in enumerate(order):
+        more = min(wanted[index] - shares[index], free // (len(order) - done))
         shares[index] += more
         free -= more
-        left -= 1
     return shares

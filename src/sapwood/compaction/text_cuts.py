@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -33,15 +34,24 @@ def cut_to_tokens(text: str, max_tokens: int) -> str:
     """Cut the middle out of a text until its estimate is at most so many tokens."""
     if estimate_text(text) <= max_tokens:
         return text
-    low, high = SHORTEST, len(text)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if estimate_text(cut_middle(text, middle)) <= max_tokens:
-            low = middle
-        else:
-            high = middle - 1
-    cut = cut_middle(text, low)
+    cut = cut_middle(
+        text,
+        most_that_fits(
+            SHORTEST, len(text), lambda n: estimate_text(cut_middle(text, n)) <= max_tokens
+        ),
+    )
     return cut if estimate_text(cut) <= max_tokens else _start_of(text, max_tokens)
+
+
+def most_that_fits(least: int, most: int, fits: Callable[[int], bool]) -> int:
+    """Find the largest number that fits, by halves; the least is not tried."""
+    while least < most:
+        middle = (least + most + 1) // 2
+        if fits(middle):
+            least = middle
+        else:
+            most = middle - 1
+    return least
 
 
 def _start_of(text: str, max_tokens: int) -> str:
