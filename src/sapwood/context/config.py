@@ -17,11 +17,10 @@ from .document_keys import check_scope
 from .provider import (
     ReadProvider,
     check_provider,
-    is_keyed,
     is_loadable,
     is_searchable,
     is_writable,
-    kind_of,
+    strongest_kind,
 )
 from .providers import TextProvider
 
@@ -120,14 +119,14 @@ def provider_of(config: BlockConfig) -> ReadProvider | None:
 
 def shape_of(config: BlockConfig, provider: ReadProvider) -> BlockShape:
     """Return what can be done with a block that has this provider."""
-    kind = kind_of(provider)
     writable = is_writable(provider) and not config.readonly
+    loadable, searchable = is_loadable(provider), is_searchable(provider)
     return BlockShape(
-        kind="readonly" if kind == "writable" and not writable else kind,
+        kind=strongest_kind(searchable, loadable, writable),
         writable=writable,
-        loadable=is_loadable(provider),
-        searchable=is_searchable(provider),
-        keyed=writable and is_keyed(provider),
+        loadable=loadable,
+        searchable=searchable,
+        keyed=writable and (loadable or searchable),
     )
 
 

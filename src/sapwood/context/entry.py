@@ -79,8 +79,11 @@ def entry_in(document: Document, prefix: str) -> BlockEntry:
 def find_entries(entries: Sequence[BlockEntry], query: Query) -> list[BlockEntry]:
     """Find entries as messages are found: the best first, of equals the newest."""
     newest = sorted(entries, key=lambda entry: (-entry.updated_us, entry.key))
-    found = [(entry, fold(entry.text)) for entry in newest]
-    found = [(entry, folded) for entry, folded in found if matches(query, folded, _facts(entry))]
+    found = [
+        (entry, folded)
+        for entry in newest
+        if matches(query, folded := fold(entry.text), _facts(entry))
+    ]
     if not is_ranked(query):
         return [entry for entry, _ in found]
     wanted = terms(query)

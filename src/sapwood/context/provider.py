@@ -70,11 +70,16 @@ def is_keyed(provider: object) -> bool:
 
 def kind_of(provider: object) -> BlockKind:
     """Return the kind that the prompt names: the strongest of those that the shape has."""
-    if is_searchable(provider):
+    return strongest_kind(is_searchable(provider), is_loadable(provider), is_writable(provider))
+
+
+def strongest_kind(searchable: bool, loadable: bool, writable: bool) -> BlockKind:
+    """Return the kind that the prompt names for a block of which this is true."""
+    if searchable:
         return "searchable"
-    if is_loadable(provider):
+    if loadable:
         return "loadable"
-    return "writable" if is_writable(provider) else "readonly"
+    return "writable" if writable else "readonly"
 
 
 def check_provider(provider: object, path: str) -> None:

@@ -13,6 +13,12 @@ SESSION_SEARCH = "session_search"
 REFUSED = "Error: "
 """What an answer begins with when a tool did not do what it was asked for."""
 
+LOADS = "Read an entry of a block as a whole, by the key that the block lists for it."
+UNLOADS = (
+    "Give back the room that a loaded entry takes, once it is no longer needed. "
+    "It can be loaded again."
+)
+
 MAX_LIMIT = 50
 DEFAULT_LIMIT = 10
 
@@ -27,7 +33,7 @@ def define_tools(shapes: Mapping[str, BlockShape], *, search: bool) -> list[Tool
     if writable:
         tools.append(_update(writable, keyed))
     if loadable:
-        tools += [_load(loadable), _unload(loadable)]
+        tools += [_of_an_entry(LOAD, LOADS, loadable), _of_an_entry(UNLOAD, UNLOADS, loadable)]
     if searchable:
         tools.append(_search(searchable))
     if search:
@@ -57,19 +63,9 @@ def _update(labels: list[str], keyed: list[str]) -> ToolDefinition:
     return _tool(UPDATE, description, properties, ["label", "content"])
 
 
-def _load(labels: list[str]) -> ToolDefinition:
-    description = "Read an entry of a block as a whole, by the key that the block lists for it."
+def _of_an_entry(name: str, description: str, labels: list[str]) -> ToolDefinition:
     properties = {"label": _label(labels), "key": _text("The entry's key.")}
-    return _tool(LOAD, description, properties, ["label", "key"])
-
-
-def _unload(labels: list[str]) -> ToolDefinition:
-    description = (
-        "Give back the room that a loaded entry takes, once it is no longer needed. "
-        "It can be loaded again."
-    )
-    properties = {"label": _label(labels), "key": _text("The entry's key.")}
-    return _tool(UNLOAD, description, properties, ["label", "key"])
+    return _tool(name, description, properties, ["label", "key"])
 
 
 def _search(labels: list[str]) -> ToolDefinition:

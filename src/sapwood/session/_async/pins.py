@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from ...errors import StoreCorruptError
 from ...model import Document, Message, Read, ToolCallPart, ToolResultPart
 from ...rules.codec import decode_json
@@ -29,7 +27,9 @@ class AsyncPins:
     async def add(self, id: str) -> list[str]:
         """Pin a message with its tool pair; return all pinned ids."""
         wanted = await self._pair(await self._stored.get_message(id))
-        return await self._change(lambda ids: ids + [new for new in wanted if new not in ids])
+        return await self._stored.change_document(
+            KEY, _pins_in, lambda ids: ids + [new for new in wanted if new not in ids]
+        )
 
     async def whole(self) -> list[str]:
         """Return the pinned ids with all that came to belong to them since.
@@ -52,17 +52,18 @@ class AsyncPins:
         """Pin what came to belong to pinned messages since."""
         wanted = await self.whole()
         if wanted:
-            await self._change(lambda ids: list(dict.fromkeys([*ids, *wanted])))
+            await self._stored.change_document(
+                KEY, _pins_in, lambda ids: list(dict.fromkeys([*ids, *wanted]))
+            )
 
     async def remove(self, id: str) -> list[str]:
         """Unpin a message with its tool pair; return the pinned ids that are left."""
         message = await self._stored.find_message(id)
         # A message that is gone has no pair any more, but its pin may still be there.
         unwanted = [id] if message is None else await self._pair(message)
-        return await self._change(lambda ids: [old for old in ids if old not in unwanted])
-
-    async def _change(self, edit: Callable[[list[str]], list[str]]) -> list[str]:
-        return await self._stored.change_document(KEY, _pins_in, edit)
+        return await self._stored.change_document(
+            KEY, _pins_in, lambda ids: [old for old in ids if old not in unwanted]
+        )
 
     async def _pair(self, message: Message) -> list[str]:
         leaf, deepest = await self._leaf_below(message)

@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from ...errors import StoreCorruptError
 from ...model import Document, Message, Read, ToolCallPart, ToolResultPart
 from ...rules.codec import decode_json
@@ -31,7 +29,9 @@ class Pins:
     def add(self, id: str) -> list[str]:
         """Pin a message with its tool pair; return all pinned ids."""
         wanted = self._pair(self._stored.get_message(id))
-        return self._change(lambda ids: ids + [new for new in wanted if new not in ids])
+        return self._stored.change_document(
+            KEY, _pins_in, lambda ids: ids + [new for new in wanted if new not in ids]
+        )
 
     def whole(self) -> list[str]:
         """Return the pinned ids with all that came to belong to them since.
@@ -52,17 +52,18 @@ class Pins:
         """Pin what came to belong to pinned messages since."""
         wanted = self.whole()
         if wanted:
-            self._change(lambda ids: list(dict.fromkeys([*ids, *wanted])))
+            self._stored.change_document(
+                KEY, _pins_in, lambda ids: list(dict.fromkeys([*ids, *wanted]))
+            )
 
     def remove(self, id: str) -> list[str]:
         """Unpin a message with its tool pair; return the pinned ids that are left."""
         message = self._stored.find_message(id)
         # A message that is gone has no pair any more, but its pin may still be there.
         unwanted = [id] if message is None else self._pair(message)
-        return self._change(lambda ids: [old for old in ids if old not in unwanted])
-
-    def _change(self, edit: Callable[[list[str]], list[str]]) -> list[str]:
-        return self._stored.change_document(KEY, _pins_in, edit)
+        return self._stored.change_document(
+            KEY, _pins_in, lambda ids: [old for old in ids if old not in unwanted]
+        )
 
     def _pair(self, message: Message) -> list[str]:
         leaf, deepest = self._leaf_below(message)
