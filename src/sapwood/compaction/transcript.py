@@ -15,7 +15,7 @@ from ..model import (
     ToolCallPart,
     ToolResultPart,
 )
-from .text_cuts import SHORTEST, cut_middle, shown_json
+from .cuts import SHORTEST, cut_middle, shown_json
 
 
 def render_transcript(

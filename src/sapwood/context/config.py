@@ -16,13 +16,13 @@ from ..rules.tokens import MAX_TOKENS
 from .document_keys import check_scope
 from .provider import (
     ReadProvider,
+    TextProvider,
     check_provider,
     is_loadable,
     is_searchable,
     is_writable,
     strongest_kind,
 )
-from .providers import TextProvider
 
 logger = logging.getLogger(__name__)
 
@@ -130,9 +130,10 @@ def shape_of(config: BlockConfig, provider: ReadProvider) -> BlockShape:
     )
 
 
-def facts_of(config: BlockConfig, provider: ReadProvider, is_stored: bool) -> BlockFacts:
+def facts_of(
+    config: BlockConfig, shape: BlockShape, provider: ReadProvider, is_stored: bool
+) -> BlockFacts:
     """Return what of a configuration the frozen prompt depends on."""
-    shape = shape_of(config, provider)
     return BlockFacts(
         label=config.label,
         description=config.description,

@@ -9,9 +9,16 @@ from typing import Any
 
 from ...calls import Call
 from ...errors import CompactionError, SapwoodError
-from ..function import CompactCallable, CompactDraft, CompactFunction, CompactRequest
-from ..function_results import read_draft, read_summary, refuse_broken
-from ..text_cuts import cut_middle
+from ..cuts import cut_middle
+from ..function import (
+    CompactCallable,
+    CompactDraft,
+    CompactFunction,
+    CompactRequest,
+    read_draft,
+    read_summary,
+    refuse_broken,
+)
 
 logger = logging.getLogger(__name__)
 

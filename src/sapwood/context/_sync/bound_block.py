@@ -66,7 +66,9 @@ class BoundBlock:
 
     def fingerprint(self) -> str:
         """Return the fingerprint of the configuration."""
-        return fingerprint_of(facts_of(self.config, self.provider, self.stored is not None))
+        return fingerprint_of(
+            facts_of(self.config, self.shape, self.provider, self.stored is not None)
+        )
 
     def read(self, *, missing_ok: bool = False) -> BlockContent:
         """Read what it holds; with `missing_ok` a session that is not there holds nothing."""

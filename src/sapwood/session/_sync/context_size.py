@@ -6,12 +6,24 @@ from __future__ import annotations
 
 import msgspec
 
-from ...model import Position, Read, SessionPatch, SessionRecord, Usage
-from ..size_report import KEY, SizeReport, size_report_in
+from ...model import Document, Position, Read, SessionPatch, SessionRecord, Usage
 from .context_blocks import ContextBlocks
 from .stored_session import StoredSession
 
+KEY = "reported"
 UNMEASURED = "it could not be seen how full the context is"
+
+
+class SizeReport(msgspec.Struct, frozen=True, kw_only=True):
+    """A call's real size at a message: `tokens` up to and with it, where the estimate said
+    `estimate` for the history and `overhead` for prompt and tools."""
+
+    message: str
+    segment: str
+    depth: int
+    tokens: int
+    estimate: int
+    overhead: int
 
 
 class ContextSize:
@@ -48,7 +60,7 @@ class ContextSize:
             self._measured_at = stamp
         overhead = self._blocks.overhead()
         if not self._knows_reported:
-            self._reported = size_report_in(self._stored.find_document(KEY))
+            self._reported = _report_in(self._stored.find_document(KEY))
             self._knows_reported = True
         reported = self._reported
         if reported is not None and self._holds(reported, overhead, tip):
@@ -105,3 +117,13 @@ class ContextSize:
         self._blocks.known_overhead = None
         self._measured_at = None
         self._knows_reported = False
+
+
+def _report_in(document: Document | None) -> SizeReport | None:
+    """Read the document; one that cannot be read counts as none, since it is only a measure."""
+    if document is None:
+        return None
+    try:
+        return msgspec.json.decode(document.value, type=SizeReport)
+    except (msgspec.DecodeError, msgspec.ValidationError):
+        return None

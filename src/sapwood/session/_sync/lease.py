@@ -43,16 +43,11 @@ class Lease:
         except BaseException:
             # A cancelled write may have gone through all the same.
             with suppress(SapwoodError):
-                self._release_mine()
+                mine = None if self._mark == b"{}" else stored.find_document(KEY)
+                if mine is not None and mine.value == self._mark:
+                    self.release(Fence(key=KEY, version=mine.version))
             raise
         return Fence(key=KEY, version=document.version)
-
-    def _release_mine(self) -> None:
-        if self._mark == b"{}":
-            return
-        document = self._stored.find_document(KEY)
-        if document is not None and document.value == self._mark:
-            self.release(Fence(key=KEY, version=document.version))
 
     def release(self, fence: Fence) -> None:
         """Release it, unless somebody else has it by now.
