@@ -291,7 +291,13 @@ def read_draft(draft: Any, request: CompactRequest) -> CompactDraft | None:
     first, last = _place(draft.first, request, "first"), _place(draft.last, request, "last")
     if first > last:
         raise UsageError("the draft's first entry comes after its last", path="first")
-    _refuse_parted(request, first, last)
+    allowed = allowed_cuts(request.entries)
+    if not (allowed[first] and allowed[last + 1]):
+        raise UsageError(
+            "the draft parts a tool call from its result, or covers a call in flight: "
+            "align its ends with align_forward and align_backward",
+            path="first" if not allowed[first] else "last",
+        )
     return draft if draft.summary.strip() else None
 
 
@@ -302,13 +308,3 @@ def _place(entry: Entry, request: CompactRequest, what: str) -> int:
             if EntryRef.of(each) == wanted:
                 return index
     raise UsageError(f"the draft's {what} is not one of the request's entries", path=what)
-
-
-def _refuse_parted(request: CompactRequest, first: int, last: int) -> None:
-    allowed = allowed_cuts(request.entries)
-    if not (allowed[first] and allowed[last + 1]):
-        raise UsageError(
-            "the draft parts a tool call from its result, or covers a call in flight: "
-            "align its ends with align_forward and align_backward",
-            path="first" if not allowed[first] else "last",
-        )

@@ -62,7 +62,12 @@ def check_sizes(**sizes: int) -> None:
 def _head_end(
     entries: Sequence[Entry], protect: int, budget: int, counter: EntryCounter | None
 ) -> int:
-    end = _unaligned_head_end(entries, protect, budget, counter)
+    end, total = 0, 0
+    for entry in entries[:protect]:
+        total += entry_tokens(entry, counter)
+        if isinstance(entry, Summary) or total > budget:
+            break
+        end += 1
     longer = align_forward(entries, end)
     added = entries[end:longer]
     # A head that reached over a summary, or grew with every late result, would never be covered.
@@ -70,14 +75,3 @@ def _head_end(
         added and history_tokens(entries[:longer], counter) > budget
     )
     return align_backward(entries, end) if is_too_long else longer
-
-
-def _unaligned_head_end(
-    entries: Sequence[Entry], protect: int, budget: int, counter: EntryCounter | None
-) -> int:
-    total = 0
-    for index, entry in enumerate(entries[:protect]):
-        total += entry_tokens(entry, counter)
-        if isinstance(entry, Summary) or total > budget:
-            return index
-    return min(protect, len(entries))

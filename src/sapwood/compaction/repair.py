@@ -137,7 +137,14 @@ class _ToolAnswers:
         calls = self._calls[index].items()
         return [
             *(self._carried(at, index) for at in self._moved[index]),
-            *(_interrupted(call_id) for call_id, at in calls if at is None),
+            *(
+                ModelMessage(
+                    role="tool",
+                    parts=[ToolResultPart(call_id=call_id, output=INTERRUPTED, is_error=True)],
+                )
+                for call_id, at in calls
+                if at is None
+            ),
         ]
 
     def _carried(self, at: int, index: int) -> ModelMessage:
@@ -148,10 +155,3 @@ class _ToolAnswers:
         if self._is_mixed(at, index):
             return ModelMessage(role="tool", parts=parts)
         return msgspec.structs.replace(message, parts=parts)
-
-
-def _interrupted(call_id: str) -> ModelMessage:
-    return ModelMessage(
-        role="tool",
-        parts=[ToolResultPart(call_id=call_id, output=INTERRUPTED, is_error=True)],
-    )

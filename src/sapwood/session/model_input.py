@@ -9,6 +9,7 @@ from ..rules.tokens import TokenCounter, count_tokens, estimate_parts
 from .shown_context import ShownContext
 
 BYTES_FOR_A_TOKEN = 8
+"""So much of the end of a history most likely fills a budget."""
 LEAST_BYTES = 64 * 1024
 MORE = 4
 """How many times more is read when the end that was read is too short."""
@@ -69,11 +70,6 @@ def _counter_of(
         return estimate_parts(message.parts) if counted is None else counted
 
     return cost
-
-
-def first_bytes(budget: int) -> int:
-    """Return how much of the end of a history most likely fills a budget."""
-    return max(LEAST_BYTES, BYTES_FOR_A_TOKEN * budget)
 
 
 def is_long_enough(tail: History, made: ModelInput) -> bool:

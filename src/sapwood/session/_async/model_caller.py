@@ -10,7 +10,7 @@ from ...errors import CompactionError, ContextOverflowError
 from ...model import ModelInput, Read, ToolDefinition
 from ...rules import check
 from ...rules.tokens import MAX_TOKENS
-from ..model_input import MORE, first_bytes, input_of, is_long_enough
+from ..model_input import BYTES_FOR_A_TOKEN, LEAST_BYTES, MORE, input_of, is_long_enough
 from ..references import PlaceRef, id_of
 from ..shown_context import ShownContext
 from ..streams import AsyncStreams
@@ -65,7 +65,7 @@ class AsyncModelCaller:
         from ...compaction import model_messages
         from ...compaction.fit import is_asked
 
-        size = first_bytes(limit)
+        size = max(LEAST_BYTES, BYTES_FOR_A_TOKEN * limit)
         while True:
             end = Read(leaf=id_of(leaf), max_bytes=size, backwards=True)
             tail = await read_window(self._stored, end)

@@ -90,7 +90,8 @@ class AsyncTreeMethods(AsyncSessionBase):
         with stored.after_a_write("this undo cannot be redone"):
             undone = await stored.load_document(REDO_KEY, _undone_in)
             tips = undone.tips if undone.here == before.tip else []
-            await _keep(stored, Undone(here=_name(after.tip), tips=[*tips, before.tip]))
+            undone = Undone(here=_name(after.tip), tips=[*tips, before.tip])
+            await stored.put_document(REDO_KEY, msgspec.json.encode(undone))
         return after
 
     async def redo(self) -> SessionRecord:
@@ -111,7 +112,8 @@ class AsyncTreeMethods(AsyncSessionBase):
                 raise
             raise UsageError("there is nothing to redo", path="redo") from error
         with stored.after_a_write("nothing more can be redone"):
-            await _keep(stored, Undone(here=tip, tips=rest))
+            undone = Undone(here=tip, tips=rest)
+            await stored.put_document(REDO_KEY, msgspec.json.encode(undone))
         return record
 
 
@@ -137,10 +139,6 @@ async def _place_before(stored: AsyncStoredSession, turns: int) -> Message | Roo
             index = place_before_last_turns(history.messages_only, turns)
             return ROOT if index is None else history.messages_only[index]
         limit *= 4
-
-
-async def _keep(stored: AsyncStoredSession, undone: Undone) -> None:
-    await stored.put_document(REDO_KEY, msgspec.json.encode(undone))
 
 
 def _undone_in(document: Document | None, session: str) -> Undone:

@@ -90,7 +90,8 @@ class TreeMethods(SessionBase):
         with stored.after_a_write("this undo cannot be redone"):
             undone = stored.load_document(REDO_KEY, _undone_in)
             tips = undone.tips if undone.here == before.tip else []
-            _keep(stored, Undone(here=_name(after.tip), tips=[*tips, before.tip]))
+            undone = Undone(here=_name(after.tip), tips=[*tips, before.tip])
+            stored.put_document(REDO_KEY, msgspec.json.encode(undone))
         return after
 
     def redo(self) -> SessionRecord:
@@ -111,7 +112,8 @@ class TreeMethods(SessionBase):
                 raise
             raise UsageError("there is nothing to redo", path="redo") from error
         with stored.after_a_write("nothing more can be redone"):
-            _keep(stored, Undone(here=tip, tips=rest))
+            undone = Undone(here=tip, tips=rest)
+            stored.put_document(REDO_KEY, msgspec.json.encode(undone))
         return record
 
 
@@ -137,10 +139,6 @@ def _place_before(stored: StoredSession, turns: int) -> Message | Root:
             index = place_before_last_turns(history.messages_only, turns)
             return ROOT if index is None else history.messages_only[index]
         limit *= 4
-
-
-def _keep(stored: StoredSession, undone: Undone) -> None:
-    stored.put_document(REDO_KEY, msgspec.json.encode(undone))
 
 
 def _undone_in(document: Document | None, session: str) -> Undone:
