@@ -1,9 +1,15 @@
 """The parts that a compaction is made of, each of use on its own."""
 
-from .boundary import align_backward, align_forward, find_tail_cut
-from .cut_points import IN_FLIGHT_REPLIES, first_in_flight
+from ..rules.tokens import estimate_parts, estimate_text
+from .cut_points import (
+    IN_FLIGHT_REPLIES,
+    align_backward,
+    align_forward,
+    find_tail_cut,
+    first_in_flight,
+)
 from .digest import digest
-from .estimate import EntryCounter, entry_tokens, estimate_parts, estimate_text, history_tokens
+from .estimate import EntryCounter, entry_tokens, history_tokens
 from .fit import Fitted, MessageCounter, fit_messages
 from .function import (
     CompactDraft,

@@ -1,4 +1,7 @@
-"""Where a history may be cut: not between a call and its result, nor after a call in flight."""
+"""Where a history may be cut: not between a call and its result, nor after a call in flight.
+
+A cut at `index` stands before `entries[index]`; one at `len(entries)` stands at the end.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,8 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from ..model import Entry, Message, Summary, ToolCallPart, ToolResultPart
+from ..rules import check
+from .estimate import EntryCounter, entry_tokens
 
 IN_FLIGHT_REPLIES = 8
 """So many further replies of the model a call may wait for its result; then it was given up."""
@@ -33,6 +38,53 @@ def first_in_flight(entries: Sequence[Entry]) -> int | None:
     has used its id for another call: one that was interrupted must not hold up compaction for ever.
     """
     return _ties_of(entries)[1]
+
+
+def align_forward(entries: Sequence[Entry], index: int) -> int:
+    """Move a cut towards the end until no call is before it whose result is after it.
+
+    A result belongs to the nearest call before it with its id. Nothing after a call in flight may
+    be cut off from it: then, this is the end. Idempotent.
+    """
+    check.count(index, "index", 0, len(entries))
+    allowed = allowed_cuts(entries)
+    return next((cut for cut in range(index, len(entries)) if allowed[cut]), len(entries))
+
+
+def align_backward(entries: Sequence[Entry], index: int) -> int:
+    """Move a cut towards the start until no call is before it whose result is after it.
+
+    A call in flight, and so all that follows it, is after the cut. Idempotent.
+    """
+    check.count(index, "index", 0, len(entries))
+    allowed = allowed_cuts(entries)
+    return next(cut for cut in range(index, -1, -1) if allowed[cut])
+
+
+def find_tail_cut(
+    entries: Sequence[Entry],
+    start: int,
+    budget: int,
+    min_messages: int,
+    counter: EntryCounter | None = None,
+) -> int:
+    """Find where the tail begins that is to be left as it is, at `start` or later.
+
+    The tail is as long as its tokens allow, and at least so many entries: whichever is larger.
+    The last entry is in it even when it alone is over the budget. The cut is aligned backward,
+    which may take it before a `start` that is not aligned.
+    """
+    check.count(start, "start", 0, len(entries))
+    check.count(budget, "budget", 0)
+    check.count(min_messages, "min_messages", 0)
+    by_count = len(entries) - max(min_messages, 1)
+    cut, total = len(entries), 0
+    while cut > start:
+        total += entry_tokens(entries[cut - 1], counter)
+        if total > budget:
+            break
+        cut -= 1
+    return align_backward(entries, max(min(by_count, cut), start))
 
 
 def _ties_of(entries: Sequence[Entry]) -> tuple[list[tuple[int, int]], int | None]:
@@ -64,17 +116,18 @@ def _ties_of(entries: Sequence[Entry]) -> tuple[list[tuple[int, int]], int | Non
 
 def _replies(entries: Sequence[Entry]) -> list[int]:
     """Count, for each entry and then for the end, the replies that the model has begun up to it."""
-    roles = {entry.role for entry in entries if isinstance(entry, Message) and _calls(entry)}
+    roles = {
+        entry.role
+        for entry in entries
+        if isinstance(entry, Message)
+        and any(isinstance(part, ToolCallPart) for part in entry.parts)
+    }
     replies, count, speaking = [], 0, False
     for entry in entries:
         spoke, speaking = speaking, _is_said_by(entry, roles)
         count += speaking and not spoke
         replies.append(count)
     return [*replies, count]
-
-
-def _calls(message: Message) -> bool:
-    return any(isinstance(part, ToolCallPart) for part in message.parts)
 
 
 def _is_said_by(entry: Entry, roles: set[str]) -> bool:

@@ -6,9 +6,7 @@ import logging
 from collections.abc import Callable, Sequence
 
 from ..model import Entry
-from ..rules.tokens import MAX_TOKENS, estimate_parts, estimate_text
-
-__all__ = ["EntryCounter", "entry_tokens", "estimate_parts", "estimate_text", "history_tokens"]
+from ..rules.tokens import MAX_TOKENS
 
 logger = logging.getLogger(__name__)
 

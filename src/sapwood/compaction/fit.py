@@ -127,8 +127,7 @@ class _BudgetFit:
         )
 
     def _ids(self, places: Sequence[int]) -> list[str]:
-        ids = (self._before[at].id for at in places)
-        return [id for id in ids if id is not None]
+        return [id for at in places if (id := self._before[at].id) is not None]
 
 
 def _units(messages: Sequence[ModelMessage]) -> Iterator[list[int]]:

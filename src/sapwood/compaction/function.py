@@ -1,15 +1,20 @@
-"""How a session compacts: the settings, and all of it that needs no model and no store."""
+"""How a session compacts: the settings, and all of it that needs no model and no store.
+
+What users' functions gave is read here, too.
+"""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Any, Literal, get_args
 
 import msgspec
 
-from ..errors import UsageError
-from ..model import Entry, Summary, Usage
+from ..errors import CompactionError, UsageError
+from ..model import Entry, EntryRef, Summary, Usage
 from ..rules import check
+from .cut_points import allowed_cuts
 from .digest import digest
 from .estimate import EntryCounter
 from .plan import (
@@ -18,6 +23,7 @@ from .plan import (
     PROTECT_HEAD,
     TAIL_TOKEN_BUDGET,
     CompactionRange,
+    check_sizes,
     choose_range,
 )
 from .summary_prompt import (
@@ -27,6 +33,8 @@ from .summary_prompt import (
     check_template,
     summary_budget,
 )
+
+logger = logging.getLogger(__name__)
 
 Strategy = Literal["summarize", "digest", "hybrid"]
 MAX_TIMEOUT_S = 86_400
@@ -112,23 +120,21 @@ class CompactFunction(msgspec.Struct, frozen=True, kw_only=True):
             return None
         covered = list(request.entries[found.first : found.last + 1])
         target = self.summary_tokens or summary_budget(covered, counter)
+        prompt = ""
+        if self.strategy != "digest":
+            prompt = build_summary_prompt(
+                covered,
+                target_tokens=target,
+                focus=request.focus,
+                template=self.prompt,
+                max_chars=self.max_prompt_chars,
+            )
         return CompactPlan(
             range=found,
             entries=covered,
-            prompt=self._prompt(covered, target, request.focus),
+            prompt=prompt,
             target_tokens=target,
             focus=request.focus,
-        )
-
-    def _prompt(self, covered: list[Entry], target: int, focus: str | None) -> str:
-        if self.strategy == "digest":
-            return ""
-        return build_summary_prompt(
-            covered,
-            target_tokens=target,
-            focus=focus,
-            template=self.prompt,
-            max_chars=self.max_prompt_chars,
         )
 
     def digest(self, plan: CompactPlan) -> str:
@@ -193,10 +199,12 @@ def create_compact_function(
     `choose_range`, for `prompt` see `build_summary_prompt`.
     """
     _check_strategy(strategy, summarize)
-    check.count(protect_head, "protect_head", 0)
-    check.count(tail_token_budget, "tail_token_budget", 0)
-    check.count(min_tail_messages, "min_tail_messages", 0)
-    check.count(head_token_budget, "head_token_budget", 0)
+    check_sizes(
+        protect_head=protect_head,
+        tail_token_budget=tail_token_budget,
+        min_tail_messages=min_tail_messages,
+        head_token_budget=head_token_budget,
+    )
     check.whole(summary_tokens, "summary_tokens", 1)
     check.count(max_prompt_chars, "max_prompt_chars", 1)
     check_template(prompt)
@@ -242,3 +250,61 @@ def _check_timeout(seconds: float | None) -> None:
             f"timeout_s must be more than 0 and at most {MAX_TIMEOUT_S}, not {seconds!r}",
             path="timeout_s",
         )
+
+
+def read_summary(answer: Any) -> SummaryAnswer:
+    """Read what a summariser gave: a text, or anything with a `text` and perhaps a `usage`."""
+    text = answer if isinstance(answer, str) else getattr(answer, "text", None)
+    if not isinstance(text, str):
+        raise UsageError(
+            f"summarize gave {type(answer).__name__}: give a text or a SummaryAnswer",
+            path="summarize",
+        )
+    usage = getattr(answer, "usage", None)
+    if usage is not None and not isinstance(usage, Usage):
+        logger.warning("the summariser's usage is no sapwood Usage, so it is not counted")
+        usage = None
+    return SummaryAnswer(text=text, usage=usage)
+
+
+def refuse_broken(text: str) -> None:
+    """Refuse a summary that no store can keep; it is a model's, and not the caller's mistake."""
+    try:
+        check.text(text, "the summary")
+    except UsageError as error:
+        raise CompactionError(str(error)) from error
+
+
+def read_draft(draft: Any, request: CompactRequest) -> CompactDraft | None:
+    """Check what a compact function of the user's gave; None when its summary is blank."""
+    if draft is None:
+        return None
+    if not isinstance(draft, CompactDraft) or not isinstance(draft.summary, str):
+        raise UsageError(
+            f"the compact function gave {type(draft).__name__}: give a CompactDraft with a "
+            "summary, or None",
+            path="compact function",
+        )
+    refuse_broken(draft.summary)
+    if not isinstance(draft.metadata, dict):
+        raise UsageError("the draft's metadata must be a dict", path="metadata")
+    first, last = _place(draft.first, request, "first"), _place(draft.last, request, "last")
+    if first > last:
+        raise UsageError("the draft's first entry comes after its last", path="first")
+    allowed = allowed_cuts(request.entries)
+    if not (allowed[first] and allowed[last + 1]):
+        raise UsageError(
+            "the draft parts a tool call from its result, or covers a call in flight: "
+            "align its ends with align_forward and align_backward",
+            path="first" if not allowed[first] else "last",
+        )
+    return draft if draft.summary.strip() else None
+
+
+def _place(entry: Entry, request: CompactRequest, what: str) -> int:
+    if isinstance(entry, Entry):
+        wanted = EntryRef.of(entry)
+        for index, each in enumerate(request.entries):
+            if EntryRef.of(each) == wanted:
+                return index
+    raise UsageError(f"the draft's {what} is not one of the request's entries", path=what)

@@ -75,19 +75,15 @@ def _is_overflow(error: BaseException) -> bool:
     texts = [text[:_MOST_TEXT] for text in _texts(error)]
     if any(_CLASS.search(name) for name in names) or any(_CODE.search(text) for text in texts):
         return True
-    if any("RateLimit" in name for name in names) or _status(error) == 429:
-        return False
-    if any(_RATE.search(text) for text in texts):
+    is_rate = any("RateLimit" in name for name in names) or _status(error) == 429
+    if is_rate or any(_RATE.search(text) for text in texts):
         return False
     return any(_TEXT.search(text) for text in texts)
 
 
 def _status(error: BaseException) -> Any:
-    for name in ("status_code", "status", "code"):
-        value = getattr(error, name, None)
-        if isinstance(value, int):
-            return value
-    return None
+    values = [getattr(error, name, None) for name in ("status_code", "status", "code")]
+    return next((value for value in values if isinstance(value, int)), None)
 
 
 def _texts(error: BaseException) -> Iterator[str]:
@@ -115,9 +111,6 @@ def _strings(value: Any, depth: int = 0) -> Iterator[str]:
         yield value
     elif isinstance(value, bytes):
         yield value[:_MOST_TEXT].decode("utf-8", "replace")
-    elif isinstance(value, Mapping) and depth < 4:
-        for child in value.values():
-            yield from _strings(child, depth + 1)
-    elif isinstance(value, list) and depth < 4:
-        for child in value[:20]:
+    elif isinstance(value, (Mapping, list)) and depth < 4:
+        for child in value[:20] if isinstance(value, list) else value.values():
             yield from _strings(child, depth + 1)

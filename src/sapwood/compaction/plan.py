@@ -8,7 +8,7 @@ import msgspec
 
 from ..model import Entry, Summary
 from ..rules import check
-from .boundary import align_backward, align_forward, find_tail_cut
+from .cut_points import align_backward, align_forward, find_tail_cut
 from .estimate import EntryCounter, entry_tokens, history_tokens
 
 PROTECT_HEAD = 3
@@ -40,10 +40,12 @@ def choose_range(
     however often this is repeated. For the tail see `find_tail_cut`. No call is parted from its
     result, and no call in flight is covered.
     """
-    check.count(protect_head, "protect_head", 0)
-    check.count(tail_token_budget, "tail_token_budget", 0)
-    check.count(min_tail_messages, "min_tail_messages", 0)
-    check.count(head_token_budget, "head_token_budget", 0)
+    check_sizes(
+        protect_head=protect_head,
+        tail_token_budget=tail_token_budget,
+        min_tail_messages=min_tail_messages,
+        head_token_budget=head_token_budget,
+    )
     start = _head_end(entries, protect_head, head_token_budget, counter)
     end = find_tail_cut(entries, start, tail_token_budget, min_tail_messages, counter)
     if end <= start or (end == start + 1 and isinstance(entries[start], Summary)):
@@ -51,28 +53,25 @@ def choose_range(
     return CompactionRange(first=start, last=end - 1)
 
 
+def check_sizes(**sizes: int) -> None:
+    """Refuse what is no number of entries or of tokens; the keywords name it in the error."""
+    for name, size in sizes.items():
+        check.count(size, name, 0)
+
+
 def _head_end(
     entries: Sequence[Entry], protect: int, budget: int, counter: EntryCounter | None
 ) -> int:
-    end = _unaligned_head_end(entries, protect, budget, counter)
+    end, total = 0, 0
+    for entry in entries[:protect]:
+        total += entry_tokens(entry, counter)
+        if isinstance(entry, Summary) or total > budget:
+            break
+        end += 1
     longer = align_forward(entries, end)
     added = entries[end:longer]
     # A head that reached over a summary, or grew with every late result, would never be covered.
-    if any(isinstance(entry, Summary) for entry in added):
-        return align_backward(entries, end)
-    if added and history_tokens(entries[:longer], counter) > budget:
-        return align_backward(entries, end)
-    return longer
-
-
-def _unaligned_head_end(
-    entries: Sequence[Entry], protect: int, budget: int, counter: EntryCounter | None
-) -> int:
-    total = 0
-    for index, entry in enumerate(entries[:protect]):
-        if isinstance(entry, Summary):
-            return index
-        total += entry_tokens(entry, counter)
-        if total > budget:
-            return index
-    return min(protect, len(entries))
+    is_too_long = any(isinstance(entry, Summary) for entry in added) or (
+        added and history_tokens(entries[:longer], counter) > budget
+    )
+    return align_backward(entries, end) if is_too_long else longer

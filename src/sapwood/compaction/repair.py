@@ -79,7 +79,11 @@ class _ToolAnswers:
         for index, message in enumerate(messages):
             for part in message.parts:
                 self._place(index, part, nearest)
-        self._moved = [self._carriers(index) for index in range(len(messages))]
+        # The later messages that hold results of each one's calls, in order.
+        self._moved = [
+            sorted({at for at in calls.values() if at is not None} - {index})
+            for index, calls in enumerate(self._calls)
+        ]
         for index in range(len(messages)):
             self._settle(index)
 
@@ -97,10 +101,6 @@ class _ToolAnswers:
                 return
             self._calls[owner][part.call_id] = index
         self._kept[index].append((part, owner))
-
-    def _carriers(self, index: int) -> list[int]:
-        """Return the later messages that hold results of this one's calls, in order."""
-        return sorted({at for at in self._calls[index].values() if at is not None} - {index})
 
     def _settle(self, index: int) -> None:
         """Leave a message of results and text where it is, if it may stay there as it is."""
@@ -134,11 +134,18 @@ class _ToolAnswers:
 
     def following(self, index: int) -> list[ModelMessage]:
         """Return the messages with results that follow a message."""
-        found = [self._carried(at, index) for at in self._moved[index]]
-        for call_id, at in self._calls[index].items():
-            if at is None:
-                found.append(_interrupted(call_id))
-        return found
+        calls = self._calls[index].items()
+        return [
+            *(self._carried(at, index) for at in self._moved[index]),
+            *(
+                ModelMessage(
+                    role="tool",
+                    parts=[ToolResultPart(call_id=call_id, output=INTERRUPTED, is_error=True)],
+                )
+                for call_id, at in calls
+                if at is None
+            ),
+        ]
 
     def _carried(self, at: int, index: int) -> ModelMessage:
         message = self._messages[at]
@@ -148,10 +155,3 @@ class _ToolAnswers:
         if self._is_mixed(at, index):
             return ModelMessage(role="tool", parts=parts)
         return msgspec.structs.replace(message, parts=parts)
-
-
-def _interrupted(call_id: str) -> ModelMessage:
-    return ModelMessage(
-        role="tool",
-        parts=[ToolResultPart(call_id=call_id, output=INTERRUPTED, is_error=True)],
-    )

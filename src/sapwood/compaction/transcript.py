@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from ..model import (
     Entry,
     FilePart,
-    Message,
     OtherPart,
     Part,
     ReasoningPart,
@@ -16,7 +15,7 @@ from ..model import (
     ToolCallPart,
     ToolResultPart,
 )
-from .text_cuts import SHORTEST, cut_middle, shown_json
+from .cuts import SHORTEST, cut_middle, shown_json
 
 
 def render_transcript(
@@ -35,7 +34,8 @@ def render_transcript(
             blocks.append((next(texts), None))
         for message in entry.pinned if isinstance(entry, Summary) else [entry]:
             head = f"[{message.role}, pinned]" if message is not entry else f"[{message.role}]"
-            blocks.append((head, _body(message, names, value_chars)))
+            lines = [_line(part, names, value_chars) for part in message.parts]
+            blocks.append((head, "\n".join(lines) or "(empty)"))
     fixed = sum(len(head) + 3 for head, _ in blocks)
     limit = _fair_limit([len(body) for _, body in blocks if body is not None], max_chars - fixed)
     return "\n\n".join(
@@ -71,11 +71,6 @@ def tool_names(entries: Sequence[Entry]) -> dict[int, str]:
                 elif isinstance(part, ToolResultPart) and part.call_id in called:
                     names[id(part)] = called[part.call_id]
     return names
-
-
-def _body(message: Message, names: dict[int, str], value_chars: int) -> str:
-    lines = [_line(part, names, value_chars) for part in message.parts]
-    return "\n".join(lines) or "(empty)"
 
 
 def _line(part: Part, names: dict[int, str], limit: int) -> str:

@@ -9,8 +9,7 @@ import msgspec
 
 from ..model import Message, ModelMessage, Part, TextPart, ToolCallPart, ToolResultPart
 from ..rules import check
-from .json_cuts import cut_value
-from .text_cuts import cut_middle
+from .cuts import cut_middle, cut_value
 
 KEEP_RECENT = 4
 MAX_TOOL_OUTPUT_CHARS = 500

@@ -14,13 +14,15 @@ from ._sync.tools import ContextTools
 from .block import Block, BlockVersion
 from .config import BlockConfig, BlockScope, BlockShape
 from .elision import elide_unloaded
-from .entry import BlockEntry
-from .loaded_key import LoadedKey
+from .entry import BlockEntry, LoadedKey
 from .prompt_document import CacheReport, PromptChange
 from .provider import (
+    CallableProvider,
+    FileProvider,
     LoadableProvider,
     ReadProvider,
     SearchableProvider,
+    TextProvider,
     WritableProvider,
     is_keyed,
     is_loadable,
@@ -28,9 +30,8 @@ from .provider import (
     is_writable,
     kind_of,
 )
-from .providers import CallableProvider, FileProvider, TextProvider
 from .skills import SkillsFolder
-from .vendor_tools import to_anthropic, to_mcp, to_openai_chat, to_openai_responses
+from .tool_definitions import to_anthropic, to_mcp, to_openai_chat, to_openai_responses
 
 if TYPE_CHECKING:
     from ._async.context import AsyncContext

@@ -16,14 +16,13 @@ from ..rules.tokens import MAX_TOKENS
 from .document_keys import check_scope
 from .provider import (
     ReadProvider,
+    TextProvider,
     check_provider,
-    is_keyed,
     is_loadable,
     is_searchable,
     is_writable,
-    kind_of,
+    strongest_kind,
 )
-from .providers import TextProvider
 
 logger = logging.getLogger(__name__)
 
@@ -120,20 +119,21 @@ def provider_of(config: BlockConfig) -> ReadProvider | None:
 
 def shape_of(config: BlockConfig, provider: ReadProvider) -> BlockShape:
     """Return what can be done with a block that has this provider."""
-    kind = kind_of(provider)
     writable = is_writable(provider) and not config.readonly
+    loadable, searchable = is_loadable(provider), is_searchable(provider)
     return BlockShape(
-        kind="readonly" if kind == "writable" and not writable else kind,
+        kind=strongest_kind(searchable, loadable, writable),
         writable=writable,
-        loadable=is_loadable(provider),
-        searchable=is_searchable(provider),
-        keyed=writable and is_keyed(provider),
+        loadable=loadable,
+        searchable=searchable,
+        keyed=writable and (loadable or searchable),
     )
 
 
-def facts_of(config: BlockConfig, provider: ReadProvider, is_stored: bool) -> BlockFacts:
+def facts_of(
+    config: BlockConfig, shape: BlockShape, provider: ReadProvider, is_stored: bool
+) -> BlockFacts:
     """Return what of a configuration the frozen prompt depends on."""
-    shape = shape_of(config, provider)
     return BlockFacts(
         label=config.label,
         description=config.description,

@@ -11,9 +11,8 @@ from typing import Any
 import msgspec
 
 from ..model import ModelMessage, OtherPart, Part, ToolCallPart, ToolResultPart
-from .loaded_key import LoadedKey
-from .tool_answers import REFUSED, elided, loaded_later
-from .tool_definitions import LOAD
+from .entry import LoadedKey
+from .tool_definitions import LOAD, REFUSED
 
 LONGEST_REFUSAL = 500
 
@@ -28,7 +27,11 @@ def elide_unloaded(
     newest = {key: place for place, key in results.items()}
     held = {_same(*key) for key in loaded}
     marks = {
-        place: elided(key.key) if key not in held else loaded_later(key.key)
+        place: (
+            f"[{key.key!r} was loaded again; its text is further down]"
+            if key in held
+            else f"[{key.key!r} was unloaded; load it again to read it]"
+        )
         for place, key in results.items()
         if key not in held or newest[key] != place
     }

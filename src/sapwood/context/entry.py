@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 import msgspec
 
@@ -17,6 +18,13 @@ from ..rules.snippet import snippet
 MOST_FOUND = 10
 WHOLE = 400
 SNIPPET = 240
+
+
+class LoadedKey(NamedTuple):
+    """An entry of a block that is loaded."""
+
+    label: str
+    key: str
 
 
 class StoredEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -71,8 +79,11 @@ def entry_in(document: Document, prefix: str) -> BlockEntry:
 def find_entries(entries: Sequence[BlockEntry], query: Query) -> list[BlockEntry]:
     """Find entries as messages are found: the best first, of equals the newest."""
     newest = sorted(entries, key=lambda entry: (-entry.updated_us, entry.key))
-    found = [(entry, fold(entry.text)) for entry in newest]
-    found = [(entry, folded) for entry, folded in found if matches(query, folded, _facts(entry))]
+    found = [
+        (entry, folded)
+        for entry in newest
+        if matches(query, folded := fold(entry.text), _facts(entry))
+    ]
     if not is_ranked(query):
         return [entry for entry, _ in found]
     wanted = terms(query)

@@ -135,7 +135,10 @@ def with_log(
     if before is None:
         change = msgspec.structs.replace(change, blocks=_shown(new))
         return msgspec.structs.replace(new, log=[change])
-    log = [_timed(change, before_us) for change in before.log]
+    log = [
+        msgspec.structs.replace(it, at_us=before_us) if it.at_us is None else it
+        for it in before.log
+    ]
     difference = first_difference(before.text, new.text)
     if difference is not None:
         blocks = _changed(before, new)
@@ -156,10 +159,6 @@ def changes_of(frozen: PromptDocument, updated_us: int) -> list[PromptChange]:
         )
         for change in reversed(frozen.log)
     ]
-
-
-def _timed(change: LoggedChange, before_us: int) -> LoggedChange:
-    return msgspec.structs.replace(change, at_us=before_us) if change.at_us is None else change
 
 
 def _shown(frozen: PromptDocument) -> list[str]:

@@ -1,8 +1,12 @@
-"""The tools that a model is offered: their schemas depend on the configuration alone."""
+"""The tools that a model is offered, and tools as the vendors' JSON.
+
+The schemas of ours depend on the configuration alone.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from copy import deepcopy
 from typing import Any
 
 from ..model import ToolDefinition
@@ -10,6 +14,14 @@ from .config import BlockShape
 
 UPDATE, LOAD, UNLOAD, SEARCH = "update_context", "load_context", "unload_context", "search_context"
 SESSION_SEARCH = "session_search"
+REFUSED = "Error: "
+"""What an answer begins with when a tool did not do what it was asked for."""
+
+LOADS = "Read an entry of a block as a whole, by the key that the block lists for it."
+UNLOADS = (
+    "Give back the room that a loaded entry takes, once it is no longer needed. "
+    "It can be loaded again."
+)
 
 MAX_LIMIT = 50
 DEFAULT_LIMIT = 10
@@ -25,7 +37,7 @@ def define_tools(shapes: Mapping[str, BlockShape], *, search: bool) -> list[Tool
     if writable:
         tools.append(_update(writable, keyed))
     if loadable:
-        tools += [_load(loadable), _unload(loadable)]
+        tools += [_of_an_entry(LOAD, LOADS, loadable), _of_an_entry(UNLOAD, UNLOADS, loadable)]
     if searchable:
         tools.append(_search(searchable))
     if search:
@@ -55,19 +67,9 @@ def _update(labels: list[str], keyed: list[str]) -> ToolDefinition:
     return _tool(UPDATE, description, properties, ["label", "content"])
 
 
-def _load(labels: list[str]) -> ToolDefinition:
-    description = "Read an entry of a block as a whole, by the key that the block lists for it."
+def _of_an_entry(name: str, description: str, labels: list[str]) -> ToolDefinition:
     properties = {"label": _label(labels), "key": _text("The entry's key.")}
-    return _tool(LOAD, description, properties, ["label", "key"])
-
-
-def _unload(labels: list[str]) -> ToolDefinition:
-    description = (
-        "Give back the room that a loaded entry takes, once it is no longer needed. "
-        "It can be loaded again."
-    )
-    properties = {"label": _label(labels), "key": _text("The entry's key.")}
-    return _tool(UNLOAD, description, properties, ["label", "key"])
+    return _tool(name, description, properties, ["label", "key"])
 
 
 def _search(labels: list[str]) -> ToolDefinition:
@@ -120,3 +122,33 @@ def _query() -> dict[str, Any]:
         'Words that all have to be there, "phrases" in quotes, OR, NOT, prefix*. '
         "All other characters are looked for as they are."
     )
+
+
+def to_openai_chat(definitions: Iterable[ToolDefinition]) -> list[dict[str, Any]]:
+    """Return tools as OpenAI's chat completions take them."""
+    return [{"type": "function", "function": _named(tool, "parameters")} for tool in definitions]
+
+
+def to_openai_responses(definitions: Iterable[ToolDefinition]) -> list[dict[str, Any]]:
+    """Return tools as OpenAI's responses take them.
+
+    Strict is the default there, and demands that no argument is optional: it is turned off.
+    """
+    return [
+        {"type": "function", **_named(tool, "parameters"), "strict": False} for tool in definitions
+    ]
+
+
+def to_anthropic(definitions: Iterable[ToolDefinition]) -> list[dict[str, Any]]:
+    """Return tools as Anthropic's messages take them."""
+    return [_named(tool, "input_schema") for tool in definitions]
+
+
+def to_mcp(definitions: Iterable[ToolDefinition]) -> list[dict[str, Any]]:
+    """Return tools as a server of the Model Context Protocol lists them."""
+    return [_named(tool, "inputSchema") for tool in definitions]
+
+
+def _named(tool: ToolDefinition, schema: str) -> dict[str, Any]:
+    # Copied, so that what a caller adds to one does not change the next.
+    return {"name": tool.name, "description": tool.description, schema: deepcopy(tool.schema)}

@@ -6,7 +6,7 @@ import msgspec
 
 from ..errors import StoreCorruptError
 from ..model import CompactionNote, Document, Overlay
-from ..rules.breaker import BreakerState
+from ..rules.breaker import BreakerState, after_failure, after_run
 from ..rules.threshold import ThresholdState
 
 KEY = "compactor"
@@ -47,6 +47,17 @@ def note_of(overlay: Overlay, *, undone: bool = False) -> CompactionNote:
         created_us=overlay.created_us,
         undone=undone,
     )
+
+
+def with_run(state: CompactorState, before: int, after: int) -> CompactorState:
+    """Count a compaction that was completed."""
+    breaker = after_run(state.breaker, tokens_before=before, tokens_after=after)
+    return msgspec.structs.replace(state, breaker=breaker)
+
+
+def with_failure(state: CompactorState, tokens: int) -> CompactorState:
+    """Count a compaction that failed."""
+    return msgspec.structs.replace(state, breaker=after_failure(state.breaker, tokens=tokens))
 
 
 def with_undone(state: CompactorState, overlay: Overlay) -> CompactorState:

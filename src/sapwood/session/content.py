@@ -20,13 +20,10 @@ def parts_of(content: Content, where: str = "content") -> list[Part]:
     """Make a string, a part, a JSON object or a list of these into parts."""
     if isinstance(content, (str, Mapping, Part)):
         return [_part_of(content, where)]
-    _refuse_no_list(content, where)
-    return [_part_of(piece, f"{where}[{index}]") for index, piece in enumerate(content)]
-
-
-def _refuse_no_list(content: object, where: str) -> None:
-    if isinstance(content, (bytes, bytearray)) or not isinstance(content, Sequence):
-        raise _not_content(content, where)
+    pieces: object = content
+    if isinstance(pieces, (bytes, bytearray)) or not isinstance(pieces, Sequence):
+        raise _not_content(pieces, where)
+    return [_part_of(piece, f"{where}[{index}]") for index, piece in enumerate(pieces)]
 
 
 def _part_of(piece: ContentPiece, where: str) -> Part:
@@ -63,7 +60,8 @@ def new_message(
 
     `where` is what its fields are named after in an error.
     """
-    _refuse_no_role(role, f"{where}role")
+    if not isinstance(role, str):
+        raise _no_role(role, f"{where}role")
     parts = parts_of(content, f"{where}content")
     return NewMessage(
         role=role,
@@ -74,13 +72,11 @@ def new_message(
     )
 
 
-def _refuse_no_role(role: object, where: str) -> None:
-    if isinstance(role, str):
-        return
+def _no_role(role: object, where: str) -> UsageError:
     hint = "append(role, content)"
     if isinstance(role, Mapping):
         hint += ", or for messages of a vendor append_all(from_openai_chat(messages)) and the like"
-    raise UsageError(f"{where} is a {type(role).__name__}: use {hint}", path=where)
+    return UsageError(f"{where} is a {type(role).__name__}: use {hint}", path=where)
 
 
 def as_new_message(
@@ -98,7 +94,8 @@ def as_new_message(
                 "a whole message was given: content, id and metadata belong into it", path="content"
             )
         return _from_draft(role, counter, "message")
-    _refuse_no_role(role, "role")
+    if not isinstance(role, str):
+        raise _no_role(role, "role")
     if content is None:
         raise UsageError("the message has no content: give a string or parts", path="content")
     return new_message(role, content, counter, id=id, metadata=metadata)

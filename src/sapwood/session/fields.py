@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal, TypedDict
 
@@ -45,9 +45,12 @@ def new_session_fields(fields: NewSessionFields) -> SessionFields:
     return known
 
 
-def refuse_unknown(fields: Mapping[str, object], known: type) -> None:
-    """Refuse keywords that a call does not have, where Python does not."""
-    names = known.__annotations__
+def refuse_unknown(fields: Mapping[str, object], known: type, beside: Sequence[str] = ()) -> None:
+    """Refuse keywords that a call does not have, where Python does not.
+
+    `beside` names those that the call itself has.
+    """
+    names = [*beside, *known.__annotations__]
     for name in fields:
         if name not in names:
             raise UsageError(f"there is no keyword {name!r}: use {', '.join(names)}", path=name)

@@ -14,6 +14,7 @@ from ..errors import UsageError
 from ..model import Event
 from ..rules import check
 from ..rules.tokens import estimate_text
+from .fields import refuse_unknown
 
 # Blocks and compaction are loaded by the sessions that have them: others do not pay for it.
 if TYPE_CHECKING:
@@ -65,20 +66,13 @@ class SettingFields(TypedDict, total=False):
 def settings_of(fields: SettingFields, beside: Sequence[str] = ()) -> SessionSettings:
     """Check keywords and make settings of them; `beside` names those that the call itself has."""
     changes: dict[str, Any] = {**fields}
-    known = [*beside, *SettingFields.__annotations__]
-    for name in changes:
-        if name not in known:
-            raise UsageError(f"there is no keyword {name!r}: use {', '.join(known)}", path=name)
+    refuse_unknown(changes, SettingFields, beside)
     for name in ("context", "listeners"):
-        if name in changes:
-            changes[name] = _as_tuple(changes[name], name)
-    return checked(msgspec.structs.replace(DEFAULTS, **changes))
-
-
-def _as_tuple(value: object, path: str) -> tuple[Any, ...]:
-    if not isinstance(value, (list, tuple)):
-        raise UsageError(f"{path} must be a list, not {type(value).__name__}", path=path)
-    return tuple(value)
+        value = changes.get(name, ())
+        if not isinstance(value, (list, tuple)):
+            raise UsageError(f"{name} must be a list, not {type(value).__name__}", path=name)
+        changes[name] = tuple(value)
+    return checked(SessionSettings(**changes))
 
 
 def checked(settings: SessionSettings, before: SessionSettings | None = None) -> SessionSettings:

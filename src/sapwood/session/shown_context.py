@@ -10,7 +10,7 @@ import msgspec
 from ..errors import ContextOverflowError, UsageError
 from ..model import ModelMessage, ToolDefinition
 from ..rules import check
-from ..rules.prompt import BlockKind, PromptBlock, render
+from ..rules.prompt import PromptBlock, render
 from ..rules.tokens import estimate_text
 
 if TYPE_CHECKING:
@@ -36,7 +36,15 @@ class ShownContext(msgspec.Struct, frozen=True, kw_only=True):
             raise UsageError(f"tools is a {type(tools).__name__}: give a list", path="tools")
         taken = {tool.name for tool in self.tools}
         for index, tool in enumerate(tools):
-            _check_tool(tool, f"tools[{index}]", taken)
+            where = f"tools[{index}]"
+            check.instance(tool, ToolDefinition, where)
+            check.name(tool.name, f"{where}.name")
+            check.instance(tool.schema, dict, f"{where}.schema")
+            if tool.name in taken:
+                raise UsageError(
+                    f"{where} has the name {tool.name!r}, as another tool has: rename it",
+                    path=f"{where}.name",
+                )
             taken.add(tool.name)
         return msgspec.structs.replace(self, tools=[*self.tools, *tools]) if tools else self
 
@@ -59,17 +67,6 @@ class ShownContext(msgspec.Struct, frozen=True, kw_only=True):
         return elide_unloaded(messages, self.loaded)
 
 
-def _check_tool(tool: ToolDefinition, where: str, taken: set[str]) -> None:
-    check.instance(tool, ToolDefinition, where)
-    check.name(tool.name, f"{where}.name")
-    check.instance(tool.schema, dict, f"{where}.schema")
-    if tool.name in taken:
-        raise UsageError(
-            f"{where} has the name {tool.name!r}, as another tool has: rename it",
-            path=f"{where}.name",
-        )
-
-
 def tokens_of_tools(tools: list[ToolDefinition]) -> int:
     """Estimate what the definitions of tools cost."""
     return estimate_text(msgspec.json.encode(tools).decode()) if tools else 0
@@ -77,6 +74,8 @@ def tokens_of_tools(tools: list[ToolDefinition]) -> int:
 
 def prompt_of(blocks: Sequence[Block]) -> str:
     """Render blocks as a freeze would: what is not frozen yet is counted as it will be."""
+    from ..context.provider import strongest_kind
+
     return render(
         [
             PromptBlock(
@@ -85,16 +84,8 @@ def prompt_of(blocks: Sequence[Block]) -> str:
                 content=block.content,
                 tokens=block.tokens,
                 max_tokens=block.max_tokens,
-                kind=_kind_of(block),
+                kind=strongest_kind(block.searchable, block.loadable, block.writable),
             )
             for block in blocks
         ]
     ).text
-
-
-def _kind_of(block: Block) -> BlockKind:
-    if block.searchable:
-        return "searchable"
-    if block.loadable:
-        return "loadable"
-    return "writable" if block.writable else "readonly"

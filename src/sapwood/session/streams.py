@@ -76,8 +76,9 @@ def _is_manager(value: Any, *names: str) -> bool:
 class _BegunStream:
     """Has all that a stream shows."""
 
-    def __init__(self, stream: Any) -> None:
+    def __init__(self, stream: Any, entered: Any = None) -> None:
         self._stream = stream
+        self._entered = entered
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -139,10 +140,6 @@ class BegunIterator(_BegunStream):
 class AsyncEnteredStream(_BegunStream):
     """An async context manager that was entered: once, however it is used."""
 
-    def __init__(self, stream: Any, entered: Any) -> None:
-        super().__init__(stream)
-        self._entered = entered
-
     async def __aenter__(self) -> Any:
         return self._entered
 
@@ -155,10 +152,6 @@ class AsyncEnteredStream(_BegunStream):
 
 class EnteredStream(_BegunStream):
     """A context manager that was entered: once, however it is used."""
-
-    def __init__(self, stream: Any, entered: Any) -> None:
-        super().__init__(stream)
-        self._entered = entered
 
     def __enter__(self) -> Any:
         return self._entered

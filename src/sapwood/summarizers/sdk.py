@@ -64,12 +64,6 @@ def check_settings(model: str, settings: ClientSettings, max_tokens: int | None)
         raise UsageError("max_tokens must be a whole number, 1 or more", path="max_tokens")
 
 
-def check_prompt(prompt: str) -> None:
-    """Refuse a prompt that says nothing."""
-    if not isinstance(prompt, str) or not prompt.strip():
-        raise UsageError("the prompt must be text that says something", path="prompt")
-
-
 def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 

@@ -452,7 +452,7 @@ async def test_history_is_searched_in_the_other_sessions(
     assert "'kitchen'" in found
     assert "'chat'" not in found
     assert "bob" not in found
-    assert (await context.block("past")).content.startswith("EarlierContent conversations")
+    assert (await context.block("past")).content.startswith("Earlier conversations")
 
 
 async def test_history_within_one_session_or_all(talks: AsyncStore) -> None:

@@ -434,7 +434,7 @@ def test_history_is_searched_in_the_other_sessions(
     assert "'kitchen'" in found
     assert "'chat'" not in found
     assert "bob" not in found
-    assert (context.block("past")).content.startswith("EarlierContent conversations")
+    assert (context.block("past")).content.startswith("Earlier conversations")
 
 
 def test_history_within_one_session_or_all(talks: Store) -> None:

@@ -8,9 +8,7 @@ from sapwood import AsyncSession, AsyncSessionManager
 from sapwood.compaction import CompactFunction, create_compact_function
 from sapwood.errors import StoreCorruptError, UsageError
 from sapwood.model import AppendEvent, CompactionNote, Event, NewSession, StatusEvent, Usage
-from sapwood.session._async.breaker import AsyncBreaker
-from sapwood.session._async.compactor_document import AsyncCompactorDocument
-from sapwood.session.compactor_state import CompactorState
+from sapwood.session.compactor_state import KEY, CompactorState, state_in, with_failure
 
 LONG = "a long story about the harbour " * 20
 
@@ -33,8 +31,8 @@ def answering(answer: str, asked: list[str]) -> CompactFunction:
     )
 
 
-def remembered_by(chat: AsyncSession) -> AsyncCompactorDocument:
-    return AsyncCompactorDocument(chat._stored)
+async def remembered_by(chat: AsyncSession) -> CompactorState:
+    return await chat._stored.load_document(KEY, state_in)
 
 
 async def test_a_summary_of_no_use_holds_the_next_one_back(sessions: AsyncSessionManager) -> None:
@@ -51,9 +49,9 @@ async def test_a_good_one_is_remembered_and_forgives(sessions: AsyncSessionManag
     chat = (await sessions.session("chat")).compact_with(answering("", asked))
     await chat.append_all([("user", LONG)] * 8)
     await chat.compact()
-    assert (await remembered_by(chat).load()).breaker.failures == 1
+    assert (await remembered_by(chat)).breaker.failures == 1
     await chat.compact_with(answering("short", asked)).compact()
-    breaker = (await remembered_by(chat).load()).breaker
+    breaker = (await remembered_by(chat)).breaker
     assert (breaker.runs, breaker.failures, breaker.held_until_tokens) == (1, 0, 0)
     assert breaker.freed > 500
 
@@ -72,8 +70,8 @@ async def test_changes_of_two_processes_are_both_kept(sessions: AsyncSessionMana
         return await before(*args, **fields)  # type: ignore[arg-type]
 
     sessions.store.put_document = put_late  # type: ignore[method-assign, assignment]
-    await AsyncBreaker(remembered_by(chat)).note_failure(100)
-    state = await remembered_by(chat).load()
+    await chat._stored.change_document(KEY, state_in, lambda state: with_failure(state, 100))
+    state = await remembered_by(chat)
     assert (len(state.undone), state.breaker.failures) == (1, 1)
 
 
@@ -89,10 +87,10 @@ async def test_of_what_was_taken_back_only_the_last_is_kept(chat: AsyncSession) 
     )
     await chat.append_all([("user", LONG)] * 8)
     full = CompactorState(undone=[note] * 100)
-    await remembered_by(chat).change(lambda state: full)
+    await chat._stored.change_document(KEY, state_in, lambda state: full)
     await chat.compact_with(answering("short", [])).compact()
     await chat.undo_compaction()
-    undone = (await remembered_by(chat).load()).undone
+    undone = (await remembered_by(chat)).undone
     assert (len(undone), undone[0].overlay) == (100, "o")
     assert undone[-1].overlay != "o"
 

@@ -10,9 +10,7 @@ from sapwood import Session, SessionManager
 from sapwood.compaction import CompactFunction, create_compact_function
 from sapwood.errors import StoreCorruptError, UsageError
 from sapwood.model import AppendEvent, CompactionNote, Event, NewSession, StatusEvent, Usage
-from sapwood.session._sync.breaker import Breaker
-from sapwood.session._sync.compactor_document import CompactorDocument
-from sapwood.session.compactor_state import CompactorState
+from sapwood.session.compactor_state import KEY, CompactorState, state_in, with_failure
 
 LONG = "a long story about the harbour " * 20
 
@@ -35,8 +33,8 @@ def answering(answer: str, asked: list[str]) -> CompactFunction:
     )
 
 
-def remembered_by(chat: Session) -> CompactorDocument:
-    return CompactorDocument(chat._stored)
+def remembered_by(chat: Session) -> CompactorState:
+    return chat._stored.load_document(KEY, state_in)
 
 
 def test_a_summary_of_no_use_holds_the_next_one_back(sessions: SessionManager) -> None:
@@ -53,9 +51,9 @@ def test_a_good_one_is_remembered_and_forgives(sessions: SessionManager) -> None
     chat = (sessions.session("chat")).compact_with(answering("", asked))
     chat.append_all([("user", LONG)] * 8)
     chat.compact()
-    assert (remembered_by(chat).load()).breaker.failures == 1
+    assert (remembered_by(chat)).breaker.failures == 1
     chat.compact_with(answering("short", asked)).compact()
-    breaker = (remembered_by(chat).load()).breaker
+    breaker = (remembered_by(chat)).breaker
     assert (breaker.runs, breaker.failures, breaker.held_until_tokens) == (1, 0, 0)
     assert breaker.freed > 500
 
@@ -74,8 +72,8 @@ def test_changes_of_two_processes_are_both_kept(sessions: SessionManager) -> Non
         return before(*args, **fields)  # type: ignore[arg-type]
 
     sessions.store.put_document = put_late  # type: ignore[method-assign, assignment]
-    Breaker(remembered_by(chat)).note_failure(100)
-    state = remembered_by(chat).load()
+    chat._stored.change_document(KEY, state_in, lambda state: with_failure(state, 100))
+    state = remembered_by(chat)
     assert (len(state.undone), state.breaker.failures) == (1, 1)
 
 
@@ -91,10 +89,10 @@ def test_of_what_was_taken_back_only_the_last_is_kept(chat: Session) -> None:
     )
     chat.append_all([("user", LONG)] * 8)
     full = CompactorState(undone=[note] * 100)
-    remembered_by(chat).change(lambda state: full)
+    chat._stored.change_document(KEY, state_in, lambda state: full)
     chat.compact_with(answering("short", [])).compact()
     chat.undo_compaction()
-    undone = (remembered_by(chat).load()).undone
+    undone = (remembered_by(chat)).undone
     assert (len(undone), undone[0].overlay) == (100, "o")
     assert undone[-1].overlay != "o"
 

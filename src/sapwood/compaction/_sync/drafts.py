@@ -9,9 +9,16 @@ from typing import Any
 
 from ...calls import Call
 from ...errors import CompactionError, SapwoodError
-from ..function import CompactCallable, CompactDraft, CompactFunction, CompactPlan, CompactRequest
-from ..function_results import read_draft, read_summary, refuse_broken
-from ..text_cuts import cut_middle
+from ..cuts import cut_middle
+from ..function import (
+    CompactCallable,
+    CompactDraft,
+    CompactFunction,
+    CompactRequest,
+    read_draft,
+    read_summary,
+    refuse_broken,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -30,22 +37,16 @@ def draft_compaction(function: CompactCallable, request: CompactRequest) -> Comp
         return None
     if function.strategy == "digest":
         return function.finish(plan, function.digest(plan))
-    if function.strategy == "hybrid":
-        return _hybrid(function, plan)
-    answer = read_summary(_answer(function.timeout_s, function.summarize, plan.prompt))
-    refuse_broken(answer.text)
-    return function.finish(plan, answer.text, usage=answer.usage)
-
-
-def _hybrid(function: CompactFunction, plan: CompactPlan) -> CompactDraft | None:
     usage = None
     try:
         answer = read_summary(_answer(function.timeout_s, function.summarize, plan.prompt))
         usage, reason = answer.usage, "the summary was blank"
         refuse_broken(answer.text)
-        if answer.text.strip():
+        if answer.text.strip() or function.strategy != "hybrid":
             return function.finish(plan, answer.text, usage=usage)
     except SapwoodError as error:
+        if function.strategy != "hybrid":
+            raise
         logger.warning("no summary could be made; a digest is used", exc_info=True)
         # It is stored, and others' errors may quote what no store can keep.
         reason = cut_middle(str(error).encode(errors="replace").decode(), 300)

@@ -13,9 +13,11 @@ from ...rules import check
 from ...rules.fingerprint import fingerprint_of
 from ...rules.prompt import PromptBlock
 from ...store._async.contract import AsyncStore
-from ..block import Block
+from ..block import Block, HeldBlock
 from ..config import BlockConfig, facts_of, provider_of, shape_of
 from .store_block import AsyncStoreBlock
+
+UNAVAILABLE = "[This block cannot be read at the moment.]"
 
 
 class BlockContent(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,7 +32,14 @@ class BlockContent(msgspec.Struct, frozen=True, kw_only=True):
 class AsyncBoundBlock:
     """A block that can be read. It remembers nothing: every call asks its provider."""
 
-    def __init__(self, config: BlockConfig, store: AsyncStore, owner: str, session: str) -> None:
+    def __init__(
+        self,
+        config: BlockConfig,
+        store: AsyncStore,
+        owner: str,
+        session: str,
+        count: Callable[[str], int],
+    ) -> None:
         given = provider_of(config)
         self.provider: Any = given
         if given is None:
@@ -45,6 +54,7 @@ class AsyncBoundBlock:
         self.config = config
         self.label = config.label
         self.shape = shape_of(config, self.provider)
+        self._count = count
         self._is_default = given is not None and config.provider is None
 
     @property
@@ -54,23 +64,31 @@ class AsyncBoundBlock:
 
     def fingerprint(self) -> str:
         """Return the fingerprint of the configuration."""
-        return fingerprint_of(facts_of(self.config, self.provider, self.stored is not None))
+        return fingerprint_of(
+            facts_of(self.config, self.shape, self.provider, self.stored is not None)
+        )
 
     async def read(self, *, missing_ok: bool = False) -> BlockContent:
         """Read what it holds; with `missing_ok` a session that is not there holds nothing."""
-        default = self.config.default or ""
         if self.stored is not None:
-            held = await self.stored.read(missing_ok=missing_ok)
-            stored = held.stored
-            content = default if stored.content is None else stored.content
-            return BlockContent(
-                content=content, version=held.version, origin=stored.origin, by=stored.by
-            )
+            return self.content_of(await self.stored.read(missing_ok=missing_ok))
         given = await self.ask(self.provider.get)
-        if given is None:
-            return BlockContent(content=default, version=None, origin="default")
-        origin = "default" if self._is_default else "provider"
-        return BlockContent(content=given, version=None, origin=origin)
+        origin = "default" if given is None or self._is_default else "provider"
+        return BlockContent(content=self.or_default(given), version=None, origin=origin)
+
+    def or_default(self, content: str | None) -> str:
+        """Return a content, or the configured one where there is none."""
+        return (self.config.default or "") if content is None else content
+
+    def content_of(self, held: HeldBlock) -> BlockContent:
+        """Return what the document of a stored block says that it holds."""
+        stored = held.stored
+        return BlockContent(
+            content=self.or_default(stored.content),
+            version=held.version,
+            origin=stored.origin,
+            by=stored.by,
+        )
 
     async def ask(self, method: Callable[..., Any], *args: Any) -> str | None:
         """Call a provider's method, and make sure that it gives text or nothing."""
@@ -86,13 +104,13 @@ class AsyncBoundBlock:
         check.text(given, f"the text of block {self.label!r}")
         return given
 
-    def block(self, reading: BlockContent, tokens: int) -> Block:
+    def block(self, reading: BlockContent) -> Block:
         """Return the record of what was read."""
         return Block(
             label=self.label,
             description=self.config.description,
             content=reading.content,
-            tokens=tokens,
+            tokens=self._count(reading.content),
             max_tokens=self.config.max_tokens,
             writable=self.shape.writable,
             loadable=self.shape.loadable,
@@ -102,13 +120,13 @@ class AsyncBoundBlock:
             by=reading.by,
         )
 
-    def prompt_block(self, content: str, tokens: int) -> PromptBlock:
-        """Return what the prompt shows of a content."""
+    def prompt_block(self, content: str | None) -> PromptBlock:
+        """Return what the prompt shows of a content; None is one that cannot be read."""
         return PromptBlock(
             label=self.label,
             description=self.config.description,
-            content=content,
-            tokens=tokens,
+            content=UNAVAILABLE if content is None else content,
+            tokens=0 if content is None else self._count(content),
             max_tokens=self.config.max_tokens,
             kind=self.shape.kind,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 from ...errors import UsageError
-from ...model import Hit, Search
+from ...model import Search
 from ...rules.ids import check_name
 from ...store._async.contract import AsyncStore
 from ..listings import show_hits
@@ -17,7 +17,7 @@ MOST_FOUND = 10
 LOOKED_AT = 200
 
 TEXTS: dict[HistoryScope, str] = {
-    "others": "EarlierContent conversations with this user can be searched.",
+    "others": "Earlier conversations with this user can be searched.",
     "all": "All conversations with this user can be searched, this one included.",
     "session": "All that was said in this conversation can be searched.",
 }
@@ -61,14 +61,10 @@ class AsyncSearchableHistory:
 
     async def search(self, query: str) -> str | None:
         """Show the messages that a query finds, the best first."""
-        hits = await self._hits(query)
-        return show_hits(hits, self._session) or None
-
-    async def _hits(self, query: str) -> list[Hit]:
         session = self._session if self._within == "session" else None
         limit = LOOKED_AT if self._within == "others" else MOST_FOUND
         search = Search(text=query, session=session, limit=limit)
         found = (await self._store.search(self._owner, search)).hits
         if self._within == "others":
             found = [hit for hit in found if hit.session != self._session]
-        return found[:MOST_FOUND]
+        return show_hits(found[:MOST_FOUND], self._session) or None

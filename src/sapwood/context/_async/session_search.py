@@ -21,42 +21,28 @@ class AsyncSessionSearch:
     ) -> str:
         """Do what the arguments ask for, and give it as text."""
         if query:
-            return await self._find(query, session, limit)
+            search = Search(text=query, session=session, limit=limit)
+            hits = (await self._store.search(self._owner, search)).hits
+            return show_hits(hits, self._session) or NOTHING_FOUND
         if around:
-            return await self._read_around(session or self._session, around, limit)
+            return show_entries(await self._around(session or self._session, around, limit), around)
         if session:
-            return await self._read_end(session, limit)
-        return await self._browse(limit)
-
-    async def _find(self, query: str, session: str | None, limit: int) -> str:
-        search = Search(text=query, session=session, limit=limit)
-        hits = (await self._store.search(self._owner, search)).hits
-        return show_hits(hits, self._session) or NOTHING_FOUND
-
-    async def _browse(self, limit: int) -> str:
+            read = Read(limit=limit, backwards=True)
+            history = await self._store.read(self._owner, session, read)
+            return show_entries(history.entries) or f"Session {session!r} is empty."
         page = await self._store.list_sessions(self._owner, SessionQuery(limit=limit))
         return show_sessions(page.sessions, self._session) or NOTHING_FOUND
 
-    async def _read_end(self, session: str, limit: int) -> str:
-        read = Read(limit=limit, backwards=True)
-        history = await self._store.read(self._owner, session, read)
-        return show_entries(history.entries) or f"Session {session!r} is empty."
-
-    async def _read_around(self, session: str, around: str, limit: int) -> str:
-        [message] = await self._store.find_messages(self._owner, session, [around])
-        if message is None:
-            raise NotFoundError(
-                f"session {session!r} has no message {around!r}", kind="message", id=around
-            )
-        return show_entries(await self._around(session, message, limit), around)
-
-    async def _around(self, session: str, message: Message, limit: int) -> list[Entry]:
+    async def _around(self, session: str, id: str, limit: int) -> list[Entry]:
         """Read the messages above and below, on the path to the tip if the message is on it."""
+        [message] = await self._store.find_messages(self._owner, session, [id])
+        if message is None:
+            raise NotFoundError(f"session {session!r} has no message {id!r}", kind="message", id=id)
         above = max(0, message.depth - 1 - limit // 2)
         below = message.depth + 1 + (limit - 1) // 2
-        for leaf in (None, message.id):
+        for leaf in (None, id):
             read = Read(leaf=leaf, overlays=False, after=above, before=below)
             entries = (await self._store.read(self._owner, session, read)).entries
-            if any(isinstance(it, Message) and it.id == message.id for it in entries):
+            if any(isinstance(it, Message) and it.id == id for it in entries):
                 return entries
         return [message]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import msgspec
 
 from ...errors import NotFoundError, StaleVersionError
@@ -47,11 +49,9 @@ class AsyncStoreBlock:
         # Every failed turn means that another writer's went through, so this ends.
         while True:
             held = await self.read()
-            try:
+            with suppress(StaleVersionError):
                 await self.put(after_write(held, content, "user", None), held.version)
-            except StaleVersionError:
-                continue
-            return
+                return
 
     async def read(self, *, missing_ok: bool = False) -> HeldBlock:
         """Read the document; with `missing_ok` a session that is not there has none."""

@@ -5,29 +5,20 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from typing import Any
 
 import msgspec
 
-from ...errors import UsageError
-from ...rules import check
-from ...rules.tokens import estimate_text
-from ...store._sync.contract import Store
-from ..block import Block, BlockVersion
-from ..config import BlockConfig, BlockShape
-from ..loaded_key import LoadedKey
-from ..prompt_document import CacheReport
-from .block_writer import BlockWriter
-from .blocks import Blocks
+from ..block import Block
+from ..config import BlockConfig, BlockShape, check_labels
+from .block_methods import BlockMethods
 from .bound_block import BlockContent, BoundBlock
-from .frozen_prompt import FrozenPrompt
-from .loaded_entries import LoadedEntries
+from .entry_methods import EntryMethods
+from .prompt_methods import PromptMethods
 
 logger = logging.getLogger(__name__)
 
 
-class Context:
+class Context(BlockMethods, EntryMethods, PromptMethods):
     """The blocks of a session. It remembers nothing but the configuration: every call asks.
 
     `before_write` is awaited before something is written, so that a session that waits for its
@@ -35,209 +26,57 @@ class Context:
     is not configured is `NotFoundError`, and so is a session that is not there.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        owner: str,
-        session: str,
-        blocks: Sequence[BlockConfig] = (),
-        *,
-        counter: Callable[[str], int] = estimate_text,
-        before_write: Callable[[], Any] | None = None,
-        on_change: Callable[[str, str], Any] | None = None,
-    ) -> None:
-        self._blocks = Blocks(
-            store,
-            owner,
-            session,
-            blocks,
-            counter=counter,
-            before_write=before_write,
-            on_change=on_change,
-        )
-        self._writer = BlockWriter(self._blocks)
-        self._prompt = FrozenPrompt(self._blocks)
-        self._loaded = LoadedEntries(self._blocks)
-
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.session!r} of {self.owner!r}>"
 
     @property
-    def store(self) -> Store:
-        """Where the documents are."""
-        return self._blocks.store
-
-    @property
-    def owner(self) -> str:
-        """Whom the session belongs to."""
-        return self._blocks.owner
-
-    @property
-    def session(self) -> str:
-        """The session's id."""
-        return self._blocks.session
-
-    # configuration
-
-    @property
     def configs(self) -> list[BlockConfig]:
         """How the blocks are configured, in their order."""
-        return [bound.config for bound in self._blocks.bound]
+        return [bound.config for bound in self._bound]
 
     @property
     def shapes(self) -> dict[str, BlockShape]:
         """What can be done with each block, by label, in their order."""
-        return {bound.label: bound.shape for bound in self._blocks.bound}
+        return {bound.label: bound.shape for bound in self._bound}
 
     def add(self, config: BlockConfig) -> Block:
         """Add a block after the others; the next freeze renders the prompt anew.
 
         `UsageError` when the label is taken.
         """
-        bound = self._blocks.add(config)
-        self._blocks.changed(config.label, "add")
-        return self._listed(bound, missing_ok=self._blocks.may_be_missing)
+        new = self._bind(config)
+        with self._lock:
+            check_labels(bound.label for bound in (*self._bound, new))
+            self._bound = (*self._bound, new)
+        self._changed(config.label, "add")
+        return self._listed(new, missing_ok=self._may_be_missing)
 
     def remove(self, label: str) -> bool:
         """Take a block out; return whether it was there. What it holds stays where it is."""
-        was_there = self._blocks.remove(label)
+        with self._lock:
+            left = tuple(bound for bound in self._bound if bound.label != label)
+            was_there = len(left) < len(self._bound)
+            self._bound = left
         if was_there:
-            self._blocks.changed(label, "remove")
+            self._changed(label, "remove")
         return was_there
-
-    # blocks
 
     def blocks(self) -> list[Block]:
         """Read all blocks; one whose provider fails has its `error` set, and no content."""
-        return [self._listed(bound) for bound in self._blocks.bound]
+        return [self._listed(bound) for bound in self._bound]
 
     def block(self, label: str) -> Block:
         """Read a block; when its provider fails, that error is raised."""
-        bound = self._blocks.get(label)
-        reading = bound.read()
-        return bound.block(reading, self._blocks.count(reading.content))
-
-    def replace(
-        self,
-        label: str,
-        content: str,
-        *,
-        expected_version: int | None = None,
-        origin: str = "user",
-    ) -> Block:
-        """Replace what a block holds.
-
-        `StaleVersionError` when a stored block is not at the expected version (0: nothing was
-        written yet), `BlockLimitError` when it would be over its limit. The same again writes
-        nothing.
-        """
-        return self._writer.write(
-            label, content, add=False, origin=origin, expected_version=expected_version
-        )
-
-    def append(
-        self,
-        label: str,
-        content: str,
-        *,
-        expected_version: int | None = None,
-        origin: str = "user",
-    ) -> Block:
-        """Add to what a block holds, on a line of its own; errors as of `replace`.
-
-        Several writers of a stored block all land, one after the other.
-        """
-        return self._writer.write(
-            label, content, add=True, origin=origin, expected_version=expected_version
-        )
-
-    def undo(self, label: str) -> Block:
-        """Take the last write of a stored block back; called again, the one before it.
-
-        `NotFoundError` when there is nothing to go back to, `StaleVersionError` when somebody
-        wrote to it meanwhile.
-        """
-        return self._writer.undo(label)
-
-    def versions(self, label: str) -> list[BlockVersion]:
-        """Return what a stored block held, the newest first: the last 20 contents, up to 1 MB."""
-        return self._writer.versions(label)
-
-    # entries
-
-    def put_entry(
-        self,
-        label: str,
-        title: str | None,
-        content: str,
-        description: str | None = None,
-        *,
-        origin: str = "user",
-    ) -> str:
-        """Write an entry of a block that has entries; return its key.
-
-        The same title writes the same entry again. Without a title, the content names it.
-        """
-        return self._writer.put_entry(label, title, content, description, origin)
-
-    def load(self, label: str, key: str) -> str:
-        """Return an entry's text, and remember that it is loaded."""
-        return self._loaded.load(label, key)
-
-    def unload(self, label: str, key: str) -> bool:
-        """Forget that an entry is loaded; return whether it was."""
-        return self._loaded.unload(label, key)
-
-    def unload_all(self) -> int:
-        """Forget all that is loaded; return how much it was."""
-        return self._loaded.unload_all()
-
-    def loaded(self) -> list[LoadedKey]:
-        """Return what is loaded, as (label, key), in the order in which it was loaded."""
-        return self._loaded.keys()
-
-    def search(self, label: str, query: str) -> str:
-        """Search a block's entries; the empty string when nothing was found."""
-        bound = self._blocks.get(label)
-        if not bound.shape.searchable:
-            raise UsageError(f"block {label!r} cannot be searched", path="label")
-        check.text(query, "query")
-        return bound.ask(bound.provider.search, query) or ""
-
-    # the prompt
-
-    def freeze(self) -> str:
-        """Return the session's prompt, byte for byte the same each time.
-
-        It is rendered when there is none yet, or when the blocks' configuration is another.
-        """
-        return self._prompt.freeze()
-
-    def refresh(self, reason: str = "refresh") -> str:
-        """Render the prompt anew from what the blocks hold now; the report names the reason."""
-        return self._prompt.refresh(reason)
-
-    def peek(self) -> str | None:
-        """Return the stored prompt as it is, or None; nothing is rendered."""
-        return self._prompt.peek()
-
-    def updates(self) -> str:
-        """Return which blocks changed since the freeze, as text for the model; empty if none."""
-        return self._prompt.updates()
-
-    def cache_report(self) -> CacheReport:
-        """Return what changed the prompt, when and why."""
-        return self._prompt.report()
+        bound = self._get(label)
+        return bound.block(bound.read())
 
     def _listed(self, bound: BoundBlock, *, missing_ok: bool = False) -> Block:
         if bound.stored is not None:
-            reading = bound.read(missing_ok=missing_ok)
-            return bound.block(reading, self._blocks.count(reading.content))
+            return bound.block(bound.read(missing_ok=missing_ok))
         try:
-            reading = bound.read()
+            return bound.block(bound.read())
         except Exception as error:
             logger.warning("block %r cannot be read", bound.label, exc_info=True)
             unread = BlockContent(content="", version=None, origin="provider")
-            block = bound.block(unread, 0)
-            return msgspec.structs.replace(block, error=f"{type(error).__name__}: {error}")
-        return bound.block(reading, self._blocks.count(reading.content))
+            reason = f"{type(error).__name__}: {error}"
+            return msgspec.structs.replace(bound.block(unread), tokens=0, error=reason)

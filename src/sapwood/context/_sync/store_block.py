@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import msgspec
 
 from ...errors import NotFoundError, StaleVersionError
@@ -49,11 +51,9 @@ class StoreBlock:
         # Every failed turn means that another writer's went through, so this ends.
         while True:
             held = self.read()
-            try:
+            with suppress(StaleVersionError):
                 self.put(after_write(held, content, "user", None), held.version)
-            except StaleVersionError:
-                continue
-            return
+                return
 
     def read(self, *, missing_ok: bool = False) -> HeldBlock:
         """Read the document; with `missing_ok` a session that is not there has none."""

@@ -11,7 +11,6 @@ from ...errors import ConflictError, NotFoundError, StoreError, UsageError
 from ...model import ToolDefinition
 from ...rules.prompt import usage
 from ..listings import NOTHING_FOUND
-from ..tool_answers import REFUSED, not_found
 from ..tool_arguments import (
     action_of,
     check_written,
@@ -21,7 +20,7 @@ from ..tool_arguments import (
     read_arguments,
     text_of,
 )
-from ..tool_definitions import LOAD, SEARCH, SESSION_SEARCH, UNLOAD, UPDATE, define_tools
+from ..tool_definitions import LOAD, REFUSED, SEARCH, SESSION_SEARCH, UNLOAD, UPDATE, define_tools
 from .context import Context
 from .session_search import SessionSearch
 
@@ -97,7 +96,7 @@ class ContextTools:
         except NotFoundError as error:
             if error.kind != "key":
                 raise
-            return not_found(label, key)
+            return f"{REFUSED}'{label}' has no entry {key!r:.200}."
 
     def _unload(self, arguments: dict[str, Any]) -> str:
         label, key = self._entry(arguments)

@@ -14,13 +14,11 @@ from ...model import (
     Overlay,
 )
 from ..references import MessageRef, OverlayRef, PlaceRef, id_of
-from .lazy_model_context import AsyncLazyModelContext
+from .session_base import AsyncSessionBase
 
 
-class AsyncCompactionMethods:
+class AsyncCompactionMethods(AsyncSessionBase):
     """What a session does with its overlays."""
-
-    _context: AsyncLazyModelContext
 
     async def add_overlay(
         self,
@@ -84,15 +82,15 @@ class AsyncCompactionMethods:
 
         Also None when a function of your own decides it.
         """
-        return await self._context().compactions.preview(leaf, focus)
+        return await self._context().compactor.preview(leaf, focus)
 
     async def compactions(self) -> list[CompactionNote]:
         """List the compactions of the past, the oldest first, those taken back too."""
-        return await self._context().compactions.notes()
+        return await self._context().overlays.compactions()
 
     async def undo_compaction(self) -> Overlay:
         """Take the last compaction back that is in force; `NotFoundError` when there is none."""
-        return await self._context().compactions.undo_last()
+        return await self._context().overlays.undo_compaction()
 
     async def context_tokens(self) -> int:
         """Return how many tokens the next call is going to take: prompt, tools and history.
@@ -104,4 +102,4 @@ class AsyncCompactionMethods:
 
     async def needs_compaction(self) -> bool:
         """Whether the context holds more than `compact_after`, or 0.8 of the budget."""
-        return await self._context().thresholds.is_above_hard()
+        return await self._context().watch.is_full()

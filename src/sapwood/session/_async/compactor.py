@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import CompactionError, ConflictError, LeaseLostError, StoreError
 from ...model import (
     CompactEvent,
     Compaction,
+    CompactionPreview,
     Entry,
     EntryRef,
     Fence,
@@ -20,16 +22,18 @@ from ...model import (
     Usage,
 )
 from ...rules.tokens import count_tokens, estimate_text
-from ..builder import Setup
-from ..compact_function import function_of, request_for, why_there_is_no_draft
-from ..compactor_state import MARK
+from ..compact_function import (
+    function_of,
+    request_for,
+    why_there_is_no_draft,
+    without_protection,
+)
+from ..compactor_state import KEY, MARK, state_in, with_failure, with_run
 from ..references import PlaceRef, id_of
-from .breaker import AsyncBreaker
 from .context_blocks import AsyncContextBlocks
 from .context_size import UNMEASURED, AsyncContextSize
 from .lease import AsyncLease
-from .listeners import AsyncListeners
-from .overlays import AsyncOverlayWriter
+from .overlays import AsyncOverlays
 from .pins import AsyncPins
 from .stored_session import AsyncStoredSession
 
@@ -57,13 +61,6 @@ class _Refused(Exception):  # noqa: N818 - it is an outcome, and no error
         self.counts = counts
 
 
-class _Made(NamedTuple):
-    """An overlay, and how many tokens less are shown for it."""
-
-    overlay: Overlay
-    saved: int
-
-
 class _Task(NamedTuple):
     """What is to be compacted and why, by which function, and how full the context was."""
 
@@ -80,22 +77,48 @@ class AsyncCompactor:
     def __init__(
         self,
         stored: AsyncStoredSession,
-        setup: Setup,
-        listeners: AsyncListeners,
         blocks: AsyncContextBlocks,
         size: AsyncContextSize,
         pins: AsyncPins,
-        overlays: AsyncOverlayWriter,
-        breaker: AsyncBreaker,
+        overlays: AsyncOverlays,
     ) -> None:
         self._stored = stored
-        self._setup = setup
-        self._listeners = listeners
         self._blocks = blocks
         self._size = size
         self._pins = pins
         self._overlays = overlays
-        self._breaker = breaker
+
+    async def preview(self, leaf: PlaceRef | None, focus: str | None) -> CompactionPreview | None:
+        """Return what a compaction would cover; None when that is nothing, or is not known."""
+        from ...compaction import CompactFunction
+
+        function = function_of(self._stored.setup.settings)
+        if not isinstance(function, CompactFunction):
+            return None
+        history = await self._stored.read(Read(leaf=id_of(leaf)))
+        plan = function.plan(request_for(history, focus))
+        if plan is None:
+            return None
+        return CompactionPreview(
+            entries=plan.entries,
+            tokens=sum(entry.tokens for entry in plan.entries),
+            target_tokens=plan.target_tokens,
+            prompt=plan.prompt,
+        )
+
+    async def cover_all(self, summary: str | None, focus: str | None) -> None:
+        """Cover everything: by a summary that is given, or as much as may be covered by one."""
+        if summary is None:
+            function = without_protection(function_of(self._stored.setup.settings))
+            outcome = await self.compact("split", focus=focus, function=function)
+            if outcome.status == "refused":
+                raise CompactionError(f"there is no summary to go on with: {outcome.reason}")
+            return
+        history = await self._stored.read(Read())
+        if history.entries:
+            metadata = {MARK: {"strategy": "given", "trigger": "split"}}
+            first, last = history.entries[0], history.entries[-1]
+            await self._overlays.add(first, last, summary, history=history, metadata=metadata)
 
     async def compact(
         self,
@@ -109,16 +132,13 @@ class AsyncCompactor:
 
         `trigger` says what it was made for.
         """
-        stored, before = self._stored, await self._size.tokens_anew()
-        function = function_of(self._setup.settings) if function is None else function
-        lease = AsyncLease(
-            stored.store, stored.owner, stored.id, _lease_s(function), self._setup.new_id
-        )
+        before = await self._size.tokens_anew()
+        function = function_of(self._stored.setup.settings) if function is None else function
+        limit: float | None = getattr(function, "timeout_s", None)
+        lease = AsyncLease(self._stored, LEASE_S if limit is None else limit + GRACE_S)
         fence = await lease.take()
         if fence is None:
-            reason = "another compaction of this session is at work"
-            await self._tell(phase="refused", reason=reason, tokens_before=before)
-            return _refused(reason, before)
+            return await self._refuse("another compaction of this session is at work", before)
         try:
             return await self._run(_Task(leaf, focus, trigger, function, before), fence)
         finally:
@@ -126,23 +146,24 @@ class AsyncCompactor:
 
     async def _run(self, task: _Task, fence: Fence) -> Compaction:
         """Carry it out under the lease, and tell how it began and ended."""
-        before, counts = task.before, task.leaf is None
+        before = task.before
         try:
             await self._tell(phase="started", reason=task.trigger, tokens_before=before)
-            made = await self._cover(task, fence)
+            overlay, saved = await self._cover(task, fence)
         except _Refused as refusal:
-            await self._tell(phase="refused", reason=str(refusal), tokens_before=before)
-            if refusal.counts and counts:
-                await self._breaker.note_failure(before)
-            return _refused(str(refusal), before)
+            outcome = await self._refuse(str(refusal), before)
+            if refusal.counts:
+                await self._note_failure(task)
+            return outcome
         except BaseException as error:
             await self._tell(phase="failed", reason=repr(error), tokens_before=before)
-            if isinstance(error, Exception) and counts:
-                await self._breaker.note_failure(before)
+            if isinstance(error, Exception):
+                await self._note_failure(task)
             raise
-        return await self._finish(task, made)
+        return await self._finish(task, overlay, saved)
 
-    async def _cover(self, task: _Task, fence: Fence) -> _Made:
+    async def _cover(self, task: _Task, fence: Fence) -> tuple[Overlay, int]:
+        """Make the overlay; return how many tokens less are shown for it, too."""
         history = await self._stored.read(Read(leaf=id_of(task.leaf)))
         request = request_for(history, task.focus)
         draft = await _draft(task.function, request)
@@ -151,21 +172,20 @@ class AsyncCompactor:
         if draft.usage is not None:
             await self._count(draft.usage)
         pinned = set(await self._pins.whole())
-        saved = _hidden_in(history, draft, pinned) - self._tokens_of(draft.summary)
+        # Counted as the messages that it covers were counted.
+        counter, parts = self._stored.setup.counter, [TextPart(text=draft.summary)]
+        counted = count_tokens(counter, "summary", parts)
+        tokens = estimate_text(draft.summary) if counted is None else counted
+        saved = _hidden_in(history, draft, pinned) - tokens
         if saved <= 0:
             raise _Refused("the summary would be no shorter than what it hides")
-        return _Made(await self._overlay(history, draft, task.trigger, fence), saved)
-
-    async def _overlay(
-        self, history: History, draft: CompactDraft, trigger: str, fence: Fence
-    ) -> Overlay:
         try:
-            return await self._overlays.add(
+            overlay = await self._overlays.add(
                 draft.first,
                 draft.last,
                 draft.summary,
                 history=history,
-                metadata={MARK: {**draft.metadata, "trigger": trigger}},
+                metadata={MARK: {**draft.metadata, "trigger": task.trigger}},
                 fence=fence,
             )
         except LeaseLostError:
@@ -173,6 +193,7 @@ class AsyncCompactor:
             raise _Refused(reason, counts=False) from None
         except ConflictError as error:
             raise _Refused(f"the history was changed meanwhile: {error}") from error
+        return overlay, saved
 
     async def _count(self, usage: Usage) -> None:
         try:
@@ -181,41 +202,48 @@ class AsyncCompactor:
             # Some endpoints use their ids again; that must not cost the summary.
             logger.warning("the summary's usage %r is counted already", usage.id, exc_info=True)
 
-    async def _finish(self, task: _Task, made: _Made) -> Compaction:
+    async def _finish(self, task: _Task, overlay: Overlay, saved: int) -> Compaction:
         """Do what follows from an overlay that is in force; whatever comes, it is told of."""
-        after = max(0, task.before - made.saved)
-        after_a_write = self._stored.after_a_write
+        stored, after = self._stored, max(0, task.before - saved)
+        run = partial(with_run, before=task.before, after=after)
         try:
             # Others may have appended meanwhile, so what it saved is not seen by measuring. One
             # at another leaf says nothing about the context at the tip.
             if task.leaf is None:
-                with after_a_write("the breaker does not know of the compaction"):
-                    await self._breaker.note_run(task.before, after)
+                with stored.after_a_write("the breaker does not know of the compaction"):
+                    await stored.change_document(KEY, state_in, run)
             if self._blocks.may_be_there:
-                with after_a_write("the prompt is still that from before the compaction"):
+                with stored.after_a_write("the prompt is still that from before the compaction"):
                     await self._blocks.refresh("compaction")
-            with after_a_write(UNMEASURED):
+            with stored.after_a_write(UNMEASURED):
                 after = await self._size.tokens_anew()
         finally:
             await self._tell(
                 phase="done",
                 reason=task.trigger,
-                overlay=made.overlay,
+                overlay=overlay,
                 tokens_before=task.before,
                 tokens_after=after,
             )
         return Compaction(
-            status="done", overlay=made.overlay, tokens_before=task.before, tokens_after=after
+            status="done", overlay=overlay, tokens_before=task.before, tokens_after=after
         )
 
-    def _tokens_of(self, summary: str) -> int:
-        """Count a summary as the messages that it covers were counted."""
-        counted = count_tokens(self._setup.counter, "summary", [TextPart(text=summary)])
-        return estimate_text(summary) if counted is None else counted
+    async def _note_failure(self, task: _Task) -> None:
+        if task.leaf is None:
+            await self._stored.change_document(
+                KEY, state_in, lambda state: with_failure(state, task.before)
+            )
+
+    async def _refuse(self, reason: str, tokens: int) -> Compaction:
+        await self._tell(phase="refused", reason=reason, tokens_before=tokens)
+        return Compaction(
+            status="refused", reason=reason, tokens_before=tokens, tokens_after=tokens
+        )
 
     async def _tell(self, **fields: Any) -> None:
         stored = self._stored
-        await self._listeners.tell(CompactEvent(owner=stored.owner, session=stored.id, **fields))
+        await stored.tell(CompactEvent(owner=stored.owner, session=stored.id, **fields))
 
 
 async def _draft(function: CompactCallable, request: CompactRequest) -> CompactDraft | None:
@@ -229,15 +257,6 @@ async def _draft(function: CompactCallable, request: CompactRequest) -> CompactD
         raise CompactionError(
             f"the summary could not be made: {type(error).__name__}: {error}"
         ) from error
-
-
-def _lease_s(function: CompactCallable) -> float:
-    limit: float | None = getattr(function, "timeout_s", None)
-    return LEASE_S if limit is None else limit + GRACE_S
-
-
-def _refused(reason: str, tokens: int) -> Compaction:
-    return Compaction(status="refused", reason=reason, tokens_before=tokens, tokens_after=tokens)
 
 
 def _hidden_in(history: History, draft: CompactDraft, pinned: set[str]) -> int:

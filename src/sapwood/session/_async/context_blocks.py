@@ -6,64 +6,57 @@ from typing import TYPE_CHECKING
 
 from ...model import ContextEvent
 from ...rules.tokens import estimate_text
-from ..builder import Setup
 from ..shown_context import ShownContext, prompt_of, tokens_of_tools
-from .listeners import AsyncListeners
 from .stored_session import AsyncStoredSession
 
 # Loaded when they are first used: a session without blocks does not pay for it.
 if TYPE_CHECKING:
-    from ...context import AsyncContext, AsyncContextTools, BlockConfig
+    from ...context import AsyncContext, AsyncContextTools
 
 
 class AsyncContextBlocks:
     """Holds a session's context, once it is used, and what its prompt and tools cost."""
 
-    __slots__ = ("_context", "_is_past", "_listeners", "_overhead", "_setup", "_stored", "_tools")
+    __slots__ = ("_context", "_is_past", "_stored", "_tools", "known_overhead")
 
-    def __init__(self, stored: AsyncStoredSession, setup: Setup, listeners: AsyncListeners) -> None:
+    def __init__(self, stored: AsyncStoredSession) -> None:
         self._stored = stored
-        self._setup = setup
-        self._listeners = listeners
         self._context: AsyncContext | None = None
         self._tools: AsyncContextTools | None = None
         # how many tokens the prompt and the tools take; None when it is to be counted again
-        self._overhead: int | None = None
+        self.known_overhead: int | None = None
         # whether prompt and loaded entries are from before a clear
         self._is_past = False
 
     @property
     def may_be_there(self) -> bool:
         """Whether there may be blocks: without any, nothing is asked of the store for them."""
-        settings = self._setup.settings
+        settings = self._stored.setup.settings
         return self._context is not None or bool(settings.context or settings.searchable_history)
 
     @property
     def context(self) -> AsyncContext:
         """The blocks; made when they are first used, so that builders may come in any order."""
         if self._context is None:
-            from ...context import AsyncContext
+            from ...context import AsyncContext, AsyncSearchableHistory, BlockConfig
 
+            stored, settings = self._stored, self._stored.setup.settings
+            configs = list(settings.context)
+            if settings.searchable_history is not None:
+                history = AsyncSearchableHistory(
+                    stored.store, stored.owner, stored.id, within="all"
+                )
+                configs.append(BlockConfig(settings.searchable_history, provider=history))
             self._context = AsyncContext(
-                self._stored.store,
-                self._stored.owner,
-                self._stored.id,
-                self._configs(),
-                before_write=self._stored.create,
+                stored.store,
+                stored.owner,
+                stored.id,
+                configs,
+                before_write=stored.create,
                 on_change=self._tell,
             )
-            self._setup.blocks_in_use = True
+            stored.setup.blocks_in_use = True
         return self._context
-
-    def _configs(self) -> list[BlockConfig]:
-        settings, stored = self._setup.settings, self._stored
-        configs = list(settings.context)
-        if settings.searchable_history is not None:
-            from ...context import AsyncSearchableHistory, BlockConfig
-
-            history = AsyncSearchableHistory(stored.store, stored.owner, stored.id, within="all")
-            configs.append(BlockConfig(settings.searchable_history, provider=history))
-        return configs
 
     @property
     def tools(self) -> AsyncContextTools:
@@ -71,23 +64,21 @@ class AsyncContextBlocks:
         if self._tools is None:
             from ...context import AsyncContextTools
 
-            searches = self._setup.settings.searchable_history is not None
+            searches = self._stored.setup.settings.searchable_history is not None
             self._tools = AsyncContextTools(self.context, search=searches)
         return self._tools
-
-    # the prompt
 
     async def system_prompt(self) -> str:
         """Return the stored prompt, rendered anew only if the blocks' set-up changed."""
         await self._finish_clear()
         prompt = await self.context.freeze()
-        self._overhead = None
+        self.known_overhead = None
         return prompt
 
     async def refresh(self, reason: str) -> str:
         """Render the prompt anew from what the blocks hold now, and keep it."""
         prompt = await self.context.refresh(reason)
-        self._overhead = None
+        self.known_overhead = None
         await self._tell("prompt", reason)
         return prompt
 
@@ -109,41 +100,29 @@ class AsyncContextBlocks:
         if not self.may_be_there:
             return ShownContext()
         await self._finish_clear()
+        is_cached = self._stored.setup.settings.cached_prompt
         return ShownContext(
-            prompt=await self._shown_prompt(),
+            prompt=await (self.system_prompt() if is_cached else self.context.refresh("turn")),
             tools=self.tools.definitions(),
             updates=await self.context.updates(),
             loaded=await self.context.loaded(),
         )
 
-    async def _shown_prompt(self) -> str:
-        if self._setup.settings.cached_prompt:
-            return await self.system_prompt()
-        return await self.context.refresh("turn")
-
-    # what it costs
-
     async def overhead(self) -> int:
         """Return how many tokens prompt and tools take, counted only when it is not known."""
-        return await self.count_overhead() if self._overhead is None else self._overhead
-
-    async def count_overhead(self) -> int:
-        """Count prompt and tools, and remember it unless the prompt is not frozen yet."""
+        if self.known_overhead is not None:
+            return self.known_overhead
         if not self.may_be_there:
-            self._overhead = 0
+            self.known_overhead = 0
             return 0
         prompt = await self.context.peek()
         shown = prompt_of(await self.context.blocks()) if prompt is None else prompt
         overhead = estimate_text(shown) + tokens_of_tools(self.tools.definitions())
         # Blocks change without a word in the record, and what is frozen does not.
-        self._overhead = None if prompt is None else overhead
+        self.known_overhead = None if prompt is None else overhead
         return overhead
-
-    def forget_overhead(self) -> None:
-        """Count prompt and tools again when they are next asked for."""
-        self._overhead = None
 
     async def _tell(self, label: str, action: str) -> None:
         stored = self._stored
         event = ContextEvent(owner=stored.owner, session=stored.id, label=label, action=action)
-        await self._listeners.tell(event)
+        await stored.tell(event)

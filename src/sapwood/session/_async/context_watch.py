@@ -2,65 +2,64 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Literal
 
+import msgspec
+
+from ...calls import AsyncCall
 from ...model import Appended, AppendEvent, Event, Position, StatusEvent
-from ...rules.threshold import Crossing, Thresholds
-from ..builder import Setup
-from .auto_compaction import AsyncAutoCompaction
+from ...rules.breaker import may_run
+from ...rules.threshold import Crossing, Thresholds, ThresholdState, cross
+from ..compactor_state import KEY, state_in
+from .compactor import AsyncCompactor
 from .context_size import UNMEASURED, AsyncContextSize
-from .listeners import AsyncListeners
 from .stored_session import AsyncStoredSession
-from .thresholds import AsyncThresholdWatch
+
+logger = logging.getLogger(__name__)
 
 
 class AsyncContextWatch:
-    """Looks after how full the context is. It never raises: the change is stored."""
+    """Looks after how full the context is. Which thresholds it was above is stored, and known.
 
-    __slots__ = ("_compaction", "_listeners", "_setup", "_size", "_stored", "_thresholds")
+    What follows a change never raises: the change is stored.
+    """
+
+    __slots__ = ("_above", "_compactor", "_size", "_stored")
 
     def __init__(
-        self,
-        stored: AsyncStoredSession,
-        setup: Setup,
-        listeners: AsyncListeners,
-        size: AsyncContextSize,
-        thresholds: AsyncThresholdWatch,
-        compaction: AsyncAutoCompaction,
+        self, stored: AsyncStoredSession, size: AsyncContextSize, compactor: AsyncCompactor
     ) -> None:
         self._stored = stored
-        self._setup = setup
-        self._listeners = listeners
         self._size = size
-        self._thresholds = thresholds
-        self._compaction = compaction
+        self._compactor = compactor
+        self._above: ThresholdState | None = None
 
     async def after_append(self, appended: Appended) -> None:
         """Report an append and how full the context is after it, and compact if need be."""
-        with self._stored.after_a_write(UNMEASURED):
-            await self._tell_append(appended)
+        stored = self._stored
+        with stored.after_a_write(UNMEASURED):
+            await stored.tell(
+                AppendEvent(
+                    owner=stored.owner,
+                    session=stored.id,
+                    messages=appended.messages,
+                    written=appended.written,
+                )
+            )
             if appended.written:
                 await self._look_after(appended)
 
     async def after_change(self, event: Event) -> None:
         """Do the same after another change; without listeners there is nobody to tell."""
-        if self._setup.settings.listeners:
-            await self._listeners.tell(event)
+        if self._stored.setup.settings.listeners:
+            await self._stored.tell(event)
             with self._stored.after_a_write(UNMEASURED):
                 await self._look()
 
-    async def _tell_append(self, appended: Appended) -> None:
-        event = AppendEvent(
-            owner=self._stored.owner,
-            session=self._stored.id,
-            messages=appended.messages,
-            written=appended.written,
-        )
-        await self._listeners.tell(event)
-
     async def _look_after(self, appended: Appended) -> None:
         shown, stamp = appended.context_tokens, appended.stamp
-        if shown is None or stamp is None or self._setup.settings.compact_after is None:
+        if shown is None or stamp is None or self._stored.setup.settings.compact_after is None:
             # The budget stands in the record, and so does what the store did not know at once.
             await self._look()
             return
@@ -70,18 +69,13 @@ class AsyncContextWatch:
 
     async def _look(self) -> None:
         record = await self._stored.record()
-        await self._notice(await self._size.tokens_by(record), record.budget)
+        await self._notice(await self._size.tokens(record), record.budget)
 
     async def _notice(self, tokens: int, budget: int | None) -> None:
-        thresholds = self._thresholds.within(budget)
-        crossing = await self._thresholds.cross(tokens, thresholds)
-        await self._tell_status(tokens, thresholds, crossing)
-        if crossing.state.above_hard:
-            await self._compaction.run_if_full()
-
-    async def _tell_status(self, tokens: int, thresholds: Thresholds, crossing: Crossing) -> None:
+        thresholds = self._within(budget)
+        crossing = await self._cross(tokens, thresholds)
         crossed: Literal["soft", "hard"] | None = "soft" if crossing.crossed_soft else None
-        await self._listeners.tell(
+        await self._stored.tell(
             StatusEvent(
                 owner=self._stored.owner,
                 session=self._stored.id,
@@ -90,3 +84,63 @@ class AsyncContextWatch:
                 crossed="hard" if crossing.crossed_hard else crossed,
             )
         )
+        if crossing.state.above_hard:
+            await self.compact_if_full()
+
+    def _within(self, budget: int | None) -> Thresholds:
+        """Return the thresholds of a session with this budget."""
+        threshold = self._stored.setup.settings.compact_after
+        return Thresholds.of_budget(budget) if threshold is None else Thresholds.after(threshold)
+
+    async def _cross(self, tokens: int, thresholds: Thresholds) -> Crossing:
+        """Compare a size with the thresholds, and remember what it is above."""
+        if thresholds.hard is None:
+            return Crossing(ThresholdState(), crossed_soft=False, crossed_hard=False)
+        if self._above is None:
+            self._above = (await self._stored.load_document(KEY, state_in)).thresholds
+        crossing = cross(self._above, tokens, thresholds)
+        if crossing.state != self._above:
+            self._above = crossing.state
+            await self._stored.change_document(
+                KEY,
+                state_in,
+                lambda state: msgspec.structs.replace(state, thresholds=crossing.state),
+            )
+        return crossing
+
+    async def is_full(self) -> bool:
+        """Whether the context, measured anew, holds more than the hard threshold."""
+        hard = self._within((await self._stored.record()).budget).hard
+        return hard is not None and await self._size.tokens_anew() > hard
+
+    async def compact_if_full(self) -> None:
+        """Compact when that is set, the context is really full and the breaker lets it.
+
+        Never raises: what it follows has gone through.
+        """
+        if not self._stored.setup.settings.compacts_by_itself:
+            return
+        try:
+            if await self.is_full():
+                tokens = await self._size.tokens()
+                state = await self._stored.load_document(KEY, state_in)
+                if may_run(state.breaker, tokens):
+                    await self._compactor.compact("threshold")
+        except Exception as error:  # noqa: BLE001 - the append that it follows has gone through
+            await self._tell_error(error)
+
+    async def _tell_error(self, error: Exception) -> None:
+        handler = self._stored.setup.settings.on_compaction_error
+        if handler is None:
+            message = "session %r could not be compacted: %s"
+            logger.warning(message, self._stored.id, error, exc_info=error)
+            return
+        try:
+            await AsyncCall.now(handler, error)
+        except Exception:  # what others supplied must not undo what was stored
+            logger.warning("the handler of compaction errors failed", exc_info=True)
+
+    async def forget(self) -> None:
+        """Delete what is remembered of the context, and of its compactions."""
+        await self._stored.delete_document(KEY)
+        self._above = None

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from contextlib import suppress
 
 from ...errors import NotFoundError, SapwoodError, StaleVersionError, StoreError
 from ...model import Fence
-from ...store._async.contract import AsyncStore
+from .stored_session import AsyncStoredSession
 
 logger = logging.getLogger(__name__)
 
@@ -18,29 +17,22 @@ KEY = "compaction"
 class AsyncLease:
     """The right to compact a session."""
 
-    def __init__(
-        self,
-        store: AsyncStore,
-        owner: str,
-        session: str,
-        seconds: float,
-        new_id: Callable[[], str] | None,
-    ) -> None:
-        self._store = store
-        self._owner = owner
-        self._session = session
+    def __init__(self, stored: AsyncStoredSession, seconds: float) -> None:
+        self._stored = stored
         self._seconds = seconds
         # By it a lease is known again whose version was never told.
+        new_id = stored.setup.new_id
         self._mark = b"{}" if new_id is None else f'"{new_id()}"'.encode()
 
     async def take(self) -> Fence | None:
         """Take it; None while somebody else has it. By the store's clock it ends by itself."""
+        stored = self._stored
         try:
-            document = await self._store.put_document(
-                self._owner,
+            document = await stored.store.put_document(
+                stored.owner,
                 KEY,
                 self._mark,
-                session=self._session,
+                session=stored.id,
                 expected_version=0,
                 expires_in_s=self._seconds,
             )
@@ -49,28 +41,24 @@ class AsyncLease:
         except BaseException:
             # A cancelled write may have gone through all the same.
             with suppress(SapwoodError):
-                await self._release_mine()
+                mine = None if self._mark == b"{}" else await stored.find_document(KEY)
+                if mine is not None and mine.value == self._mark:
+                    await self.release(Fence(key=KEY, version=mine.version))
             raise
         return Fence(key=KEY, version=document.version)
-
-    async def _release_mine(self) -> None:
-        if self._mark == b"{}":
-            return
-        document = await self._store.find_document(self._owner, KEY, session=self._session)
-        if document is not None and document.value == self._mark:
-            await self.release(Fence(key=KEY, version=document.version))
 
     async def release(self, fence: Fence) -> None:
         """Release it, unless somebody else has it by now.
 
         What cannot be given back ends by itself.
         """
+        stored = self._stored
         try:
-            await self._store.delete_document(
-                self._owner, KEY, session=self._session, expected_version=fence.version
+            await stored.store.delete_document(
+                stored.owner, KEY, session=stored.id, expected_version=fence.version
             )
         except (StaleVersionError, NotFoundError):
             # It ran out and was taken by another, or the session is gone.
             return
         except StoreError:
-            logger.warning("the lease of %r could not be given back", self._session, exc_info=True)
+            logger.warning("the lease of %r could not be given back", stored.id, exc_info=True)

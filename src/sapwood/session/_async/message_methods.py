@@ -5,31 +5,34 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
+import msgspec
+
+from ...errors import ConflictError, UsageError
 from ...model import (
     Deleted,
+    DeleteEvent,
     Entry,
     History,
     Hits,
     Message,
     NewMessage,
+    Read,
     RowStatistic,
     Search,
+    Summary,
+    UpdateEvent,
 )
-from ..builder import Setup
-from ..content import Content, MessageDraft, as_new_message, new_messages
-from ..references import MessageRef, PlaceRef
-from .history import AsyncHistoryReader
-from .messages import AsyncMessageWriter
-from .stored_session import AsyncStoredSession
+from ...rules import check
+from ...rules.codec import Body, encode_body
+from ..content import Content, MessageDraft, as_new_message, new_message, new_messages
+from ..history_window import past
+from ..references import MessageRef, PlaceRef, id_of, ids_of
+from .history import depth_on_path, read_window
+from .session_base import AsyncSessionBase
 
 
-class AsyncMessageMethods:
+class AsyncMessageMethods(AsyncSessionBase):
     """What a session does with its messages."""
-
-    _stored: AsyncStoredSession
-    _setup: Setup
-    _messages: AsyncMessageWriter
-    _history: AsyncHistoryReader
 
     async def append(
         self,
@@ -48,7 +51,7 @@ class AsyncMessageMethods:
         `StaleTipError` when the tip is not the expected one.
         """
         message = as_new_message(role, content, self._setup.counter, id=id, metadata=metadata)
-        return (await self._messages.append([message], parent, expected_tip)).messages[0]
+        return (await self._append([message], parent, expected_tip)).messages[0]
 
     async def append_all(
         self,
@@ -63,7 +66,7 @@ class AsyncMessageMethods:
         new one by the ids, so give them when you retry.
         """
         new = new_messages(messages, self._setup.counter)
-        return (await self._messages.append(new, parent, expected_tip)).messages
+        return (await self._append(new, parent, expected_tip)).messages
 
     async def update(
         self,
@@ -78,7 +81,18 @@ class AsyncMessageMethods:
         It is read first, unless content, role and metadata are all given. `ConflictError` for a
         message that a fork inherited: it is changed through the session that wrote it.
         """
-        return await self._messages.update(message, content, role, metadata)
+        stored = self._stored
+        if content is None or role is None or metadata is None:
+            # A record that was handed in may be older than what is stored, or lack parts.
+            old = await stored.get_message(id_of(message))
+            content = old.parts if content is None else content
+            role = old.role if role is None else role
+            metadata = old.metadata if metadata is None else metadata
+        new = new_message(role, content, self._setup.counter, id=id_of(message), metadata=metadata)
+        updated = await stored.store.update_message(stored.owner, stored.id, new)
+        event = UpdateEvent(owner=stored.owner, session=stored.id, message=updated)
+        await self._context().watch.after_change(event)
+        return updated
 
     async def upsert(
         self,
@@ -91,11 +105,25 @@ class AsyncMessageMethods:
     ) -> Message:
         """Change the message with this id, or append it when there is none."""
         message = as_new_message(role, content, self._setup.counter, id=id, metadata=metadata)
-        return await self._messages.upsert(message, parent)
+        if message.id is None:
+            raise UsageError("upsert needs the message's id: without one, append it", path="id")
+        try:
+            return (await self._append([message], parent, None)).messages[0]
+        except ConflictError:
+            # It is there, with other content; erased ones stay erased.
+            if await self._stored.find_message(message.id) is None:
+                raise
+        return await self.update(
+            message.id, message.parts, role=message.role, metadata=message.metadata
+        )
 
     async def delete(self, messages: MessageRef | Sequence[MessageRef]) -> Deleted:
         """Erase messages; their places stay, empty, and their ids stay taken."""
-        return await self._messages.delete(messages)
+        stored = self._stored
+        deleted = await stored.store.delete_messages(stored.owner, stored.id, ids_of(messages))
+        event = DeleteEvent(owner=stored.owner, session=stored.id, ids=deleted.ids)
+        await self._context().watch.after_change(event)
+        return deleted
 
     async def get(self, id: str) -> Message:
         """Return a message, or raise `NotFoundError`."""
@@ -131,33 +159,69 @@ class AsyncMessageMethods:
         many entries before that, at the same end.
         `UsageError` when `before` or `after` is a message of another branch.
         """
-        return await self._history.read(
-            leaf,
-            limit=limit,
+        check.whole(limit, "limit", 1)
+        check.count(min_messages, "min_messages", 0)
+        check.count(offset, "offset", 0)
+        check.instance(whole_pairs, bool, "whole_pairs")
+        if offset and whole_pairs:
+            raise UsageError(
+                "offset counts entries, whatever that parts: give whole_pairs=False with it, "
+                "or page by before or after",
+                path="offset",
+            )
+        cuts = limit is not None or max_bytes is not None or offset > 0
+        query = Read(
+            leaf=id_of(leaf),
             overlays=overlays,
+            limit=limit,
             max_bytes=max_bytes,
-            min_messages=min_messages,
-            before=before,
-            after=after,
-            offset=offset,
-            whole_pairs=whole_pairs,
+            after=0 if after is None else await depth_on_path(self._stored, after, leaf, "after"),
+            before=None
+            if before is None
+            else await depth_on_path(self._stored, before, leaf, "before"),
+            backwards=after is None and cuts,
         )
+        if offset:
+            skip = msgspec.structs.replace(query, limit=offset, max_bytes=None)
+            skipped = await self._stored.read(skip)
+            if not skipped.more:
+                return msgspec.structs.replace(skipped, entries=[], bytes=0)
+            query = past(skipped, query)
+        least = min_messages if limit is None else min(min_messages, limit)
+        return await read_window(self._stored, query, max(1, least), whole_pairs=whole_pairs)
 
-    def iter_history(
+    async def iter_history(
         self, leaf: PlaceRef | None = None, *, overlays: bool = True, page: int = 200
     ) -> AsyncIterator[Entry]:
         """Stream the path from its beginning, a page at a time.
 
         The leaf is fixed by the first page; each page is a snapshot of its own.
         """
-        return self._history.iterate(leaf, overlays=overlays, page=page)
+        check.count(page, "page", 1)
+        place, depth, more = id_of(leaf), 0, True
+        while more:
+            query = Read(leaf=place, overlays=overlays, limit=page, after=depth)
+            history = await self._stored.read(query)
+            for entry in history.entries:
+                depth = entry.depth
+                yield entry
+            place, more = history.leaf, history.more
 
     async def row_statistics(self, leaf: PlaceRef | None = None) -> list[RowStatistic]:
         """List the size of each message on a path, without overlays.
 
         The messages are read a page at a time, so that only their sizes are held.
         """
-        return await self._history.row_statistics(leaf)
+        return [
+            RowStatistic(
+                id=entry.id,
+                role=entry.role,
+                bytes=len(encode_body(Body(entry.parts, entry.metadata))),
+                tokens=entry.tokens,
+            )
+            async for entry in self.iter_history(leaf, overlays=False)
+            if not isinstance(entry, Summary)
+        ]
 
     async def search(self, query: str, *, limit: int = 20) -> Hits:
         """Find messages and summaries that the session sees, the best first."""

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-import msgspec
-
-from ...errors import StaleVersionError, StoreCorruptError
-from ...model import Message, Read, ToolCallPart, ToolResultPart
+from ...errors import StoreCorruptError
+from ...model import Document, Message, Read, ToolCallPart, ToolResultPart
 from ...rules.codec import decode_json
 from ...rules.pairs import pair_of
 from .stored_session import AsyncStoredSession
@@ -26,12 +22,14 @@ class AsyncPins:
 
     async def ids(self) -> list[str]:
         """Return the pinned ids, in the order in which they were pinned."""
-        return (await self._load())[0]
+        return await self._stored.load_document(KEY, _pins_in)
 
     async def add(self, id: str) -> list[str]:
         """Pin a message with its tool pair; return all pinned ids."""
         wanted = await self._pair(await self._stored.get_message(id))
-        return await self._change(lambda ids: ids + [new for new in wanted if new not in ids])
+        return await self._stored.change_document(
+            KEY, _pins_in, lambda ids: ids + [new for new in wanted if new not in ids]
+        )
 
     async def whole(self) -> list[str]:
         """Return the pinned ids with all that came to belong to them since.
@@ -54,39 +52,18 @@ class AsyncPins:
         """Pin what came to belong to pinned messages since."""
         wanted = await self.whole()
         if wanted:
-            await self._change(lambda ids: list(dict.fromkeys([*ids, *wanted])))
+            await self._stored.change_document(
+                KEY, _pins_in, lambda ids: list(dict.fromkeys([*ids, *wanted]))
+            )
 
     async def remove(self, id: str) -> list[str]:
         """Unpin a message with its tool pair; return the pinned ids that are left."""
         message = await self._stored.find_message(id)
         # A message that is gone has no pair any more, but its pin may still be there.
         unwanted = [id] if message is None else await self._pair(message)
-        return await self._change(lambda ids: [old for old in ids if old not in unwanted])
-
-    async def _change(self, edit: Callable[[list[str]], list[str]]) -> list[str]:
-        # Every failed turn means that another writer's went through, so this ends.
-        while True:
-            before, version = await self._load()
-            after = edit(before)
-            if after == before:
-                return after
-            try:
-                await self._stored.put_document(
-                    KEY, msgspec.json.encode(after), expected_version=version
-                )
-            except StaleVersionError:
-                continue
-            return after
-
-    async def _load(self) -> tuple[list[str], int]:
-        document = await self._stored.find_document(KEY)
-        if document is None:
-            return [], 0
-        what = f"the pins of session {self._stored.id!r}"
-        ids = decode_json(document.value, what)
-        if not isinstance(ids, list) or not all(isinstance(id, str) for id in ids):
-            raise StoreCorruptError(f"{what} are no list of ids")
-        return ids, document.version
+        return await self._stored.change_document(
+            KEY, _pins_in, lambda ids: [old for old in ids if old not in unwanted]
+        )
 
     async def _pair(self, message: Message) -> list[str]:
         leaf, deepest = await self._leaf_below(message)
@@ -102,11 +79,21 @@ class AsyncPins:
     async def _leaf_below(self, message: Message) -> tuple[str, int]:
         """Return the tip and its depth when the message is on its path, else the message itself."""
         record = await self._stored.record()
-        if not isinstance(record.tip, str) or record.tip_position is None:
+        tip, position = record.tip, record.tip_position
+        if not isinstance(tip, str) or position is None:
             return message.id, message.depth
-        if not await self._stored.is_on_path(message.id, message.depth, record.tip):
-            return message.id, message.depth
-        return record.tip, record.tip_position.depth
+        is_above = await self._stored.is_on_path(message.id, message.depth, tip)
+        return (tip, position.depth) if is_above else (message.id, message.depth)
+
+
+def _pins_in(document: Document | None, session: str) -> list[str]:
+    if document is None:
+        return []
+    what = f"the pins of session {session!r}"
+    ids = decode_json(document.value, what)
+    if not isinstance(ids, list) or not all(isinstance(id, str) for id in ids):
+        raise StoreCorruptError(f"{what} are no list of ids")
+    return ids
 
 
 def _is_tied(message: Message) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Self, Unpack
 
 from ...errors import UsageError
@@ -18,21 +17,14 @@ from ...model import (
 from ...rules.ids import check_name
 from ...rules.tokens import TokenCounter
 from ...store._async.contract import AsyncStore
-from ..builder import Configurable, Setup
+from ..builder import Configurable
 from ..fields import RecordFields, refuse_unknown
 from ..references import PlaceRef, id_of
-from ..settings import DEFAULTS, SessionSettings, SettingFields, settings_of
+from ..settings import SettingFields, settings_of
 from .compaction_methods import AsyncCompactionMethods
 from .context_methods import AsyncContextMethods
-from .history import AsyncHistoryReader
-from .lazy_model_context import AsyncLazyModelContext
 from .message_methods import AsyncMessageMethods
-from .messages import AsyncMessageWriter
-from .model_methods import AsyncModelMethods
-from .stored_session import AsyncStoredSession
-from .tree import AsyncTree
-from .tree_methods import AsyncTreeMethods
-from .undo import AsyncUndo
+from .tree_methods import REDO_KEY, AsyncTreeMethods
 
 
 class AsyncSession(
@@ -41,32 +33,12 @@ class AsyncSession(
     AsyncTreeMethods,
     AsyncContextMethods,
     AsyncCompactionMethods,
-    AsyncModelMethods,
 ):
     """One conversation. What it holds is in the store: every call asks it.
 
     A message is named by its id or by the record itself. Every call raises `NotFoundError` when
     the session was deleted, or sees no such message.
     """
-
-    def __init__(
-        self,
-        store: AsyncStore,
-        owner: str,
-        id: str,
-        *,
-        new_id: Callable[[], str] | None = None,
-        token_counter: TokenCounter | None = None,
-        settings: SessionSettings = DEFAULTS,
-        is_lazy: bool = False,
-    ) -> None:
-        stored = self._stored = AsyncStoredSession(store, owner, id, is_lazy=is_lazy)
-        setup = self._setup = Setup(settings, token_counter, new_id)
-        self._context = AsyncLazyModelContext(stored, setup)
-        self._history = AsyncHistoryReader(stored)
-        self._messages = AsyncMessageWriter(stored, setup, self._context)
-        self._tree = AsyncTree(stored, setup, self._messages)
-        self._undo = AsyncUndo(stored, self._tree)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.id!r} of {self.owner!r}>"
@@ -140,8 +112,8 @@ class AsyncSession(
         record = await stored.store.clear_session(stored.owner, stored.id)
         with stored.after_a_write("notes about cleared messages are left: clear it again"):
             await context.size.forget_report()
-            await self._undo.forget()
-            await context.thresholds.forget()
+            await stored.delete_document(REDO_KEY)
+            await context.watch.forget()
         with stored.after_a_write("the prompt is from before the clear: clear it again"):
             await context.blocks.begin_anew()
         await context.watch.after_change(ClearEvent(owner=stored.owner, session=stored.id))
@@ -205,7 +177,7 @@ class AsyncSession(
         record = await self.record()
         new = await self._fork(EdgeKind.CONTINUE, id, title=record.title)
         try:
-            await new._context().compactions.cover_all(summary, focus)
+            await new._context().compactor.cover_all(summary, focus)
         except BaseException:
             await self._stored.store.delete_session(self.owner, new.id)
             raise

@@ -7,11 +7,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TypeVar
 
-from ...calls import AsyncAnswer
-from ...errors import AlreadyExistsError, NotFoundError
-from ...model import Document, History, Message, NewSession, Read, SessionRecord
+import msgspec
+
+from ...calls import AsyncAnswer, AsyncCall
+from ...errors import AlreadyExistsError, NotFoundError, StaleVersionError
+from ...model import Document, Event, History, Message, NewSession, Read, SessionRecord
 from ...rules.ids import check_name
 from ...store._async.contract import AsyncStore
+from ..builder import Setup
 from ..references import PlaceRef, id_of
 
 logger = logging.getLogger(__name__)
@@ -20,19 +23,22 @@ Result = TypeVar("Result")
 
 
 class AsyncStoredSession:
-    """Which session it is, what is asked of its store again and again, and its first write.
+    """Which session it is, how it is set up, and what is asked of its store again and again.
 
     A lazy one is created by its first write.
     """
 
-    __slots__ = ("id", "is_lazy", "owner", "store")
+    __slots__ = ("id", "is_lazy", "owner", "setup", "store")
 
-    def __init__(self, store: AsyncStore, owner: str, id: str, *, is_lazy: bool) -> None:
+    def __init__(
+        self, store: AsyncStore, owner: str, id: str, setup: Setup, *, is_lazy: bool
+    ) -> None:
         check_name(owner, "owner")
         check_name(id, "session")
         self.store = store
         self.owner = owner
         self.id = id
+        self.setup = setup
         self.is_lazy = is_lazy
 
     async def record(self) -> SessionRecord:
@@ -82,6 +88,31 @@ class AsyncStoredSession:
         """Delete a document of the session; return whether it was there."""
         return await self.store.delete_document(self.owner, key, session=self.id)
 
+    async def load_document(
+        self, key: str, read: Callable[[Document | None, str], Result]
+    ) -> Result:
+        """Return what is read off a document of the session; `read` is told the session's id."""
+        return read(await self.find_document(key), self.id)
+
+    async def change_document(
+        self,
+        key: str,
+        read: Callable[[Document | None, str], Result],
+        edit: Callable[[Result], Result],
+    ) -> Result:
+        """Change what a document holds and return it; the changes of all writers are kept."""
+        # Every failed turn means that another writer's went through, so this ends.
+        while True:
+            document = await self.find_document(key)
+            before = read(document, self.id)
+            after = edit(before)
+            if after == before:
+                return after
+            version = 0 if document is None else document.version
+            with suppress(StaleVersionError):
+                await self.put_document(key, msgspec.json.encode(after), expected_version=version)
+                return after
+
     async def first_creating(self, write: Callable[[], AsyncAnswer[Result]]) -> Result:
         """Do a write; a lazy session is created when this is its first."""
         try:
@@ -111,3 +142,18 @@ class AsyncStoredSession:
             yield
         except Exception:
             logger.warning("session %r of %r: %s", self.id, self.owner, otherwise, exc_info=True)
+
+    async def tell(self, event: Event) -> None:
+        """Call each listener with an event, one after the other; one that fails harms nothing."""
+        for listener in self.setup.settings.listeners:
+            try:
+                await AsyncCall.now(listener, event)
+            except Exception:  # what others supplied must not undo what was stored
+                # What was said stands in the event, and belongs into no log.
+                logger.warning(
+                    "a listener failed at a %s of session %r of %r",
+                    type(event).__name__,
+                    event.session,
+                    event.owner,
+                    exc_info=True,
+                )

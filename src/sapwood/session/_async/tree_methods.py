@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-from ...model import ROOT, Leaf, Message, Root, SessionRecord
-from ..content import Content
-from ..references import MessageRef, PlaceRef
+import msgspec
+
+from ...errors import NotFoundError, UsageError
+from ...model import ROOT, Document, Leaf, Message, Read, Root, SessionRecord
+from ...rules import check
+from ...rules.turns import is_said_by_user, place_before_last_turns, turn_starts
+from ..content import Content, new_message
+from ..references import MessageRef, PlaceRef, check_place, id_of
+from .session_base import AsyncSessionBase
 from .stored_session import AsyncStoredSession
-from .tree import AsyncTree
-from .undo import AsyncUndo
+
+PAGE = 50
+REDO_KEY = "redo"
 
 
-class AsyncTreeMethods:
+class Undone(msgspec.Struct, frozen=True, kw_only=True):
+    """The document `redo`: where undo left the tip, and the tips to go back to, the next one last.
+
+    No tip is `ROOT`.
+    """
+
+    here: str | None = None
+    tips: list[str] = []
+
+
+class AsyncTreeMethods(AsyncSessionBase):
     """What a session does with its tip and its branches."""
-
-    _stored: AsyncStoredSession
-    _tree: AsyncTree
-    _undo: AsyncUndo
 
     async def tip(self) -> str | Root:
         """Return the id of the message that the next append follows, or `ROOT`."""
@@ -23,19 +36,25 @@ class AsyncTreeMethods:
 
     async def path_length(self, leaf: PlaceRef | None = None) -> int:
         """Count the places on the path to the tip, or to `leaf`; deleted messages keep theirs."""
-        return await self._tree.path_length(leaf)
+        if leaf is None:
+            position = (await self._stored.record()).tip_position
+            return 0 if position is None else position.depth
+        check_place(leaf, "leaf")
+        return 0 if isinstance(leaf, Root) else (await self._stored.get_message(id_of(leaf))).depth
 
     async def checkout(self, place: PlaceRef) -> SessionRecord:
         """Move the tip to a message, or to `ROOT`; nothing is deleted."""
-        return await self._tree.checkout(place)
+        stored = self._stored
+        return await stored.store.checkout(stored.owner, stored.id, id_of(place))
 
     async def children(self, place: PlaceRef = ROOT) -> list[Message]:
         """List the messages right after a message; more than one means that it branches there."""
-        return await self._tree.children(place)
+        stored = self._stored
+        return await stored.store.list_children(stored.owner, stored.id, id_of(place))
 
     async def branches(self) -> list[Leaf]:
         """List the ends of all branches."""
-        return await self._tree.branches()
+        return await self._stored.store.list_leaves(self._stored.owner, self._stored.id)
 
     async def retry_from(self, answer: MessageRef | None = None) -> Message:
         """Go back to the message that an answer answers, so that the next append is another one.
@@ -43,24 +62,88 @@ class AsyncTreeMethods:
         Without a message it is the last answer on the path to the tip. The old answer stays, on a
         branch of its own. Return the message that is to be answered.
         """
-        return await self._tree.retry_from(answer)
+        asked = await _question_before(self._stored, None if answer is None else id_of(answer))
+        await self.checkout(asked)
+        return asked
 
     async def edit(
         self, message: MessageRef, content: Content, *, id: str | None = None
     ) -> Message:
         """Write a message anew, on a branch beside the old one; the tip moves to the new one."""
-        return await self._tree.edit(message, content, id)
+        old = await self._stored.get_message(id_of(message))
+        query = Read(leaf=old.id, overlays=False, limit=1, before=old.depth, backwards=True)
+        above = (await self._stored.read(query)).messages_only
+        new = new_message(old.role, content, self._setup.counter, id=id)
+        return (await self._append([new], above[-1] if above else ROOT, None)).messages[0]
 
     async def undo(self, turns: int = 1) -> SessionRecord:
         """Move the tip back before the last turns; nothing is deleted.
 
         A turn begins at a user message. `UsageError` when there are not so many.
         """
-        return await self._undo.undo(turns)
+        check.count(turns, "turns", 1)
+        stored = self._stored
+        before = await stored.record()
+        if not isinstance(before.tip, str):
+            raise UsageError("there is no turn to undo", path="turns")
+        after = await self.checkout(await _place_before(stored, turns))
+        with stored.after_a_write("this undo cannot be redone"):
+            undone = await stored.load_document(REDO_KEY, _undone_in)
+            tips = undone.tips if undone.here == before.tip else []
+            undone = Undone(here=_name(after.tip), tips=[*tips, before.tip])
+            await stored.put_document(REDO_KEY, msgspec.json.encode(undone))
+        return after
 
     async def redo(self) -> SessionRecord:
         """Move the tip to where it was before the last undo, once for each undo.
 
         `UsageError` when the tip was moved since then, or nothing was undone.
         """
-        return await self._undo.redo()
+        stored = self._stored
+        undone = await stored.load_document(REDO_KEY, _undone_in)
+        if not undone.tips or undone.here != _name((await stored.record()).tip):
+            raise UsageError("there is nothing to redo", path="redo")
+        [*rest, tip] = undone.tips
+        # A fork has its source's note, but does not see what was undone there.
+        try:
+            record = await self.checkout(tip)
+        except NotFoundError as error:
+            if error.kind != "message":
+                raise
+            raise UsageError("there is nothing to redo", path="redo") from error
+        with stored.after_a_write("nothing more can be redone"):
+            undone = Undone(here=tip, tips=rest)
+            await stored.put_document(REDO_KEY, msgspec.json.encode(undone))
+        return record
+
+
+async def _question_before(stored: AsyncStoredSession, leaf: str | None) -> Message:
+    before: int | None = None
+    while True:
+        query = Read(leaf=leaf, overlays=False, limit=PAGE, before=before, backwards=True)
+        history = await stored.read(query)
+        for message in reversed(history.messages_only):
+            if message.id != leaf and is_said_by_user(message):
+                return message
+        if not history.more:
+            raise UsageError("there is no user message before that answer", path="answer")
+        before = history.entries[0].depth
+
+
+async def _place_before(stored: AsyncStoredSession, turns: int) -> Message | Root:
+    limit = PAGE
+    while True:
+        history = await stored.read(Read(overlays=False, limit=limit, backwards=True))
+        # The first turn of a window that was cut off may have begun above it.
+        if not history.more or len(turn_starts(history.messages_only)) > turns:
+            index = place_before_last_turns(history.messages_only, turns)
+            return ROOT if index is None else history.messages_only[index]
+        limit *= 4
+
+
+def _undone_in(document: Document | None, session: str) -> Undone:
+    return Undone() if document is None else msgspec.json.decode(document.value, type=Undone)
+
+
+def _name(tip: str | Root) -> str | None:
+    return tip if isinstance(tip, str) else None

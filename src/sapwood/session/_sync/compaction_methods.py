@@ -16,13 +16,11 @@ from ...model import (
     Overlay,
 )
 from ..references import MessageRef, OverlayRef, PlaceRef, id_of
-from .lazy_model_context import LazyModelContext
+from .session_base import SessionBase
 
 
-class CompactionMethods:
+class CompactionMethods(SessionBase):
     """What a session does with its overlays."""
-
-    _context: LazyModelContext
 
     def add_overlay(
         self,
@@ -84,15 +82,15 @@ class CompactionMethods:
 
         Also None when a function of your own decides it.
         """
-        return self._context().compactions.preview(leaf, focus)
+        return self._context().compactor.preview(leaf, focus)
 
     def compactions(self) -> list[CompactionNote]:
         """List the compactions of the past, the oldest first, those taken back too."""
-        return self._context().compactions.notes()
+        return self._context().overlays.compactions()
 
     def undo_compaction(self) -> Overlay:
         """Take the last compaction back that is in force; `NotFoundError` when there is none."""
-        return self._context().compactions.undo_last()
+        return self._context().overlays.undo_compaction()
 
     def context_tokens(self) -> int:
         """Return how many tokens the next call is going to take: prompt, tools and history.
@@ -104,4 +102,4 @@ class CompactionMethods:
 
     def needs_compaction(self) -> bool:
         """Whether the context holds more than `compact_after`, or 0.8 of the budget."""
-        return self._context().thresholds.is_above_hard()
+        return self._context().watch.is_full()

@@ -5,12 +5,14 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import CompactionError, ConflictError, LeaseLostError, StoreError
 from ...model import (
     CompactEvent,
     Compaction,
+    CompactionPreview,
     Entry,
     EntryRef,
     Fence,
@@ -22,16 +24,18 @@ from ...model import (
     Usage,
 )
 from ...rules.tokens import count_tokens, estimate_text
-from ..builder import Setup
-from ..compact_function import function_of, request_for, why_there_is_no_draft
-from ..compactor_state import MARK
+from ..compact_function import (
+    function_of,
+    request_for,
+    why_there_is_no_draft,
+    without_protection,
+)
+from ..compactor_state import KEY, MARK, state_in, with_failure, with_run
 from ..references import PlaceRef, id_of
-from .breaker import Breaker
 from .context_blocks import ContextBlocks
 from .context_size import UNMEASURED, ContextSize
 from .lease import Lease
-from .listeners import Listeners
-from .overlays import OverlayWriter
+from .overlays import Overlays
 from .pins import Pins
 from .stored_session import StoredSession
 
@@ -59,13 +63,6 @@ class _Refused(Exception):  # noqa: N818 - it is an outcome, and no error
         self.counts = counts
 
 
-class _Made(NamedTuple):
-    """An overlay, and how many tokens less are shown for it."""
-
-    overlay: Overlay
-    saved: int
-
-
 class _Task(NamedTuple):
     """What is to be compacted and why, by which function, and how full the context was."""
 
@@ -82,22 +79,48 @@ class Compactor:
     def __init__(
         self,
         stored: StoredSession,
-        setup: Setup,
-        listeners: Listeners,
         blocks: ContextBlocks,
         size: ContextSize,
         pins: Pins,
-        overlays: OverlayWriter,
-        breaker: Breaker,
+        overlays: Overlays,
     ) -> None:
         self._stored = stored
-        self._setup = setup
-        self._listeners = listeners
         self._blocks = blocks
         self._size = size
         self._pins = pins
         self._overlays = overlays
-        self._breaker = breaker
+
+    def preview(self, leaf: PlaceRef | None, focus: str | None) -> CompactionPreview | None:
+        """Return what a compaction would cover; None when that is nothing, or is not known."""
+        from ...compaction import CompactFunction
+
+        function = function_of(self._stored.setup.settings)
+        if not isinstance(function, CompactFunction):
+            return None
+        history = self._stored.read(Read(leaf=id_of(leaf)))
+        plan = function.plan(request_for(history, focus))
+        if plan is None:
+            return None
+        return CompactionPreview(
+            entries=plan.entries,
+            tokens=sum(entry.tokens for entry in plan.entries),
+            target_tokens=plan.target_tokens,
+            prompt=plan.prompt,
+        )
+
+    def cover_all(self, summary: str | None, focus: str | None) -> None:
+        """Cover everything: by a summary that is given, or as much as may be covered by one."""
+        if summary is None:
+            function = without_protection(function_of(self._stored.setup.settings))
+            outcome = self.compact("split", focus=focus, function=function)
+            if outcome.status == "refused":
+                raise CompactionError(f"there is no summary to go on with: {outcome.reason}")
+            return
+        history = self._stored.read(Read())
+        if history.entries:
+            metadata = {MARK: {"strategy": "given", "trigger": "split"}}
+            first, last = history.entries[0], history.entries[-1]
+            self._overlays.add(first, last, summary, history=history, metadata=metadata)
 
     def compact(
         self,
@@ -111,14 +134,13 @@ class Compactor:
 
         `trigger` says what it was made for.
         """
-        stored, before = self._stored, self._size.tokens_anew()
-        function = function_of(self._setup.settings) if function is None else function
-        lease = Lease(stored.store, stored.owner, stored.id, _lease_s(function), self._setup.new_id)
+        before = self._size.tokens_anew()
+        function = function_of(self._stored.setup.settings) if function is None else function
+        limit: float | None = getattr(function, "timeout_s", None)
+        lease = Lease(self._stored, LEASE_S if limit is None else limit + GRACE_S)
         fence = lease.take()
         if fence is None:
-            reason = "another compaction of this session is at work"
-            self._tell(phase="refused", reason=reason, tokens_before=before)
-            return _refused(reason, before)
+            return self._refuse("another compaction of this session is at work", before)
         try:
             return self._run(_Task(leaf, focus, trigger, function, before), fence)
         finally:
@@ -126,23 +148,24 @@ class Compactor:
 
     def _run(self, task: _Task, fence: Fence) -> Compaction:
         """Carry it out under the lease, and tell how it began and ended."""
-        before, counts = task.before, task.leaf is None
+        before = task.before
         try:
             self._tell(phase="started", reason=task.trigger, tokens_before=before)
-            made = self._cover(task, fence)
+            overlay, saved = self._cover(task, fence)
         except _Refused as refusal:
-            self._tell(phase="refused", reason=str(refusal), tokens_before=before)
-            if refusal.counts and counts:
-                self._breaker.note_failure(before)
-            return _refused(str(refusal), before)
+            outcome = self._refuse(str(refusal), before)
+            if refusal.counts:
+                self._note_failure(task)
+            return outcome
         except BaseException as error:
             self._tell(phase="failed", reason=repr(error), tokens_before=before)
-            if isinstance(error, Exception) and counts:
-                self._breaker.note_failure(before)
+            if isinstance(error, Exception):
+                self._note_failure(task)
             raise
-        return self._finish(task, made)
+        return self._finish(task, overlay, saved)
 
-    def _cover(self, task: _Task, fence: Fence) -> _Made:
+    def _cover(self, task: _Task, fence: Fence) -> tuple[Overlay, int]:
+        """Make the overlay; return how many tokens less are shown for it, too."""
         history = self._stored.read(Read(leaf=id_of(task.leaf)))
         request = request_for(history, task.focus)
         draft = _draft(task.function, request)
@@ -151,21 +174,20 @@ class Compactor:
         if draft.usage is not None:
             self._count(draft.usage)
         pinned = set(self._pins.whole())
-        saved = _hidden_in(history, draft, pinned) - self._tokens_of(draft.summary)
+        # Counted as the messages that it covers were counted.
+        counter, parts = self._stored.setup.counter, [TextPart(text=draft.summary)]
+        counted = count_tokens(counter, "summary", parts)
+        tokens = estimate_text(draft.summary) if counted is None else counted
+        saved = _hidden_in(history, draft, pinned) - tokens
         if saved <= 0:
             raise _Refused("the summary would be no shorter than what it hides")
-        return _Made(self._overlay(history, draft, task.trigger, fence), saved)
-
-    def _overlay(
-        self, history: History, draft: CompactDraft, trigger: str, fence: Fence
-    ) -> Overlay:
         try:
-            return self._overlays.add(
+            overlay = self._overlays.add(
                 draft.first,
                 draft.last,
                 draft.summary,
                 history=history,
-                metadata={MARK: {**draft.metadata, "trigger": trigger}},
+                metadata={MARK: {**draft.metadata, "trigger": task.trigger}},
                 fence=fence,
             )
         except LeaseLostError:
@@ -173,6 +195,7 @@ class Compactor:
             raise _Refused(reason, counts=False) from None
         except ConflictError as error:
             raise _Refused(f"the history was changed meanwhile: {error}") from error
+        return overlay, saved
 
     def _count(self, usage: Usage) -> None:
         try:
@@ -181,41 +204,48 @@ class Compactor:
             # Some endpoints use their ids again; that must not cost the summary.
             logger.warning("the summary's usage %r is counted already", usage.id, exc_info=True)
 
-    def _finish(self, task: _Task, made: _Made) -> Compaction:
+    def _finish(self, task: _Task, overlay: Overlay, saved: int) -> Compaction:
         """Do what follows from an overlay that is in force; whatever comes, it is told of."""
-        after = max(0, task.before - made.saved)
-        after_a_write = self._stored.after_a_write
+        stored, after = self._stored, max(0, task.before - saved)
+        run = partial(with_run, before=task.before, after=after)
         try:
             # Others may have appended meanwhile, so what it saved is not seen by measuring. One
             # at another leaf says nothing about the context at the tip.
             if task.leaf is None:
-                with after_a_write("the breaker does not know of the compaction"):
-                    self._breaker.note_run(task.before, after)
+                with stored.after_a_write("the breaker does not know of the compaction"):
+                    stored.change_document(KEY, state_in, run)
             if self._blocks.may_be_there:
-                with after_a_write("the prompt is still that from before the compaction"):
+                with stored.after_a_write("the prompt is still that from before the compaction"):
                     self._blocks.refresh("compaction")
-            with after_a_write(UNMEASURED):
+            with stored.after_a_write(UNMEASURED):
                 after = self._size.tokens_anew()
         finally:
             self._tell(
                 phase="done",
                 reason=task.trigger,
-                overlay=made.overlay,
+                overlay=overlay,
                 tokens_before=task.before,
                 tokens_after=after,
             )
         return Compaction(
-            status="done", overlay=made.overlay, tokens_before=task.before, tokens_after=after
+            status="done", overlay=overlay, tokens_before=task.before, tokens_after=after
         )
 
-    def _tokens_of(self, summary: str) -> int:
-        """Count a summary as the messages that it covers were counted."""
-        counted = count_tokens(self._setup.counter, "summary", [TextPart(text=summary)])
-        return estimate_text(summary) if counted is None else counted
+    def _note_failure(self, task: _Task) -> None:
+        if task.leaf is None:
+            self._stored.change_document(
+                KEY, state_in, lambda state: with_failure(state, task.before)
+            )
+
+    def _refuse(self, reason: str, tokens: int) -> Compaction:
+        self._tell(phase="refused", reason=reason, tokens_before=tokens)
+        return Compaction(
+            status="refused", reason=reason, tokens_before=tokens, tokens_after=tokens
+        )
 
     def _tell(self, **fields: Any) -> None:
         stored = self._stored
-        self._listeners.tell(CompactEvent(owner=stored.owner, session=stored.id, **fields))
+        stored.tell(CompactEvent(owner=stored.owner, session=stored.id, **fields))
 
 
 def _draft(function: CompactCallable, request: CompactRequest) -> CompactDraft | None:
@@ -229,15 +259,6 @@ def _draft(function: CompactCallable, request: CompactRequest) -> CompactDraft |
         raise CompactionError(
             f"the summary could not be made: {type(error).__name__}: {error}"
         ) from error
-
-
-def _lease_s(function: CompactCallable) -> float:
-    limit: float | None = getattr(function, "timeout_s", None)
-    return LEASE_S if limit is None else limit + GRACE_S
-
-
-def _refused(reason: str, tokens: int) -> Compaction:
-    return Compaction(status="refused", reason=reason, tokens_before=tokens, tokens_after=tokens)
 
 
 def _hidden_in(history: History, draft: CompactDraft, pinned: set[str]) -> int:

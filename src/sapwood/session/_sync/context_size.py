@@ -6,12 +6,24 @@ from __future__ import annotations
 
 import msgspec
 
-from ...model import Position, Read, SessionPatch, SessionRecord, Usage
-from ..size_report import KEY, SizeReport, is_above, size_report_in
+from ...model import Document, Position, Read, SessionPatch, SessionRecord, Usage
 from .context_blocks import ContextBlocks
 from .stored_session import StoredSession
 
+KEY = "reported"
 UNMEASURED = "it could not be seen how full the context is"
+
+
+class SizeReport(msgspec.Struct, frozen=True, kw_only=True):
+    """A call's real size at a message: `tokens` up to and with it, where the estimate said
+    `estimate` for the history and `overhead` for prompt and tools."""
+
+    message: str
+    segment: str
+    depth: int
+    tokens: int
+    estimate: int
+    overhead: int
 
 
 class ContextSize:
@@ -27,19 +39,19 @@ class ContextSize:
         self._reported: SizeReport | None = None
         self._knows_reported = False
 
-    def tokens(self) -> int:
-        """Return how many tokens the next call is going to take: prompt, tools and history."""
-        return self.tokens_by(self._stored.record())
+    def tokens(self, record: SessionRecord | None = None) -> int:
+        """Return how many tokens the next call is going to take: prompt, tools and history.
+
+        A `record` is one that was just read.
+        """
+        record = self._stored.record() if record is None else record
+        stamp = (record.version, record.created_us)
+        return self.tokens_at(record.context_tokens, record.tip_position, stamp)
 
     def tokens_anew(self) -> int:
         """Return the same from what is stored now, whatever was known."""
         self._forget()
         return self.tokens()
-
-    def tokens_by(self, record: SessionRecord) -> int:
-        """Return the same by a record that was just read."""
-        stamp = (record.version, record.created_us)
-        return self.tokens_at(record.context_tokens, record.tip_position, stamp)
 
     def tokens_at(self, shown: int, tip: Position | None, stamp: tuple[int, int]) -> int:
         """Return the same of a history of so many tokens, by a record of this version and age."""
@@ -48,7 +60,8 @@ class ContextSize:
             self._measured_at = stamp
         overhead = self._blocks.overhead()
         if not self._knows_reported:
-            self._load_reported()
+            self._reported = _report_in(self._stored.find_document(KEY))
+            self._knows_reported = True
         reported = self._reported
         if reported is not None and self._holds(reported, overhead, tip):
             return max(0, reported.tokens + shown - reported.estimate)
@@ -56,39 +69,33 @@ class ContextSize:
 
     def _holds(self, reported: SizeReport, overhead: int, tip: Position | None) -> bool:
         """Whether a report is about this prompt, and a message on the path to the tip."""
-        if reported.overhead != overhead:
+        if reported.overhead != overhead or tip is None or tip.depth < reported.depth:
             return False
-        known = is_above(reported, tip)
-        if known is not None:
-            return known
+        if tip.segment == reported.segment:
+            return True
         return self._stored.is_on_path(reported.message, reported.depth)
-
-    def _load_reported(self) -> None:
-        self._reported = size_report_in(self._stored.find_document(KEY))
-        self._knows_reported = True
 
     def report(self, usage: Usage) -> None:
         """Measure by what a call cost from now on, if it names the message that it gave."""
+        stored = self._stored
         if usage.message is None or not usage.input_tokens:
             return
-        with self._stored.after_a_write("the context is not measured by what was reported"):
-            self._report(usage.message, usage.input_tokens + usage.output_tokens)
-
-    def _report(self, id: str, tokens: int) -> None:
-        message = self._stored.find_message(id)
-        if message is None:
-            return
-        history = self._stored.read(Read(leaf=message.id, limit=1, backwards=True))
-        reported = SizeReport(
-            message=message.id,
-            segment=message.segment,
-            depth=message.depth,
-            tokens=tokens,
-            estimate=history.context_tokens,
-            overhead=self._blocks.count_overhead(),
-        )
-        self._stored.put_document(KEY, msgspec.json.encode(reported))
-        self._tell_others()
+        with stored.after_a_write("the context is not measured by what was reported"):
+            message = stored.find_message(usage.message)
+            if message is None:
+                return
+            history = stored.read(Read(leaf=message.id, limit=1, backwards=True))
+            self._blocks.known_overhead = None
+            reported = SizeReport(
+                message=message.id,
+                segment=message.segment,
+                depth=message.depth,
+                tokens=usage.input_tokens + usage.output_tokens,
+                estimate=history.context_tokens,
+                overhead=self._blocks.overhead(),
+            )
+            stored.put_document(KEY, msgspec.json.encode(reported))
+            self._tell_others()
 
     def return_to_estimate(self) -> None:
         """Go back to the estimate: an overlay changed what the report was about."""
@@ -107,6 +114,16 @@ class ContextSize:
         stored.store.update_session(stored.owner, stored.id, SessionPatch())
 
     def _forget(self) -> None:
-        self._blocks.forget_overhead()
+        self._blocks.known_overhead = None
         self._measured_at = None
         self._knows_reported = False
+
+
+def _report_in(document: Document | None) -> SizeReport | None:
+    """Read the document; one that cannot be read counts as none, since it is only a measure."""
+    if document is None:
+        return None
+    try:
+        return msgspec.json.decode(document.value, type=SizeReport)
+    except (msgspec.DecodeError, msgspec.ValidationError):
+        return None

@@ -4,65 +4,62 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Literal
 
+import msgspec
+
+from ...calls import Call
 from ...model import Appended, AppendEvent, Event, Position, StatusEvent
-from ...rules.threshold import Crossing, Thresholds
-from ..builder import Setup
-from .auto_compaction import AutoCompaction
+from ...rules.breaker import may_run
+from ...rules.threshold import Crossing, Thresholds, ThresholdState, cross
+from ..compactor_state import KEY, state_in
+from .compactor import Compactor
 from .context_size import UNMEASURED, ContextSize
-from .listeners import Listeners
 from .stored_session import StoredSession
-from .thresholds import ThresholdWatch
+
+logger = logging.getLogger(__name__)
 
 
 class ContextWatch:
-    """Looks after how full the context is. It never raises: the change is stored."""
+    """Looks after how full the context is. Which thresholds it was above is stored, and known.
 
-    __slots__ = ("_compaction", "_listeners", "_setup", "_size", "_stored", "_thresholds")
+    What follows a change never raises: the change is stored.
+    """
 
-    def __init__(
-        self,
-        stored: StoredSession,
-        setup: Setup,
-        listeners: Listeners,
-        size: ContextSize,
-        thresholds: ThresholdWatch,
-        compaction: AutoCompaction,
-    ) -> None:
+    __slots__ = ("_above", "_compactor", "_size", "_stored")
+
+    def __init__(self, stored: StoredSession, size: ContextSize, compactor: Compactor) -> None:
         self._stored = stored
-        self._setup = setup
-        self._listeners = listeners
         self._size = size
-        self._thresholds = thresholds
-        self._compaction = compaction
+        self._compactor = compactor
+        self._above: ThresholdState | None = None
 
     def after_append(self, appended: Appended) -> None:
         """Report an append and how full the context is after it, and compact if need be."""
-        with self._stored.after_a_write(UNMEASURED):
-            self._tell_append(appended)
+        stored = self._stored
+        with stored.after_a_write(UNMEASURED):
+            stored.tell(
+                AppendEvent(
+                    owner=stored.owner,
+                    session=stored.id,
+                    messages=appended.messages,
+                    written=appended.written,
+                )
+            )
             if appended.written:
                 self._look_after(appended)
 
     def after_change(self, event: Event) -> None:
         """Do the same after another change; without listeners there is nobody to tell."""
-        if self._setup.settings.listeners:
-            self._listeners.tell(event)
+        if self._stored.setup.settings.listeners:
+            self._stored.tell(event)
             with self._stored.after_a_write(UNMEASURED):
                 self._look()
 
-    def _tell_append(self, appended: Appended) -> None:
-        event = AppendEvent(
-            owner=self._stored.owner,
-            session=self._stored.id,
-            messages=appended.messages,
-            written=appended.written,
-        )
-        self._listeners.tell(event)
-
     def _look_after(self, appended: Appended) -> None:
         shown, stamp = appended.context_tokens, appended.stamp
-        if shown is None or stamp is None or self._setup.settings.compact_after is None:
+        if shown is None or stamp is None or self._stored.setup.settings.compact_after is None:
             # The budget stands in the record, and so does what the store did not know at once.
             self._look()
             return
@@ -72,18 +69,13 @@ class ContextWatch:
 
     def _look(self) -> None:
         record = self._stored.record()
-        self._notice(self._size.tokens_by(record), record.budget)
+        self._notice(self._size.tokens(record), record.budget)
 
     def _notice(self, tokens: int, budget: int | None) -> None:
-        thresholds = self._thresholds.within(budget)
-        crossing = self._thresholds.cross(tokens, thresholds)
-        self._tell_status(tokens, thresholds, crossing)
-        if crossing.state.above_hard:
-            self._compaction.run_if_full()
-
-    def _tell_status(self, tokens: int, thresholds: Thresholds, crossing: Crossing) -> None:
+        thresholds = self._within(budget)
+        crossing = self._cross(tokens, thresholds)
         crossed: Literal["soft", "hard"] | None = "soft" if crossing.crossed_soft else None
-        self._listeners.tell(
+        self._stored.tell(
             StatusEvent(
                 owner=self._stored.owner,
                 session=self._stored.id,
@@ -92,3 +84,63 @@ class ContextWatch:
                 crossed="hard" if crossing.crossed_hard else crossed,
             )
         )
+        if crossing.state.above_hard:
+            self.compact_if_full()
+
+    def _within(self, budget: int | None) -> Thresholds:
+        """Return the thresholds of a session with this budget."""
+        threshold = self._stored.setup.settings.compact_after
+        return Thresholds.of_budget(budget) if threshold is None else Thresholds.after(threshold)
+
+    def _cross(self, tokens: int, thresholds: Thresholds) -> Crossing:
+        """Compare a size with the thresholds, and remember what it is above."""
+        if thresholds.hard is None:
+            return Crossing(ThresholdState(), crossed_soft=False, crossed_hard=False)
+        if self._above is None:
+            self._above = (self._stored.load_document(KEY, state_in)).thresholds
+        crossing = cross(self._above, tokens, thresholds)
+        if crossing.state != self._above:
+            self._above = crossing.state
+            self._stored.change_document(
+                KEY,
+                state_in,
+                lambda state: msgspec.structs.replace(state, thresholds=crossing.state),
+            )
+        return crossing
+
+    def is_full(self) -> bool:
+        """Whether the context, measured anew, holds more than the hard threshold."""
+        hard = self._within((self._stored.record()).budget).hard
+        return hard is not None and self._size.tokens_anew() > hard
+
+    def compact_if_full(self) -> None:
+        """Compact when that is set, the context is really full and the breaker lets it.
+
+        Never raises: what it follows has gone through.
+        """
+        if not self._stored.setup.settings.compacts_by_itself:
+            return
+        try:
+            if self.is_full():
+                tokens = self._size.tokens()
+                state = self._stored.load_document(KEY, state_in)
+                if may_run(state.breaker, tokens):
+                    self._compactor.compact("threshold")
+        except Exception as error:  # noqa: BLE001 - the append that it follows has gone through
+            self._tell_error(error)
+
+    def _tell_error(self, error: Exception) -> None:
+        handler = self._stored.setup.settings.on_compaction_error
+        if handler is None:
+            message = "session %r could not be compacted: %s"
+            logger.warning(message, self._stored.id, error, exc_info=error)
+            return
+        try:
+            Call.now(handler, error)
+        except Exception:  # what others supplied must not undo what was stored
+            logger.warning("the handler of compaction errors failed", exc_info=True)
+
+    def forget(self) -> None:
+        """Delete what is remembered of the context, and of its compactions."""
+        self._stored.delete_document(KEY)
+        self._above = None

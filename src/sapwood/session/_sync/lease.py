@@ -5,12 +5,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from contextlib import suppress
 
 from ...errors import NotFoundError, SapwoodError, StaleVersionError, StoreError
 from ...model import Fence
-from ...store._sync.contract import Store
+from .stored_session import StoredSession
 
 logger = logging.getLogger(__name__)
 
@@ -20,29 +19,22 @@ KEY = "compaction"
 class Lease:
     """The right to compact a session."""
 
-    def __init__(
-        self,
-        store: Store,
-        owner: str,
-        session: str,
-        seconds: float,
-        new_id: Callable[[], str] | None,
-    ) -> None:
-        self._store = store
-        self._owner = owner
-        self._session = session
+    def __init__(self, stored: StoredSession, seconds: float) -> None:
+        self._stored = stored
         self._seconds = seconds
         # By it a lease is known again whose version was never told.
+        new_id = stored.setup.new_id
         self._mark = b"{}" if new_id is None else f'"{new_id()}"'.encode()
 
     def take(self) -> Fence | None:
         """Take it; None while somebody else has it. By the store's clock it ends by itself."""
+        stored = self._stored
         try:
-            document = self._store.put_document(
-                self._owner,
+            document = stored.store.put_document(
+                stored.owner,
                 KEY,
                 self._mark,
-                session=self._session,
+                session=stored.id,
                 expected_version=0,
                 expires_in_s=self._seconds,
             )
@@ -51,28 +43,24 @@ class Lease:
         except BaseException:
             # A cancelled write may have gone through all the same.
             with suppress(SapwoodError):
-                self._release_mine()
+                mine = None if self._mark == b"{}" else stored.find_document(KEY)
+                if mine is not None and mine.value == self._mark:
+                    self.release(Fence(key=KEY, version=mine.version))
             raise
         return Fence(key=KEY, version=document.version)
-
-    def _release_mine(self) -> None:
-        if self._mark == b"{}":
-            return
-        document = self._store.find_document(self._owner, KEY, session=self._session)
-        if document is not None and document.value == self._mark:
-            self.release(Fence(key=KEY, version=document.version))
 
     def release(self, fence: Fence) -> None:
         """Release it, unless somebody else has it by now.
 
         What cannot be given back ends by itself.
         """
+        stored = self._stored
         try:
-            self._store.delete_document(
-                self._owner, KEY, session=self._session, expected_version=fence.version
+            stored.store.delete_document(
+                stored.owner, KEY, session=stored.id, expected_version=fence.version
             )
         except (StaleVersionError, NotFoundError):
             # It ran out and was taken by another, or the session is gone.
             return
         except StoreError:
-            logger.warning("the lease of %r could not be given back", self._session, exc_info=True)
+            logger.warning("the lease of %r could not be given back", stored.id, exc_info=True)

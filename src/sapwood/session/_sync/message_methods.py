@@ -7,31 +7,34 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import msgspec
+
+from ...errors import ConflictError, UsageError
 from ...model import (
     Deleted,
+    DeleteEvent,
     Entry,
     History,
     Hits,
     Message,
     NewMessage,
+    Read,
     RowStatistic,
     Search,
+    Summary,
+    UpdateEvent,
 )
-from ..builder import Setup
-from ..content import Content, MessageDraft, as_new_message, new_messages
-from ..references import MessageRef, PlaceRef
-from .history import HistoryReader
-from .messages import MessageWriter
-from .stored_session import StoredSession
+from ...rules import check
+from ...rules.codec import Body, encode_body
+from ..content import Content, MessageDraft, as_new_message, new_message, new_messages
+from ..history_window import past
+from ..references import MessageRef, PlaceRef, id_of, ids_of
+from .history import depth_on_path, read_window
+from .session_base import SessionBase
 
 
-class MessageMethods:
+class MessageMethods(SessionBase):
     """What a session does with its messages."""
-
-    _stored: StoredSession
-    _setup: Setup
-    _messages: MessageWriter
-    _history: HistoryReader
 
     def append(
         self,
@@ -50,7 +53,7 @@ class MessageMethods:
         `StaleTipError` when the tip is not the expected one.
         """
         message = as_new_message(role, content, self._setup.counter, id=id, metadata=metadata)
-        return (self._messages.append([message], parent, expected_tip)).messages[0]
+        return (self._append([message], parent, expected_tip)).messages[0]
 
     def append_all(
         self,
@@ -65,7 +68,7 @@ class MessageMethods:
         new one by the ids, so give them when you retry.
         """
         new = new_messages(messages, self._setup.counter)
-        return (self._messages.append(new, parent, expected_tip)).messages
+        return (self._append(new, parent, expected_tip)).messages
 
     def update(
         self,
@@ -80,7 +83,18 @@ class MessageMethods:
         It is read first, unless content, role and metadata are all given. `ConflictError` for a
         message that a fork inherited: it is changed through the session that wrote it.
         """
-        return self._messages.update(message, content, role, metadata)
+        stored = self._stored
+        if content is None or role is None or metadata is None:
+            # A record that was handed in may be older than what is stored, or lack parts.
+            old = stored.get_message(id_of(message))
+            content = old.parts if content is None else content
+            role = old.role if role is None else role
+            metadata = old.metadata if metadata is None else metadata
+        new = new_message(role, content, self._setup.counter, id=id_of(message), metadata=metadata)
+        updated = stored.store.update_message(stored.owner, stored.id, new)
+        event = UpdateEvent(owner=stored.owner, session=stored.id, message=updated)
+        self._context().watch.after_change(event)
+        return updated
 
     def upsert(
         self,
@@ -93,11 +107,23 @@ class MessageMethods:
     ) -> Message:
         """Change the message with this id, or append it when there is none."""
         message = as_new_message(role, content, self._setup.counter, id=id, metadata=metadata)
-        return self._messages.upsert(message, parent)
+        if message.id is None:
+            raise UsageError("upsert needs the message's id: without one, append it", path="id")
+        try:
+            return (self._append([message], parent, None)).messages[0]
+        except ConflictError:
+            # It is there, with other content; erased ones stay erased.
+            if self._stored.find_message(message.id) is None:
+                raise
+        return self.update(message.id, message.parts, role=message.role, metadata=message.metadata)
 
     def delete(self, messages: MessageRef | Sequence[MessageRef]) -> Deleted:
         """Erase messages; their places stay, empty, and their ids stay taken."""
-        return self._messages.delete(messages)
+        stored = self._stored
+        deleted = stored.store.delete_messages(stored.owner, stored.id, ids_of(messages))
+        event = DeleteEvent(owner=stored.owner, session=stored.id, ids=deleted.ids)
+        self._context().watch.after_change(event)
+        return deleted
 
     def get(self, id: str) -> Message:
         """Return a message, or raise `NotFoundError`."""
@@ -133,17 +159,34 @@ class MessageMethods:
         many entries before that, at the same end.
         `UsageError` when `before` or `after` is a message of another branch.
         """
-        return self._history.read(
-            leaf,
-            limit=limit,
+        check.whole(limit, "limit", 1)
+        check.count(min_messages, "min_messages", 0)
+        check.count(offset, "offset", 0)
+        check.instance(whole_pairs, bool, "whole_pairs")
+        if offset and whole_pairs:
+            raise UsageError(
+                "offset counts entries, whatever that parts: give whole_pairs=False with it, "
+                "or page by before or after",
+                path="offset",
+            )
+        cuts = limit is not None or max_bytes is not None or offset > 0
+        query = Read(
+            leaf=id_of(leaf),
             overlays=overlays,
+            limit=limit,
             max_bytes=max_bytes,
-            min_messages=min_messages,
-            before=before,
-            after=after,
-            offset=offset,
-            whole_pairs=whole_pairs,
+            after=0 if after is None else depth_on_path(self._stored, after, leaf, "after"),
+            before=None if before is None else depth_on_path(self._stored, before, leaf, "before"),
+            backwards=after is None and cuts,
         )
+        if offset:
+            skip = msgspec.structs.replace(query, limit=offset, max_bytes=None)
+            skipped = self._stored.read(skip)
+            if not skipped.more:
+                return msgspec.structs.replace(skipped, entries=[], bytes=0)
+            query = past(skipped, query)
+        least = min_messages if limit is None else min(min_messages, limit)
+        return read_window(self._stored, query, max(1, least), whole_pairs=whole_pairs)
 
     def iter_history(
         self, leaf: PlaceRef | None = None, *, overlays: bool = True, page: int = 200
@@ -152,14 +195,31 @@ class MessageMethods:
 
         The leaf is fixed by the first page; each page is a snapshot of its own.
         """
-        return self._history.iterate(leaf, overlays=overlays, page=page)
+        check.count(page, "page", 1)
+        place, depth, more = id_of(leaf), 0, True
+        while more:
+            query = Read(leaf=place, overlays=overlays, limit=page, after=depth)
+            history = self._stored.read(query)
+            for entry in history.entries:
+                depth = entry.depth
+                yield entry
+            place, more = history.leaf, history.more
 
     def row_statistics(self, leaf: PlaceRef | None = None) -> list[RowStatistic]:
         """List the size of each message on a path, without overlays.
 
         The messages are read a page at a time, so that only their sizes are held.
         """
-        return self._history.row_statistics(leaf)
+        return [
+            RowStatistic(
+                id=entry.id,
+                role=entry.role,
+                bytes=len(encode_body(Body(entry.parts, entry.metadata))),
+                tokens=entry.tokens,
+            )
+            for entry in self.iter_history(leaf, overlays=False)
+            if not isinstance(entry, Summary)
+        ]
 
     def search(self, query: str, *, limit: int = 20) -> Hits:
         """Find messages and summaries that the session sees, the best first."""

@@ -4,43 +4,24 @@
 
 from __future__ import annotations
 
-from ..builder import Setup
-from .auto_compaction import AutoCompaction
-from .breaker import Breaker
-from .compactions import Compactions
 from .compactor import Compactor
-from .compactor_document import CompactorDocument
 from .context_blocks import ContextBlocks
 from .context_size import ContextSize
 from .context_watch import ContextWatch
-from .history import HistoryReader
-from .listeners import Listeners
-from .model_call import ModelCall
-from .model_input import ModelInputMaker
-from .overlays import OverlayWriter
+from .model_caller import ModelCaller
+from .overlays import Overlays
 from .pins import Pins
 from .stored_session import StoredSession
-from .thresholds import ThresholdWatch
 
 
 class ModelContext:
     """The blocks, the overlays, the compactor, and what the model is called with."""
 
-    def __init__(self, stored: StoredSession, setup: Setup) -> None:
-        listeners = Listeners(setup)
-        document = CompactorDocument(stored)
-        breaker = Breaker(document)
-        self.blocks = ContextBlocks(stored, setup, listeners)
+    def __init__(self, stored: StoredSession) -> None:
+        self.blocks = ContextBlocks(stored)
         self.size = ContextSize(stored, self.blocks)
-        self.thresholds = ThresholdWatch(stored, setup, self.size, document)
         self.pins = Pins(stored)
-        self.overlays = OverlayWriter(stored, setup, self.pins, self.size, document)
-        self.compactor = Compactor(
-            stored, setup, listeners, self.blocks, self.size, self.pins, self.overlays, breaker
-        )
-        self.compactions = Compactions(stored, setup, self.overlays, document, self.compactor)
-        auto = AutoCompaction(stored, setup, self.size, self.thresholds, breaker, self.compactor)
-        self.watch = ContextWatch(stored, setup, listeners, self.size, self.thresholds, auto)
-        history = HistoryReader(stored)
-        self.input = ModelInputMaker(stored, setup, history, self.blocks, self.overlays, auto)
-        self.call = ModelCall(self.input, self.compactor)
+        self.overlays = Overlays(stored, self.pins, self.size)
+        self.compactor = Compactor(stored, self.blocks, self.size, self.pins, self.overlays)
+        self.watch = ContextWatch(stored, self.size, self.compactor)
+        self.model = ModelCaller(stored, self.blocks, self.overlays, self.compactor, self.watch)

@@ -6,36 +6,36 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...model import Entry, EntryRef, Fence, History, NewOverlay, Overlay, Root, TextPart
+from ...errors import NotFoundError
+from ...model import (
+    CompactionNote,
+    Entry,
+    EntryRef,
+    Fence,
+    History,
+    NewOverlay,
+    Overlay,
+    Root,
+    TextPart,
+)
 from ...rules import check
 from ...rules.tokens import count_tokens
-from ..builder import Setup
-from ..compactor_state import MARK, with_undone
+from ..compactor_state import KEY, MARK, note_of, state_in, with_undone
 from ..references import OverlayRef, overlay_id_of
-from .compactor_document import CompactorDocument
 from .context_size import ContextSize
 from .pins import Pins
 from .stored_session import StoredSession
 
 
-class OverlayWriter:
-    """Puts overlays over a session's messages, and takes them away."""
+class Overlays:
+    """Puts overlays over a session's messages, and takes them away; a compaction makes one."""
 
-    __slots__ = ("_compactor", "_pins", "_setup", "_size", "_stored")
+    __slots__ = ("_pins", "_size", "_stored")
 
-    def __init__(
-        self,
-        stored: StoredSession,
-        setup: Setup,
-        pins: Pins,
-        size: ContextSize,
-        compactor: CompactorDocument,
-    ) -> None:
+    def __init__(self, stored: StoredSession, pins: Pins, size: ContextSize) -> None:
         self._stored = stored
-        self._setup = setup
         self._pins = pins
         self._size = size
-        self._compactor = compactor
 
     def add(
         self,
@@ -56,7 +56,7 @@ class OverlayWriter:
             first=EntryRef.of(first),
             last=EntryRef.of(last),
             summary=summary,
-            tokens=count_tokens(self._setup.counter, "summary", [TextPart(text=summary)]),
+            tokens=count_tokens(self._stored.setup.counter, "summary", [TextPart(text=summary)]),
             metadata={} if metadata is None else metadata,
             leaf=leaf,
             snapshot=None if history is None else history.snapshot,
@@ -80,5 +80,23 @@ class OverlayWriter:
         self._size.return_to_estimate()
         if MARK in undone.metadata:
             with stored.after_a_write("the compaction that was undone is not listed any more"):
-                self._compactor.change(lambda state: with_undone(state, undone))
+                stored.change_document(KEY, state_in, lambda state: with_undone(state, undone))
         return undone
+
+    def compactions(self) -> list[CompactionNote]:
+        """List the compactions of the past, the oldest first, those taken back too."""
+        in_force = [note_of(overlay) for overlay in self._made_by_compactions()]
+        undone = (self._stored.load_document(KEY, state_in)).undone
+        return sorted([*in_force, *undone], key=lambda note: note.created_us)
+
+    def undo_compaction(self) -> Overlay:
+        """Take the last compaction back that is in force."""
+        made = self._made_by_compactions()
+        if not made:
+            raise NotFoundError(
+                f"session {self._stored.id!r} has no compaction to undo", kind="compaction", id=""
+            )
+        return self.undo(made[-1])
+
+    def _made_by_compactions(self) -> list[Overlay]:
+        return [overlay for overlay in self.in_force() if MARK in overlay.metadata]

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Self, Unpack
 
 from ...errors import UsageError
@@ -20,21 +19,14 @@ from ...model import (
 from ...rules.ids import check_name
 from ...rules.tokens import TokenCounter
 from ...store._sync.contract import Store
-from ..builder import Configurable, Setup
+from ..builder import Configurable
 from ..fields import RecordFields, refuse_unknown
 from ..references import PlaceRef, id_of
-from ..settings import DEFAULTS, SessionSettings, SettingFields, settings_of
+from ..settings import SettingFields, settings_of
 from .compaction_methods import CompactionMethods
 from .context_methods import ContextMethods
-from .history import HistoryReader
-from .lazy_model_context import LazyModelContext
 from .message_methods import MessageMethods
-from .messages import MessageWriter
-from .model_methods import ModelMethods
-from .stored_session import StoredSession
-from .tree import Tree
-from .tree_methods import TreeMethods
-from .undo import Undo
+from .tree_methods import REDO_KEY, TreeMethods
 
 
 class Session(
@@ -43,32 +35,12 @@ class Session(
     TreeMethods,
     ContextMethods,
     CompactionMethods,
-    ModelMethods,
 ):
     """One conversation. What it holds is in the store: every call asks it.
 
     A message is named by its id or by the record itself. Every call raises `NotFoundError` when
     the session was deleted, or sees no such message.
     """
-
-    def __init__(
-        self,
-        store: Store,
-        owner: str,
-        id: str,
-        *,
-        new_id: Callable[[], str] | None = None,
-        token_counter: TokenCounter | None = None,
-        settings: SessionSettings = DEFAULTS,
-        is_lazy: bool = False,
-    ) -> None:
-        stored = self._stored = StoredSession(store, owner, id, is_lazy=is_lazy)
-        setup = self._setup = Setup(settings, token_counter, new_id)
-        self._context = LazyModelContext(stored, setup)
-        self._history = HistoryReader(stored)
-        self._messages = MessageWriter(stored, setup, self._context)
-        self._tree = Tree(stored, setup, self._messages)
-        self._undo = Undo(stored, self._tree)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.id!r} of {self.owner!r}>"
@@ -142,8 +114,8 @@ class Session(
         record = stored.store.clear_session(stored.owner, stored.id)
         with stored.after_a_write("notes about cleared messages are left: clear it again"):
             context.size.forget_report()
-            self._undo.forget()
-            context.thresholds.forget()
+            stored.delete_document(REDO_KEY)
+            context.watch.forget()
         with stored.after_a_write("the prompt is from before the clear: clear it again"):
             context.blocks.begin_anew()
         context.watch.after_change(ClearEvent(owner=stored.owner, session=stored.id))
@@ -207,7 +179,7 @@ class Session(
         record = self.record()
         new = self._fork(EdgeKind.CONTINUE, id, title=record.title)
         try:
-            new._context().compactions.cover_all(summary, focus)
+            new._context().compactor.cover_all(summary, focus)
         except BaseException:
             self._stored.store.delete_session(self.owner, new.id)
             raise

@@ -9,11 +9,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TypeVar
 
-from ...calls import Answer
-from ...errors import AlreadyExistsError, NotFoundError
-from ...model import Document, History, Message, NewSession, Read, SessionRecord
+import msgspec
+
+from ...calls import Answer, Call
+from ...errors import AlreadyExistsError, NotFoundError, StaleVersionError
+from ...model import Document, Event, History, Message, NewSession, Read, SessionRecord
 from ...rules.ids import check_name
 from ...store._sync.contract import Store
+from ..builder import Setup
 from ..references import PlaceRef, id_of
 
 logger = logging.getLogger(__name__)
@@ -22,19 +25,20 @@ Result = TypeVar("Result")
 
 
 class StoredSession:
-    """Which session it is, what is asked of its store again and again, and its first write.
+    """Which session it is, how it is set up, and what is asked of its store again and again.
 
     A lazy one is created by its first write.
     """
 
-    __slots__ = ("id", "is_lazy", "owner", "store")
+    __slots__ = ("id", "is_lazy", "owner", "setup", "store")
 
-    def __init__(self, store: Store, owner: str, id: str, *, is_lazy: bool) -> None:
+    def __init__(self, store: Store, owner: str, id: str, setup: Setup, *, is_lazy: bool) -> None:
         check_name(owner, "owner")
         check_name(id, "session")
         self.store = store
         self.owner = owner
         self.id = id
+        self.setup = setup
         self.is_lazy = is_lazy
 
     def record(self) -> SessionRecord:
@@ -82,6 +86,29 @@ class StoredSession:
         """Delete a document of the session; return whether it was there."""
         return self.store.delete_document(self.owner, key, session=self.id)
 
+    def load_document(self, key: str, read: Callable[[Document | None, str], Result]) -> Result:
+        """Return what is read off a document of the session; `read` is told the session's id."""
+        return read(self.find_document(key), self.id)
+
+    def change_document(
+        self,
+        key: str,
+        read: Callable[[Document | None, str], Result],
+        edit: Callable[[Result], Result],
+    ) -> Result:
+        """Change what a document holds and return it; the changes of all writers are kept."""
+        # Every failed turn means that another writer's went through, so this ends.
+        while True:
+            document = self.find_document(key)
+            before = read(document, self.id)
+            after = edit(before)
+            if after == before:
+                return after
+            version = 0 if document is None else document.version
+            with suppress(StaleVersionError):
+                self.put_document(key, msgspec.json.encode(after), expected_version=version)
+                return after
+
     def first_creating(self, write: Callable[[], Answer[Result]]) -> Result:
         """Do a write; a lazy session is created when this is its first."""
         try:
@@ -111,3 +138,18 @@ class StoredSession:
             yield
         except Exception:
             logger.warning("session %r of %r: %s", self.id, self.owner, otherwise, exc_info=True)
+
+    def tell(self, event: Event) -> None:
+        """Call each listener with an event, one after the other; one that fails harms nothing."""
+        for listener in self.setup.settings.listeners:
+            try:
+                Call.now(listener, event)
+            except Exception:  # what others supplied must not undo what was stored
+                # What was said stands in the event, and belongs into no log.
+                logger.warning(
+                    "a listener failed at a %s of session %r of %r",
+                    type(event).__name__,
+                    event.session,
+                    event.owner,
+                    exc_info=True,
+                )

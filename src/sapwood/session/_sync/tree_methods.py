@@ -4,20 +4,33 @@
 
 from __future__ import annotations
 
-from ...model import ROOT, Leaf, Message, Root, SessionRecord
-from ..content import Content
-from ..references import MessageRef, PlaceRef
+import msgspec
+
+from ...errors import NotFoundError, UsageError
+from ...model import ROOT, Document, Leaf, Message, Read, Root, SessionRecord
+from ...rules import check
+from ...rules.turns import is_said_by_user, place_before_last_turns, turn_starts
+from ..content import Content, new_message
+from ..references import MessageRef, PlaceRef, check_place, id_of
+from .session_base import SessionBase
 from .stored_session import StoredSession
-from .tree import Tree
-from .undo import Undo
+
+PAGE = 50
+REDO_KEY = "redo"
 
 
-class TreeMethods:
+class Undone(msgspec.Struct, frozen=True, kw_only=True):
+    """The document `redo`: where undo left the tip, and the tips to go back to, the next one last.
+
+    No tip is `ROOT`.
+    """
+
+    here: str | None = None
+    tips: list[str] = []
+
+
+class TreeMethods(SessionBase):
     """What a session does with its tip and its branches."""
-
-    _stored: StoredSession
-    _tree: Tree
-    _undo: Undo
 
     def tip(self) -> str | Root:
         """Return the id of the message that the next append follows, or `ROOT`."""
@@ -25,19 +38,25 @@ class TreeMethods:
 
     def path_length(self, leaf: PlaceRef | None = None) -> int:
         """Count the places on the path to the tip, or to `leaf`; deleted messages keep theirs."""
-        return self._tree.path_length(leaf)
+        if leaf is None:
+            position = (self._stored.record()).tip_position
+            return 0 if position is None else position.depth
+        check_place(leaf, "leaf")
+        return 0 if isinstance(leaf, Root) else (self._stored.get_message(id_of(leaf))).depth
 
     def checkout(self, place: PlaceRef) -> SessionRecord:
         """Move the tip to a message, or to `ROOT`; nothing is deleted."""
-        return self._tree.checkout(place)
+        stored = self._stored
+        return stored.store.checkout(stored.owner, stored.id, id_of(place))
 
     def children(self, place: PlaceRef = ROOT) -> list[Message]:
         """List the messages right after a message; more than one means that it branches there."""
-        return self._tree.children(place)
+        stored = self._stored
+        return stored.store.list_children(stored.owner, stored.id, id_of(place))
 
     def branches(self) -> list[Leaf]:
         """List the ends of all branches."""
-        return self._tree.branches()
+        return self._stored.store.list_leaves(self._stored.owner, self._stored.id)
 
     def retry_from(self, answer: MessageRef | None = None) -> Message:
         """Go back to the message that an answer answers, so that the next append is another one.
@@ -45,22 +64,86 @@ class TreeMethods:
         Without a message it is the last answer on the path to the tip. The old answer stays, on a
         branch of its own. Return the message that is to be answered.
         """
-        return self._tree.retry_from(answer)
+        asked = _question_before(self._stored, None if answer is None else id_of(answer))
+        self.checkout(asked)
+        return asked
 
     def edit(self, message: MessageRef, content: Content, *, id: str | None = None) -> Message:
         """Write a message anew, on a branch beside the old one; the tip moves to the new one."""
-        return self._tree.edit(message, content, id)
+        old = self._stored.get_message(id_of(message))
+        query = Read(leaf=old.id, overlays=False, limit=1, before=old.depth, backwards=True)
+        above = (self._stored.read(query)).messages_only
+        new = new_message(old.role, content, self._setup.counter, id=id)
+        return (self._append([new], above[-1] if above else ROOT, None)).messages[0]
 
     def undo(self, turns: int = 1) -> SessionRecord:
         """Move the tip back before the last turns; nothing is deleted.
 
         A turn begins at a user message. `UsageError` when there are not so many.
         """
-        return self._undo.undo(turns)
+        check.count(turns, "turns", 1)
+        stored = self._stored
+        before = stored.record()
+        if not isinstance(before.tip, str):
+            raise UsageError("there is no turn to undo", path="turns")
+        after = self.checkout(_place_before(stored, turns))
+        with stored.after_a_write("this undo cannot be redone"):
+            undone = stored.load_document(REDO_KEY, _undone_in)
+            tips = undone.tips if undone.here == before.tip else []
+            undone = Undone(here=_name(after.tip), tips=[*tips, before.tip])
+            stored.put_document(REDO_KEY, msgspec.json.encode(undone))
+        return after
 
     def redo(self) -> SessionRecord:
         """Move the tip to where it was before the last undo, once for each undo.
 
         `UsageError` when the tip was moved since then, or nothing was undone.
         """
-        return self._undo.redo()
+        stored = self._stored
+        undone = stored.load_document(REDO_KEY, _undone_in)
+        if not undone.tips or undone.here != _name((stored.record()).tip):
+            raise UsageError("there is nothing to redo", path="redo")
+        [*rest, tip] = undone.tips
+        # A fork has its source's note, but does not see what was undone there.
+        try:
+            record = self.checkout(tip)
+        except NotFoundError as error:
+            if error.kind != "message":
+                raise
+            raise UsageError("there is nothing to redo", path="redo") from error
+        with stored.after_a_write("nothing more can be redone"):
+            undone = Undone(here=tip, tips=rest)
+            stored.put_document(REDO_KEY, msgspec.json.encode(undone))
+        return record
+
+
+def _question_before(stored: StoredSession, leaf: str | None) -> Message:
+    before: int | None = None
+    while True:
+        query = Read(leaf=leaf, overlays=False, limit=PAGE, before=before, backwards=True)
+        history = stored.read(query)
+        for message in reversed(history.messages_only):
+            if message.id != leaf and is_said_by_user(message):
+                return message
+        if not history.more:
+            raise UsageError("there is no user message before that answer", path="answer")
+        before = history.entries[0].depth
+
+
+def _place_before(stored: StoredSession, turns: int) -> Message | Root:
+    limit = PAGE
+    while True:
+        history = stored.read(Read(overlays=False, limit=limit, backwards=True))
+        # The first turn of a window that was cut off may have begun above it.
+        if not history.more or len(turn_starts(history.messages_only)) > turns:
+            index = place_before_last_turns(history.messages_only, turns)
+            return ROOT if index is None else history.messages_only[index]
+        limit *= 4
+
+
+def _undone_in(document: Document | None, session: str) -> Undone:
+    return Undone() if document is None else msgspec.json.decode(document.value, type=Undone)
+
+
+def _name(tip: str | Root) -> str | None:
+    return tip if isinstance(tip, str) else None

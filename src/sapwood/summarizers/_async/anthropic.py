@@ -22,7 +22,7 @@ class AsyncAnthropicSummarizer(AsyncSdkSummarizer):
     extra: ClassVar[str] = "anthropic"
     client_class: ClassVar[str] = "AsyncAnthropic"
 
-    async def _ask(self, prompt: str) -> Any:
+    async def _ask(self, prompt: str) -> SummaryAnswer:
         request: dict[str, Any] = {
             "model": self._model,
             "max_tokens": self._max_tokens or DEFAULT_MAX_TOKENS,
@@ -30,7 +30,4 @@ class AsyncAnthropicSummarizer(AsyncSdkSummarizer):
         }
         if self._system is not None:
             request["system"] = self._system
-        return await self._client.messages.create(**request)
-
-    def _read(self, answer: Any) -> SummaryAnswer:
-        return summary_of_message(answer, self._model)
+        return summary_of_message(await self._client.messages.create(**request), self._model)

@@ -7,8 +7,8 @@ from json import JSONDecodeError
 from typing import Any, ClassVar, Self
 
 from ...compaction.function import SummaryAnswer
-from ...errors import CompactionError
-from ..sdk import ClientSettings, check_prompt, check_settings, client_of, load_sdk
+from ...errors import CompactionError, UsageError
+from ..sdk import ClientSettings, check_settings, client_of, load_sdk
 
 
 class AsyncSdkSummarizer(ABC):
@@ -49,20 +49,16 @@ class AsyncSdkSummarizer(ABC):
         The SDK's errors come through as they are, after its own retries. An answer that holds no
         summary, or only the beginning of one, is a `CompactionError` that says what came.
         """
-        check_prompt(prompt)
+        if not isinstance(prompt, str) or not prompt.strip():
+            raise UsageError("the prompt must be text that says something", path="prompt")
         try:
-            answer = await self._ask(prompt)
+            return await self._ask(prompt)
         except JSONDecodeError as error:
             raise CompactionError(f"the answer of {self._model!r} is no JSON: {error}") from error
-        return self._read(answer)
 
     @abstractmethod
-    async def _ask(self, prompt: str) -> Any:
-        """Send the prompt, and give what the SDK made of the answer."""
-
-    @abstractmethod
-    def _read(self, answer: Any) -> SummaryAnswer:
-        """Read the answer as a summary."""
+    async def _ask(self, prompt: str) -> SummaryAnswer:
+        """Send the prompt, and read what the SDK made of the answer."""
 
     async def aclose(self) -> None:
         """Close the connections; those of a client that was given stay open."""

@@ -19,14 +19,12 @@ class AsyncOpenAISummarizer(AsyncSdkSummarizer):
     extra: ClassVar[str] = "openai"
     client_class: ClassVar[str] = "AsyncOpenAI"
 
-    async def _ask(self, prompt: str) -> Any:
+    async def _ask(self, prompt: str) -> SummaryAnswer:
         messages = [{"role": "user", "content": prompt}]
         if self._system is not None:
             messages.insert(0, {"role": "system", "content": self._system})
         request: dict[str, Any] = {"model": self._model, "messages": messages}
         if self._max_tokens is not None:
             request[limit_name(self._client.base_url.host)] = self._max_tokens
-        return await self._client.chat.completions.create(**request)
-
-    def _read(self, answer: Any) -> SummaryAnswer:
+        answer = await self._client.chat.completions.create(**request)
         return summary_of_completion(answer, self._model)

@@ -24,7 +24,7 @@ class AnthropicSummarizer(SdkSummarizer):
     extra: ClassVar[str] = "anthropic"
     client_class: ClassVar[str] = "Anthropic"
 
-    def _ask(self, prompt: str) -> Any:
+    def _ask(self, prompt: str) -> SummaryAnswer:
         request: dict[str, Any] = {
             "model": self._model,
             "max_tokens": self._max_tokens or DEFAULT_MAX_TOKENS,
@@ -32,7 +32,4 @@ class AnthropicSummarizer(SdkSummarizer):
         }
         if self._system is not None:
             request["system"] = self._system
-        return self._client.messages.create(**request)
-
-    def _read(self, answer: Any) -> SummaryAnswer:
-        return summary_of_message(answer, self._model)
+        return summary_of_message(self._client.messages.create(**request), self._model)

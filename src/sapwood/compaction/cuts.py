@@ -1,18 +1,83 @@
-"""JSON values cut short in their own shape: what was an object, a list or a text stays one."""
+"""Long texts and JSON values cut short, with a mark that says how much is missing.
+
+JSON is cut in its own shape: what was an object, a list or a text stays one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 import msgspec
 
+from ..rules.tokens import estimate_text
+
+SHORTEST = 60
+"""A limit below this may be exceeded by the length of the mark."""
 SMALLEST = 48
 """The length of JSON in which any value can be said to have been cut, in its own shape."""
 
 MARK = "__cut__"
 _MAX_DEPTH = 8
 _TOO_DEEP = 2**60
+
+
+def cut_middle(text: str, limit: int) -> str:
+    """Cut the middle out of a text that is longer than so many characters, never to grow."""
+    if len(text) <= limit:
+        return text
+    room = limit - len(_gap(len(text)))
+    if limit < SHORTEST:
+        room = limit
+    head = room - room // 3
+    tail = text[len(text) - room // 3 :]
+    cut = text[:head] + _gap(len(text) - room) + tail
+    return cut if len(cut) < len(text) else text
+
+
+def _gap(count: int) -> str:
+    return f" [... {count} characters cut ...] "
+
+
+def cut_to_tokens(text: str, max_tokens: int) -> str:
+    """Cut the middle out of a text until its estimate is at most so many tokens."""
+    if estimate_text(text) <= max_tokens:
+        return text
+    cut = cut_middle(
+        text,
+        most_that_fits(
+            SHORTEST, len(text), lambda n: estimate_text(cut_middle(text, n)) <= max_tokens
+        ),
+    )
+    return cut if estimate_text(cut) <= max_tokens else _start_of(text, max_tokens)
+
+
+def most_that_fits(least: int, most: int, fits: Callable[[int], bool]) -> int:
+    """Find the largest number that fits, by halves; the least is not tried."""
+    while least < most:
+        middle = (least + most + 1) // 2
+        if fits(middle):
+            least = middle
+        else:
+            most = middle - 1
+    return least
+
+
+def _start_of(text: str, max_tokens: int) -> str:
+    """Return what fits of the start, for when there is no room for a mark."""
+    kept = text[:SHORTEST]
+    while kept and estimate_text(kept + "…") > max_tokens:
+        kept = kept[:-1]
+    return kept + "…" if kept else ""
+
+
+def shown_json(value: Any) -> str:
+    """Return a value as JSON; what JSON does not know, or nests too deeply, as Python has it."""
+    try:
+        return msgspec.json.encode(value).decode()
+    except (TypeError, ValueError, RecursionError, msgspec.MsgspecError):
+        return f"[{type(value).__name__} that cannot be shown as JSON]"
 
 
 def cut_value(value: Any, limit: int) -> Any:
@@ -52,14 +117,8 @@ def _size(value: Any) -> int:
 def _cut_text(text: str, room: int, plain: bool = False) -> str:
     """Keep as much of the start of a text as fits together with its mark."""
     size = len if plain else _size
-    low, high = 0, min(len(text), room)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if size(_marked(text, middle)) <= room:
-            low = middle
-        else:
-            high = middle - 1
-    cut = _marked(text, low)
+    kept = most_that_fits(0, min(len(text), room), lambda n: size(_marked(text, n)) <= room)
+    cut = _marked(text, kept)
     return cut if size(cut) < size(text) else text
 
 
@@ -68,7 +127,7 @@ def _marked(text: str, kept: int) -> str:
 
 
 def _cut_dict(value: dict[str, Any], room: int, depth: int) -> dict[str, Any]:
-    sizes = {key: (_size(key) + 2, child) for key, child in _first(value.items(), room)}
+    sizes = {key: (_size(key) + 2, child) for key, child in islice(value.items(), room)}
     rooms = _share(list(sizes.values()), len(value), room) if depth < _MAX_DEPTH else []
     kept = {
         key: _cut(child, share, depth + 1)
@@ -86,13 +145,6 @@ def _cut_list(value: list[Any], room: int, depth: int) -> list[Any]:
     if len(kept) < len(value):
         kept.append(f"[{len(value) - len(kept)} more cut]")
     return kept
-
-
-def _first(items: Any, count: int) -> Iterator[Any]:
-    for number, item in enumerate(items):
-        if number >= count:
-            return
-        yield item
 
 
 def _share(items: list[tuple[int, Any]], count: int, room: int) -> list[int]:
@@ -117,10 +169,8 @@ def _how_many(least: list[int], room: int) -> tuple[int, int]:
 def _levelled(shares: list[int], wanted: list[int], free: int) -> list[int]:
     """Raise the shares towards what is wanted, the smallest wishes first."""
     order = sorted(range(len(shares)), key=lambda index: wanted[index])
-    left = len(order)
-    for index in order:
-        more = min(wanted[index] - shares[index], free // left)
+    for done, index in enumerate(order):
+        more = min(wanted[index] - shares[index], free // (len(order) - done))
         shares[index] += more
         free -= more
-        left -= 1
     return shares

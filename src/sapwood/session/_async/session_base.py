@@ -1,0 +1,68 @@
+"""What the methods of a session stand on."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ...model import Appended, NewMessage
+from ...rules.tokens import TokenCounter
+from ...store._async.contract import AsyncStore
+from ..builder import Setup
+from ..references import PlaceRef, id_of
+from ..settings import DEFAULTS, SessionSettings
+from .stored_session import AsyncStoredSession
+
+# Loaded when it is first needed: who only appends and reads does not pay for it.
+if TYPE_CHECKING:
+    from .model_context import AsyncModelContext
+
+_making = threading.Lock()
+
+
+class AsyncSessionBase:
+    """Where a session is stored, how it is set up, and what looks after the model's context."""
+
+    def __init__(
+        self,
+        store: AsyncStore,
+        owner: str,
+        id: str,
+        *,
+        new_id: Callable[[], str] | None = None,
+        token_counter: TokenCounter | None = None,
+        settings: SessionSettings = DEFAULTS,
+        is_lazy: bool = False,
+    ) -> None:
+        self._setup = Setup(settings, token_counter, new_id)
+        self._stored = AsyncStoredSession(store, owner, id, self._setup, is_lazy=is_lazy)
+        self._made: AsyncModelContext | None = None
+
+    def _context(self) -> AsyncModelContext:
+        if self._made is None:
+            from .model_context import AsyncModelContext
+
+            # It remembers things: threads that need it at the same time must get the same one.
+            with _making:
+                if self._made is None:
+                    self._made = AsyncModelContext(self._stored)
+        return self._made
+
+    async def _append(
+        self, new: list[NewMessage], parent: PlaceRef | None, expected_tip: PlaceRef | None
+    ) -> Appended:
+        """Append messages after the tip, or after `parent`, all or none."""
+        stored, settings = self._stored, self._setup.settings
+        appended = await stored.first_creating(
+            lambda: stored.store.append(
+                stored.owner,
+                stored.id,
+                new,
+                parent=id_of(parent),
+                expected_tip=id_of(expected_tip),
+            )
+        )
+        if settings.listeners or settings.compacts_by_itself:
+            await self._context().watch.after_append(appended)
+        return appended
