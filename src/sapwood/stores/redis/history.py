@@ -8,8 +8,8 @@ from typing import Any
 from ...model import Entry, History, Message, Read, Summary
 from ..base.refusals import bad_pins
 from .entries import SEP, id_or_root, message_of, name_of, take_messages
-from .overlay_row import overlay_of
-from .place_words import place_words
+from .rows import overlay_of
+from .scripts import place_words
 
 _DEEPEST = 9_999_999_999
 _SEP = SEP.encode()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...._version import __version__
 from ....model import Health, Problem
-from .context import AsyncRedisContext
+from .context import AsyncRedisWork
 from .inspection import Finding, inspect, still_found
 from .listing import trees_of
 from .look import TreeState
@@ -12,11 +12,8 @@ from .maintenance import publish, publish_all
 from .migration import AsyncRedisMigrator
 
 
-class AsyncRedisAdmin:
+class AsyncRedisAdmin(AsyncRedisWork):
     """Work on the store as a whole."""
-
-    def __init__(self, context: AsyncRedisContext) -> None:
-        self._context = context
 
     async def health(self) -> Health:
         """Return which store this is, and whether all of its servers take writes."""
@@ -86,20 +83,13 @@ class AsyncRedisAdmin:
                 ("ZRANGE", keys.owner(owner, "lc"), 0, -1),
             ]
         )
+        wanted = {b"%016d" % int(value.split(b" ")[1]) + name for name, value in directory.items()}
         found: list[Finding] = []
-        wanted: dict[bytes, bytes] = {}
-        for name, value in directory.items():
-            wanted[b"%016d" % int(value.split(b" ")[1]) + name] = name
-        for part, listed in (("la", active), ("lc", created)):
+        for part, listed in (("la", set(active)), ("lc", set(created))):
             key = keys.owner(owner, part)
-            for member in wanted.keys() - set(listed):
-                problem = Problem(
-                    kind="listing", where=f"session {member[16:].decode()!r}", what="not listed"
-                )
-                found.append(Finding(problem, [("ZADD", key, 0, member)]))
-            for member in set(listed) - wanted.keys():
-                problem = Problem(
-                    kind="listing", where=f"session {member[16:].decode()!r}", what="is gone"
-                )
-                found.append(Finding(problem, [("ZREM", key, member)]))
+            missing = [("not listed", it, ("ZADD", key, 0, it)) for it in wanted - listed]
+            extra = [("is gone", it, ("ZREM", key, it)) for it in listed - wanted]
+            for what, member, command in (*missing, *extra):
+                where = f"session {member[16:].decode()!r}"
+                found.append(Finding(Problem(kind="listing", where=where, what=what), [command]))
         return found

@@ -12,22 +12,40 @@ from ....rules.codec import Packed
 from ...base._async.runner import AsyncRunner
 from ...base.appends import AsyncAppends, Request
 from ...base.queues import AsyncCallerQueues
-from ..driver import AsyncRedisDriver
 from ..keys import RedisKeys
+from .admin import AsyncRedisAdmin
 from .append import append_new, append_together
 from .client import AsyncRedisClient
-from .context import AsyncRedisContext
-from .expiry import DUE_AT_ONCE, delete_expired
-from .feed import trim_feed
+from .context import AsyncRedisContext, MovedError
+from .deletion import DUE_AT_ONCE, delete_expired
+from .documents import AsyncRedisDocuments
+from .feed import AsyncRedisFeed, trim_feed
 from .maintenance import settle_owner
+from .messages import AsyncRedisMessages
 from .migration import AsyncRedisMigrator
-from .trees import MovedError
-from .unit import AsyncRedisUnit
+from .overlays import AsyncRedisOverlays
+from .search import AsyncRedisSearch
+from .sessions import AsyncRedisSessions
+from .usage import AsyncRedisUsage
 
 T = TypeVar("T")
 
 TRIES = 100
 LONGEST_PAUSE_S = 0.02
+
+
+class AsyncRedisUnit:
+    """All that can be done in one unit of work, by subject."""
+
+    def __init__(self, context: AsyncRedisContext) -> None:
+        self.sessions = AsyncRedisSessions(context)
+        self.messages = AsyncRedisMessages(context)
+        self.overlays = AsyncRedisOverlays(context)
+        self.documents = AsyncRedisDocuments(context)
+        self.usage = AsyncRedisUsage(context)
+        self.feed = AsyncRedisFeed(context)
+        self.search = AsyncRedisSearch(context)
+        self.admin = AsyncRedisAdmin(context)
 
 
 class AsyncRedisRunner(AsyncRunner):
@@ -65,17 +83,14 @@ class AsyncRedisRunner(AsyncRunner):
         turn = ""
         for tried in range(TRIES):
             try:
-                return await self._try(work, turn)
+                if not turn:
+                    return await work(self._unit)
+                async with self._queues.of(turn):
+                    return await work(self._unit)
             except MovedError as moved:
                 turn = moved.where
-                await self._client.pause(min(0.0005 * tried, LONGEST_PAUSE_S))
+                await self._queues.pause(min(0.0005 * tried, LONGEST_PAUSE_S))
         raise StoreBusyError("others changed the session again and again meanwhile: try again")
-
-    async def _try(self, work: Callable[[AsyncRedisUnit], AsyncAnswer[T]], turn: str) -> T:
-        if turn:
-            async with self._queues.of(turn):
-                return await self._try(work, "")
-        return await work(self._unit)
 
     async def append(
         self,
@@ -92,7 +107,9 @@ class AsyncRedisRunner(AsyncRunner):
         may_be_new = len(batch) == 1 or len({it.id for it in batch}) == len(batch)
         appended = await self._appends.add(request) if may_be_new else None
         if appended is None:
-            appended = await AsyncRedisDriver.finish(self._append_alone, request, may_be_new)
+            appended = await self._queues.to_the_end(
+                lambda: self._append_alone(request, may_be_new)
+            )
         return appended
 
     async def _append_alone(self, request: Request, may_be_new: bool) -> Appended:

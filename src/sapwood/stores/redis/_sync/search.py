@@ -15,9 +15,8 @@ from ....rules.stored_text import stored_text
 from ....rules.text import fold
 from ...base.found import SUMMARY_ROLE, Said, counted, counted_terms, hit_of
 from ..entries import split_entry
-from ..overlay_row import overlay_of
-from ..session_row import RedisSessionRow
-from .context import RedisContext
+from ..rows import RedisSessionRow, overlay_of
+from .context import RedisWork
 from .listing import trees_of
 from .whole_tree import LoadedTree, entries_of, load_tree
 
@@ -25,11 +24,8 @@ MOST_LOOKED_AT = 1_000_000
 """How many messages a search looks at; where there are more, it says that there is more."""
 
 
-class RedisSearch:
+class RedisSearch(RedisWork):
     """Searches by looking at everything: there is no index."""
-
-    def __init__(self, context: RedisContext) -> None:
-        self._context = context
 
     def search(self, owner: str, search: Search, query: Query) -> Hits:
         """Find what matches, the best first; of equals, the newest."""
