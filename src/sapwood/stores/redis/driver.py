@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Sequence
 from typing import Any
 
-from redis import Redis, RedisCluster, __version__
+from redis import Redis, RedisCluster
 from redis.asyncio import Redis as AsyncRedis
 from redis.asyncio import RedisCluster as AsyncRedisCluster
 from redis.asyncio.connection import BlockingConnectionPool as AsyncPool
 from redis.asyncio.retry import Retry as AsyncRetry
 from redis.backoff import ExponentialBackoff, NoBackoff
 from redis.connection import BlockingConnectionPool as Pool
-from redis.exceptions import MaxConnectionsError, ResponseError
+from redis.exceptions import MaxConnectionsError
 from redis.retry import Retry
 
 __all__ = [
@@ -32,8 +31,6 @@ __all__ = [
 AsyncLock = asyncio.Lock
 Lock = threading.Lock
 
-# Before that version a pool wanted to know for which command, and never used it.
-_FOR: tuple[str, ...] = () if tuple(map(int, __version__.split(".")[:2])) >= (5, 3) else ("_",)
 CONNECT_WITHIN_S = 10.0
 # A cluster's client asks again by itself, after it has asked which node is the right one.
 CLUSTER_RETRIES = 3
@@ -119,30 +116,6 @@ class AsyncRedisDriver(_DriverHalf):
     retry = AsyncRetry
 
     @staticmethod
-    async def fetch(client: AsyncRedis, commands: Sequence[Sequence[Any]]) -> list[Any]:
-        """Run commands in one go, with answers as they come; an error is an answer, too.
-
-        A pipeline does the same, and as much again to get ready for all that it can do.
-        """
-        pool: Any = client.connection_pool
-        connection = await pool.get_connection(*_FOR)
-        try:
-            await connection.send_packed_command(connection.pack_commands(commands))
-            answers: list[Any] = []
-            for _ in commands:
-                try:
-                    answers.append(await connection.read_response())
-                except ResponseError as error:
-                    answers.append(error)
-        except BaseException:
-            # Who gets the connection next must not get answers that are still to come.
-            await connection.disconnect()
-            raise
-        finally:
-            await pool.release(connection)
-        return answers
-
-    @staticmethod
     async def close(client: Any) -> None:
         """Close a client; one whose closing was broken off has a cluster's nodes still open."""
         await client.aclose()
@@ -159,27 +132,6 @@ class RedisDriver(_DriverHalf):
     clustered = RedisCluster
     pool = Pool
     retry = Retry
-
-    @staticmethod
-    def fetch(client: Redis, commands: Sequence[Sequence[Any]]) -> list[Any]:
-        """Run commands in one go, with answers as they come; an error is an answer, too."""
-        pool: Any = client.connection_pool
-        connection = pool.get_connection(*_FOR)
-        try:
-            connection.send_packed_command(connection.pack_commands(commands))
-            answers: list[Any] = []
-            for _ in commands:
-                try:
-                    answers.append(connection.read_response())
-                except ResponseError as error:
-                    answers.append(error)
-        except BaseException:
-            # Who gets the connection next must not get answers that are still to come.
-            connection.disconnect()
-            raise
-        finally:
-            pool.release(connection)
-        return answers
 
     @staticmethod
     def close(client: Any) -> None:

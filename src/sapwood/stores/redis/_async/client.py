@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from redis.exceptions import NoScriptError
+from redis import __version__
+from redis.exceptions import NoScriptError, ResponseError
 
 from ....calls import AsyncAnswer
 from ....errors import SapwoodError, StoreBusyError, UsageError
@@ -21,6 +22,8 @@ MOVING_TRIES = 60
 MOVING_PAUSE_S = 0.05
 # What a driver stumbles over when its connection is closed under it, or is of another event loop.
 TORN = (AttributeError, TypeError, ValueError, RuntimeError)
+# Before that version a pool wanted to know for which command, and never used it.
+FOR: tuple[str, ...] = () if tuple(map(int, __version__.split(".")[:2])) >= (5, 3) else ("_",)
 NEVER = "-"
 """The part of a key that is never there."""
 
@@ -149,7 +152,7 @@ class AsyncRedisClient:
         A client of somebody else's may do more than ours when something fails.
         """
         is_direct = self._owns_client and not self.is_cluster
-        return await self._send(commands, AsyncRedisDriver.fetch if is_direct else _by_pipeline)
+        return await self._send(commands, _directly if is_direct else _by_pipeline)
 
     async def send(self, commands: Sequence[RedisCommand]) -> list[Any]:
         """Run commands in one go; where one fails, the driver's error is its answer."""
@@ -197,4 +200,28 @@ async def _by_pipeline(driver: Any, commands: Sequence[RedisCommand]) -> list[An
     for command in commands:
         pipe.execute_command(*command)
     answers: list[Any] = await pipe.execute(raise_on_error=False)
+    return answers
+
+
+async def _directly(driver: Any, commands: Sequence[RedisCommand]) -> list[Any]:
+    """Run commands on a connection; an error is an answer, too.
+
+    A pipeline does the same, and as much again to get ready for all that it can do.
+    """
+    pool = driver.connection_pool
+    connection = await pool.get_connection(*FOR)
+    try:
+        await connection.send_packed_command(connection.pack_commands(commands))
+        answers: list[Any] = []
+        for _ in commands:
+            try:
+                answers.append(await connection.read_response())
+            except ResponseError as error:
+                answers.append(error)
+    except BaseException:
+        # Who gets the connection next must not get answers that are still to come.
+        await connection.disconnect()
+        raise
+    finally:
+        await pool.release(connection)
     return answers

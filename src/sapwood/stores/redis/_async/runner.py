@@ -22,7 +22,6 @@ from .documents import AsyncRedisDocuments
 from .feed import AsyncRedisFeed, trim_feed
 from .maintenance import settle_owner
 from .messages import AsyncRedisMessages
-from .migration import AsyncRedisMigrator
 from .overlays import AsyncRedisOverlays
 from .search import AsyncRedisSearch
 from .sessions import AsyncRedisSessions
@@ -66,14 +65,12 @@ class AsyncRedisRunner(AsyncRunner):
         self._max_message_bytes = max_message_bytes
         self._context = AsyncRedisContext(client, keys, clock=clock, new_id=new_id, ttl_us=ttl_us)
         self._unit = AsyncRedisUnit(self._context)
-        self._migrator = AsyncRedisMigrator(client, keys)
         self._auto_migrate = auto_migrate
         self._appends = AsyncAppends(self._append_all)
         self._queues = AsyncCallerQueues()
         self._is_ready = False
 
     async def read(self, work: Callable[[AsyncRedisUnit], AsyncAnswer[T]]) -> T:
-        """Run work that only reads."""
         return await self.write(work)
 
     async def write(self, work: Callable[[AsyncRedisUnit], AsyncAnswer[T]]) -> T:
@@ -157,18 +154,16 @@ class AsyncRedisRunner(AsyncRunner):
                 return all
 
     async def repair(self) -> None:
-        """Rebuild what is derived."""
         await self.write(lambda unit: unit.admin.repair())
 
     async def migrate(self) -> int:
-        """Bring what is stored up to date; return its version."""
-        return await self._migrator.migrate()
+        return await self._unit.admin.migrate()
 
     async def _make_ready(self) -> None:
-        await self._migrator.refuse_sizes(self._max_message_bytes)
-        await self._migrator.make_ready(may_migrate=self._auto_migrate)
+        await self._unit.admin.make_ready(
+            may_migrate=self._auto_migrate, most_bytes=self._max_message_bytes
+        )
         self._is_ready = True
 
     async def aclose(self) -> None:
-        """Close the client, unless it is somebody else's."""
         await self._client.aclose()

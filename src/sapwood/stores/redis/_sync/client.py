@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from redis.exceptions import NoScriptError
+from redis import __version__
+from redis.exceptions import NoScriptError, ResponseError
 
 from ....calls import Answer
 from ....errors import SapwoodError, StoreBusyError, UsageError
@@ -23,6 +24,8 @@ MOVING_TRIES = 60
 MOVING_PAUSE_S = 0.05
 # What a driver stumbles over when its connection is closed under it, or is of another event loop.
 TORN = (AttributeError, TypeError, ValueError, RuntimeError)
+# Before that version a pool wanted to know for which command, and never used it.
+FOR: tuple[str, ...] = () if tuple(map(int, __version__.split(".")[:2])) >= (5, 3) else ("_",)
 NEVER = "-"
 """The part of a key that is never there."""
 
@@ -151,7 +154,7 @@ class RedisClient:
         A client of somebody else's may do more than ours when something fails.
         """
         is_direct = self._owns_client and not self.is_cluster
-        return self._send(commands, RedisDriver.fetch if is_direct else _by_pipeline)
+        return self._send(commands, _directly if is_direct else _by_pipeline)
 
     def send(self, commands: Sequence[RedisCommand]) -> list[Any]:
         """Run commands in one go; where one fails, the driver's error is its answer."""
@@ -199,4 +202,28 @@ def _by_pipeline(driver: Any, commands: Sequence[RedisCommand]) -> list[Any]:
     for command in commands:
         pipe.execute_command(*command)
     answers: list[Any] = pipe.execute(raise_on_error=False)
+    return answers
+
+
+def _directly(driver: Any, commands: Sequence[RedisCommand]) -> list[Any]:
+    """Run commands on a connection; an error is an answer, too.
+
+    A pipeline does the same, and as much again to get ready for all that it can do.
+    """
+    pool = driver.connection_pool
+    connection = pool.get_connection(*FOR)
+    try:
+        connection.send_packed_command(connection.pack_commands(commands))
+        answers: list[Any] = []
+        for _ in commands:
+            try:
+                answers.append(connection.read_response())
+            except ResponseError as error:
+                answers.append(error)
+    except BaseException:
+        # Who gets the connection next must not get answers that are still to come.
+        connection.disconnect()
+        raise
+    finally:
+        pool.release(connection)
     return answers

@@ -24,7 +24,6 @@ from .documents import RedisDocuments
 from .feed import RedisFeed, trim_feed
 from .maintenance import settle_owner
 from .messages import RedisMessages
-from .migration import RedisMigrator
 from .overlays import RedisOverlays
 from .search import RedisSearch
 from .sessions import RedisSessions
@@ -68,14 +67,12 @@ class RedisRunner(Runner):
         self._max_message_bytes = max_message_bytes
         self._context = RedisContext(client, keys, clock=clock, new_id=new_id, ttl_us=ttl_us)
         self._unit = RedisUnit(self._context)
-        self._migrator = RedisMigrator(client, keys)
         self._auto_migrate = auto_migrate
         self._appends = Appends(self._append_all)
         self._queues = CallerQueues()
         self._is_ready = False
 
     def read(self, work: Callable[[RedisUnit], Answer[T]]) -> T:
-        """Run work that only reads."""
         return self.write(work)
 
     def write(self, work: Callable[[RedisUnit], Answer[T]]) -> T:
@@ -157,18 +154,16 @@ class RedisRunner(Runner):
                 return all
 
     def repair(self) -> None:
-        """Rebuild what is derived."""
         self.write(lambda unit: unit.admin.repair())
 
     def migrate(self) -> int:
-        """Bring what is stored up to date; return its version."""
-        return self._migrator.migrate()
+        return self._unit.admin.migrate()
 
     def _make_ready(self) -> None:
-        self._migrator.refuse_sizes(self._max_message_bytes)
-        self._migrator.make_ready(may_migrate=self._auto_migrate)
+        self._unit.admin.make_ready(
+            may_migrate=self._auto_migrate, most_bytes=self._max_message_bytes
+        )
         self._is_ready = True
 
     def close(self) -> None:
-        """Close the client, unless it is somebody else's."""
         self._client.close()
