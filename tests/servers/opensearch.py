@@ -161,7 +161,7 @@ def connect(url: str) -> OpenSearch:
 
 def options_of(url: str) -> dict[str, Any]:
     """Give what the driver's client takes."""
-    return {**read_address(url, _PARAMETERS).client, "max_retries": 0, "timeout": 60}
+    return {**read_address(url, _PARAMETERS)[0], "max_retries": 0, "timeout": 60}
 
 
 @cache

@@ -12,30 +12,19 @@ if TYPE_CHECKING:
 
 __all__ = ["AsyncOpenSearchIndex", "AsyncOpenSearchStore", "OpenSearchIndex", "OpenSearchStore"]
 
-_MODULES = {
-    "AsyncOpenSearchIndex": "_async.index",
-    "AsyncOpenSearchStore": "_async.store",
-    "OpenSearchIndex": "_sync.index",
-    "OpenSearchStore": "_sync.store",
-}
-
-
 if not TYPE_CHECKING:  # a type checker would take every misspelt name for one that is there
+    from ..lazy_names import lazy_names
 
-    def __getattr__(name: str) -> object:
-        # Loaded when it is asked for: the driver may not be installed, and has two halves.
-        if name not in _MODULES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from importlib import import_module
-
-        from ..base.refusals import missing_driver
-
-        try:
-            module = import_module(f".{_MODULES[name]}", __name__)
-        except ImportError as error:
-            missing = (error.name or "").partition(".")[0]
-            if missing not in ("opensearchpy", "aiohttp"):
-                raise
-            raise missing_driver("OpenSearch", "opensearch", error) from error
-        globals()[name] = value = getattr(module, name)
-        return value
+    # The driver may not be installed, and has two halves.
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "AsyncOpenSearchIndex": "._async.index",
+            "AsyncOpenSearchStore": "._async.store",
+            "OpenSearchIndex": "._sync.index",
+            "OpenSearchStore": "._sync.store",
+        },
+        server="OpenSearch",
+        extra="opensearch",
+        drivers=("opensearchpy", "aiohttp"),
+    )

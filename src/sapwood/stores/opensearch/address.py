@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Set
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import unquote
 
 from ...errors import UsageError
 from ..url import take_parameters
 
 PREFIX = "sapwood"
+PARAMETERS = {"prefix", "refresh", "shards", "replicas"}
 PORT = 9200
 MOST_CONNECTIONS = 64
 TIMEOUT_S = 30.0
@@ -20,15 +21,11 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}", re.ASCII)
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::([0-9]{1,5}))?", re.ASCII | re.IGNORECASE)
 
 
-class Address(NamedTuple):
-    """What the driver's client is made with, and our own parameters."""
+def read_address(url: str, names: Set[str] = frozenset()) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return what the driver's client is made with, and our own parameters, of these names.
 
-    client: dict[str, Any]
-    parameters: dict[str, str]
-
-
-def read_address(url: str, names: Set[str]) -> Address:
-    """Read a URL; no error quotes it, since it may hold a password."""
+    No error quotes the URL, since it may hold a password.
+    """
     url, parameters = take_parameters(url, names)
     scheme, _, rest = url.partition("://")
     place, mark, query = rest.partition("?")
@@ -45,7 +42,7 @@ def read_address(url: str, names: Set[str]) -> Address:
     if at:
         user, _, password = login.partition(":")
         client["http_auth"] = (unquote(user), unquote(password))
-    return Address(client, parameters)
+    return client, parameters
 
 
 def _host(text: str) -> dict[str, Any]:
@@ -70,14 +67,26 @@ def check_prefix(prefix: str) -> str:
     return prefix
 
 
-def flag(value: str, name: str) -> bool:
+def read_options(url: str, *, refresh: str) -> dict[str, Any]:
+    """Return what a store or an index is made with: its address, and our own parameters."""
+    _, given = read_address(url, PARAMETERS)
+    return {
+        "url": url.partition("?")[0],
+        "prefix": given.get("prefix", PREFIX),
+        "refresh": _flag(given.get("refresh", refresh), "refresh"),
+        "shards": _whole(given.get("shards", "1"), "shards", 1, 1_000),
+        "replicas": _whole(given["replicas"], "replicas", 0, 10) if "replicas" in given else None,
+    }
+
+
+def _flag(value: str, name: str) -> bool:
     """Read a parameter that is true or false."""
     if value not in ("true", "false"):
         raise UsageError(f"{name} is true or false, not {value[:40]!r}", path=name)
     return value == "true"
 
 
-def whole(value: str, name: str, least: int, most: int) -> int:
+def _whole(value: str, name: str, least: int, most: int) -> int:
     """Read a parameter that is a whole number."""
     if not (value.isascii() and value.isdigit() and least <= int(value[:9]) <= most):
         raise UsageError(f"{name} is a number from {least} to {most}", path=name)

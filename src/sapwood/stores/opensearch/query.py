@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...rules.fold import fold
 from ...rules.match import Alternative, Branch, Filter
 from ...rules.query import candidates
 from ...rules.term import TokenSequence
-from ..searched.entry import SearchQuestion, SessionScope
-from .mapping import LONGEST_WORD
+from ..searched.entry import SearchQuestion
+from .search_documents import LONGEST_WORD
 
 Clause = dict[str, Any]
 
@@ -28,17 +27,11 @@ def clauses_of(owner: str, question: SearchQuestion) -> list[Clause]:
         _sides(question),
     ]
     if question.scope is not None:
-        asked += _scope_of(question.scope)
+        session, segments = question.scope.session, question.scope.segments
+        places: list[Clause] = [{"term": {"session": session}}, {"terms": {"segment": segments}}]
+        # The summaries of one session are asked of the store.
+        asked += [_MESSAGE, {"bool": {"should": places}}]
     return asked
-
-
-def _scope_of(scope: SessionScope) -> list[Clause]:
-    places: list[Clause] = [
-        {"term": {"session": scope.session}},
-        {"terms": {"segment": scope.segments}},
-    ]
-    # The summaries of one session are asked of the store.
-    return [_MESSAGE, {"bool": {"should": places}}]
 
 
 def _sides(question: SearchQuestion) -> Clause:
@@ -104,8 +97,3 @@ def _filter(it: Filter) -> list[Clause]:
     if it.negated:
         wanted = {"bool": {"must_not": [wanted]}}
     return [{"bool": {"should": [_SUMMARIES, wanted]}}]
-
-
-def folded_role(role: str) -> str:
-    """Return a role as filters ask for it."""
-    return fold(role)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 from redis import exceptions as driver
 
 from ...errors import (
@@ -65,18 +67,10 @@ def translate(error: Exception) -> StoreError:
         return StoreCorruptError(f"Redis: what is stored does not hold together ({message})")
     if isinstance(error, driver.MaxConnectionsError) or _NONE_FREE in message:
         return pool_exhausted("Redis")
-    kind, advice = _kind(error, message)
+    by_text = (kind for mark, kind in _BY_TEXT if mark in message)
+    by_class = (kind for known, kind in _BY_CLASS if isinstance(error, known))
+    kind, advice = next(chain(by_text, by_class), (StoreError, "Redis failed"))
     return kind(f"Redis: {advice} ({type(error).__name__}: {message})")
-
-
-def _kind(error: Exception, message: str) -> _Kind:
-    for mark, kind in _BY_TEXT:
-        if mark in message:
-            return kind
-    for known, kind in _BY_CLASS:
-        if isinstance(error, known):
-            return kind
-    return StoreError, "Redis failed"
 
 
 def may_help(error: Exception) -> bool:

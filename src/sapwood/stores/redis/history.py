@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...model import Entry, History, Message, Read, Summary
+from ...model import Entry, History, Read, Summary
 from ..base.refusals import bad_pins
 from .entries import SEP, id_or_root, message_of, name_of, take_messages
-from .overlay_row import overlay_of
-from .place_words import place_words
+from .rows import overlay_of
+from .scripts import place_words
 
 _DEEPEST = 9_999_999_999
 _SEP = SEP.encode()
@@ -36,7 +36,11 @@ def history_of(answer: Sequence[Any], session: str, query: Read) -> History:
     entries: list[Entry] = []
     size = 0
     for piece in reversed(pieces) if query.backwards else pieces:
-        size += _take(piece, entries)
+        if piece[0]:
+            size += _take_summary(piece, entries)
+            continue
+        _, segment, first, home, stored = piece
+        size += take_messages(stored, str(segment), first, name_of(home), entries)
     return History(
         entries=entries,
         leaf=id_or_root(leaf),
@@ -90,21 +94,14 @@ def _is_end(stored: Sequence[bytes], id: bytes) -> bool:
     return not any(it.endswith(b"\n") for it in stored)
 
 
-def _take(piece: Sequence[Any], entries: list[Entry]) -> int:
-    """Add the entries of a piece; return their size."""
-    if piece[0]:
-        return _take_summary(piece, entries)
-    _, segment, first, home, stored = piece
-    return take_messages(stored, str(segment), first, name_of(home), entries)
-
-
 def _take_summary(piece: Sequence[Any], entries: list[Entry]) -> int:
+    """Add a summary with what is pinned under it; return their size."""
     _, range, stored, pins = piece
-    pinned: list[Message] = []
-    for segment, depth, home, entry in pins:
-        message = message_of(entry, str(segment), depth, name_of(home))
-        if message is not None:
-            pinned.append(message)
+    pinned = [
+        message
+        for segment, depth, home, entry in pins
+        if (message := message_of(entry, str(segment), depth, name_of(home))) is not None
+    ]
     entries.append(Summary(overlay=overlay_of(range, stored), pinned=pinned))
     return _body_size(stored) + sum(_body_size(pin[3]) for pin in pins)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from ...errors import UsageError
-
 PREFIX = "sapwood"
 _QUOTED = str.maketrans({"%": "%25", "{": "%7B", "}": "%7D"})
 
@@ -23,14 +21,3 @@ class RedisKeys:
     def owner(self, owner: str, part: str = "t") -> str:
         """Name a key of an owner; a brace in the name must not end the tag."""
         return f"{self.prefix}:{{o:{owner.translate(_QUOTED)}}}:{part}"
-
-
-def check_prefix(prefix: str) -> str:
-    """Return what all keys begin with, once it is checked."""
-    is_text = isinstance(prefix, str) and prefix.isprintable() and prefix.isascii()
-    if not is_text or not 0 < len(prefix) <= 64 or set("{} *?[]\\") & set(prefix):
-        raise UsageError(
-            "prefix must be 1 to 64 ASCII characters without blanks, braces and wildcards",
-            path="prefix",
-        )
-    return prefix

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 from redis.connection import parse_url
 
 from ...errors import UsageError
+from .driver import AsyncRedisDriver, RedisDriver
 
 _CLUSTER = "+cluster"
 _LONGEST_S = 10 * 365 * 86_400
@@ -35,19 +35,28 @@ def check_url(url: str) -> tuple[str, bool]:
     return address, is_cluster
 
 
-def check_client(client: Any, is_cluster: Callable[[object], bool]) -> bool:
+def check_client(client: Any, driver: type[AsyncRedisDriver | RedisDriver]) -> bool:
     """Check a client; return whether it is a cluster's."""
-    try:
-        found = is_cluster(client)
-    except TypeError as error:
-        raise UsageError(f"the client must be a {error}", path="client") from None
+    if not isinstance(client, (driver.single, driver.clustered)):
+        raise UsageError(f"the client must be a {driver.names}", path="client")
     if client.get_encoder().decode_responses:
         raise UsageError(
             "the client decodes what it reads, and bodies are bytes: "
             "make it with decode_responses=False",
             path="client",
         )
-    return found
+    return isinstance(client, driver.clustered)
+
+
+def check_prefix(prefix: str) -> str:
+    """Return what all keys begin with, once it is checked."""
+    is_text = isinstance(prefix, str) and prefix.isprintable() and prefix.isascii()
+    if not is_text or not 0 < len(prefix) <= 64 or set("{} *?[]\\") & set(prefix):
+        raise UsageError(
+            "prefix must be 1 to 64 ASCII characters without blanks, braces and wildcards",
+            path="prefix",
+        )
+    return prefix
 
 
 def check_ttl(seconds: float | None) -> int | None:

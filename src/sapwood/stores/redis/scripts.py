@@ -10,6 +10,8 @@ from functools import cache
 from importlib import resources
 from typing import NamedTuple
 
+from ...model import Root
+
 _NO_WRITES = frozenset(
     {
         "children",
@@ -80,3 +82,10 @@ def _flags(name: str) -> str:
     if name in _NO_WRITES:
         return " flags=no-writes"
     return " flags=allow-oom" if name in _ALLOW_OOM else ""
+
+
+def place_words(place: str | Root | None) -> tuple[str, str]:
+    """Return how a script is told a place: the tip for None, the root, or a message by its id."""
+    if place is None:
+        return "", ""
+    return ("r", "") if isinstance(place, Root) else ("m", place)

@@ -13,16 +13,11 @@ if TYPE_CHECKING:
 
 __all__ = ["AsyncSearchIndex", "AsyncSearchedStore", "SearchIndex", "SearchedStore"]
 
-
 if not TYPE_CHECKING:  # a type checker would take every misspelt name for one that is there
+    from ..lazy_names import lazy_names
 
-    def __getattr__(name: str) -> object:
-        # Loaded when it is asked for: a program without a loop does not pay for it.
-        modules = {"AsyncSearchIndex": "index", "AsyncSearchedStore": "store"}
-        if name not in modules:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from importlib import import_module
-
-        module = import_module(f"._async.{modules[name]}", __name__)
-        globals()[name] = value = getattr(module, name)
-        return value
+    # A program without a loop does not pay for it.
+    __getattr__ = lazy_names(
+        __name__,
+        {"AsyncSearchIndex": "._async.index", "AsyncSearchedStore": "._async.store"},
+    )

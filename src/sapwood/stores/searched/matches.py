@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from ...model import Hits
 from ...rules.match import MessageFacts, matches
-from ...rules.query import Query, terms
-from ...rules.relevance import is_ranked, scores
+from ...rules.query import Query
+from ...rules.relevance import is_ranked
 from ...rules.text import fold
-from ..base.found import Said, counted, counted_terms, hit_of
+from ..base.found import Said, best_hits
 
 COMPARED = 500
 """How many matches are compared with each other, the newest that the index finds."""
@@ -54,17 +54,4 @@ class SearchMatches:
 
     def hits(self) -> Hits:
         """Return the best matches: of equals, the newest."""
-        self._found.sort(key=lambda it: -it[0].created_us)
-        points = [1.0] * len(self._found)
-        if self._is_ranked:
-            wanted = counted_terms(self._query)
-            points = scores([counted(wanted, folded) for _, folded in self._found])
-        ranked = sorted(zip(points, self._found, strict=True), key=lambda it: -it[0])
-        shown = terms(self._query)
-        return Hits(
-            hits=[
-                hit_of(said, shown, score, folded)
-                for score, (said, folded) in ranked[: self._limit]
-            ],
-            more=len(ranked) > self._limit,
-        )
+        return best_hits(self._query, self._found, self._limit)

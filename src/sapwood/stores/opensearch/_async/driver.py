@@ -20,7 +20,6 @@ from ...recordlog.log_documents import LogDocument, LogKey, LogKind, key_of, rec
 from ...recordlog.record_sender import AsyncRecordSender, CreateOutcome, is_new
 from ...searched._async.index import AsyncSearchIndex
 from ..failure import WHERE, is_gone, refusal
-from ..mapping import copies
 from ..records import (
     NAMES,
     VERSION,
@@ -31,6 +30,8 @@ from ..records import (
     named,
     to_document,
 )
+from ..search_documents import copies
+from .requests import expecting, token_of
 from .wire import AsyncWire
 
 MAX_DATA_BYTES = 32 * 1024 * 1024
@@ -112,7 +113,6 @@ class AsyncOpenSearchDriver(AsyncLogDriver):
     # by name
 
     async def get(self, keys: Sequence[LogKey]) -> list[LogDocument | None]:
-        """Get documents by their names."""
         found = await self._find(keys)
         return [from_document(found[key.id], key.kind) if key.id in found else None for key in keys]
 
@@ -153,21 +153,17 @@ class AsyncOpenSearchDriver(AsyncLogDriver):
             found += filter(None, got[:end])
             if end < window:
                 if any(got[end + 1 :]):
-                    await self._refuse_missing(keys[end])
+                    if await self.get([keys[end]]) == [None]:
+                        raise StoreCorruptError(
+                            f"record {keys[end].id} is missing from the store, and a later one is"
+                            " there: it can only come back from a backup"
+                        )
                     # It was created while it was asked for, one after the other.
                     found += await self.following(tree, log, after + len(found))
                 return found
         return found
 
-    async def _refuse_missing(self, key: LogKey) -> None:
-        if await self.get([key]) == [None]:
-            raise StoreCorruptError(
-                f"record {key.id} is missing from the store, and a later one is there:"
-                " it can only come back from a backup"
-            )
-
     async def spans(self, tree: str, ranges: Sequence[tuple[str, int, int]]) -> list[LogDocument]:
-        """Return the records of several ranges."""
         found: list[LogDocument] = []
         for start in range(0, len(ranges), AT_ONCE):
             some = [in_range(*it) for it in ranges[start : start + AT_ONCE]]
@@ -179,13 +175,11 @@ class AsyncOpenSearchDriver(AsyncLogDriver):
         return list({it.id: it for it in found}.values())
 
     async def entries(self, owner: str | None) -> list[LogDocument]:
-        """Return the entries of an owner, or of everybody."""
         await self._wire.send("POST", f"/{self._of(LogKind.ENTRY)}/_refresh")
         asked = [] if owner is None else [{"term": {"owner": owner}}]
         return await self._search(LogKind.ENTRY, None, asked, [{"key": "asc"}], None)
 
     async def refresh(self) -> None:
-        """Let searches see all that is there."""
         names = f"{self._of(LogKind.RECORD)},{self._of(LogKind.ENTRY)}"
         await self._wire.send("POST", f"/{names}/_refresh")
 
@@ -217,13 +211,11 @@ class AsyncOpenSearchDriver(AsyncLogDriver):
     # beside the records
 
     async def create_all(self, documents: Sequence[LogDocument]) -> None:
-        """Create what is not there."""
         if documents:
             for told in await self._send(documents):
                 is_new(told)
 
     async def put(self, documents: Sequence[LogDocument]) -> None:
-        """Replace documents that are there and were not emptied."""
         new = {document.id: to_document(document, "") for document in documents}
 
         def change(found: Any) -> dict[str, Any] | None:
@@ -232,7 +224,6 @@ class AsyncOpenSearchDriver(AsyncLogDriver):
         await self._rewrite([key_of(it) for it in documents], change)
 
     async def blank(self, keys: Sequence[LogKey]) -> None:
-        """Empty documents."""
         await self._rewrite(keys, blanked)
 
     async def _rewrite(
@@ -243,7 +234,7 @@ class AsyncOpenSearchDriver(AsyncLogDriver):
         for _ in range(TRIES):
             found = await self._find(list(left.values())) if left else {}
             lines = [
-                self._line("index", left[id], changed, **_at(it))
+                self._line("index", left[id], changed, **expecting(token_of(it)))
                 for id, it in found.items()
                 if (changed := change(it)) is not None
             ]
@@ -255,7 +246,6 @@ class AsyncOpenSearchDriver(AsyncLogDriver):
         raise StoreBusyError(f"{WHERE}: others rewrite the same records all the time: try again")
 
     async def delete(self, keys: Sequence[LogKey]) -> None:
-        """Delete documents."""
         if keys:
             _refuse_others(await self._wire.bulk([self._line("delete", key) for key in keys]))
 
@@ -277,7 +267,6 @@ class AsyncOpenSearchDriver(AsyncLogDriver):
         self._clock_at = time.monotonic()
 
     async def health(self) -> Health:
-        """Return which server this is."""
         info = await self._wire.send("GET", "/")
         path = f"/{self._of(LogKind.RECORD)}/_settings/index.blocks.*"
         found = await self._wire.send("GET", path, flat_settings="true")
@@ -293,11 +282,7 @@ class AsyncOpenSearchDriver(AsyncLogDriver):
         return min([await self._version_of(kind) for kind in LogKind])
 
     async def _version_of(self, kind: LogKind) -> int:
-        answer = await self._wire.send("GET", f"/{self._of(kind)}/_mapping", passing=(404,))
-        if is_gone(answer):
-            return 0
-        versions = [it["mappings"].get("_meta", {}).get("sapwood", 0) for it in answer.values()]
-        return max(map(int, versions))
+        return max((await self._wire.versions(self._of(kind))).values(), default=0)
 
     async def make_ready(self, *, may_migrate: bool) -> None:
         """Look at the versions of the indices, and make those that are missing."""
@@ -340,7 +325,3 @@ def _refused(answer: Any) -> StoreError | None:
     error = refusal(status, str((answer.get("error") or {}).get("type")))
     # Of a server that failed it is not known whether it was done.
     return StoreUnavailableError(str(error)) if status >= 500 else error
-
-
-def _at(found: Any) -> dict[str, int]:
-    return {"if_seq_no": found["_seq_no"], "if_primary_term": found["_primary_term"]}

@@ -21,15 +21,13 @@ from ...searched.entry import (
     digest_of,
     hashed,
 )
-from ..address import PREFIX, check_prefix, flag, read_address, whole
-from ..documents import entry_document, summaries_document
+from ..address import PREFIX, check_prefix, read_address, read_options
 from ..failure import is_gone
-from ..mapping import MAPPING, VERSION, settings
 from ..query import clauses_of
+from ..search_documents import MAPPING, VERSION, entry_document, settings, summaries_document
 from .requests import BY_KEY, PAGE, AsyncIndexRequests, expecting, token_of
 from .wire import AsyncWire
 
-PARAMETERS = {"prefix", "refresh", "shards", "replicas"}
 TRIES = 20
 NEWEST = [{"created": "desc"}, {"key": "desc"}]
 
@@ -54,7 +52,7 @@ class AsyncOpenSearchIndex(AsyncSearchIndex):
     ) -> None:
         if wire is None and (url is None) == (client is None):
             raise url_or_client()
-        options = None if url is None else read_address(url, frozenset()).client
+        options = None if url is None else read_address(url)[0]
         self._wire = wire or AsyncWire(options, client)
         self._name = f"{check_prefix(prefix)}-search"
         self._ask = AsyncIndexRequests(self._wire, self._name, refresh)
@@ -64,19 +62,11 @@ class AsyncOpenSearchIndex(AsyncSearchIndex):
     @classmethod
     def from_url(cls, url: str) -> Self:
         """Make one from a URL; `prefix`, `refresh`, `shards` and `replicas` are ours."""
-        given = read_address(url, PARAMETERS).parameters
-        return cls(
-            url.partition("?")[0],
-            prefix=given.get("prefix", PREFIX),
-            refresh=flag(given.get("refresh", "true"), "refresh"),
-            shards=whole(given.get("shards", "1"), "shards", 1, 1_000),
-            replicas=whole(given["replicas"], "replicas", 0, 10) if "replicas" in given else None,
-        )
+        return cls(**read_options(url, refresh="true"))
 
     # marks
 
     async def find_mark(self, owner: str) -> FeedMark | None:
-        """Find how far an owner's feed was followed; make the index if it is not there."""
         if not self._is_ready:
             await self.make_ready()
         answer = await self._ask.get(owner, _mark_id(owner))
@@ -88,7 +78,6 @@ class AsyncOpenSearchIndex(AsyncSearchIndex):
         return FeedMark(cursor=answer["_source"]["cursor"], token=token_of(answer))
 
     async def put_mark(self, owner: str, cursor: str, known: FeedMark | None) -> bool:
-        """Put a mark in place of the known one; return whether that was still there."""
         document = {"kind": "mark", "owner": owner, "cursor": cursor}
         token = None if known is None else known.token
         # Nobody searches for it.
@@ -97,7 +86,6 @@ class AsyncOpenSearchIndex(AsyncSearchIndex):
     # messages
 
     async def put(self, owner: str, entries: Sequence[IndexEntry]) -> None:
-        """Index messages; one that is there in a later version stays."""
         left = await self._create(owner, {entry.key: entry for entry in entries})
         for _ in range(TRIES):
             if not left:
@@ -130,7 +118,6 @@ class AsyncOpenSearchIndex(AsyncSearchIndex):
         return await self._create(owner, gone) | {key: entries[key] for key in lost}
 
     async def remove(self, owner: str, keys: Sequence[str]) -> None:
-        """Remove entries by their keys."""
         if keys:
             await self._ask.bulk(owner, [[{"delete": {"_id": key}}] for key in keys])
 
@@ -139,7 +126,6 @@ class AsyncOpenSearchIndex(AsyncSearchIndex):
     async def find_summaries(
         self, owner: str, sessions: Sequence[str]
     ) -> dict[str, IndexedSummaries]:
-        """Find what is indexed of the summaries of sessions."""
         ids = {_summaries_id(owner, session): session for session in sessions}
         found = await self._ask.get_many(owner, list(ids), "digest") if ids else {}
         return {
@@ -150,7 +136,6 @@ class AsyncOpenSearchIndex(AsyncSearchIndex):
     async def put_summaries(
         self, owner: str, session: str, overlays: Sequence[Overlay], known: IndexedSummaries | None
     ) -> bool:
-        """Put a session's summaries in place of the known ones; return whether those were there."""
         id = _summaries_id(owner, session)
         token = None if known is None else known.token
         if overlays:
@@ -166,19 +151,16 @@ class AsyncOpenSearchIndex(AsyncSearchIndex):
     async def search(
         self, owner: str, question: SearchQuestion, size: int, after: SearchCandidate | None
     ) -> list[SearchCandidate]:
-        """Return candidates, the newest first."""
         return await self._ask.list_some(owner, clauses_of(owner, question), NEWEST, size, after)
 
     async def sessions_with(self, owner: str, overlays: Sequence[str]) -> list[str]:
-        """Return the sessions among whose summaries are those of these overlays."""
-        wanted: list[dict[str, Any]] = [{"term": {"kind": "summaries"}}]
-        wanted.append({"terms": {"overlays": list(overlays)}})
+        shared = {"terms": {"overlays": list(overlays)}}
+        wanted: list[dict[str, Any]] = [{"term": {"kind": "summaries"}}, shared]
         return [it.session for it in await self._ask.list_all(owner, wanted)]
 
     async def list_page(
         self, owner: str, which: EntryFilter, after: SearchCandidate | None
     ) -> list[SearchCandidate]:
-        """List entries of messages, a page at a time."""
         wanted: list[dict[str, Any]] = [{"term": {"owner": owner}}, {"term": {"kind": "message"}}]
         if which.sessions is not None:
             wanted.append({"terms": {"session": list(which.sessions)}})
@@ -189,12 +171,10 @@ class AsyncOpenSearchIndex(AsyncSearchIndex):
         return await self._ask.list_some(owner, wanted, BY_KEY, PAGE, after)
 
     async def list_summarised(self, owner: str) -> list[str]:
-        """List the sessions whose summaries are indexed."""
         wanted = {"term": {"kind": "summaries"}}
         return [it.session for it in await self._ask.list_all(owner, [wanted])]
 
     async def list_owners(self) -> list[str]:
-        """List the owners of whom anything is indexed."""
         found: list[str] = []
         sources = [{"owner": {"terms": {"field": "owner"}}}]
         pages: dict[str, Any] = {"size": PAGE, "sources": sources}
@@ -209,7 +189,6 @@ class AsyncOpenSearchIndex(AsyncSearchIndex):
             pages["after"] = page["after_key"]
 
     async def erase(self, owner: str) -> None:
-        """Remove all that an owner has."""
         for _ in range(TRIES):
             if await self._ask.delete_all(owner):
                 return
@@ -219,9 +198,7 @@ class AsyncOpenSearchIndex(AsyncSearchIndex):
 
     async def make_ready(self) -> None:
         """Make the index where it is not there; an older one is made anew."""
-        answer = await self._wire.send("GET", f"/{self._name}/_mapping", passing=(404,))
-        for name, found in {} if is_gone(answer) else answer.items():
-            version = found["mappings"].get("_meta", {}).get("sapwood", 0)
+        for name, version in (await self._wire.versions(self._name)).items():
             if version > VERSION:
                 raise SchemaTooNewError(
                     f"the search index {self._name} has version {version} and this sapwood knows "

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...searched.entry import IndexGoneError, SearchCandidate, hashed
-from ..documents import candidate_of
 from ..failure import is_gone, refusal
+from ..search_documents import candidate_of
 from .wire import AsyncWire
 
 PAGE = 500

@@ -7,20 +7,52 @@ from typing import Any, Self
 
 from opensearchpy import AsyncOpenSearch
 
+from ....errors import StoreCorruptError
 from ....rules.codec import MAX_MESSAGE_BYTES
 from ....store import Capability
+from ....store._async.contract import AsyncStore
 from ...base._async.per_loop import AsyncPerLoopRunner
 from ...base._async.store import AsyncBaseStore
 from ...base.refusals import url_or_client
 from ...recordlog._async.runner import AsyncLogRunner
+from ...searched._async.source import AsyncSource, SourceContent, Standpoint, WantedEntries
 from ...searched._async.store import AsyncSearchedStore
-from ..address import MOST_CONNECTIONS, PREFIX, TIMEOUT_S, check_prefix, flag, read_address, whole
+from ..address import MOST_CONNECTIONS, PREFIX, TIMEOUT_S, read_address, read_options
 from .driver import AsyncOpenSearchDriver
 from .index import AsyncOpenSearchIndex
-from .source import AsyncRecordSource
 from .wire import AsyncWire
 
-PARAMETERS = {"prefix", "refresh", "shards", "replicas"}
+
+class AsyncRecordSource(AsyncSource):
+    """What the search index is filled from: the records beside it, many sessions at once.
+
+    It asks the record log, whose states were brought up to date when its feed was followed.
+    """
+
+    def __init__(self, store: AsyncStore, runner: AsyncPerLoopRunner[AsyncLogRunner]) -> None:
+        super().__init__(store)
+        self._runner = runner
+
+    async def end_of_feed(self, owner: str) -> str:
+        """Return a cursor behind all changes, without reading them."""
+        unit = await self._runner.here().ready_unit()
+        return await unit.feed.end(owner)
+
+    async def standpoint(self, owner: str, session: str) -> Standpoint:
+        """Get a session as it is remembered."""
+        unit = await self._runner.here().ready_unit()
+        return Standpoint(*await unit.sighting.standpoint(owner, session))
+
+    async def look(
+        self, owner: str, wanted: WantedEntries, *, as_followed: bool = False
+    ) -> dict[str, SourceContent]:
+        """Look at all sessions at once; one by one where something cannot be decoded."""
+        unit = await self._runner.here().ready_unit()
+        try:
+            found = await unit.sighting.look(owner, wanted, as_followed)
+        except StoreCorruptError:
+            return await super().look(owner, wanted)
+        return {session: SourceContent(*it) for session, it in found.items()}
 
 
 class _AsyncRecordStore(AsyncBaseStore):
@@ -56,13 +88,12 @@ class AsyncOpenSearchStore(AsyncSearchedStore):
     ) -> None:
         if (url is None) == (client is None):
             raise url_or_client()
-        options = None if url is None else read_address(url, frozenset()).client
+        options = None if url is None else read_address(url)[0]
         wire = AsyncWire(
             options, client, answer_within_s=answer_within_s, most_connections=most_connections
         )
         layout: dict[str, Any] = {"shards": shards, "replicas": replicas}
         index = AsyncOpenSearchIndex(wire=wire, prefix=prefix, **layout)
-        check_prefix(prefix)
 
         def runner() -> AsyncLogRunner:
             log = AsyncOpenSearchDriver(
@@ -77,12 +108,4 @@ class AsyncOpenSearchStore(AsyncSearchedStore):
     @classmethod
     def from_url(cls, url: str, *, new_id: Callable[[], str]) -> Self:
         """Make one from a URL; `prefix`, `refresh`, `shards` and `replicas` are ours."""
-        given = read_address(url, PARAMETERS).parameters
-        return cls(
-            url.partition("?")[0],
-            new_id=new_id,
-            prefix=given.get("prefix", PREFIX),
-            refresh=flag(given.get("refresh", "false"), "refresh"),
-            shards=whole(given.get("shards", "1"), "shards", 1, 1_000),
-            replicas=whole(given["replicas"], "replicas", 0, 10) if "replicas" in given else None,
-        )
+        return cls(new_id=new_id, **read_options(url, refresh="false"))

@@ -22,7 +22,6 @@ from ...recordlog.log_documents import LogDocument, LogKey, LogKind, key_of, rec
 from ...recordlog.record_sender import CreateOutcome, RecordSender, is_new
 from ...searched._sync.index import SearchIndex
 from ..failure import WHERE, is_gone, refusal
-from ..mapping import copies
 from ..records import (
     NAMES,
     VERSION,
@@ -33,6 +32,8 @@ from ..records import (
     named,
     to_document,
 )
+from ..search_documents import copies
+from .requests import expecting, token_of
 from .wire import Wire
 
 MAX_DATA_BYTES = 32 * 1024 * 1024
@@ -114,7 +115,6 @@ class OpenSearchDriver(LogDriver):
     # by name
 
     def get(self, keys: Sequence[LogKey]) -> list[LogDocument | None]:
-        """Get documents by their names."""
         found = self._find(keys)
         return [from_document(found[key.id], key.kind) if key.id in found else None for key in keys]
 
@@ -155,21 +155,17 @@ class OpenSearchDriver(LogDriver):
             found += filter(None, got[:end])
             if end < window:
                 if any(got[end + 1 :]):
-                    self._refuse_missing(keys[end])
+                    if self.get([keys[end]]) == [None]:
+                        raise StoreCorruptError(
+                            f"record {keys[end].id} is missing from the store, and a later one is"
+                            " there: it can only come back from a backup"
+                        )
                     # It was created while it was asked for, one after the other.
                     found += self.following(tree, log, after + len(found))
                 return found
         return found
 
-    def _refuse_missing(self, key: LogKey) -> None:
-        if self.get([key]) == [None]:
-            raise StoreCorruptError(
-                f"record {key.id} is missing from the store, and a later one is there:"
-                " it can only come back from a backup"
-            )
-
     def spans(self, tree: str, ranges: Sequence[tuple[str, int, int]]) -> list[LogDocument]:
-        """Return the records of several ranges."""
         found: list[LogDocument] = []
         for start in range(0, len(ranges), AT_ONCE):
             some = [in_range(*it) for it in ranges[start : start + AT_ONCE]]
@@ -181,13 +177,11 @@ class OpenSearchDriver(LogDriver):
         return list({it.id: it for it in found}.values())
 
     def entries(self, owner: str | None) -> list[LogDocument]:
-        """Return the entries of an owner, or of everybody."""
         self._wire.send("POST", f"/{self._of(LogKind.ENTRY)}/_refresh")
         asked = [] if owner is None else [{"term": {"owner": owner}}]
         return self._search(LogKind.ENTRY, None, asked, [{"key": "asc"}], None)
 
     def refresh(self) -> None:
-        """Let searches see all that is there."""
         names = f"{self._of(LogKind.RECORD)},{self._of(LogKind.ENTRY)}"
         self._wire.send("POST", f"/{names}/_refresh")
 
@@ -219,13 +213,11 @@ class OpenSearchDriver(LogDriver):
     # beside the records
 
     def create_all(self, documents: Sequence[LogDocument]) -> None:
-        """Create what is not there."""
         if documents:
             for told in self._send(documents):
                 is_new(told)
 
     def put(self, documents: Sequence[LogDocument]) -> None:
-        """Replace documents that are there and were not emptied."""
         new = {document.id: to_document(document, "") for document in documents}
 
         def change(found: Any) -> dict[str, Any] | None:
@@ -234,7 +226,6 @@ class OpenSearchDriver(LogDriver):
         self._rewrite([key_of(it) for it in documents], change)
 
     def blank(self, keys: Sequence[LogKey]) -> None:
-        """Empty documents."""
         self._rewrite(keys, blanked)
 
     def _rewrite(
@@ -245,7 +236,7 @@ class OpenSearchDriver(LogDriver):
         for _ in range(TRIES):
             found = self._find(list(left.values())) if left else {}
             lines = [
-                self._line("index", left[id], changed, **_at(it))
+                self._line("index", left[id], changed, **expecting(token_of(it)))
                 for id, it in found.items()
                 if (changed := change(it)) is not None
             ]
@@ -257,7 +248,6 @@ class OpenSearchDriver(LogDriver):
         raise StoreBusyError(f"{WHERE}: others rewrite the same records all the time: try again")
 
     def delete(self, keys: Sequence[LogKey]) -> None:
-        """Delete documents."""
         if keys:
             _refuse_others(self._wire.bulk([self._line("delete", key) for key in keys]))
 
@@ -279,7 +269,6 @@ class OpenSearchDriver(LogDriver):
         self._clock_at = time.monotonic()
 
     def health(self) -> Health:
-        """Return which server this is."""
         info = self._wire.send("GET", "/")
         path = f"/{self._of(LogKind.RECORD)}/_settings/index.blocks.*"
         found = self._wire.send("GET", path, flat_settings="true")
@@ -295,11 +284,7 @@ class OpenSearchDriver(LogDriver):
         return min([self._version_of(kind) for kind in LogKind])
 
     def _version_of(self, kind: LogKind) -> int:
-        answer = self._wire.send("GET", f"/{self._of(kind)}/_mapping", passing=(404,))
-        if is_gone(answer):
-            return 0
-        versions = [it["mappings"].get("_meta", {}).get("sapwood", 0) for it in answer.values()]
-        return max(map(int, versions))
+        return max((self._wire.versions(self._of(kind))).values(), default=0)
 
     def make_ready(self, *, may_migrate: bool) -> None:
         """Look at the versions of the indices, and make those that are missing."""
@@ -340,7 +325,3 @@ def _refused(answer: Any) -> StoreError | None:
     error = refusal(status, str((answer.get("error") or {}).get("type")))
     # Of a server that failed it is not known whether it was done.
     return StoreUnavailableError(str(error)) if status >= 500 else error
-
-
-def _at(found: Any) -> dict[str, int]:
-    return {"if_seq_no": found["_seq_no"], "if_primary_term": found["_primary_term"]}

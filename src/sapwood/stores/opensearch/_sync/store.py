@@ -9,20 +9,52 @@ from typing import Any, Self
 
 from opensearchpy import OpenSearch
 
+from ....errors import StoreCorruptError
 from ....rules.codec import MAX_MESSAGE_BYTES
 from ....store import Capability
+from ....store._sync.contract import Store
 from ...base._sync.per_loop import PerLoopRunner
 from ...base._sync.store import BaseStore
 from ...base.refusals import url_or_client
 from ...recordlog._sync.runner import LogRunner
+from ...searched._sync.source import Source, SourceContent, Standpoint, WantedEntries
 from ...searched._sync.store import SearchedStore
-from ..address import MOST_CONNECTIONS, PREFIX, TIMEOUT_S, check_prefix, flag, read_address, whole
+from ..address import MOST_CONNECTIONS, PREFIX, TIMEOUT_S, read_address, read_options
 from .driver import OpenSearchDriver
 from .index import OpenSearchIndex
-from .source import RecordSource
 from .wire import Wire
 
-PARAMETERS = {"prefix", "refresh", "shards", "replicas"}
+
+class RecordSource(Source):
+    """What the search index is filled from: the records beside it, many sessions at once.
+
+    It asks the record log, whose states were brought up to date when its feed was followed.
+    """
+
+    def __init__(self, store: Store, runner: PerLoopRunner[LogRunner]) -> None:
+        super().__init__(store)
+        self._runner = runner
+
+    def end_of_feed(self, owner: str) -> str:
+        """Return a cursor behind all changes, without reading them."""
+        unit = self._runner.here().ready_unit()
+        return unit.feed.end(owner)
+
+    def standpoint(self, owner: str, session: str) -> Standpoint:
+        """Get a session as it is remembered."""
+        unit = self._runner.here().ready_unit()
+        return Standpoint(*unit.sighting.standpoint(owner, session))
+
+    def look(
+        self, owner: str, wanted: WantedEntries, *, as_followed: bool = False
+    ) -> dict[str, SourceContent]:
+        """Look at all sessions at once; one by one where something cannot be decoded."""
+        unit = self._runner.here().ready_unit()
+        try:
+            found = unit.sighting.look(owner, wanted, as_followed)
+        except StoreCorruptError:
+            return super().look(owner, wanted)
+        return {session: SourceContent(*it) for session, it in found.items()}
 
 
 class _AsyncRecordStore(BaseStore):
@@ -58,13 +90,12 @@ class OpenSearchStore(SearchedStore):
     ) -> None:
         if (url is None) == (client is None):
             raise url_or_client()
-        options = None if url is None else read_address(url, frozenset()).client
+        options = None if url is None else read_address(url)[0]
         wire = Wire(
             options, client, answer_within_s=answer_within_s, most_connections=most_connections
         )
         layout: dict[str, Any] = {"shards": shards, "replicas": replicas}
         index = OpenSearchIndex(wire=wire, prefix=prefix, **layout)
-        check_prefix(prefix)
 
         def runner() -> LogRunner:
             log = OpenSearchDriver(
@@ -79,12 +110,4 @@ class OpenSearchStore(SearchedStore):
     @classmethod
     def from_url(cls, url: str, *, new_id: Callable[[], str]) -> Self:
         """Make one from a URL; `prefix`, `refresh`, `shards` and `replicas` are ours."""
-        given = read_address(url, PARAMETERS).parameters
-        return cls(
-            url.partition("?")[0],
-            new_id=new_id,
-            prefix=given.get("prefix", PREFIX),
-            refresh=flag(given.get("refresh", "false"), "refresh"),
-            shards=whole(given.get("shards", "1"), "shards", 1, 1_000),
-            replicas=whole(given["replicas"], "replicas", 0, 10) if "replicas" in given else None,
-        )
+        return cls(new_id=new_id, **read_options(url, refresh="false"))

@@ -1,22 +1,24 @@
-"""Work on the store as a whole."""
+"""Work on the store as a whole: its version, the servers' settings, checks and repairs."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...._version import __version__
+from ....errors import MigrationNeededError, SchemaTooNewError, StoreCorruptError, StoreError
 from ....model import Health, Problem
-from .context import AsyncRedisContext
+from .context import AsyncRedisWork
 from .inspection import Finding, inspect, still_found
 from .listing import trees_of
 from .look import TreeState
 from .maintenance import publish, publish_all
-from .migration import AsyncRedisMigrator
+
+SCHEMA_VERSION = 1
+OLDEST = 7
 
 
-class AsyncRedisAdmin:
+class AsyncRedisAdmin(AsyncRedisWork):
     """Work on the store as a whole."""
-
-    def __init__(self, context: AsyncRedisContext) -> None:
-        self._context = context
 
     async def health(self) -> Health:
         """Return which store this is, and whether all of its servers take writes."""
@@ -25,9 +27,56 @@ class AsyncRedisAdmin:
         is_writable = all(it.get("role") == "master" for it in answers)
         return Health(store=names, version=__version__, writable=is_writable)
 
+    async def _refuse_sizes(self, most_bytes: int) -> None:
+        """Refuse servers that take less than a message may have, where they say what they take."""
+        name = "proto-max-bulk-len"
+        try:
+            answers = await self._context.client.on_each_server("CONFIG GET", name)
+        except StoreError as error:
+            if error.retryable:
+                raise
+            return  # Many do not let clients look at their settings.
+        for limit in (int(it.get(name, most_bytes * 2)) for it in answers):
+            if limit < most_bytes:
+                raise StoreError(
+                    f"the server's {name} is {limit}, and a message may have {most_bytes} bytes: "
+                    "raise it, or open the store with a lower max_message_bytes"
+                )
+
+    async def make_ready(self, *, may_migrate: bool, most_bytes: int) -> None:
+        """Refuse servers that cannot be used; bring what is stored up to date."""
+        await self._refuse_sizes(most_bytes)
+        for info in await self._context.client.on_each_server("INFO", "everything"):
+            _refuse_settings(info)
+        if await self.schema_version() == SCHEMA_VERSION:
+            return
+        if not may_migrate:
+            raise MigrationNeededError(
+                f"there is nothing under the prefix {self._context.keys.prefix!r}, or something "
+                "older than this sapwood: call admin.migrate()"
+            )
+        await self.migrate()
+
     async def schema_version(self) -> int:
-        """Return the version of what is stored."""
-        return await AsyncRedisMigrator(self._context.client, self._context.keys).version()
+        """Return the version of what is stored; 0 when there is nothing."""
+        found = await self._context.client.run("GET", self._context.keys.schema)
+        if found is None:
+            return 0
+        if not found.isdigit():
+            raise StoreCorruptError(f"{self._context.keys.schema} is not a version: {found!r}")
+        version = int(found)
+        if version > SCHEMA_VERSION:
+            raise SchemaTooNewError(
+                f"what is stored under {self._context.keys.prefix!r} has version {version}, and "
+                f"this sapwood knows {SCHEMA_VERSION}: use a newer sapwood"
+            )
+        return version
+
+    async def migrate(self) -> int:
+        """Bring what is stored up to date; several may do so at once."""
+        if await self.schema_version() < SCHEMA_VERSION:
+            await self._context.client.run("SET", self._context.keys.schema, SCHEMA_VERSION, "NX")
+        return await self.schema_version()
 
     async def owners(self) -> list[str]:
         """List the owners that have anything stored."""
@@ -86,20 +135,26 @@ class AsyncRedisAdmin:
                 ("ZRANGE", keys.owner(owner, "lc"), 0, -1),
             ]
         )
+        wanted = {b"%016d" % int(value.split(b" ")[1]) + name for name, value in directory.items()}
         found: list[Finding] = []
-        wanted: dict[bytes, bytes] = {}
-        for name, value in directory.items():
-            wanted[b"%016d" % int(value.split(b" ")[1]) + name] = name
-        for part, listed in (("la", active), ("lc", created)):
+        for part, listed in (("la", set(active)), ("lc", set(created))):
             key = keys.owner(owner, part)
-            for member in wanted.keys() - set(listed):
-                problem = Problem(
-                    kind="listing", where=f"session {member[16:].decode()!r}", what="not listed"
-                )
-                found.append(Finding(problem, [("ZADD", key, 0, member)]))
-            for member in set(listed) - wanted.keys():
-                problem = Problem(
-                    kind="listing", where=f"session {member[16:].decode()!r}", what="is gone"
-                )
-                found.append(Finding(problem, [("ZREM", key, member)]))
+            missing = [("not listed", it, ("ZADD", key, 0, it)) for it in wanted - listed]
+            extra = [("is gone", it, ("ZREM", key, it)) for it in listed - wanted]
+            for what, member, command in (*missing, *extra):
+                where = f"session {member[16:].decode()!r}"
+                found.append(Finding(Problem(kind="listing", where=where, what=what), [command]))
         return found
+
+
+def _refuse_settings(info: dict[str, Any]) -> None:
+    """Refuse a server that is too old, or that throws data away when memory is short."""
+    version = str(info.get("redis_version", "0"))
+    if int(version.partition(".")[0]) < OLDEST:
+        raise StoreError(f"Redis {OLDEST} or later is needed, and this is {version}")
+    policy = info.get("maxmemory_policy", "noeviction")
+    if policy != "noeviction":
+        raise StoreError(
+            f"the server's maxmemory-policy is {policy!r}: when memory is short it would throw "
+            "away parts of conversations; set it to 'noeviction'"
+        )

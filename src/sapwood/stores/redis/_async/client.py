@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from redis.exceptions import NoScriptError
+from redis import __version__
+from redis.exceptions import NoScriptError, ResponseError
 
 from ....calls import AsyncAnswer
 from ....errors import SapwoodError, StoreBusyError, UsageError
+from ...base.queues import AsyncCallerQueues
 from ...base.refusals import store_closed
 from ..driver import AsyncConnectionSlots, AsyncLock, AsyncRedisDriver
 from ..driver_errors import FAILURES, is_moving, may_help, translate
@@ -20,6 +22,8 @@ MOVING_TRIES = 60
 MOVING_PAUSE_S = 0.05
 # What a driver stumbles over when its connection is closed under it, or is of another event loop.
 TORN = (AttributeError, TypeError, ValueError, RuntimeError)
+# Before that version a pool wanted to know for which command, and never used it.
+FOR: tuple[str, ...] = () if tuple(map(int, __version__.split(".")[:2])) >= (5, 3) else ("_",)
 NEVER = "-"
 """The part of a key that is never there."""
 
@@ -79,7 +83,7 @@ class AsyncRedisClient:
                 if not (tries and may_help(error)) and not (waits and is_moving(error)):
                     raise translate(error) from error
                 if is_moving(error):
-                    await self.pause(MOVING_PAUSE_S)
+                    await AsyncCallerQueues.pause(MOVING_PAUSE_S)
             except TORN as error:
                 raise self._torn(error) from error
 
@@ -96,24 +100,18 @@ class AsyncRedisClient:
         try:
             return await self.run(*self.command(call))
         except NoScriptError:
-            return await self.run(*self._command_with_text(call))
+            return await self.run(*self.command(call, with_text=True))
 
-    def command(self, call: ScriptCall) -> RedisCommand:
-        """Return the command that runs a script, once the server knows it."""
-        return ("EVALSHA", script(call.name).digest, *self._counted_keys(call), *call.args)
-
-    def _command_with_text(self, call: ScriptCall) -> RedisCommand:
-        """Return the command that runs a script which the server does not know."""
-        return ("EVAL", script(call.name).text, *self._counted_keys(call), *call.args)
-
-    def _counted_keys(self, call: ScriptCall) -> Sequence[Any]:
-        """Return the keys, with their number before them.
+    def command(self, call: ScriptCall, *, with_text: bool = False) -> RedisCommand:
+        """Return the command that runs a script; with its text, if the server does not know it.
 
         While a cluster moves a slot, its keys are on two nodes, and a script on either would find
         some of them missing. A node runs no script then of whose keys one is not there.
         """
         keys = [*call.keys, call.keys[0][:-1] + NEVER] if self.is_cluster else call.keys
-        return (len(keys), *keys)
+        text, digest = script(call.name)
+        how = ("EVAL", text) if with_text else ("EVALSHA", digest)
+        return (*how, len(keys), *keys, *call.args)
 
     async def run_all(self, commands: Sequence[RedisCommand]) -> list[Any]:
         """Run commands in one go, not as a transaction; the first that fails is raised."""
@@ -133,7 +131,7 @@ class AsyncRedisClient:
         answers = await self.send([self.command(it) for it in calls]) if calls else []
         unknown = [n for n, answer in enumerate(answers) if isinstance(answer, NoScriptError)]
         if unknown:
-            texts = await self.send([self._command_with_text(calls[n]) for n in unknown])
+            texts = await self.send([self.command(calls[n], with_text=True) for n in unknown])
             for n, answer in zip(unknown, texts, strict=True):
                 answers[n] = answer
         return [translate(it) if isinstance(it, Exception) else it for it in answers]
@@ -148,26 +146,17 @@ class AsyncRedisClient:
                 raise answer
         return answers
 
-    async def send(self, commands: Sequence[RedisCommand]) -> list[Any]:
-        """Run commands in one go; where one fails, the driver's error is its answer."""
-        return await self._send(commands, self._by_pipeline)
-
     async def fetch(self, commands: Sequence[RedisCommand]) -> list[Any]:
         """Run commands in one go that only read; their answers are as the server gives them.
 
         A client of somebody else's may do more than ours when something fails.
         """
         is_direct = self._owns_client and not self.is_cluster
-        return await self._send(
-            commands, AsyncRedisDriver.fetch if is_direct else self._by_pipeline
-        )
+        return await self._send(commands, _directly if is_direct else _by_pipeline)
 
-    async def _by_pipeline(self, driver: Any, commands: Sequence[RedisCommand]) -> list[Any]:
-        pipe = driver.pipeline(transaction=False)
-        for command in commands:
-            pipe.execute_command(*command)
-        answers: list[Any] = await pipe.execute(raise_on_error=False)
-        return answers
+    async def send(self, commands: Sequence[RedisCommand]) -> list[Any]:
+        """Run commands in one go; where one fails, the driver's error is its answer."""
+        return await self._send(commands, _by_pipeline)
 
     async def _send(
         self,
@@ -180,29 +169,21 @@ class AsyncRedisClient:
             try:
                 driver = await self.driver()
                 async with self._slots:
-                    answers = await go(driver, commands)
+                    return await go(driver, commands)
             except FAILURES as error:
                 if not (tries and may_help(error)):
                     raise translate(error) from error
             except TORN as error:
                 raise self._torn(error) from error
-            else:
-                return answers
 
     async def on_each_server(self, *command: Any) -> list[Any]:
         """Run a command on every server that takes writes."""
         if not self.is_cluster:
             return [await self.run(*command)]
         answers = await self.run(*command, target_nodes="primaries")
-        return list(answers.values()) if self._is_by_node(answers) else [answers]
-
-    def _is_by_node(self, answers: Any) -> bool:
         nodes = {node.name for node in self._driver.get_primaries()}
-        return isinstance(answers, dict) and set(answers) <= nodes
-
-    async def pause(self, seconds: float) -> None:
-        """Wait."""
-        await AsyncRedisDriver.pause(seconds)
+        is_by_node = isinstance(answers, dict) and set(answers) <= nodes
+        return list(answers.values()) if is_by_node else [answers]
 
     async def aclose(self) -> None:
         """Close the client, unless it is somebody else's."""
@@ -212,3 +193,35 @@ class AsyncRedisClient:
                 await AsyncRedisDriver.close(self._driver)
             except FAILURES as error:
                 raise translate(error) from error
+
+
+async def _by_pipeline(driver: Any, commands: Sequence[RedisCommand]) -> list[Any]:
+    pipe = driver.pipeline(transaction=False)
+    for command in commands:
+        pipe.execute_command(*command)
+    answers: list[Any] = await pipe.execute(raise_on_error=False)
+    return answers
+
+
+async def _directly(driver: Any, commands: Sequence[RedisCommand]) -> list[Any]:
+    """Run commands on a connection; an error is an answer, too.
+
+    A pipeline does the same, and as much again to get ready for all that it can do.
+    """
+    pool = driver.connection_pool
+    connection = await pool.get_connection(*FOR)
+    try:
+        await connection.send_packed_command(connection.pack_commands(commands))
+        answers: list[Any] = []
+        for _ in commands:
+            try:
+                answers.append(await connection.read_response())
+            except ResponseError as error:
+                answers.append(error)
+    except BaseException:
+        # Who gets the connection next must not get answers that are still to come.
+        await connection.disconnect()
+        raise
+    finally:
+        await pool.release(connection)
+    return answers

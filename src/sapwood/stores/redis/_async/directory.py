@@ -7,6 +7,7 @@ from typing import Any
 
 from ....calls import AsyncAnswer
 from ....errors import StoreBusyError
+from ...base.queues import AsyncCallerQueues
 from ...base.refusals import no_session, session_exists
 from ..keys import RedisKeys
 from .client import AsyncRedisClient
@@ -22,12 +23,17 @@ class AsyncSessionDirectory:
     """Finds sessions, and claims names for new ones."""
 
     def __init__(
-        self, client: AsyncRedisClient, keys: RedisKeys, clock: Callable[[], int] | None
+        self,
+        client: AsyncRedisClient,
+        keys: RedisKeys,
+        clock: Callable[[], int] | None,
+        new_id: Callable[[], str],
     ) -> None:
         self._client = client
         self._keys = keys
         self._known: dict[tuple[str, str], str] = {}
         self._clock = clock
+        self._new_id = new_id
 
     def time(self) -> str:
         """Return the time for a script; empty when it is the server's."""
@@ -105,12 +111,12 @@ class AsyncSessionDirectory:
         return look_of(tree, session, answer)
 
     async def claim(
-        self, owner: str, session: str, tree: str, created_us: int | None, token: str
+        self, owner: str, session: str, tree: str, created_us: int | None
     ) -> tuple[bytes, int]:
         """Claim a name for a session that will be in a tree; return the claim and the time."""
         # The owner is listed before it has anything, so that it is listed once it has.
         await self._client.run("SADD", self._keys.owners, owner)
-        key = self._keys.owner(owner)
+        key, token = self._keys.owner(owner), self._new_id()
         stands, created = b"", "" if created_us is None else created_us
         for _ in range(3 * int(CLAIM_US / 1_000_000 / CLAIM_PAUSE_S)):
             answer = await self._client.run_script(
@@ -121,15 +127,12 @@ class AsyncSessionDirectory:
             if answer[0] == b"taken":
                 stands = answer[1]
             else:
-                await self._client.pause(CLAIM_PAUSE_S)
-            if stands and await self._is_there(owner, session, stands):
-                raise session_exists(session)
+                await AsyncCallerQueues.pause(CLAIM_PAUSE_S)
+            if stands:
+                other = self.remember(owner, session, stands)
+                if await self._client.run("EXISTS", self._keys.tree(other, f"s:{session}")):
+                    raise session_exists(session)
         raise StoreBusyError(f"session {session!r} is being created by somebody: try again")
-
-    async def _is_there(self, owner: str, session: str, entry: bytes) -> bool:
-        tree = self.remember(owner, session, entry)
-        found = await self._client.run("EXISTS", self._keys.tree(tree, f"s:{session}"))
-        return bool(found)
 
     async def release(self, owner: str, session: str, entry: bytes) -> None:
         """Take a name out of the directory, if it stands there as given."""

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ....errors import StaleVersionError
 from ....model import Document
 from ...base.refusals import stale_document
-from ..document_row import document_of, encode_document, is_expired
+from ..rows import document_of, encode_document, is_expired
 from .client import RedisCommand
-from .context import AsyncRedisContext
+from .context import AsyncRedisWork
+from .deletion import PINS
 from .look import Look
-from .trees import MovedError, flat_commands
-
-PINS = "pins"
 
 
 class _DocumentSlot(NamedTuple):
@@ -28,11 +25,8 @@ class _DocumentSlot(NamedTuple):
     owner_version: str
 
 
-class AsyncRedisDocuments:
+class AsyncRedisDocuments(AsyncRedisWork):
     """Work on documents; a session of None means the owner's own."""
-
-    def __init__(self, context: AsyncRedisContext) -> None:
-        self._context = context
 
     async def find(self, owner: str, session: str | None, key: str) -> Document | None:
         """Find a document."""
@@ -52,11 +46,12 @@ class AsyncRedisDocuments:
     async def _read(
         self, owner: str, session: str | None, key: str
     ) -> tuple[int, dict[str, Document]]:
-        directory = self._context.directory
         if session is None:
             answer = await self._owned(owner, key)
         else:
-            _, answer = await directory.run_script(owner, session, "session_documents", key)
+            _, answer = await self._context.directory.run_script(
+                owner, session, "session_documents", key
+            )
         pairs: Sequence[Any] = answer[-1]
         found = {
             name.decode(): document_of(name.decode(), stored)
@@ -83,7 +78,9 @@ class AsyncRedisDocuments:
     ) -> Document:
         """Create or replace a document."""
         slot = await self._slot(owner, session, key)
-        _check_version(key, slot.stored, expected_version, slot.now)
+        is_free = slot.stored is None or is_expired(slot.stored, slot.now)
+        if not (expected_version == 0 and is_free):
+            _check_version(key, slot.stored, expected_version)
         document = Document(
             key=key,
             value=value,
@@ -106,8 +103,7 @@ class AsyncRedisDocuments:
         """Delete a document; return whether it was there and not expired."""
         slot = await self._slot(owner, session, key)
         stored = slot.stored
-        if expected_version is not None and (stored is None or stored.version != expected_version):
-            raise _stale(key, stored, expected_version)
+        _check_version(key, stored, expected_version)
         if stored is None:
             return False
         await self._apply(owner, key, slot, ("HDEL", slot.key, key))
@@ -139,19 +135,10 @@ class AsyncRedisDocuments:
             return
         place = context.keys.owner(owner)
         begun = () if slot.owner_version else (("HSET", place, "v", slot.next_version - 1),)
-        args = (slot.owner_version, "*", context.new_id(), "", *flat_commands([*begun, command]))
-        if await context.client.run_script("apply", [place], *args) != b"ok":
-            raise MovedError(place)
+        await context.apply_at(place, slot.owner_version, [*begun, command], where=place)
 
 
-def _check_version(key: str, stored: Document | None, expected: int | None, now: int) -> None:
-    if expected is None:
-        return
-    if expected == 0 and (stored is None or is_expired(stored, now)):
-        return
-    if stored is None or stored.version != expected:
-        raise _stale(key, stored, expected)
-
-
-def _stale(key: str, stored: Document | None, expected: int) -> StaleVersionError:
-    return stale_document(key, None if stored is None else stored.version, expected)
+def _check_version(key: str, stored: Document | None, expected: int | None) -> None:
+    found = None if stored is None else stored.version
+    if expected is not None and found != expected:
+        raise stale_document(key, found, expected)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ....model import Change, ChangeKind, Changes
 from ...base.refusals import bad_feed_cursor, cursor_ahead, feed_trimmed
 from ..entries import SEP
-from .context import AsyncRedisContext
+from .context import AsyncRedisContext, AsyncRedisWork
 from .maintenance import publish_all
 
 KEPT_AT_LEAST_US = 86_400_000_000
@@ -17,34 +17,38 @@ _KINDS = {
 }
 
 
-class AsyncRedisFeed:
+class AsyncRedisFeed(AsyncRedisWork):
     """Work on the change feed."""
-
-    def __init__(self, context: AsyncRedisContext) -> None:
-        self._context = context
 
     async def changes(self, owner: str, after: str, limit: int) -> Changes:
         """Read a page."""
         start = _read_cursor(after)
         await publish_all(self._context, owner)
-        key = self._context.keys.owner(owner)
-        base, end, lines = await self._context.client.run_script("read_feed", [key], start, limit)
-        _refuse_lost(after, start, int(base), int(end))
-        start = max(start, int(base))
-        cursor = start + len(lines)
+        base, end, lines = await self._read(owner, after, start, limit)
+        cursor = max(start, base) + len(lines)
         return Changes(
             changes=[_change(line) for line in lines],
             cursor=str(cursor) if cursor else after,
-            more=cursor < int(end),
+            more=cursor < end,
         )
 
     async def register(self, owner: str, reader: str, after: str) -> None:
         """Keep what follows a cursor from being trimmed."""
         start = _read_cursor(after)
-        key = self._context.keys.owner(owner)
-        base, end, _ = await self._context.client.run_script("read_feed", [key], start, 0)
-        _refuse_lost(after, start, int(base), int(end))
+        await self._read(owner, after, start, 0)
         await self._context.client.run("HSET", self._context.keys.owner(owner, "r"), reader, start)
+
+    async def _read(
+        self, owner: str, after: str, start: int, limit: int
+    ) -> tuple[int, int, list[bytes]]:
+        """Return where the feed begins and ends, and changes; refuse a cursor that is lost."""
+        key = self._context.keys.owner(owner)
+        base, end, lines = await self._context.client.run_script("read_feed", [key], start, limit)
+        if start > int(end):
+            raise cursor_ahead(after)
+        if after and start < int(base):
+            raise feed_trimmed(after)
+        return int(base), int(end), lines
 
 
 async def trim_feed(context: AsyncRedisContext, owner: str) -> None:
@@ -60,13 +64,6 @@ def _read_cursor(after: str) -> int:
     if not (after.isascii() and after.isdigit() and len(after) <= 16):
         raise bad_feed_cursor(after)
     return int(after)
-
-
-def _refuse_lost(after: str, start: int, base: int, end: int) -> None:
-    if start > end:
-        raise cursor_ahead(after)
-    if after and start < base:
-        raise feed_trimmed(after)
 
 
 def _change(line: bytes) -> Change:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from datetime import datetime
 from typing import NamedTuple
 
 from ....errors import NotFoundError
-from ....model import SessionPage, SessionQuery, SessionRecord, Statistics
+from ....model import SessionPage, SessionQuery, SessionRecord, Statistics, microseconds_of
 from ...base.refusals import bad_listing_cursor
-from ..document_row import document_of, is_expired
-from ..session_filter import is_listed
-from ..session_row import RedisSessionRow
+from ..rows import RedisSessionRow, document_of, is_expired
 from .client import ScriptCall
 from .context import AsyncRedisContext
 from .maintenance import publish_all
@@ -39,7 +38,7 @@ async def list_page(context: AsyncRedisContext, owner: str, query: SessionQuery)
             break
         start = chunk[-1]
         for listed, row in await _rows(context, owner, chunk):
-            if is_listed(row, query):
+            if _is_listed(row, query):
                 try:
                     found.append((listed, await context.record(owner, row)))
                 except NotFoundError:
@@ -96,21 +95,41 @@ async def _rows(
     """Read the rows of sessions; those that are gone are left out."""
     key = context.keys.owner(owner, "d")
     values = await context.client.run("HMGET", key, *(it.id for it in listed))
-    there = [(it, value) for it, value in zip(listed, values, strict=True) if value is not None]
-    trees = [context.directory.remember(owner, it.id, value) for it, value in there]
+    trees = [
+        (it, context.directory.remember(owner, it.id, value))
+        for it, value in zip(listed, values, strict=True)
+        if value is not None
+    ]
     rows = await context.client.run_all(
-        [
-            ("HGETALL", context.key(tree, f"s:{it.id}"))
-            for (it, _), tree in zip(there, trees, strict=True)
-        ]
+        [("HGETALL", context.key(tree, f"s:{it.id}")) for it, tree in trees]
     )
     now = await context.now()
     found = [
         (it, RedisSessionRow(it.id, fields))
-        for (it, _), fields in zip(there, rows, strict=True)
+        for (it, _), fields in zip(trees, rows, strict=True)
         if fields
     ]
     return [(it, row) for it, row in found if not row.is_expired(now)]
+
+
+def _is_listed(row: RedisSessionRow, query: SessionQuery) -> bool:
+    """Whether a session is one of those that a query asks for."""
+    profile = row.profile
+    title, prefix = profile.title, query.title_prefix
+    return (
+        (query.state is None or profile.state == query.state)
+        and set(query.tags) <= set(profile.tags)
+        and (prefix is None or (title is not None and title.startswith(prefix)))
+        and (query.parent is None or profile.parent == query.parent)
+        and _is_within(row["cr"], query.created_from, query.created_until)
+        and _is_within(row["act"], query.active_from, query.active_until)
+    )
+
+
+def _is_within(time_us: str, start: datetime | None, until: datetime | None) -> bool:
+    return (start is None or microseconds_of(start) <= int(time_us)) and (
+        until is None or int(time_us) < microseconds_of(until)
+    )
 
 
 def _read_cursor(cursor: str, order: str) -> ListedSession:

@@ -8,24 +8,26 @@ from typing import Any
 from ....model import Appended, Deleted, Gap, History, Leaf, Message, Position, Read, Root
 from ....rules.codec import Packed
 from ...base.appends import Request
-from ...base.refusals import no_message
-from ..entries import message_of, name_of, split_entry
+from ...base.refusals import delete_inherited, edit_inherited, no_message
+from ..entries import EntryHead, message_of, name_of, split_entry
 from ..history import history_of, read_arguments
-from ..place_words import place_words
-from .append_planned import append_planned
-from .context import AsyncRedisContext
-from .edits import delete_messages, update_message
-from .path_end import AsyncPathEnds, is_end
-from .whole_path import AsyncWholePaths, is_whole
+from ..scripts import place_words
+from .append import append_planned
+from .client import RedisCommand
+from .context import AsyncRedisContext, AsyncRedisWork
+from .list_reads import AsyncListReads
+from .look import Look, PlacedMessage
+
+GONE = "-"
+"""What is kept in place of a deleted message's digest."""
 
 
-class AsyncRedisMessages:
+class AsyncRedisMessages(AsyncRedisWork):
     """Work on messages."""
 
     def __init__(self, context: AsyncRedisContext) -> None:
-        self._context = context
-        self._path_ends = AsyncPathEnds(context)
-        self._whole_paths = AsyncWholePaths(context, self._path_ends)
+        super().__init__(context)
+        self._list_reads = AsyncListReads(context)
 
     async def append(
         self,
@@ -40,53 +42,94 @@ class AsyncRedisMessages:
         return await append_planned(self._context, request)
 
     async def update(self, owner: str, session: str, message: Packed) -> Message:
-        """Replace a message's content."""
-        return await update_message(self._context, owner, session, message)
+        """Replace a message's content; its place, time and first digest stay."""
+        context = self._context
+        look = await context.directory.look(owner, session, [message.id], with_sessions=True)
+        [place] = look.places
+        digest = None if place is None else place.first_digest()
+        if place is None or digest is None:
+            raise no_message(session, message.id)
+        if place.home != look.row.home:
+            raise edit_inherited(message.id)
+        head, _ = split_entry(place.entry)
+        new = head._replace(role=message.role, tokens=message.tokens, version=head.version + 1)
+        entry = new.with_body(message.body)
+        commands = self._replace(look, place, head, entry, digest.hex())
+        at = f"U {place.segment} {place.depth} {look.now} "
+        commands.append(("RPUSH", context.key(look.tree, "f"), at))
+        if new.tokens != head.tokens:
+            commands += context.forget_context_sums(look)
+        await context.apply(owner, look, commands, after_appends=True)
+        changed = place._replace(entry=entry).message()
+        assert changed is not None
+        return changed
 
     async def delete(self, owner: str, session: str, ids: Sequence[str]) -> Deleted:
-        """Erase messages."""
-        return await delete_messages(self._context, owner, session, ids)
+        """Erase messages; their positions and ids stay."""
+        context = self._context
+        look = await context.directory.look(owner, session, ids, with_sessions=True)
+        places = _to_erase(look, ids)
+        if not places:
+            return Deleted(ids=[], quoting_overlays=[])
+        commands: list[RedisCommand] = []
+        for place in places.values():
+            head, _ = split_entry(place.entry)
+            entry = head._replace(role="", tokens=0).with_body(b"")
+            commands += self._replace(look, place, head, entry, GONE)
+            at = f"D {place.segment} {place.depth} {look.now} {session}"
+            commands.append(("RPUSH", context.key(look.tree, "f"), at))
+        own = sum(place.home == look.row.home for place in places.values())
+        commands.append(("HINCRBY", context.key(look.tree, f"s:{session}"), "m", -own))
+        commands += context.forget_context_sums(look)
+        key = context.keys.tree(look.tree)
+        numbers = [n for place in places.values() for n in (place.segment, place.depth)]
+        quoting = await context.client.run_script("quoting_overlays", [key], *numbers)
+        await context.apply(owner, look, commands, after_appends=True, only_frees=True)
+        return Deleted(ids=list(places), quoting_overlays=[it.decode() for it in quoting])
+
+    def _replace(
+        self, look: Look, place: PlacedMessage, head: EntryHead, entry: bytes, digest: str
+    ) -> list[RedisCommand]:
+        """Return the commands that replace an entry, and keep what has to be known of the old."""
+        tokens = int(entry.partition(b"\x1f")[0])
+        delta = int(place.edit.split(b" ")[1]) if place.edit else 0
+        edit = f"{look.version + 1} {delta + tokens - head.tokens} {digest}"
+        index, key = place.depth - place.above - 1, self._context.key
+        return [
+            ("LSET", key(look.tree, f"b:{place.segment}"), index, entry),
+            ("HSET", key(look.tree, f"e:{place.segment}"), place.depth, edit),
+            ("HSET", key(look.tree, "t"), "e", 1),
+        ]
 
     async def find(self, owner: str, session: str, ids: Sequence[str]) -> list[Message | None]:
         """Find messages that a session sees."""
         look = await self._context.directory.look(owner, session, ids)
-        return [
-            None
-            if place is None
-            else message_of(place.entry, str(place.segment), place.depth, place.session)
-            for place in look.places
-        ]
+        return [None if place is None else place.message() for place in look.places]
 
     async def read(self, owner: str, session: str, query: Read) -> History:
         """Read a path as it is shown, in one round trip where it was read before."""
         directory = self._context.directory
         tree = directory.known_tree(owner, session)
-        if tree is not None:
-            history = await self._path_ends.read(tree, session, query)
-            if history is None and is_whole(query):
-                history = await self._whole_paths.read(tree, session, query)
-            if history is not None:
-                return history
+        history = await self._list_reads.read(tree, session, query) if tree is not None else None
+        if history is not None:
+            return history
         tree, answer = await directory.run_script(
             owner, session, "read_path", *read_arguments(query)
         )
         if answer[0] == b"none":
             raise no_message(session, str(query.leaf))
         history = history_of(answer, session, query)
-        if is_end(query):
-            self._path_ends.remember(tree, session, query, answer[9])
-            self._whole_paths.try_again(tree, session, query, answer[9])
+        self._list_reads.note(tree, session, query, answer[9])
         return history
 
     async def children(self, owner: str, session: str, message: str | Root) -> list[Message]:
         """List the live messages right after a message."""
-        words = place_words(message)
-        directory = self._context.directory
-        _, answer = await directory.run_script(owner, session, "children", *words)
+        _, answer = await self._context.directory.run_script(
+            owner, session, "children", *place_words(message)
+        )
         if answer[0] == b"none":
             raise no_message(session, str(message))
-        found = [_message(it) for it in answer[1]]
-        return [it for it in found if it is not None]
+        return [it for it in map(_message, answer[1]) if it is not None]
 
     async def gaps(self, owner: str, session: str, leaf: str, after: int) -> list[Gap]:
         """List the empty positions of a path."""
@@ -113,6 +156,19 @@ class AsyncRedisMessages:
             )
             for segment, depth, home, entry in ends
         ]
+
+
+def _to_erase(look: Look, ids: Sequence[str]) -> dict[str, PlacedMessage]:
+    places: dict[str, PlacedMessage] = {}
+    for id, place in zip(ids, look.places, strict=True):
+        if place is None:
+            raise no_message(look.row.id, id)
+        if place.entry.endswith(b"\n"):
+            continue
+        if place.session is not None and place.home != look.row.home:
+            raise delete_inherited(id, place.session)
+        places[id] = place
+    return places
 
 
 def _message(found: Sequence[Any]) -> Message | None:

@@ -12,22 +12,39 @@ from ....rules.codec import Packed
 from ...base._async.runner import AsyncRunner
 from ...base.appends import AsyncAppends, Request
 from ...base.queues import AsyncCallerQueues
-from ..driver import AsyncRedisDriver
 from ..keys import RedisKeys
+from .admin import AsyncRedisAdmin
 from .append import append_new, append_together
 from .client import AsyncRedisClient
-from .context import AsyncRedisContext
-from .expiry import DUE_AT_ONCE, delete_expired
-from .feed import trim_feed
+from .context import AsyncRedisContext, MovedError
+from .deletion import DUE_AT_ONCE, delete_expired
+from .documents import AsyncRedisDocuments
+from .feed import AsyncRedisFeed, trim_feed
 from .maintenance import settle_owner
-from .migration import AsyncRedisMigrator
-from .trees import MovedError
-from .unit import AsyncRedisUnit
+from .messages import AsyncRedisMessages
+from .overlays import AsyncRedisOverlays
+from .search import AsyncRedisSearch
+from .sessions import AsyncRedisSessions
+from .usage import AsyncRedisUsage
 
 T = TypeVar("T")
 
 TRIES = 100
 LONGEST_PAUSE_S = 0.02
+
+
+class AsyncRedisUnit:
+    """All that can be done in one unit of work, by subject."""
+
+    def __init__(self, context: AsyncRedisContext) -> None:
+        self.sessions = AsyncRedisSessions(context)
+        self.messages = AsyncRedisMessages(context)
+        self.overlays = AsyncRedisOverlays(context)
+        self.documents = AsyncRedisDocuments(context)
+        self.usage = AsyncRedisUsage(context)
+        self.feed = AsyncRedisFeed(context)
+        self.search = AsyncRedisSearch(context)
+        self.admin = AsyncRedisAdmin(context)
 
 
 class AsyncRedisRunner(AsyncRunner):
@@ -48,14 +65,12 @@ class AsyncRedisRunner(AsyncRunner):
         self._max_message_bytes = max_message_bytes
         self._context = AsyncRedisContext(client, keys, clock=clock, new_id=new_id, ttl_us=ttl_us)
         self._unit = AsyncRedisUnit(self._context)
-        self._migrator = AsyncRedisMigrator(client, keys)
         self._auto_migrate = auto_migrate
         self._appends = AsyncAppends(self._append_all)
         self._queues = AsyncCallerQueues()
         self._is_ready = False
 
     async def read(self, work: Callable[[AsyncRedisUnit], AsyncAnswer[T]]) -> T:
-        """Run work that only reads."""
         return await self.write(work)
 
     async def write(self, work: Callable[[AsyncRedisUnit], AsyncAnswer[T]]) -> T:
@@ -65,17 +80,14 @@ class AsyncRedisRunner(AsyncRunner):
         turn = ""
         for tried in range(TRIES):
             try:
-                return await self._try(work, turn)
+                if not turn:
+                    return await work(self._unit)
+                async with self._queues.of(turn):
+                    return await work(self._unit)
             except MovedError as moved:
                 turn = moved.where
-                await self._client.pause(min(0.0005 * tried, LONGEST_PAUSE_S))
+                await self._queues.pause(min(0.0005 * tried, LONGEST_PAUSE_S))
         raise StoreBusyError("others changed the session again and again meanwhile: try again")
-
-    async def _try(self, work: Callable[[AsyncRedisUnit], AsyncAnswer[T]], turn: str) -> T:
-        if turn:
-            async with self._queues.of(turn):
-                return await self._try(work, "")
-        return await work(self._unit)
 
     async def append(
         self,
@@ -92,7 +104,9 @@ class AsyncRedisRunner(AsyncRunner):
         may_be_new = len(batch) == 1 or len({it.id for it in batch}) == len(batch)
         appended = await self._appends.add(request) if may_be_new else None
         if appended is None:
-            appended = await AsyncRedisDriver.finish(self._append_alone, request, may_be_new)
+            appended = await self._queues.to_the_end(
+                lambda: self._append_alone(request, may_be_new)
+            )
         return appended
 
     async def _append_alone(self, request: Request, may_be_new: bool) -> Appended:
@@ -140,18 +154,16 @@ class AsyncRedisRunner(AsyncRunner):
                 return all
 
     async def repair(self) -> None:
-        """Rebuild what is derived."""
         await self.write(lambda unit: unit.admin.repair())
 
     async def migrate(self) -> int:
-        """Bring what is stored up to date; return its version."""
-        return await self._migrator.migrate()
+        return await self._unit.admin.migrate()
 
     async def _make_ready(self) -> None:
-        await self._migrator.refuse_sizes(self._max_message_bytes)
-        await self._migrator.make_ready(may_migrate=self._auto_migrate)
+        await self._unit.admin.make_ready(
+            may_migrate=self._auto_migrate, most_bytes=self._max_message_bytes
+        )
         self._is_ready = True
 
     async def aclose(self) -> None:
-        """Close the client, unless it is somebody else's."""
         await self._client.aclose()

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 from msgspec import UNSET
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from ....errors import NotFoundError, ReadOnlyError
 from ....model import (
@@ -22,19 +22,16 @@ from ....model import (
 from ....rules.codec import encode_json
 from ...base.refusals import no_message, no_session, session_exists, stale_session
 from ..entries import split_entry
-from ..session_row import RedisProfile, RedisSessionRow, encode_profile
-from . import erase_owner, listing
-from .context import AsyncRedisContext
-from .create import create_session
+from ..rows import RedisSessionRow, encode_row
+from . import deletion, listing
+from .context import AsyncRedisWork
+from .creation import create_empty, create_fork, find_fork_point
+from .detached_fork import create_detached_fork
 from .look import Look
-from .retire import clear_session, delete_session
 
 
-class AsyncRedisSessions:
+class AsyncRedisSessions(AsyncRedisWork):
     """Work on sessions."""
-
-    def __init__(self, context: AsyncRedisContext) -> None:
-        self._context = context
 
     async def create(self, owner: str, new: NewSession) -> SessionRecord:
         """Create a session."""
@@ -42,7 +39,12 @@ class AsyncRedisSessions:
             raise session_exists(new.id)
         if new.parent is not None and await self._row(owner, new.parent.session) is None:
             raise no_session(new.parent.session)
-        row = await create_session(self._context, owner, new)
+        if new.fork is None:
+            row = await create_empty(self._context, owner, new)
+        else:
+            look, at = await find_fork_point(self._context, owner, new.fork)
+            create = create_detached_fork if new.fork.detach else create_fork
+            row = await create(self._context, owner, new, look, at)
         return await self._context.record(owner, row)
 
     async def _row(self, owner: str, session: str) -> RedisSessionRow | None:
@@ -60,7 +62,9 @@ class AsyncRedisSessions:
             row = RedisSessionRow(session, fields)
             if row["x"] and row.is_expired(now := await self._context.now()):
                 with suppress(ReadOnlyError):
-                    await delete_session(self._context, owner, session, tree, expired_at=now)
+                    await deletion.delete_session(
+                        self._context, owner, session, tree, expired_at=now
+                    )
                 return None
             return row
         return None
@@ -82,10 +86,11 @@ class AsyncRedisSessions:
         look = await self._context.directory.look(owner, session)
         if expected_version is not None and look.row.version != expected_version:
             raise stale_session(session, look.row.version, expected_version)
+        given = {name: value for name, value in asdict(patch).items() if value is not UNSET}
         changes: dict[str, Any] = {"ver": look.row.version + 1}
-        changes["p"] = encode_profile(patched(look.row.profile, patch))
-        if patch.attributes is not UNSET:
-            changes["attributes"] = encode_json(patch.attributes, "attributes")
+        if "attributes" in given:
+            changes["attributes"] = encode_json(given.pop("attributes"), "attributes")
+        changes["p"] = encode_row(replace(look.row.profile, **given))
         return await self._change(owner, look, changes)
 
     async def checkout(self, owner: str, session: str, message: str | Root) -> SessionRecord:
@@ -120,24 +125,17 @@ class AsyncRedisSessions:
 
     async def delete(self, owner: str, session: str) -> None:
         """Delete a session; its messages are swept after that."""
-        await delete_session(self._context, owner, session)
+        await deletion.delete_session(self._context, owner, session)
 
     async def clear(self, owner: str, session: str) -> SessionRecord:
         """Retire a session's messages and go on under a new number."""
-        row = await clear_session(self._context, owner, session)
+        row = await deletion.clear_session(self._context, owner, session)
         return await self._context.record(owner, row)
 
     async def erase_owner(self, owner: str) -> None:
         """Delete all that an owner has."""
-        await erase_owner.erase_owner(self._context, owner)
+        await deletion.erase_owner(self._context, owner)
 
     async def statistics(self, owner: str) -> Statistics:
         """Count what an owner has."""
         return await listing.count(self._context, owner)
-
-
-def patched(profile: RedisProfile, patch: SessionPatch) -> RedisProfile:
-    """Return a profile as it is after a patch."""
-    names = ("title", "state", "tags", "budget", "model", "source", "end_reason")
-    changes = {name: getattr(patch, name) for name in names}
-    return replace(profile, **{name: it for name, it in changes.items() if it is not UNSET})

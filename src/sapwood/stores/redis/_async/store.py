@@ -16,8 +16,8 @@ from ...base.refusals import url_or_client
 from ...doubt import in_doubt
 from ...url import take_parameters
 from ..driver import AsyncConnectionSlots, AsyncRedisDriver
-from ..keys import PREFIX, RedisKeys, check_prefix
-from ..options import check_client, check_ttl, check_url, read_ttl
+from ..keys import PREFIX, RedisKeys
+from ..options import check_client, check_prefix, check_ttl, check_url, read_ttl
 from .client import AsyncRedisClient
 from .runner import AsyncRedisRunner
 
@@ -55,17 +55,21 @@ class AsyncRedisStore(AsyncBaseStore):
         if (url is None) == (client is None):
             raise url_or_client()
         if url is None:
-            address, is_cluster = "", check_client(client, AsyncRedisDriver.is_cluster)
+            is_cluster = check_client(client, AsyncRedisDriver)
         else:
-            address, is_cluster = check_url(url)
+            url, is_cluster = check_url(url)
         keys, ttl_us = RedisKeys(check_prefix(prefix)), check_ttl(session_ttl_s)
 
         def connect() -> Any:
             if client is not None:
                 return client
-            if is_cluster:
-                return AsyncRedisDriver.cluster(address, most_connections, answer_within_s)
-            return AsyncRedisDriver.single(address, most_connections, patience_s, answer_within_s)
+            return AsyncRedisDriver.connect(
+                str(url),
+                is_cluster=is_cluster,
+                most=most_connections,
+                patience_s=patience_s,
+                answer_within_s=answer_within_s,
+            )
 
         def runner() -> AsyncRedisRunner:
             return AsyncRedisRunner(

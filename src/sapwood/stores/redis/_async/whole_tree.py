@@ -6,8 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Any, NamedTuple
 
 from ....rules.tree import Place, is_on_path
-from ..overlay_row import OverlayRange, range_of
-from ..session_row import RedisSessionRow
+from ..rows import OverlayRange, RedisSessionRow, range_of
 from .context import AsyncRedisContext
 
 ENTRIES_AT_ONCE = 500

@@ -8,15 +8,23 @@ from collections.abc import Sequence
 from typing import Any
 
 from ....model import NewSession
-from ..entries import EntryHead, split_entry
-from ..overlay_row import OverlayRange, range_of
-from ..session_row import RedisSessionRow
+from ..entries import split_entry
+from ..rows import OverlayRange, RedisSessionRow, range_of
 from .client import RedisCommand
-from .context import RedisContext
-from .fork import RedisForkPoint, documents_of, inherited, put_documents
+from .context import MovedError, RedisContext
+from .creation import (
+    RedisForkPoint,
+    add_session,
+    begin_tree,
+    documents_of,
+    fields_of,
+    inherited,
+    make,
+    note_creation,
+    put_documents,
+    with_numbers,
+)
 from .look import Look
-from .new_session import add_session, begin_tree, deadline_of, note_creation, with_numbers
-from .trees import MovedError, flat_commands
 
 ENTRIES_AT_ONCE = 200
 BYTES_AT_ONCE = 4 * 1024 * 1024
@@ -26,109 +34,134 @@ PROGRESS = "p"
 """The part of a key that says how much of a tree is copied."""
 
 
-class _PathCopy:
-    """The path as it is written into its tree: one segment, in which all keep their depths."""
-
-    def __init__(self) -> None:
-        self.depth = 0
-        self.live = 0
-        self.raw = 0
-        self.tip = ""
-        self.runs: list[tuple[int, int]] = []
-        self.chunks = 0
-
-    def take(self, entry: bytes) -> tuple[EntryHead, bytes]:
-        """Take the next entry; its sum is that of what is there now."""
-        head, body = split_entry(entry)
-        self.depth += 1
-        self.raw += head.tokens
-        self.tip = head.id
-        if body:
-            self.live += 1
-            if not self.runs or sum(self.runs[-1]) != self.depth:
-                self.runs.append((self.depth, 0))
-            self.runs[-1] = (self.runs[-1][0], self.runs[-1][1] + 1)
-        return head._replace(raw=self.raw), body
-
-
 def create_detached_fork(
     context: RedisContext,
     owner: str,
     new: NewSession,
     look: Look,
     at: RedisForkPoint | None,
-    fields: dict[str, Any],
 ) -> RedisSessionRow:
     """Make a fork in a tree of its own."""
-    tree = context.new_id()
-    copy, members = _PathCopy(), list[bytes]()
+    fields, tree = fields_of(context, new, look), context.new_id()
+    copy, members = PathCopy(context, look.tree, tree), list[bytes]()
     if at is not None:
         _, members, path = inherited(context, look, at)
         for span in reversed(path):
-            _copy_span(context, owner, look, tree, span, copy)
+            copy.copy_span(owner, span)
     overlays = _overlays(context, look, members)
     documents = documents_of(context, look)
     again = context.directory.look(owner, look.row.id)
     if again.version != look.version:
         context.client.run_script("drop_tree", [context.keys.tree(tree)])
         raise MovedError
-    claim, clock = context.claim(owner, new.id, tree, new.created_us)
-    fields = with_numbers(claim, {**fields, **_standing(copy, overlays)}, HOME)
+    claim, clock = context.directory.claim(owner, new.id, tree, new.created_us)
+    fields = with_numbers(claim, fields | copy.standing(len(overlays)), HOME)
     commands = [
         ("UNLINK", context.key(tree, PROGRESS)),
         begin_tree(context, tree, owner, clock),
         *add_session(context, tree, new.id, fields),
-        *_segment(context, tree, copy, look.now),
-        *_copied_overlays(context, tree, fields["n"], overlays, clock),
+        *copy.segment(look.now),
+        # These come before all that this tree will number.
+        *(
+            command
+            for own, overlay in enumerate(overlays, clock - len(overlays))
+            for command in context.add_overlay(tree, fields["n"], str(own), *overlay)
+        ),
         *put_documents(context, tree, fields["n"], documents, clock),
     ]
-    context.trees.create(tree, commands, context.new_id(), deadline_of(claim))
+    make(context, tree, claim, commands)
     return note_creation(context, owner, new.id, claim, fields)
 
 
-def _copy_span(
-    context: RedisContext,
-    owner: str,
-    look: Look,
-    tree: str,
-    span: Sequence[int],
-    copy: _PathCopy,
-) -> None:
-    segment, first, last, above = span
-    key = context.key(look.tree, f"b:{segment}")
-    edits = context.client.run("HGETALL", context.key(look.tree, f"e:{segment}"))
-    for start in range(first, last + 1, ENTRIES_AT_ONCE):
-        context.trees.mark(owner, tree)
-        end = min(start + ENTRIES_AT_ONCE - 1, last)
-        entries = context.client.run("LRANGE", key, start - above - 1, end - above - 1)
-        commands: list[RedisCommand] = []
-        size = 0
-        for entry in entries:
-            if size > BYTES_AT_ONCE:
-                _write(context, tree, copy, commands)
-                commands, size = [], 0
-            size += len(entry)
-            head, body = copy.take(entry)
-            commands.append(("RPUSH", context.key(tree, f"b:{SEGMENT}"), head.with_body(body)))
-            at = f"{SEGMENT} {copy.depth}"
-            commands.append(("HSET", context.key(tree, f"i:{HOME}"), head.id, at))
-            edit = edits.get(str(copy.depth).encode())
-            if edit is not None:
-                first_digest = edit.split(b" ")[2].decode()
-                kept = f"0 0 {first_digest}"
-                commands.append(("HSET", context.key(tree, f"e:{SEGMENT}"), copy.depth, kept))
-        _write(context, tree, copy, commands)
+class PathCopy:
+    """The path as it is written into its tree: one segment, in which all keep their depths."""
 
+    def __init__(self, context: RedisContext, source: str, tree: str) -> None:
+        self._context = context
+        self._source = source
+        self._tree = tree
+        self._depth = 0
+        self._live = 0
+        self._raw = 0
+        self._tip = ""
+        self._runs: list[tuple[int, int]] = []
+        self._chunks = 0
 
-def _write(
-    context: RedisContext, tree: str, copy: _PathCopy, commands: Sequence[RedisCommand]
-) -> None:
-    """Write a chunk after the others, once, also when its answer is lost and it is sent again."""
-    before = str(copy.chunks) if copy.chunks else ""
-    args = (before, "*", context.new_id(), "", *flat_commands(commands))
-    if context.client.run_script("apply", [context.key(tree, PROGRESS)], *args) != b"ok":
-        raise MovedError
-    copy.chunks += 1
+    def _key(self, part: str) -> str:
+        return self._context.key(self._tree, part)
+
+    def copy_span(self, owner: str, span: Sequence[int]) -> None:
+        """Copy the entries of one segment, in chunks."""
+        segment, first, last, above = span
+        context = self._context
+        key = context.key(self._source, f"b:{segment}")
+        edits = context.client.run("HGETALL", context.key(self._source, f"e:{segment}"))
+        for start in range(first, last + 1, ENTRIES_AT_ONCE):
+            context.mark(owner, self._tree)
+            end = min(start + ENTRIES_AT_ONCE - 1, last)
+            entries = context.client.run("LRANGE", key, start - above - 1, end - above - 1)
+            commands: list[RedisCommand] = []
+            size = 0
+            for entry in entries:
+                if size > BYTES_AT_ONCE:
+                    self._write(commands)
+                    commands, size = [], 0
+                size += len(entry)
+                commands += self._take(entry, edits)
+            self._write(commands)
+
+    def _take(self, entry: bytes, edits: dict[bytes, bytes]) -> list[RedisCommand]:
+        """Return the commands that add the next entry; its sum is that of what is there now."""
+        head, body = split_entry(entry)
+        self._depth += 1
+        self._raw += head.tokens
+        self._tip = head.id
+        if body:
+            self._live += 1
+            if not self._runs or sum(self._runs[-1]) != self._depth:
+                self._runs.append((self._depth, 0))
+            self._runs[-1] = (self._runs[-1][0], self._runs[-1][1] + 1)
+        commands: list[RedisCommand] = [
+            ("RPUSH", self._key(f"b:{SEGMENT}"), head._replace(raw=self._raw).with_body(body)),
+            ("HSET", self._key(f"i:{HOME}"), head.id, f"{SEGMENT} {self._depth}"),
+        ]
+        edit = edits.get(str(self._depth).encode())
+        if edit is not None:
+            kept = f"0 0 {edit.split(b' ')[2].decode()}"
+            commands.append(("HSET", self._key(f"e:{SEGMENT}"), self._depth, kept))
+        return commands
+
+    def _write(self, commands: Sequence[RedisCommand]) -> None:
+        """Write a chunk after the others, once, though its answer is lost and it is sent again."""
+        before = str(self._chunks) if self._chunks else ""
+        self._context.apply_at(self._key(PROGRESS), before, commands)
+        self._chunks += 1
+
+    def standing(self, overlays: int) -> dict[str, Any]:
+        """Return the fields that say where the session stands, with so many overlays."""
+        if not self._depth:
+            return {}
+        return {
+            "tip": f"{SEGMENT} {self._depth} 0 1",
+            "ti": self._tip,
+            "raw": self._raw,
+            "c": "" if overlays else self._raw,
+            "m": self._live,
+            "ov": overlays,
+        }
+
+    def segment(self, now: int) -> list[RedisCommand]:
+        """Return the commands that make the segment known, and its messages to be published."""
+        if not self._depth:
+            return []
+        changes = [f"A {SEGMENT} {first} {count} {now}" for first, count in self._runs]
+        return [
+            ("HSET", self._key("t"), "n", SEGMENT),
+            ("HSET", self._key("g"), SEGMENT, HOME),
+            ("ZADD", self._key("c"), 0, f"{0:012d}{0:010d}{SEGMENT:012d}"),
+            ("RPUSH", self._key(f"o:{HOME}"), SEGMENT),
+            *(("RPUSH", self._key("f"), change) for change in changes),
+        ]
 
 
 def _overlays(
@@ -139,62 +172,9 @@ def _overlays(
     if not numbers:
         return []
     ranges, stored = context.client.run_all(
-        [
-            ("HMGET", context.key(look.tree, "w"), *numbers),
-            ("HMGET", context.key(look.tree, "y"), *numbers),
-        ]
+        [("HMGET", context.key(look.tree, part), *numbers) for part in ("w", "y")]
     )
     if None in ranges or None in stored:
         raise MovedError  # one was undone meanwhile
     moved = [range_of(it)._replace(first_segment=SEGMENT, last_segment=SEGMENT) for it in ranges]
     return list(zip(moved, stored, strict=True))
-
-
-def _standing(copy: _PathCopy, overlays: list[tuple[OverlayRange, bytes]]) -> dict[str, Any]:
-    if not copy.depth:
-        return {}
-    return {
-        "tip": f"{SEGMENT} {copy.depth} 0 1",
-        "ti": copy.tip,
-        "raw": copy.raw,
-        "c": "" if overlays else copy.raw,
-        "m": copy.live,
-        "ov": len(overlays),
-    }
-
-
-def _segment(context: RedisContext, tree: str, copy: _PathCopy, now: int) -> list[RedisCommand]:
-    if not copy.depth:
-        return []
-    member = f"{0:012d}{0:010d}{SEGMENT:012d}"
-    return [
-        ("HSET", context.key(tree, "t"), "n", SEGMENT),
-        ("HSET", context.key(tree, "g"), SEGMENT, HOME),
-        ("ZADD", context.key(tree, "c"), 0, member),
-        ("RPUSH", context.key(tree, f"o:{HOME}"), SEGMENT),
-        *(
-            ("RPUSH", context.key(tree, "f"), f"A {SEGMENT} {first} {count} {now}")
-            for first, count in copy.runs
-        ),
-    ]
-
-
-def _copied_overlays(
-    context: RedisContext,
-    tree: str,
-    number: str,
-    overlays: list[tuple[OverlayRange, bytes]],
-    version: int,
-) -> list[RedisCommand]:
-    commands: list[RedisCommand] = []
-    for n, (range, stored) in enumerate(overlays):
-        # These come before all that this tree will number.
-        own = str(version - len(overlays) + n)
-        commands += [
-            ("HSET", context.key(tree, "w"), own, str(range)),
-            ("HSET", context.key(tree, "y"), own, stored),
-            ("HSET", context.key(tree, "q"), range.id, own),
-            ("HSET", context.key(tree, "wr"), own, 1),
-            ("ZADD", context.key(tree, f"v:{number}"), 0, range.member(own)),
-        ]
-    return commands

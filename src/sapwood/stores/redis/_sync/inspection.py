@@ -12,7 +12,7 @@ from ....model import Problem
 from ....rules.codec import decode_body
 from ....rules.tree import Place, extend_lineage, place_before
 from ..entries import EntryHead, split_entry
-from ..session_row import RedisSessionRow
+from ..rows import RedisSessionRow
 from .client import RedisCommand
 from .context import RedisContext
 from .whole_tree import LoadedTree, entries_of, load_tree

@@ -7,9 +7,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ....model import Message
 from ....rules.codec import decode_body, digest
-from ..entries import name_of, split_entry
-from ..session_row import RedisSessionRow
+from ..entries import message_of, name_of, split_entry
+from ..rows import RedisSessionRow
 
 
 class PlacedMessage(NamedTuple):
@@ -28,6 +29,19 @@ class PlacedMessage(NamedTuple):
     edit: bytes | None
     """What is kept of its latest edit: the tree's version, the change of tokens, the digest."""
 
+    def message(self) -> Message | None:
+        """Return the message; None when it was deleted."""
+        return message_of(self.entry, str(self.segment), self.depth, self.session)
+
+    def first_digest(self) -> bytes | None:
+        """Return the digest of the message as it was first appended; None when it was deleted."""
+        head, body = split_entry(self.entry)
+        if not body:
+            return None
+        if self.edit is not None:
+            return bytes.fromhex(self.edit.split(b" ")[2].decode())
+        return digest(head.role, decode_body(body, head.id))
+
 
 class Look(NamedTuple):
     """A session as it was looked at, the state of its tree then, and where messages stand."""
@@ -35,7 +49,6 @@ class Look(NamedTuple):
     tree: str
     version: int
     appends: int
-    segments: int
     homes: int
     is_edited: bool
     now: int
@@ -60,7 +73,6 @@ def look_of(tree: str, session: str, answer: Sequence[Any]) -> Look:
         tree=tree,
         version=int(state[0]),
         appends=int(state[1]),
-        segments=int(state[2]),
         homes=int(state[3]),
         is_edited=state[4] is not None,
         now=int(now),
@@ -70,16 +82,6 @@ def look_of(tree: str, session: str, answer: Sequence[Any]) -> Look:
     )
 
 
-def first_digest(place: PlacedMessage) -> bytes | None:
-    """Return the digest of a message as it was first appended; None when it was deleted."""
-    head, body = split_entry(place.entry)
-    if not body:
-        return None
-    if place.edit is not None:
-        return bytes.fromhex(place.edit.split(b" ")[2].decode())
-    return digest(head.role, decode_body(body, head.id))
-
-
 def _placed(found: Sequence[Any]) -> PlacedMessage:
     segment, depth, above, home, session, entry, parent, edit = found
     return PlacedMessage(
@@ -87,5 +89,5 @@ def _placed(found: Sequence[Any]) -> PlacedMessage:
     )
 
 
-def _pairs(flat_commands: Sequence[bytes]) -> dict[bytes, bytes]:
-    return dict(zip(flat_commands[::2], flat_commands[1::2], strict=True))
+def _pairs(flat: Sequence[bytes]) -> dict[bytes, bytes]:
+    return dict(zip(flat[::2], flat[1::2], strict=True))

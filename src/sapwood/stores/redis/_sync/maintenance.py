@@ -9,8 +9,9 @@ some is known by the marks, which are made before a write.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+import sys
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from ....errors import StoreError
 from .client import ScriptCall
@@ -74,22 +75,16 @@ def publish(context: RedisContext, owner: str, trees: Iterable[str]) -> dict[str
         pulled = dict(zip(left, answers, strict=True))
         left = []
         for tree, answer in pulled.items():
-            if _publish_changes(context, owner, tree, answer):
-                left.append(tree)
-            is_there = answer[0] != b"none"
-            remains[tree] = TreeRemains(is_there, *(answer[7:9] if is_there else (0, 0)))
+            if answer[0] == b"none":
+                remains[tree] = TreeRemains(is_there=False, to_sweep=0, sessions=0)
+                continue
+            _, version, appends, count, more, changes, active, to_sweep, sessions = answer
+            args = (tree, version, appends, count, len(changes) // 2, *changes, *active)
+            context.client.run_script("publish_changes", [context.keys.owner(owner)], *args)
+            context.client.run_script("acknowledge", [context.keys.tree(tree)], count)
+            remains[tree] = TreeRemains(is_there=True, to_sweep=to_sweep, sessions=sessions)
+            left += [tree] if more else []
     return remains
-
-
-def _publish_changes(context: RedisContext, owner: str, tree: str, answer: Sequence[Any]) -> bool:
-    """Write what was pulled from a tree to its owner; return whether it has more."""
-    if answer[0] == b"none":
-        return False
-    _, version, appends, count, more, changes, sessions, _, _ = answer
-    args = (tree, version, appends, count, len(changes) // 2, *changes, *sessions)
-    context.client.run_script("publish_changes", [context.keys.owner(owner)], *args)
-    context.client.run_script("acknowledge", [context.keys.tree(tree)], count)
-    return bool(more)
 
 
 def clean_up_tree(context: RedisContext, owner: str, tree: str) -> None:
@@ -104,13 +99,12 @@ def clean_up_tree(context: RedisContext, owner: str, tree: str) -> None:
         return
 
 
-def sweep_tree(context: RedisContext, tree: str, most: int | None = None) -> None:
+def sweep_tree(context: RedisContext, tree: str, most: int = sys.maxsize) -> None:
     """Sweep what was retired in a tree, up to so many chunks."""
     key = context.keys.tree(tree)
-    while most is None or most > 0:
+    for _ in range(most):
         if not context.client.run_script("sweep_tree", [key], ENTRIES_IN_A_CHUNK):
             return
-        most = None if most is None else most - 1
 
 
 def drop_tree(context: RedisContext, owner: str, tree: str) -> None:

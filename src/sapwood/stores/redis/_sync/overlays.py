@@ -21,13 +21,11 @@ from ...base.refusals import (
     overlay_exists,
     range_order,
 )
-from ..document_row import document_of
-from ..overlay_row import OverlayDetails, OverlayRange, encode_overlay, overlay_of, range_of
-from ..place_words import place_words
-from .context import RedisContext
+from ..rows import OverlayDetails, OverlayRange, document_of, encode_row, overlay_of, range_of
+from ..scripts import place_words
+from .context import MovedError, RedisWork
+from .deletion import release_overlays
 from .look import Look, PlacedMessage
-from .overlay_release import release_overlays
-from .trees import MovedError
 
 
 class _VisiblePiece(NamedTuple):
@@ -43,20 +41,16 @@ class _VisiblePiece(NamedTuple):
     id: str
 
 
-class RedisOverlays:
+class RedisOverlays(RedisWork):
     """Work on overlays."""
-
-    def __init__(self, context: RedisContext) -> None:
-        self._context = context
 
     def add(
         self, owner: str, session: str, new: NewOverlay, id: str, tokens: int, fence: Fence | None
     ) -> Overlay:
         """Put an overlay over a range."""
         context = self._context
-        ids = [
-            it for it in (new.leaf, _message_id(new.first), _message_id(new.last)) if it is not None
-        ]
+        ids = [ref.id for ref in (new.first, new.last) if ref.kind == "message"]
+        ids += [] if new.leaf is None else [new.leaf]
         look = context.directory.look(owner, session, ids)
         self._check_fence(look, fence)
         places = dict(zip(ids, look.places, strict=True))
@@ -71,15 +65,11 @@ class RedisOverlays:
             created_us=look.now,
             metadata=msgspec.Raw(encode_json(new.metadata, "metadata")),
         )
-        stored = encode_overlay(rest, new.summary)
+        # What its size counts comes last.
+        stored = encode_row(rest) + b"\n" + new.summary.encode()
         number = f"{look.version + 1:016d}"
-        key = context.key
         commands = [
-            ("HSET", key(look.tree, "y"), number, stored),
-            ("HSET", key(look.tree, "w"), number, str(range)),
-            ("HSET", key(look.tree, "q"), id, number),
-            ("HSET", key(look.tree, "wr"), number, 1),
-            ("ZADD", key(look.tree, f"v:{look.row.number}"), 0, range.member(number)),
+            *context.add_overlay(look.tree, look.row.number, number, range, stored),
             context.change(look, {"c": "", "ov": look.row.overlays + 1}),
         ]
         context.apply(owner, look, commands, after_appends=True)
@@ -94,9 +84,9 @@ class RedisOverlays:
             raise lease_lost(fence.key, look.row.id)
 
     def _pieces(self, owner: str, session: str, leaf: str | None) -> list[_VisiblePiece]:
-        words = place_words(leaf)
-        directory = self._context.directory
-        _, answer = directory.run_script(owner, session, "visible_pieces", *words)
+        _, answer = self._context.directory.run_script(
+            owner, session, "visible_pieces", *place_words(leaf)
+        )
         if answer[0] == b"none":
             raise no_message(session, str(leaf))
         return [_piece(it) for it in answer[1]]
@@ -164,8 +154,7 @@ class RedisOverlays:
 
     def in_force(self, owner: str, session: str) -> list[Overlay]:
         """List the overlays in force, oldest first."""
-        directory = self._context.directory
-        _, (_, found) = directory.run_script(owner, session, "overlays_in_force")
+        _, (_, found) = self._context.directory.run_script(owner, session, "overlays_in_force")
         return [overlay_of(range, stored) for _, range, stored in found]
 
     def undo(self, owner: str, session: str, overlay: str) -> Overlay:
@@ -182,10 +171,6 @@ class RedisOverlays:
         ]
         context.apply(owner, look, commands, after_appends=True)
         return overlay_of(str(range).encode(), stored)
-
-
-def _message_id(ref: EntryRef) -> str | None:
-    return ref.id if ref.kind == "message" else None
 
 
 def _piece(found: Sequence[Any]) -> _VisiblePiece:

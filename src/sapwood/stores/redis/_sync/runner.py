@@ -14,22 +14,39 @@ from ....rules.codec import Packed
 from ...base._sync.runner import Runner
 from ...base.appends import Appends, Request
 from ...base.queues import CallerQueues
-from ..driver import RedisDriver
 from ..keys import RedisKeys
+from .admin import RedisAdmin
 from .append import append_new, append_together
 from .client import RedisClient
-from .context import RedisContext
-from .expiry import DUE_AT_ONCE, delete_expired
-from .feed import trim_feed
+from .context import MovedError, RedisContext
+from .deletion import DUE_AT_ONCE, delete_expired
+from .documents import RedisDocuments
+from .feed import RedisFeed, trim_feed
 from .maintenance import settle_owner
-from .migration import RedisMigrator
-from .trees import MovedError
-from .unit import RedisUnit
+from .messages import RedisMessages
+from .overlays import RedisOverlays
+from .search import RedisSearch
+from .sessions import RedisSessions
+from .usage import RedisUsage
 
 T = TypeVar("T")
 
 TRIES = 100
 LONGEST_PAUSE_S = 0.02
+
+
+class RedisUnit:
+    """All that can be done in one unit of work, by subject."""
+
+    def __init__(self, context: RedisContext) -> None:
+        self.sessions = RedisSessions(context)
+        self.messages = RedisMessages(context)
+        self.overlays = RedisOverlays(context)
+        self.documents = RedisDocuments(context)
+        self.usage = RedisUsage(context)
+        self.feed = RedisFeed(context)
+        self.search = RedisSearch(context)
+        self.admin = RedisAdmin(context)
 
 
 class RedisRunner(Runner):
@@ -50,14 +67,12 @@ class RedisRunner(Runner):
         self._max_message_bytes = max_message_bytes
         self._context = RedisContext(client, keys, clock=clock, new_id=new_id, ttl_us=ttl_us)
         self._unit = RedisUnit(self._context)
-        self._migrator = RedisMigrator(client, keys)
         self._auto_migrate = auto_migrate
         self._appends = Appends(self._append_all)
         self._queues = CallerQueues()
         self._is_ready = False
 
     def read(self, work: Callable[[RedisUnit], Answer[T]]) -> T:
-        """Run work that only reads."""
         return self.write(work)
 
     def write(self, work: Callable[[RedisUnit], Answer[T]]) -> T:
@@ -67,17 +82,14 @@ class RedisRunner(Runner):
         turn = ""
         for tried in range(TRIES):
             try:
-                return self._try(work, turn)
+                if not turn:
+                    return work(self._unit)
+                with self._queues.of(turn):
+                    return work(self._unit)
             except MovedError as moved:
                 turn = moved.where
-                self._client.pause(min(0.0005 * tried, LONGEST_PAUSE_S))
+                self._queues.pause(min(0.0005 * tried, LONGEST_PAUSE_S))
         raise StoreBusyError("others changed the session again and again meanwhile: try again")
-
-    def _try(self, work: Callable[[RedisUnit], Answer[T]], turn: str) -> T:
-        if turn:
-            with self._queues.of(turn):
-                return self._try(work, "")
-        return work(self._unit)
 
     def append(
         self,
@@ -94,7 +106,7 @@ class RedisRunner(Runner):
         may_be_new = len(batch) == 1 or len({it.id for it in batch}) == len(batch)
         appended = self._appends.add(request) if may_be_new else None
         if appended is None:
-            appended = RedisDriver.finish(self._append_alone, request, may_be_new)
+            appended = self._queues.to_the_end(lambda: self._append_alone(request, may_be_new))
         return appended
 
     def _append_alone(self, request: Request, may_be_new: bool) -> Appended:
@@ -142,18 +154,16 @@ class RedisRunner(Runner):
                 return all
 
     def repair(self) -> None:
-        """Rebuild what is derived."""
         self.write(lambda unit: unit.admin.repair())
 
     def migrate(self) -> int:
-        """Bring what is stored up to date; return its version."""
-        return self._migrator.migrate()
+        return self._unit.admin.migrate()
 
     def _make_ready(self) -> None:
-        self._migrator.refuse_sizes(self._max_message_bytes)
-        self._migrator.make_ready(may_migrate=self._auto_migrate)
+        self._unit.admin.make_ready(
+            may_migrate=self._auto_migrate, most_bytes=self._max_message_bytes
+        )
         self._is_ready = True
 
     def close(self) -> None:
-        """Close the client, unless it is somebody else's."""
         self._client.close()

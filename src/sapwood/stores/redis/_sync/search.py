@@ -6,18 +6,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from ....errors import StoreCorruptError
 from ....model import EntryRef, Hits, Position, Search
 from ....rules.match import MessageFacts, matches
-from ....rules.query import Query, terms
-from ....rules.relevance import is_ranked, scores
+from ....rules.query import Query
 from ....rules.stored_text import stored_text
 from ....rules.text import fold
-from ...base.found import SUMMARY_ROLE, Said, counted, counted_terms, hit_of
+from ...base.found import SUMMARY_ROLE, Said, best_hits
 from ..entries import split_entry
-from ..overlay_row import overlay_of
-from ..session_row import RedisSessionRow
-from .context import RedisContext
+from ..rows import RedisSessionRow, overlay_of
+from .context import RedisWork
 from .listing import trees_of
 from .whole_tree import LoadedTree, entries_of, load_tree
 
@@ -25,11 +25,8 @@ MOST_LOOKED_AT = 1_000_000
 """How many messages a search looks at; where there are more, it says that there is more."""
 
 
-class RedisSearch:
+class RedisSearch(RedisWork):
     """Searches by looking at everything: there is no index."""
-
-    def __init__(self, context: RedisContext) -> None:
-        self._context = context
 
     def search(self, owner: str, search: Search, query: Query) -> Hits:
         """Find what matches, the best first; of equals, the newest."""
@@ -40,21 +37,14 @@ class RedisSearch:
             if looked_at > MOST_LOOKED_AT:
                 break
             folded = fold(said.text)
-            if matches(query, folded, _facts(said)):
+            profile = said.session.profile
+            facts = MessageFacts(
+                role=said.role, created_us=said.created_us, title=profile.title, tags=profile.tags
+            )
+            if matches(query, folded, facts):
                 found.append((said, folded))
-        found.sort(key=lambda it: -it[0].created_us)
-        points = [1.0] * len(found)
-        if is_ranked(query):
-            wanted = counted_terms(query)
-            points = scores([counted(wanted, folded) for _, folded in found])
-        ranked = sorted(zip(points, found, strict=True), key=lambda it: -it[0])
-        return Hits(
-            hits=[
-                hit_of(said, terms(query), score, folded)
-                for score, (said, folded) in ranked[: search.limit]
-            ],
-            more=len(ranked) > search.limit or looked_at > MOST_LOOKED_AT,
-        )
+        hits = best_hits(query, found, search.limit)
+        return replace(hits, more=hits.more or looked_at > MOST_LOOKED_AT)
 
     def _said(self, owner: str, session: str | None) -> Iterator[Said[RedisSessionRow]]:
         only, trees = None, list[str]()
@@ -123,10 +113,3 @@ class RedisSearch:
                 overlay.created_us,
                 overlay.summary,
             )
-
-
-def _facts(said: Said[RedisSessionRow]) -> MessageFacts:
-    profile = said.session.profile
-    return MessageFacts(
-        role=said.role, created_us=said.created_us, title=profile.title, tags=profile.tags
-    )

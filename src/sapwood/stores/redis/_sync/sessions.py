@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from msgspec import UNSET
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from ....errors import NotFoundError, ReadOnlyError
 from ....model import (
@@ -24,19 +24,16 @@ from ....model import (
 from ....rules.codec import encode_json
 from ...base.refusals import no_message, no_session, session_exists, stale_session
 from ..entries import split_entry
-from ..session_row import RedisProfile, RedisSessionRow, encode_profile
-from . import erase_owner, listing
-from .context import RedisContext
-from .create import create_session
+from ..rows import RedisSessionRow, encode_row
+from . import deletion, listing
+from .context import RedisWork
+from .creation import create_empty, create_fork, find_fork_point
+from .detached_fork import create_detached_fork
 from .look import Look
-from .retire import clear_session, delete_session
 
 
-class RedisSessions:
+class RedisSessions(RedisWork):
     """Work on sessions."""
-
-    def __init__(self, context: RedisContext) -> None:
-        self._context = context
 
     def create(self, owner: str, new: NewSession) -> SessionRecord:
         """Create a session."""
@@ -44,7 +41,12 @@ class RedisSessions:
             raise session_exists(new.id)
         if new.parent is not None and self._row(owner, new.parent.session) is None:
             raise no_session(new.parent.session)
-        row = create_session(self._context, owner, new)
+        if new.fork is None:
+            row = create_empty(self._context, owner, new)
+        else:
+            look, at = find_fork_point(self._context, owner, new.fork)
+            create = create_detached_fork if new.fork.detach else create_fork
+            row = create(self._context, owner, new, look, at)
         return self._context.record(owner, row)
 
     def _row(self, owner: str, session: str) -> RedisSessionRow | None:
@@ -62,7 +64,7 @@ class RedisSessions:
             row = RedisSessionRow(session, fields)
             if row["x"] and row.is_expired(now := self._context.now()):
                 with suppress(ReadOnlyError):
-                    delete_session(self._context, owner, session, tree, expired_at=now)
+                    deletion.delete_session(self._context, owner, session, tree, expired_at=now)
                 return None
             return row
         return None
@@ -84,10 +86,11 @@ class RedisSessions:
         look = self._context.directory.look(owner, session)
         if expected_version is not None and look.row.version != expected_version:
             raise stale_session(session, look.row.version, expected_version)
+        given = {name: value for name, value in asdict(patch).items() if value is not UNSET}
         changes: dict[str, Any] = {"ver": look.row.version + 1}
-        changes["p"] = encode_profile(patched(look.row.profile, patch))
-        if patch.attributes is not UNSET:
-            changes["attributes"] = encode_json(patch.attributes, "attributes")
+        if "attributes" in given:
+            changes["attributes"] = encode_json(given.pop("attributes"), "attributes")
+        changes["p"] = encode_row(replace(look.row.profile, **given))
         return self._change(owner, look, changes)
 
     def checkout(self, owner: str, session: str, message: str | Root) -> SessionRecord:
@@ -122,24 +125,17 @@ class RedisSessions:
 
     def delete(self, owner: str, session: str) -> None:
         """Delete a session; its messages are swept after that."""
-        delete_session(self._context, owner, session)
+        deletion.delete_session(self._context, owner, session)
 
     def clear(self, owner: str, session: str) -> SessionRecord:
         """Retire a session's messages and go on under a new number."""
-        row = clear_session(self._context, owner, session)
+        row = deletion.clear_session(self._context, owner, session)
         return self._context.record(owner, row)
 
     def erase_owner(self, owner: str) -> None:
         """Delete all that an owner has."""
-        erase_owner.erase_owner(self._context, owner)
+        deletion.erase_owner(self._context, owner)
 
     def statistics(self, owner: str) -> Statistics:
         """Count what an owner has."""
         return listing.count(self._context, owner)
-
-
-def patched(profile: RedisProfile, patch: SessionPatch) -> RedisProfile:
-    """Return a profile as it is after a patch."""
-    names = ("title", "state", "tags", "budget", "model", "source", "end_reason")
-    changes = {name: getattr(patch, name) for name in names}
-    return replace(profile, **{name: it for name, it in changes.items() if it is not UNSET})

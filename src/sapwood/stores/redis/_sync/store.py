@@ -18,8 +18,8 @@ from ...base.refusals import url_or_client
 from ...doubt import in_doubt
 from ...url import take_parameters
 from ..driver import ConnectionSlots, RedisDriver
-from ..keys import PREFIX, RedisKeys, check_prefix
-from ..options import check_client, check_ttl, check_url, read_ttl
+from ..keys import PREFIX, RedisKeys
+from ..options import check_client, check_prefix, check_ttl, check_url, read_ttl
 from .client import RedisClient
 from .runner import RedisRunner
 
@@ -57,17 +57,21 @@ class RedisStore(BaseStore):
         if (url is None) == (client is None):
             raise url_or_client()
         if url is None:
-            address, is_cluster = "", check_client(client, RedisDriver.is_cluster)
+            is_cluster = check_client(client, RedisDriver)
         else:
-            address, is_cluster = check_url(url)
+            url, is_cluster = check_url(url)
         keys, ttl_us = RedisKeys(check_prefix(prefix)), check_ttl(session_ttl_s)
 
         def connect() -> Any:
             if client is not None:
                 return client
-            if is_cluster:
-                return RedisDriver.cluster(address, most_connections, answer_within_s)
-            return RedisDriver.single(address, most_connections, patience_s, answer_within_s)
+            return RedisDriver.connect(
+                str(url),
+                is_cluster=is_cluster,
+                most=most_connections,
+                patience_s=patience_s,
+                answer_within_s=answer_within_s,
+            )
 
         def runner() -> RedisRunner:
             return RedisRunner(

@@ -4,23 +4,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
 from ....errors import StoreCorruptError
 from ....model import Usage, UsageTotal
 from ...base.refusals import usage_conflict
-from ..usage_totals import by_message, by_model
-from .context import RedisContext
+from .context import RedisWork
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Usage).decode
 
 
-class RedisUsage:
+class RedisUsage(RedisWork):
     """Work on usage."""
-
-    def __init__(self, context: RedisContext) -> None:
-        self._context = context
 
     def add(self, owner: str, session: str, usage: Usage) -> bool:
         """Record a call, once."""
@@ -37,12 +35,13 @@ class RedisUsage:
         return True
 
     def totals_by_model(self, owner: str, session: str) -> list[UsageTotal]:
-        """Sum by model."""
-        return by_model(self._recorded(owner, session))
+        """Sum by model, in the order of their names."""
+        totals = _totals((None, it) for it in self._recorded(owner, session))
+        return sorted(totals, key=lambda total: total.model)
 
     def totals_by_message(self, owner: str, session: str) -> list[UsageTotal]:
-        """Sum by message."""
-        return by_message(self._recorded(owner, session))
+        """Sum by message and model, in the order in which the first of each was recorded."""
+        return _totals((it.message, it) for it in self._recorded(owner, session))
 
     def _recorded(self, owner: str, session: str) -> list[Usage]:
         """Return a session's usage in the order in which it was recorded."""
@@ -57,3 +56,23 @@ def _usage_of(stored: bytes) -> tuple[int, Usage]:
         return int(version), _decode(data)
     except (msgspec.MsgspecError, ValueError) as error:
         raise StoreCorruptError(f"a usage cannot be decoded: {error}") from error
+
+
+def _totals(recorded: Iterable[tuple[str | None, Usage]]) -> list[UsageTotal]:
+    """Sum what is recorded for messages, by message and model."""
+    groups: dict[tuple[str | None, str], list[Usage]] = {}
+    for message, usage in recorded:
+        groups.setdefault((message, usage.model), []).append(usage)
+    return [
+        UsageTotal(
+            message=message,
+            model=model,
+            calls=len(rows),
+            input_tokens=sum(row.input_tokens for row in rows),
+            output_tokens=sum(row.output_tokens for row in rows),
+            cached_tokens=sum(row.cached_tokens for row in rows),
+            reasoning_tokens=sum(row.reasoning_tokens for row in rows),
+            cost_micros=sum(row.cost_micros for row in rows),
+        )
+        for (message, model), rows in groups.items()
+    ]

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ....rules.tree import Place, is_on_path
-from ..overlay_row import OverlayRange, range_of
-from ..session_row import RedisSessionRow
+from ..rows import OverlayRange, RedisSessionRow, range_of
 from .context import RedisContext
 
 ENTRIES_AT_ONCE = 500

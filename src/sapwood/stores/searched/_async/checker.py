@@ -9,7 +9,7 @@ from ....model import Message, Problem, SessionRecord
 from ....store._async.contract import AsyncStore
 from ..entry import EntryFilter, FeedMark, IndexGoneError, digest_of
 from .index import AsyncSearchIndex
-from .lookup import overlays_of, sessions_of
+from .source import overlays_of, sessions_of
 from .walk import AsyncWalk
 
 LOOKS = 10

@@ -11,13 +11,12 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 
 from ....errors import NotFoundError
-from ....model import Change, Message, Overlay, SessionRecord
+from ....model import Change, Message, SessionRecord
 from ....store._async.contract import AsyncStore
 from ..entry import EntryFilter, FeedMark, IndexedSummaries, IndexEntry, digest_of
 from .index import AsyncSearchIndex
 from .live_messages import AsyncLiveMessages
-from .lookup import overlays_of
-from .source import AsyncSource, SourceContent
+from .source import AsyncSource, SourceContent, overlays_of
 from .walk import AsyncWalk
 
 PAGE = 500
@@ -89,19 +88,13 @@ class AsyncFeeder:
     ) -> None:
         """Index summaries; what is known of the index was looked up before they were."""
         for session in sessions:
+            have = known.get(session)
             overlays = seen[session].overlays if session in seen else []
-            await self._put_summaries(owner, session, known.get(session), overlays)
-
-    async def _put_summaries(
-        self, owner: str, session: str, have: IndexedSummaries | None, overlays: Sequence[Overlay]
-    ) -> None:
-        while True:
-            if digest_of(overlays) == (have.digest if have else digest_of([])):
-                return
-            if await self._index.put_summaries(owner, session, overlays, have):
-                return
-            have = (await self._index.find_summaries(owner, [session])).get(session)
-            overlays = await overlays_of(self._store, owner, session)
+            while digest_of(overlays) != (have.digest if have else digest_of([])):
+                if await self._index.put_summaries(owner, session, overlays, have):
+                    break
+                have = (await self._index.find_summaries(owner, [session])).get(session)
+                overlays = await overlays_of(self._store, owner, session)
 
     async def note(self, owner: str) -> None:
         """Let the feed forget what was followed."""

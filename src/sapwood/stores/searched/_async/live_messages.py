@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ....model import Message, SessionRecord
 from ....store._async.contract import AsyncStore
 from ..entry import SearchCandidate
-from .lookup import find_sound, sessions_of
+from .source import find_sound, sessions_of
 
 
 class LiveMessage(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from ....errors import StoreUnavailableError
 from ....model import EntryRef, Hits, Message, Overlay, Search, SessionRecord
@@ -17,8 +18,7 @@ from ..matches import SearchMatches
 from .feeder import AsyncFeeder
 from .index import AsyncSearchIndex
 from .live_messages import AsyncLiveMessages
-from .lookup import overlays_of
-from .source import AsyncSource, Standpoint
+from .source import AsyncSource, overlays_of
 from .walk import AsyncWalk
 
 TRIES = 3
@@ -43,40 +43,33 @@ class AsyncSearcher:
         check.search(search)
         query = parse(search.text)
         for _ in range(TRIES):
-            try:
-                return await self._search(owner, search, query)
-            except IndexGoneError:
-                # The next try makes it anew.
-                continue
+            # The next try makes an index anew that is gone.
+            with suppress(IndexGoneError):
+                await self.feeder.catch_up(owner)
+                scope = None
+                if search.session is not None:
+                    scope = await self._scope(owner, search.session)
+                question = SearchQuestion(query=query, scope=scope)
+                run = AsyncSearchRun(self._store, self._index, self._source, owner, search, query)
+                return await run.look(question)
         raise StoreUnavailableError("the search index is removed again and again: try again")
-
-    async def _search(self, owner: str, search: Search, query: Query) -> Hits:
-        await self.feeder.catch_up(owner)
-        scope = None
-        if search.session is not None:
-            scope = await self._scope(owner, search.session)
-        looking = AsyncSearchRun(self._store, self._index, self._source, owner, search)
-        return await looking.look(SearchQuestion(query=query, scope=scope))
 
     async def _scope(self, owner: str, session: str) -> SessionScope | None:
         """Return where to look for what a session sees; None when that is too many places."""
         standpoint = await self._source.standpoint(owner, session)
-        segments = await self._inherited(owner, session, standpoint)
+        segments: list[str] = []
+        if standpoint.forked_at is not None:
+            # A fork's path to its fork point never changes.
+            name = (owner, session, standpoint.created_us)
+            if name not in self._scopes:
+                if len(self._scopes) >= MOST_REMEMBERED:
+                    self._scopes.clear()
+                walk = AsyncWalk(self._store, owner, session)
+                self._scopes[name] = await walk.segments(standpoint.forked_at)
+            segments = self._scopes[name]
         if len(segments) > MOST_SEGMENTS:
             return None
         return SessionScope(session=session, segments=segments)
-
-    async def _inherited(self, owner: str, session: str, standpoint: Standpoint) -> list[str]:
-        if standpoint.forked_at is None:
-            return []
-        # A fork's path to its fork point never changes.
-        name = (owner, session, standpoint.created_us)
-        if name not in self._scopes:
-            if len(self._scopes) >= MOST_REMEMBERED:
-                self._scopes.clear()
-            walk = AsyncWalk(self._store, owner, session)
-            self._scopes[name] = await walk.segments(standpoint.forked_at)
-        return self._scopes[name]
 
 
 class AsyncSearchRun:
@@ -89,14 +82,15 @@ class AsyncSearchRun:
         source: AsyncSource,
         owner: str,
         search: Search,
+        query: Query,
     ) -> None:
         self._store = store
         self._index = index
         self._source = source
         self._owner = owner
         self._session = search.session
-        self._found = SearchMatches(parse(search.text), search.limit)
-        self._query = parse(search.text)
+        self._found = SearchMatches(query, search.limit)
+        self._query = query
         self._standing = AsyncLiveMessages(store, owner)
         self._records: dict[str, SessionRecord | None] = {}
         self._overlays: dict[str, list[Overlay]] = {}
@@ -187,17 +181,14 @@ class AsyncSearchRun:
         await self._take(said)
 
     async def _take(self, said: Said[None]) -> None:
-        title, tags = None, list[str]()
+        title, tags, session = None, list[str](), said.session_id
         if self._found.asks_of_sessions:
-            record = await self._record_of(said.session_id)
+            if session not in self._records:
+                self._records[session] = await self._store.find_session(self._owner, session)
+            record = self._records[session]
             if record is not None:
                 title, tags = record.title, record.tags
         self._found.take(said, title, tags)
-
-    async def _record_of(self, session: str) -> SessionRecord | None:
-        if session not in self._records:
-            self._records[session] = await self._store.find_session(self._owner, session)
-        return self._records[session]
 
     async def _overlays_of(self, session: str) -> list[Overlay]:
         if session not in self._overlays:

@@ -26,9 +26,8 @@ from .checker import AsyncChecker
 from .delegate import AsyncDelegatingStore
 from .feeder import AsyncFeeder
 from .index import AsyncSearchIndex
-from .lookup import overlays_of
 from .searcher import AsyncSearcher
-from .source import AsyncSource
+from .source import AsyncSource, overlays_of
 
 logger = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from ....model import Message, Problem, SessionRecord
 from ....store._sync.contract import Store
 from ..entry import EntryFilter, FeedMark, IndexGoneError, digest_of
 from .index import SearchIndex
-from .lookup import overlays_of, sessions_of
+from .source import overlays_of, sessions_of
 from .walk import Walk
 
 LOOKS = 10

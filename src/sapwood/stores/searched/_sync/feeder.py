@@ -13,13 +13,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from ....errors import NotFoundError
-from ....model import Change, Message, Overlay, SessionRecord
+from ....model import Change, Message, SessionRecord
 from ....store._sync.contract import Store
 from ..entry import EntryFilter, FeedMark, IndexedSummaries, IndexEntry, digest_of
 from .index import SearchIndex
 from .live_messages import LiveMessages
-from .lookup import overlays_of
-from .source import Source, SourceContent
+from .source import Source, SourceContent, overlays_of
 from .walk import Walk
 
 PAGE = 500
@@ -91,19 +90,13 @@ class Feeder:
     ) -> None:
         """Index summaries; what is known of the index was looked up before they were."""
         for session in sessions:
+            have = known.get(session)
             overlays = seen[session].overlays if session in seen else []
-            self._put_summaries(owner, session, known.get(session), overlays)
-
-    def _put_summaries(
-        self, owner: str, session: str, have: IndexedSummaries | None, overlays: Sequence[Overlay]
-    ) -> None:
-        while True:
-            if digest_of(overlays) == (have.digest if have else digest_of([])):
-                return
-            if self._index.put_summaries(owner, session, overlays, have):
-                return
-            have = (self._index.find_summaries(owner, [session])).get(session)
-            overlays = overlays_of(self._store, owner, session)
+            while digest_of(overlays) != (have.digest if have else digest_of([])):
+                if self._index.put_summaries(owner, session, overlays, have):
+                    break
+                have = (self._index.find_summaries(owner, [session])).get(session)
+                overlays = overlays_of(self._store, owner, session)
 
     def note(self, owner: str) -> None:
         """Let the feed forget what was followed."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ....model import Message, SessionRecord
 from ....store._sync.contract import Store
 from ..entry import SearchCandidate
-from .lookup import find_sound, sessions_of
+from .source import find_sound, sessions_of
 
 
 class LiveMessage(NamedTuple):

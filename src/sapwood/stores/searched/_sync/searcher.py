@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from ....errors import StoreUnavailableError
 from ....model import EntryRef, Hits, Message, Overlay, Search, SessionRecord
@@ -19,8 +20,7 @@ from ..matches import SearchMatches
 from .feeder import Feeder
 from .index import SearchIndex
 from .live_messages import LiveMessages
-from .lookup import overlays_of
-from .source import Source, Standpoint
+from .source import Source, overlays_of
 from .walk import Walk
 
 TRIES = 3
@@ -45,40 +45,33 @@ class Searcher:
         check.search(search)
         query = parse(search.text)
         for _ in range(TRIES):
-            try:
-                return self._search(owner, search, query)
-            except IndexGoneError:
-                # The next try makes it anew.
-                continue
+            # The next try makes an index anew that is gone.
+            with suppress(IndexGoneError):
+                self.feeder.catch_up(owner)
+                scope = None
+                if search.session is not None:
+                    scope = self._scope(owner, search.session)
+                question = SearchQuestion(query=query, scope=scope)
+                run = SearchRun(self._store, self._index, self._source, owner, search, query)
+                return run.look(question)
         raise StoreUnavailableError("the search index is removed again and again: try again")
-
-    def _search(self, owner: str, search: Search, query: Query) -> Hits:
-        self.feeder.catch_up(owner)
-        scope = None
-        if search.session is not None:
-            scope = self._scope(owner, search.session)
-        looking = SearchRun(self._store, self._index, self._source, owner, search)
-        return looking.look(SearchQuestion(query=query, scope=scope))
 
     def _scope(self, owner: str, session: str) -> SessionScope | None:
         """Return where to look for what a session sees; None when that is too many places."""
         standpoint = self._source.standpoint(owner, session)
-        segments = self._inherited(owner, session, standpoint)
+        segments: list[str] = []
+        if standpoint.forked_at is not None:
+            # A fork's path to its fork point never changes.
+            name = (owner, session, standpoint.created_us)
+            if name not in self._scopes:
+                if len(self._scopes) >= MOST_REMEMBERED:
+                    self._scopes.clear()
+                walk = Walk(self._store, owner, session)
+                self._scopes[name] = walk.segments(standpoint.forked_at)
+            segments = self._scopes[name]
         if len(segments) > MOST_SEGMENTS:
             return None
         return SessionScope(session=session, segments=segments)
-
-    def _inherited(self, owner: str, session: str, standpoint: Standpoint) -> list[str]:
-        if standpoint.forked_at is None:
-            return []
-        # A fork's path to its fork point never changes.
-        name = (owner, session, standpoint.created_us)
-        if name not in self._scopes:
-            if len(self._scopes) >= MOST_REMEMBERED:
-                self._scopes.clear()
-            walk = Walk(self._store, owner, session)
-            self._scopes[name] = walk.segments(standpoint.forked_at)
-        return self._scopes[name]
 
 
 class SearchRun:
@@ -91,14 +84,15 @@ class SearchRun:
         source: Source,
         owner: str,
         search: Search,
+        query: Query,
     ) -> None:
         self._store = store
         self._index = index
         self._source = source
         self._owner = owner
         self._session = search.session
-        self._found = SearchMatches(parse(search.text), search.limit)
-        self._query = parse(search.text)
+        self._found = SearchMatches(query, search.limit)
+        self._query = query
         self._standing = LiveMessages(store, owner)
         self._records: dict[str, SessionRecord | None] = {}
         self._overlays: dict[str, list[Overlay]] = {}
@@ -189,17 +183,14 @@ class SearchRun:
         self._take(said)
 
     def _take(self, said: Said[None]) -> None:
-        title, tags = None, list[str]()
+        title, tags, session = None, list[str](), said.session_id
         if self._found.asks_of_sessions:
-            record = self._record_of(said.session_id)
+            if session not in self._records:
+                self._records[session] = self._store.find_session(self._owner, session)
+            record = self._records[session]
             if record is not None:
                 title, tags = record.title, record.tags
         self._found.take(said, title, tags)
-
-    def _record_of(self, session: str) -> SessionRecord | None:
-        if session not in self._records:
-            self._records[session] = self._store.find_session(self._owner, session)
-        return self._records[session]
 
     def _overlays_of(self, session: str) -> list[Overlay]:
         if session not in self._overlays:

@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ....model import Message, Overlay
+from ....errors import NotFoundError, StoreCorruptError
+from ....model import Message, Overlay, SessionQuery, SessionRecord
 from ....store._sync.contract import Store
 from ...base.refusals import no_session
-from .lookup import find_sound, overlays_of
 
+AT_ONCE = 500
+PAGE = 1_000
 SKIMMED = 10_000
 
 
@@ -74,3 +76,49 @@ class Source:
                 overlays = overlays_of(self._store, owner, session)
             seen[session] = SourceContent(find_sound(self._store, owner, session, ids), overlays)
         return seen
+
+
+def find_sound(store: Store, owner: str, session: str, ids: Sequence[str]) -> dict[str, Message]:
+    """Find messages that a session sees, by their ids; none when the session is gone."""
+    found: dict[str, Message] = {}
+    if not session:
+        return found
+    for start in range(0, len(ids), AT_ONCE):
+        some = ids[start : start + AT_ONCE]
+        try:
+            messages = store.find_messages(owner, session, some)
+        except NotFoundError:
+            return {}
+        except StoreCorruptError:
+            messages = [_find_one(store, owner, session, id) for id in some]
+        found.update({message.id: message for message in messages if message is not None})
+    return found
+
+
+def _find_one(store: Store, owner: str, session: str, id: str) -> Message | None:
+    try:
+        [message] = store.find_messages(owner, session, [id])
+    except (NotFoundError, StoreCorruptError):
+        return None
+    return message
+
+
+def overlays_of(store: Store, owner: str, session: str) -> list[Overlay]:
+    """List the overlays in force for a session; none when it is gone."""
+    try:
+        return store.list_overlays(owner, session)
+    except NotFoundError:
+        return []
+
+
+def sessions_of(store: Store, owner: str) -> list[SessionRecord]:
+    """List all sessions of an owner, the oldest first."""
+    found: list[SessionRecord] = []
+    cursor: str | None = None
+    while True:
+        query = SessionQuery(order="created", limit=PAGE, cursor=cursor)
+        page = store.list_sessions(owner, query)
+        found += page.sessions
+        cursor = page.cursor
+        if cursor is None:
+            return found[::-1]

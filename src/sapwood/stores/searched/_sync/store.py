@@ -28,9 +28,8 @@ from .checker import Checker
 from .delegate import DelegatingStore
 from .feeder import Feeder
 from .index import SearchIndex
-from .lookup import overlays_of
 from .searcher import Searcher
-from .source import Source
+from .source import Source, overlays_of
 
 logger = logging.getLogger(__name__)
 

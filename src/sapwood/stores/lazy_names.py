@@ -1,0 +1,38 @@
+"""Names of a package that are loaded when they are asked for."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Collection, Mapping
+from importlib import import_module
+
+from .base.refusals import missing_driver
+
+
+def lazy_names(
+    package: str,
+    modules: Mapping[str, str],
+    *,
+    server: str = "",
+    extra: str = "",
+    drivers: Collection[str] = (),
+) -> Callable[[str], object]:
+    """Return the `__getattr__` of a package, given in which module of it each name stands.
+
+    A driver that is not installed is an error that says which extra has it.
+    """
+
+    def load(name: str) -> object:
+        if name not in modules:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        try:
+            module = import_module(modules[name], package)
+        except ImportError as error:
+            if (error.name or "").partition(".")[0] not in drivers:
+                raise
+            raise missing_driver(server, extra, error) from error
+        value: object = getattr(module, name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return load

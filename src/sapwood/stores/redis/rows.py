@@ -1,0 +1,216 @@
+"""Sessions, overlays and documents as they are stored."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ...errors import StoreCorruptError
+from ...model import Document, Edge, EdgeKind, Overlay, Position, Root, SessionRecord
+from ...rules.codec import decode_json
+from .entries import id_or_root
+
+encode_row = msgspec.json.Encoder().encode
+
+
+class RedisProfile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What of a session changes only when somebody changes it."""
+
+    title: str | None = None
+    state: str = "active"
+    tags: list[str] = []
+    budget: int | None = None
+    parent: str | None = None
+    parent_kind: str | None = None
+    model: str | None = None
+    source: str | None = None
+    end_reason: str | None = None
+
+
+_decode_profile = msgspec.json.Decoder(RedisProfile).decode
+
+
+class RedisSessionRow:
+    """A session as it is stored; changes are gathered by the unit of work."""
+
+    def __init__(self, id: str, fields: dict[bytes, bytes]) -> None:
+        self.id = id
+        self._fields = fields
+        self.home = fields[b"h"].decode()
+        self.number = fields[b"n"].decode()
+        self.overlays = int(fields[b"ov"])
+        self.version = int(fields[b"ver"])
+
+    def __getitem__(self, name: str) -> str:
+        return self._fields[name.encode()].decode()
+
+    @property
+    def profile(self) -> RedisProfile:
+        """What changes only when somebody changes it."""
+        try:
+            return _decode_profile(self._fields[b"p"])
+        except (msgspec.MsgspecError, ValueError) as error:
+            raise StoreCorruptError(f"session {self.id!r} cannot be read: {error}") from error
+
+    @property
+    def attributes(self) -> bytes:
+        """The session's attributes, encoded; earlier versions called them data."""
+        return self._fields.get(b"attributes") or self._fields[b"data"]
+
+    @property
+    def tip(self) -> tuple[int, int]:
+        """The tip's segment and depth, or zeros."""
+        return _place_of(self["tip"])
+
+    @property
+    def tip_id(self) -> str | Root:
+        """The id of the tip's message."""
+        return id_or_root(self._fields[b"ti"])
+
+    @property
+    def fork(self) -> tuple[int, int]:
+        """The fork point's segment and depth, or zeros."""
+        return _place_of(self["fk"])
+
+    def is_expired(self, now: int) -> bool:
+        """Whether its time is over."""
+        expires = self["x"]
+        return bool(expires) and int(expires) <= now
+
+    def changed(self, changes: dict[str, Any]) -> RedisSessionRow:
+        """Return the row as it is after changes."""
+        return RedisSessionRow(self.id, self._fields | stored_fields(changes))
+
+    def record(self, context_tokens: int) -> SessionRecord:
+        """Return it as users see it."""
+        profile, attributes = self.profile, self.attributes
+        parent = None
+        if profile.parent is not None:
+            parent = Edge(kind=EdgeKind(profile.parent_kind), session=profile.parent)
+        return SessionRecord(
+            id=self.id,
+            tip=self.tip_id,
+            tip_position=_position(self.tip),
+            title=profile.title,
+            state=profile.state,
+            tags=list(profile.tags),
+            attributes={}
+            if attributes == b"{}"
+            else decode_json(attributes, f"session {self.id!r}"),
+            budget=profile.budget,
+            model=profile.model,
+            source=profile.source,
+            end_reason=profile.end_reason,
+            parent=parent,
+            forked_at=_position(self.fork),
+            messages=int(self["m"]),
+            context_tokens=context_tokens,
+            version=self.version,
+            created_us=int(self["cr"]),
+            active_us=int(self["act"]),
+        )
+
+
+def stored_fields(fields: dict[str, Any]) -> dict[bytes, bytes]:
+    """Return the fields of a session as the server gives them back."""
+    return {
+        name.encode(): value if isinstance(value, bytes) else str(value).encode()
+        for name, value in fields.items()
+    }
+
+
+def _place_of(text: str) -> tuple[int, int]:
+    """Read a place; an empty one is the root."""
+    segment, depth = text.split()[:2] if text else (0, 0)
+    return int(segment), int(depth)
+
+
+def _position(place: tuple[int, int]) -> Position | None:
+    return Position(str(place[0]), place[1]) if place[0] else None
+
+
+class OverlayDetails(msgspec.Struct, frozen=True, kw_only=True):
+    """What of an overlay is not in its range."""
+
+    covered_tokens: int
+    created_by: str
+    created_us: int
+    metadata: msgspec.Raw
+
+
+_decode_details = msgspec.json.Decoder(OverlayDetails).decode
+
+
+class OverlayRange(NamedTuple):
+    """An overlay's range, tokens and id."""
+
+    first_segment: int
+    first: int
+    last_segment: int
+    last: int
+    tokens: int
+    id: str
+
+    def __str__(self) -> str:
+        return " ".join(map(str, self))
+
+    def member(self, number: str) -> str:
+        """Name it in a session's index: by its end, then the widest, then the newest."""
+        rank = 9_999_999_999 - self.first
+        return f"{self.last_segment:012d}{self.last:010d}{rank:010d}{number}"
+
+
+def range_of(text: bytes) -> OverlayRange:
+    """Read an overlay's range."""
+    first_segment, first, last_segment, last, tokens, id = text.decode().split(" ", 5)
+    return OverlayRange(
+        int(first_segment), int(first), int(last_segment), int(last), int(tokens), id
+    )
+
+
+def overlay_of(range: bytes, stored: bytes) -> Overlay:
+    """Make an overlay of its range, and of its details and summary, which stand on two lines."""
+    found = range_of(range)
+    head, _, summary = stored.partition(b"\n")
+    try:
+        rest = _decode_details(head)
+        text = summary.decode()
+    except (msgspec.MsgspecError, ValueError) as error:
+        raise StoreCorruptError(f"overlay {found.id!r} cannot be decoded: {error}") from error
+    return Overlay(
+        id=found.id,
+        first=Position(str(found.first_segment), found.first),
+        last=Position(str(found.last_segment), found.last),
+        summary=text,
+        tokens=found.tokens,
+        covered_tokens=rest.covered_tokens,
+        metadata=decode_json(bytes(rest.metadata), f"the metadata of overlay {found.id!r}"),
+        created_by=rest.created_by,
+        created_us=rest.created_us,
+    )
+
+
+def is_expired(document: Document, now: int) -> bool:
+    """Whether a document is not to be found any more."""
+    return document.expires_us is not None and document.expires_us <= now
+
+
+def encode_document(document: Document) -> bytes:
+    """Encode a document."""
+    expires = "" if document.expires_us is None else document.expires_us
+    head = f"{document.version} {document.updated_us} {expires}\n"
+    return head.encode() + document.value
+
+
+def document_of(key: str, stored: bytes) -> Document:
+    """Make a document of what is stored."""
+    head, _, value = stored.partition(b"\n")
+    version, updated, expires = head.decode().split(" ")
+    return Document(
+        key=key,
+        value=value,
+        version=int(version),
+        updated_us=int(updated),
+        expires_us=int(expires) if expires else None,
+    )
