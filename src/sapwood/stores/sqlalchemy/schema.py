@@ -1,13 +1,13 @@
-"""Bringing the tables up to date: one process at a time, each step recorded.
+"""Bringing the tables up to date: one process at a time, and recorded.
 
-MariaDB commits each statement that makes a table by itself: so a step is made of statements that
-do nothing when they were done before, and is recorded when all of them are.
+MariaDB commits each statement that makes a table by itself: so these do nothing when they were done
+before, and it is recorded that they were when all of them are.
 """
 
 from __future__ import annotations
 
 import hashlib
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import (
     Inspector,
@@ -28,33 +28,24 @@ from ...errors import (
     SchemaTooNewError,
     StoreBusyError,
 )
-from .kinds import Name
+from .column_types import Name
 from .locks import Mode, advisory_number, begin, now_us
 from .repair import counted_up
 from .tables import NAMES, THEIRS, Tables
 from .tx import Statements, Tx
 
-VERSION = 1
+VERSION, STEP = 1, "0001_initial"
 LOCK_S = 60
 _WITHOUT_TRANSACTIONS = {"MyISAM", "Aria", "MEMORY", "CSV", "ARCHIVE"}
 
 
-class Step(NamedTuple):
-    """One step of the schema."""
-
-    version: int
-    name: str
-    checksum: str
-
-
-def steps_of(t: Tables) -> list[Step]:
-    """Give the steps that this version of sapwood knows; tables may have any names."""
-    keys = ";".join(f"{name}:{','.join(_our_keys(t, name))}" for name in NAMES)
-    return [Step(1, "0001_initial", hashlib.sha256(keys.encode()).hexdigest())]
-
-
-def _our_keys(t: Tables, name: str) -> list[str]:
-    return [it.key for it in t.of(name).c if not it.key.startswith(THEIRS)]
+def checksum_of(t: Tables) -> str:
+    """Return what tells our tables from others; they may have any names."""
+    ours = {
+        name: [it.key for it in t.of(name).c if not it.key.startswith(THEIRS)] for name in NAMES
+    }
+    keys = ";".join(f"{name}:{','.join(columns)}" for name, columns in ours.items())
+    return hashlib.sha256(keys.encode()).hexdigest()
 
 
 class Migrator:
@@ -66,23 +57,22 @@ class Migrator:
 
     def make_ready(self, *, may_migrate: bool) -> None:
         """Refuse tables that cannot be used, and bring those that can up to date."""
-        if not self._steps_left():
-            return
-        if not may_migrate:
+        if may_migrate:
+            self.migrate()
+        elif not self._is_up_to_date():
             raise MigrationNeededError(
                 "the tables are not there or are older than this sapwood: call admin.migrate()"
             )
-        self.migrate()
 
     def migrate(self) -> int:
-        """Take the steps that are left; give the version that was reached."""
-        if self._steps_left():
+        """Make the tables unless they are there; return the version that was reached."""
+        if not self._is_up_to_date():
             self._conn.rollback()
             self._lock()
             try:
                 # Another process may have been first while this one waited for the lock.
-                for step in self._steps_left():
-                    self._take(step)
+                if not self._is_up_to_date():
+                    self._make_tables()
                 self._conn.commit()
             finally:
                 self._unlock()
@@ -92,7 +82,8 @@ class Migrator:
         kind = self._tables.kind
         begin(self._conn, kind, Mode.WRITE)
         if kind == "postgresql":
-            self._conn.execute(select(func.pg_advisory_xact_lock(self._number())))
+            number = advisory_number("sapwood migration", self._name())
+            self._conn.execute(select(func.pg_advisory_xact_lock(number)))
         elif kind == "mysql":
             got = self._conn.execute(select(func.get_lock(self._name(), LOCK_S))).scalar()
             if got != 1:
@@ -102,15 +93,12 @@ class Migrator:
         if self._tables.kind == "mysql" and not self._conn.invalidated:
             self._conn.execute(select(func.release_lock(self._name())))
 
-    def _number(self) -> int:
-        return advisory_number("sapwood migration", self._name())
-
     def _name(self) -> str:
         table = self._tables.migration
         words = f"{self._conn.engine.url.database} {table.schema} {table.name}"
         return f"sapwood {hashlib.sha256(words.encode()).hexdigest()[:40]}"
 
-    def _take(self, step: Step) -> None:
+    def _make_tables(self) -> None:
         t = self._tables
         if t.metadata.schema and t.kind == "postgresql":
             quoted = self._conn.dialect.identifier_preparer.quote(t.metadata.schema)
@@ -123,32 +111,27 @@ class Migrator:
         if t.kind == "sqlite" and not self._conn.execute(select(t.counter.c.value)).all():
             self._conn.execute(insert(t.counter).values(name="message", value=0))
         now = self._conn.execute(now_us(t.kind)).scalar()
-        done = {"version": step.version, "name": step.name, "checksum": step.checksum}
+        done = {"version": VERSION, "name": STEP, "checksum": checksum_of(t)}
         self._conn.execute(insert(t.migration).values(applied_at=now, **done))
 
-    def _steps_left(self) -> list[Step]:
+    def _is_up_to_date(self) -> bool:
         m = self._tables.migration
-        recorded: dict[int, str] = {}
-        if inspect(self._conn).has_table(m.name, schema=m.schema):
-            rows = self._conn.execute(select(m.c.version, m.c.checksum)).all()
-            recorded = dict(tuple(row) for row in rows)
-        return self._after(recorded)
-
-    def _after(self, recorded: dict[int, str]) -> list[Step]:
+        if not inspect(self._conn).has_table(m.name, schema=m.schema):
+            return False
+        rows = self._conn.execute(select(m.c.version, m.c.checksum)).all()
+        recorded: dict[int, str] = dict(tuple(row) for row in rows)
         newest = max(recorded, default=0)
         if newest > VERSION:
             raise SchemaTooNewError(
                 f"the tables have version {newest} and this sapwood knows up to {VERSION}: "
                 "upgrade it"
             )
-        steps = steps_of(self._tables)
-        for step in steps:
-            if recorded.get(step.version, step.checksum) != step.checksum:
-                raise SchemaError(
-                    f"the tables were made with another text of step {step.name}: "
-                    "they come from a version of sapwood that was never released"
-                )
-        return [step for step in steps if step.version not in recorded]
+        if recorded.get(VERSION) not in (None, checksum_of(self._tables)):
+            raise SchemaError(
+                f"the tables were made with another text of step {STEP}: "
+                "they come from a version of sapwood that was never released"
+            )
+        return VERSION in recorded
 
 
 def check_theirs(conn: Connection, tables: Tables) -> None:
@@ -168,11 +151,11 @@ def check_theirs(conn: Connection, tables: Tables) -> None:
         missing += _missing_transactions(looked, table)
     if missing:
         raise SchemaError(f"the database lacks {', '.join(missing)}: create them, or map them")
-    _begin_counting(conn, tables)
+    counted_up(Tx(conn, Statements(tables), None))
 
 
 def _wrong_types(kind: str, table: Any, there: dict[str, Any]) -> list[str]:
-    """Tell which names would be compared by a collation that takes different ones for equal."""
+    """Return which names would be compared by a collation that takes different ones for equal."""
     if kind != "mysql":
         return []
     return [
@@ -185,7 +168,7 @@ def _wrong_types(kind: str, table: Any, there: dict[str, Any]) -> list[str]:
 
 
 def _missing_keys(looked: Inspector, table: Table) -> list[str]:
-    """Tell which columns may not be the same in two rows, and may be for all that the table says.
+    """Return which columns may not be the same in two rows, and may be for all that the table says.
 
     By these keys it is seen what was written before.
     """
@@ -207,7 +190,7 @@ def _missing_keys(looked: Inspector, table: Table) -> list[str]:
 
 
 def _missing_transactions(looked: Inspector, table: Table) -> list[str]:
-    """Tell whether MariaDB would keep the half of what failed."""
+    """Return what is lacking where MariaDB would keep the half of what failed."""
     options = looked.get_table_options(table.name, table.schema)
     engines = {value for key, value in options.items() if key.endswith("_engine")}
     return [f"transactions in {table.name} (InnoDB)"] if engines & _WITHOUT_TRANSACTIONS else []
@@ -218,8 +201,3 @@ def _is_bytewise(found: Any) -> bool:
     is_bytes = "BINARY" in type(found).__name__.upper() or "BLOB" in type(found).__name__.upper()
     # Another character set could not hold every name.
     return is_bytes or collation in ("utf8mb4_nopad_bin", "utf8mb4_0900_bin")
-
-
-def _begin_counting(conn: Connection, tables: Tables) -> None:
-    if tables.kind == "sqlite":
-        counted_up(Tx(conn, Statements(tables), None))
