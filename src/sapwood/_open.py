@@ -70,7 +70,7 @@ class Server(NamedTuple):
 
     def _with_driver(self, twin: str, error: MissingDependencyError) -> MissingDependencyError:
         """Name what SQLAlchemy itself needs for the URL, too."""
-        from .stores.sqlalchemy.needed import not_installed
+        from .stores.sqlalchemy.requirements import not_installed
 
         scheme = self.url.partition("://")[0]
         if twin and scheme == "sqlalchemy+sqlite":

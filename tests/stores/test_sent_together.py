@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from sapwood.stores.base import appends as of_servers
-from sapwood.stores.recordlog import record_sender as of_records
-from sapwood.stores.sqlalchemy import appends as of_databases
+from sapwood.stores.base.appends import AsyncAppends, Request
+from sapwood.stores.recordlog.record_sender import AsyncRecordSender
+from sapwood.stores.sqlalchemy.append_queue import AsyncAppendQueue
 
 
 class Record:
@@ -20,36 +20,35 @@ class Record:
     data = b""
 
 
-def made(module: Any, number: int) -> Any:
-    if module is of_records:
+def made(kind: Any, number: int) -> Any:
+    if kind is AsyncRecordSender:
         return Record()
-    return module.Request("ada", f"chat {number}", [], None, None)
+    return Request("ada", f"chat {number}", [], None, None)
 
 
-@pytest.mark.parametrize("module", [of_servers, of_databases, of_records])
-async def test_what_comes_as_the_last_sender_ends_does_not_wait_for_ever(module: Any) -> None:
+@pytest.mark.parametrize("kind", [AsyncAppends, AsyncAppendQueue, AsyncRecordSender])
+async def test_what_comes_as_the_last_sender_ends_does_not_wait_for_ever(kind: Any) -> None:
     release = asyncio.Event()
 
     async def send(group: Sequence[object]) -> list[object]:
         await release.wait()
         return list(group)
 
-    kind = module.AsyncRecordSender if module is of_records else module.AsyncAppends
     gathered = kind(send)
     first = []
     for number in range(kind.most_senders):
-        first.append(asyncio.create_task(gathered.add(made(module, number))))
+        first.append(asyncio.create_task(gathered.add(made(kind, number))))
         for _ in range(3):
             await asyncio.sleep(0)  # each has a sender of its own
     # Woken in this order: all senders, which end, and then the one that comes late.
     release.set()
-    late = asyncio.create_task(gathered.add(made(module, 99)))
+    late = asyncio.create_task(gathered.add(made(kind, 99)))
     async with asyncio.timeout(30):
         await asyncio.gather(*first, late)
 
 
-@pytest.mark.parametrize("module", [of_servers, of_databases])
-def test_a_loop_that_ends_before_a_sender_began_comes_to_its_end(module: Any) -> None:
+@pytest.mark.parametrize("kind", [AsyncAppends, AsyncAppendQueue])
+def test_a_loop_that_ends_before_a_sender_began_comes_to_its_end(kind: Any) -> None:
     sent: list[object] = []
     left: list[asyncio.Task[object]] = []
 
@@ -58,7 +57,7 @@ def test_a_loop_that_ends_before_a_sender_began_comes_to_its_end(module: Any) ->
         return list(group)
 
     async def leave() -> None:
-        left.append(asyncio.create_task(module.AsyncAppends(send).add(made(module, 1))))
+        left.append(asyncio.create_task(kind(send).add(made(kind, 1))))
 
     # It cancels what was begun in its last round, a sender that was not yet run, too.
     thread = threading.Thread(target=lambda: asyncio.run(leave()), daemon=True)
@@ -73,17 +72,17 @@ def test_loops_that_ended_before_a_sender_began_leave_senders_for_others() -> No
     async def send(group: Sequence[object]) -> list[bool]:
         return [True for _ in group]
 
-    gathered = of_records.AsyncRecordSender(send)
+    gathered = AsyncRecordSender(send)
     left: list[asyncio.Task[bool]] = []
 
     async def leave() -> None:
-        left.append(asyncio.create_task(gathered.add(made(of_records, 1))))
+        left.append(asyncio.create_task(gathered.add(made(AsyncRecordSender, 1))))
 
     async def stay() -> bool:
         async with asyncio.timeout(30):
-            return await gathered.add(made(of_records, 2))
+            return await gathered.add(made(AsyncRecordSender, 2))
 
-    for _ in range(of_records.AsyncRecordSender.most_senders):
+    for _ in range(AsyncRecordSender.most_senders):
         asyncio.run(leave())
     assert all(task.cancelled() for task in left)
     assert asyncio.run(stay())

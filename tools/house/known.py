@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 NAMES = """
-    Appends Args AsyncAppends Block End Found Packed Place Ranges Row
-    Sieve Step View
+    Args Place Ranges Row Step View
 """
 CLASSES = ""
 FUNCTIONS = ""

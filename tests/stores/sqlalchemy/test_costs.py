@@ -95,7 +95,9 @@ def test_a_database_without_blocks_is_sent_two_statements(
     mariadb_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As MySQL is, which has none: here it is MariaDB that is not asked for one."""
-    monkeypatch.setattr("sapwood.stores.sqlalchemy.alone.has_blocks", lambda dialect: False)
+    monkeypatch.setattr(
+        "sapwood.stores.sqlalchemy.quick_append.has_compounds", lambda dialect: False
+    )
     ids = count()
     with SqlAlchemyStore.from_url(MariaDb().url(), new_id=new_id) as store:
         store.create_session(ADA, NewSession(id="s"))

@@ -95,9 +95,7 @@ class RedisSessionRow:
             title=profile.title,
             state=profile.state,
             tags=list(profile.tags),
-            attributes={}
-            if attributes == b"{}"
-            else decode_json(attributes, f"session {self.id!r}"),
+            attributes=decode_json(attributes, f"session {self.id!r}"),
             budget=profile.budget,
             model=profile.model,
             source=profile.source,

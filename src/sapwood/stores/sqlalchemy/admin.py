@@ -13,9 +13,9 @@ from ...rules.codec import decode_body
 from ...rules.tree import extend_lineage
 from ..relational.position import pack_lineage, unpack_place
 from ..relational.rows import SessionRow
-from .figures import all_sessions, count_in_force, count_live, running_at
 from .lookup import id_at
 from .repair import force_faults, pages_of_messages, repair, segments, wrong_sums
+from .session_figures import all_sessions, count_in_force, count_live, running_at
 from .sums import context_at
 from .tables import Tables
 from .tx import Tx

@@ -7,13 +7,13 @@ async engine's connection runs synchronous work itself and awaits its driver und
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from sqlalchemy import create_engine
 from sqlalchemy.engine import Connection, Engine
 
 from ...errors import UsageError
-from ..base._async.unit import AsyncUnit
 from ..base._sync.unit import Unit
 from ..base.sync_work import sync_work
 from .drivers import help_driver
@@ -26,16 +26,6 @@ else:
 __all__ = ["AsyncBridge", "AsyncEngine", "Bridge", "Engine"]
 
 T = TypeVar("T")
-
-
-def commits_for_nothing(engine: Engine) -> bool:
-    """Tell whether one statement can be a transaction without a word to the server about it.
-
-    PostgreSQL's drivers only note it, and then save the round trips that begin and end one; a
-    driver that ends a transaction in which it only read forgets what it had prepared. Those of
-    MariaDB would have to tell the server.
-    """
-    return engine.dialect.name == "postgresql"
 
 
 class AsyncBridge:
@@ -57,7 +47,7 @@ class AsyncBridge:
 
     @staticmethod
     def core_of(engine: AsyncEngine) -> Engine:
-        """Give the engine under an async one; refuse one that is not async."""
+        """Return the engine under an async one; refuse one that is not async."""
         found = getattr(engine, "sync_engine", None)
         if not isinstance(found, Engine):
             raise UsageError("give an AsyncEngine, of create_async_engine()", path="engine")
@@ -65,22 +55,12 @@ class AsyncBridge:
         return found
 
     @staticmethod
-    def at_once(engine: AsyncEngine) -> AsyncEngine:
-        """Give the engine, on the same connections, for what is one statement."""
-        if commits_for_nothing(AsyncBridge.core_of(engine)):
-            return engine.execution_options(isolation_level="AUTOCOMMIT")
-        return engine
-
-    @staticmethod
     async def run(engine: AsyncEngine, work: Callable[[Connection], T]) -> T:
         """Run work on a connection; what it did not commit is rolled back."""
         async with engine.connect() as conn:
             return await conn.run_sync(work)
 
-    @staticmethod
-    def sync_work(work: Callable[[AsyncUnit], Awaitable[T]]) -> Callable[[Unit], T]:
-        """Return work of the facade as work on a unit, which answers at once."""
-        return sync_work(work)
+    sync_work = staticmethod(sync_work)
 
     @staticmethod
     async def pause(seconds: float) -> None:
@@ -88,11 +68,6 @@ class AsyncBridge:
         import asyncio
 
         await asyncio.sleep(seconds)
-
-    @staticmethod
-    async def dispose(engine: AsyncEngine) -> None:
-        """Close an engine's connections."""
-        await engine.dispose()
 
 
 class Bridge:
@@ -105,25 +80,14 @@ class Bridge:
         "sqlite": "pysqlite",
     }
 
-    @staticmethod
-    def create(url: Any, **options: Any) -> Engine:
-        """Make an engine."""
-        from sqlalchemy import create_engine
-
-        return create_engine(url, **options)
+    create = staticmethod(create_engine)
+    pause = staticmethod(time.sleep)
 
     @staticmethod
     def core_of(engine: Engine) -> Engine:
-        """Give the engine; refuse what is none, or needs an event loop."""
+        """Return the engine; refuse what is none, or needs an event loop."""
         if not isinstance(engine, Engine) or engine.dialect.is_async:
             raise UsageError("give an Engine, of create_engine()", path="engine")
-        return engine
-
-    @staticmethod
-    def at_once(engine: Engine) -> Engine:
-        """Give the engine, on the same connections, for what is one statement."""
-        if commits_for_nothing(engine):
-            return engine.execution_options(isolation_level="AUTOCOMMIT")
         return engine
 
     @staticmethod
@@ -136,13 +100,3 @@ class Bridge:
     def sync_work(work: Callable[[Unit], T]) -> Callable[[Unit], T]:
         """Return work of the facade as it is: it is for a unit that answers at once."""
         return work
-
-    @staticmethod
-    def pause(seconds: float) -> None:
-        """Wait."""
-        time.sleep(seconds)
-
-    @staticmethod
-    def dispose(engine: Engine) -> None:
-        """Close an engine's connections."""
-        engine.dispose()

@@ -14,7 +14,7 @@ from sqlalchemy import exc, literal_column
 from sqlalchemy.engine import Connection, CursorResult, Dialect
 
 
-class Block(NamedTuple):
+class Compound(NamedTuple):
     """Statements that are sent as one: a text with a pair of braces for each of them.
 
     A value has the same name in all of them; what never changes stands in their text.
@@ -33,34 +33,28 @@ class Direct(NamedTuple):
 
     @classmethod
     def of(cls, statement: Any, dialect: Dialect) -> Direct:
-        """Write a statement down, or a block of them."""
-        if isinstance(statement, Block):
-            return cls._of_block(statement, dialect)
-        compiled = statement.compile(dialect=dialect)
-        order = tuple(compiled.positiontup) if dialect.positional else None
-        return cls(str(compiled), order, compiled.params)
-
-    @classmethod
-    def _of_block(cls, block: Block, dialect: Dialect) -> Direct:
-        parts = [cls.of(statement, dialect) for statement in block.statements]
-        order = [name for part in parts for name in part.order or ()]
-        return cls(
-            block.text.format(*(part.text for part in parts)),
-            tuple(order) if dialect.positional else None,
-            {name: value for part in parts for name, value in part.fixed.items()},
-        )
+        """Write a statement down, or a compound of them."""
+        if not isinstance(statement, Compound):
+            compiled = statement.compile(dialect=dialect)
+            order = tuple(compiled.positiontup) if dialect.positional else None
+            return cls(str(compiled), order, compiled.params)
+        parts = [cls.of(part, dialect) for part in statement.statements]
+        order = tuple(name for part in parts for name in part.order or ())
+        fixed = {name: value for part in parts for name, value in part.fixed.items()}
+        text = statement.text.format(*(part.text for part in parts))
+        return cls(text, order if dialect.positional else None, fixed)
 
     def run(self, conn: Connection, values: Mapping[str, Any]) -> CursorResult[Any]:
         """Run it with values."""
         return conn.exec_driver_sql(self.text, self._given(values))
 
-    def run_alone(self, conn: Connection, values: Mapping[str, Any]) -> Any:
-        """Run a block that commits and gives one row last; SQLAlchemy would commit once more."""
+    def run_compound(self, conn: Connection, values: Mapping[str, Any]) -> Any:
+        """Run a compound that commits and gives one row last; SQLAlchemy would commit once more."""
         try:
             cursor = conn.connection.cursor()
             cursor.execute(self.text, self._given(values))
             row = cursor.fetchall()[0]
-            # After what a block gives comes that it is over.
+            # After what a compound gives comes that it is over.
             cursor.nextset()
             cursor.close()
         except conn.dialect.loaded_dbapi.Error as error:
@@ -77,7 +71,7 @@ class Direct(NamedTuple):
 
 
 def _undone(conn: Connection, error: Exception) -> Exception:
-    """Roll back what failed on the way; give SQLAlchemy's error."""
+    """Roll back what failed on the way; return SQLAlchemy's error."""
     is_lost = False
     try:
         conn.exec_driver_sql("ROLLBACK")
@@ -92,10 +86,10 @@ def _undone(conn: Connection, error: Exception) -> Exception:
 
 
 def number(value: int) -> Any:
-    """Give a number that stands in the text, and so costs nothing to hand over."""
+    """Return a number that stands in the text, and so costs nothing to hand over."""
     return literal_column(str(value))
 
 
-def has_blocks(dialect: Any) -> bool:
-    """Tell whether the database takes a block of statements as one."""
+def has_compounds(dialect: Any) -> bool:
+    """Whether the database takes a compound of statements as one."""
     return bool(getattr(dialect, "is_mariadb", False))

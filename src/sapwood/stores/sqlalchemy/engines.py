@@ -11,9 +11,9 @@ from sqlalchemy.pool import PoolResetState, StaticPool
 
 from ...errors import UsageError
 from ...rules.codec import MAX_MESSAGE_BYTES
-from .kinds import MYSQL
-from .needed import not_installed
-from .patience import CONNECT_TIMEOUT_S, limit_waiting, patient_settings
+from .column_types import MYSQL
+from .drivers import CONNECT_TIMEOUT_S, limit_waiting, patient_settings
+from .requirements import not_installed
 
 T = TypeVar("T")
 
@@ -64,40 +64,35 @@ def check_kind(kind: str) -> None:
 
 
 def most_bytes(kind: str) -> int:
-    """Give how large a message may be: MariaDB takes 16 MiB at once, and a byte is sent as two."""
+    """Return how large a message may be: MariaDB takes 16 MiB at once, a byte is sent as two."""
     return 7 * 1024 * 1024 if kind in MYSQL else MAX_MESSAGE_BYTES
 
 
 def options_for(
     url: URL, patience_s: float, answer_within_s: float | None, most_connections: int
 ) -> dict[str, Any]:
-    """Give an engine's settings: its pool, its isolation, and how long it waits for what."""
-    kind, patience = url.get_backend_name(), max(1, int(patience_s))
+    """Return an engine's settings: its pool, its isolation, and how long it waits for what."""
+    kind, driver, patience = url.get_backend_name(), url.get_driver_name(), max(1, int(patience_s))
     options: dict[str, Any] = {
         "pool_size": most_connections,
         "max_overflow": 0,
         "pool_timeout": patience_s,
-        **({} if kind == "sqlite" else {"pool_reset_on_return": None}),
         # What was said is nobody's business who reads a log.
         "hide_parameters": True,
     }
     connect: dict[str, Any] = {}
-    if kind in MYSQL:
-        options["isolation_level"] = "READ COMMITTED"
-        connect = {
-            "charset": "utf8mb4",
-            "connect_timeout": CONNECT_TIMEOUT_S,
-            "init_command": f"SET SESSION innodb_lock_wait_timeout = {patience}",
-        }
-    elif kind == "postgresql":
-        options["isolation_level"] = "READ COMMITTED"
-        if url.get_driver_name() == "psycopg":
-            connect = {"connect_timeout": CONNECT_TIMEOUT_S}
+    if kind == "sqlite":
+        connect["timeout"] = patience_s
     else:
-        connect = {"timeout": patience_s}
+        options |= {"pool_reset_on_return": None, "isolation_level": "READ COMMITTED"}
+    if kind in MYSQL or driver == "psycopg":
+        connect["connect_timeout"] = CONNECT_TIMEOUT_S
+    if kind in MYSQL:
+        connect["charset"] = "utf8mb4"
+        connect["init_command"] = f"SET SESSION innodb_lock_wait_timeout = {patience}"
     connect |= patient_settings(url, answer_within_s)
     given = {key: value for key, value in connect.items() if key not in url.query}
-    if url.get_driver_name() == "psycopg":
+    if driver == "psycopg":
         # What the URL says of the same setting comes later, and counts.
         given["options"] = f"-c lock_timeout={patience}s {url.query.get('options', '')}".strip()
     return options | {"connect_args": given}

@@ -63,7 +63,9 @@ _MYSQL: dict[int, Meaning] = {
     1712: (StoreCorruptError, _DAMAGED),
 }
 _MYSQL_DRIVERS = ("pymysql", "aiomysql", "asyncmy", "MySQLdb", "mysql", "mariadb")
-_TOO_LARGE = (1153, 1105)
+_PLAIN_DRIVERS = ("psycopg", "pymysql", "aiomysql", "asyncmy")
+"""Those whose failure to operate without a code is that of the connection."""
+_TOO_LARGE = 1153
 _POSTGRES: dict[str, Meaning] = {
     "40001": (StoreBusyError, _IN_THE_WAY),
     "40P01": (StoreBusyError, _IN_THE_WAY),
@@ -97,47 +99,43 @@ _RETRIED = (1020, 1213, 1412, "40001", "40P01")
 _GONE = (2002, 2003, 2006, 2013, 2014, 2055, 1053, 1927)
 
 
-def is_known_twice(error: BaseException) -> bool:
-    """Tell whether a row was refused because another has its key."""
-    return isinstance(error, exc.IntegrityError)
-
-
 def is_worth_a_try(error: BaseException) -> bool:
-    """Tell whether the same work may succeed at once: it met another writer."""
-    return is_known_twice(error) or _code(error) in _RETRIED
+    """Whether the same work may succeed at once: it met another writer."""
+    # A row that was refused because another has its key may be found now.
+    return isinstance(error, exc.IntegrityError) or _code(error) in _RETRIED
 
 
 def is_silence(error: BaseException) -> bool:
-    """Tell whether the server did not answer in time: another try would take as long."""
-    if is_known_twice(error):
-        # It quotes the key.
-        return False
-    told = str(_cause(error))
-    return any(words in told for words in _SILENCE)
+    """Whether the server did not answer in time: another try would take as long."""
+    told = _words(error)
+    return any(silence in told for silence in _SILENCE)
 
 
 def is_unknown_setting(error: TypeError) -> bool:
-    """Tell whether a driver was given a setting that it does not know, as a URL may."""
+    """Whether a driver was given a setting that it does not know, as a URL may."""
     return "unexpected keyword argument" in str(error)
 
 
 def is_lost(error: BaseException) -> bool:
-    """Tell whether the connection is gone, or was never there."""
+    """Whether the connection is gone, or was never there."""
     if isinstance(error, exc.DBAPIError) and error.connection_invalidated:
         return True
     code = _code(error)
     if code is None:
-        return isinstance(_cause(error), OSError | EOFError) or _is_plain_failure(error)
+        is_plain = isinstance(error, exc.OperationalError | exc.InterfaceError)
+        is_telling = is_plain and _module(error) in _PLAIN_DRIVERS
+        return isinstance(_cause(error), OSError | EOFError) or is_telling
     if isinstance(code, str):
         return code[:2] == "08" or code in ("57P01", "57P02", "57P03")
     return code in _GONE and _module(error) != "sqlite3"
 
 
 def translate(error: BaseException, where: str) -> SapwoodError:
-    """Give the error to raise, with the driver's as its cause."""
+    """Return the error to raise, with the driver's as its cause."""
     if isinstance(error, exc.TimeoutError):
         return StoreBusyError(f"{where}: no connection of the pool became free in time: try again")
-    if _is_too_large(error):
+    # Some drivers only see it close.
+    if _code(error) == _TOO_LARGE or "max_allowed_packet" in _words(error):
         return MessageTooLargeError(
             f"{where}: this is more than the server takes at once (max_allowed_packet): store "
             "large content elsewhere and append a reference to it, or let the server take more",
@@ -149,29 +147,22 @@ def translate(error: BaseException, where: str) -> SapwoodError:
     return kind(f"{where}: {advice} ({_told(error)})")
 
 
-def _is_too_large(error: BaseException) -> bool:
-    """Tell whether a statement was larger than MariaDB takes; some drivers only see it close."""
-    code = _code(error)
-    if is_known_twice(error):
-        return False
-    if code in _TOO_LARGE:
-        return code != 1105 or "max_allowed_packet" in str(_cause(error))
-    return "max_allowed_packet" in str(_cause(error))
-
-
 def _meaning(error: BaseException) -> Meaning:
-    code = _code(error)
+    code, found = _code(error), None
     if isinstance(code, str):
         found = _POSTGRES.get(code) or _POSTGRES.get(code[:2])
-    elif isinstance(code, int):
+    elif code is not None:
         found = _SQLITE.get(code & 255) if _module(error) == "sqlite3" else _MYSQL.get(code)
-    else:
-        found = None
     if found is None and is_lost(error):
         found = (StoreUnavailableError, _LOST)
     if found is None and "no such table" in str(_cause(error)):
         found = (MigrationNeededError, _NO_TABLE)
     return found or (StoreError, "the database failed")
+
+
+def _words(error: BaseException) -> str:
+    """Return what the driver says; nothing where that quotes a key, which may be any text."""
+    return "" if isinstance(error, exc.IntegrityError) else str(_cause(error))
 
 
 def _cause(error: BaseException) -> BaseException:
@@ -184,7 +175,7 @@ def _module(error: BaseException) -> str:
 
 
 def _code(error: BaseException) -> int | str | None:
-    """Give a driver's code: a number of MySQL's or SQLite's, or an SQLSTATE."""
+    """Return a driver's code: a number of MySQL's or SQLite's, or an SQLSTATE."""
     cause: Any = _cause(error)
     if _module(error) in _MYSQL_DRIVERS:
         first = cause.args[0] if cause.args else None
@@ -196,17 +187,8 @@ def _code(error: BaseException) -> int | str | None:
     return state_of_refusal(str(cause)) if _module(error) == "psycopg" else None
 
 
-def _is_plain_failure(error: BaseException) -> bool:
-    return isinstance(error, exc.OperationalError | exc.InterfaceError) and _module(error) in (
-        "psycopg",
-        "pymysql",
-        "aiomysql",
-        "asyncmy",
-    )
-
-
 def _told(error: BaseException) -> str:
-    """Say what the driver says, in one line, without what was written or a password."""
+    """Return what the driver says, in one line, without what was written or a password."""
     cause = _cause(error)
     if isinstance(error, exc.IntegrityError):
         return type(cause).__name__

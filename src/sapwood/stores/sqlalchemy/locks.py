@@ -65,7 +65,7 @@ def _level_of(conn: Connection) -> str:
 
 
 def _commits_by_itself(conn: Connection) -> bool:
-    """Tell whether each statement is a transaction: the driver knows, the level does not say so."""
+    """Whether each statement is a transaction: the driver knows, the level does not say so."""
     raw: Any = conn.connection
     ask = getattr(raw.driver_connection, "get_autocommit", None)
     return bool(ask() if ask else getattr(raw.dbapi_connection, "autocommit", False))
@@ -82,7 +82,7 @@ def _begin_sqlite(conn: Connection, mode: Mode) -> None:
 
 
 def now_us(kind: str) -> Select[Any]:
-    """Give the server's time."""
+    """Return the server's time."""
     if kind == "postgresql":
         epoch = extract("epoch", func.clock_timestamp())
         return select(cast(epoch * 1_000_000, BigInteger))
@@ -97,36 +97,28 @@ def now_us(kind: str) -> Select[Any]:
 
 
 def advisory_number(*words: str) -> int:
-    """Give the number of an advisory lock."""
+    """Return the number of an advisory lock."""
     found = hashlib.sha256("\0".join(words).encode()).digest()[:8]
     return int.from_bytes(found, signed=True)
 
 
 def shared_owner(t: Tables) -> Any:
-    """Give a condition on sessions that takes their owner's shared lock, by `owner_name`.
+    """Return a condition on sessions that takes their owner's shared lock, by `owner_name`.
 
     It is worked out before any row is looked at, so that the owner is locked before the session.
     """
     if t.kind == "mysql":
-        asked = select(t.owner.c.number).where(t.owner.c.name == bindparam("owner_name"))
-        return t.session.c.owner == asked.with_for_update(read=True).scalar_subquery()
+        return t.session.c.owner == lock_owner(t, shared=True).scalar_subquery()
     if t.kind == "postgresql":
         lock = func.pg_advisory_xact_lock_shared(bindparam("owner_lock", type_=BigInteger))
         return select(cast(lock, Text)).scalar_subquery() == ""
     return None
 
 
-def lock_owner(t: Tables) -> Any:
-    """Give the statement that takes an owner's lock alone, by `owner_name` and `owner_lock`."""
+def lock_owner(t: Tables, shared: bool) -> Any:
+    """Return the statement that takes an owner's lock, by `owner_name` and `owner_lock`."""
     if t.kind == "postgresql":
-        return select(func.pg_advisory_xact_lock(bindparam("owner_lock", type_=BigInteger)))
+        lock = func.pg_advisory_xact_lock_shared if shared else func.pg_advisory_xact_lock
+        return select(lock(bindparam("owner_lock", type_=BigInteger)))
     asked = select(t.owner.c.number).where(t.owner.c.name == bindparam("owner_name"))
-    return asked.with_for_update()
-
-
-def share_owner(t: Tables) -> Any:
-    """Give the statement that takes an owner's shared lock."""
-    if t.kind == "postgresql":
-        return select(func.pg_advisory_xact_lock_shared(bindparam("owner_lock", type_=BigInteger)))
-    asked = select(t.owner.c.number).where(t.owner.c.name == bindparam("owner_name"))
-    return asked.with_for_update(read=True)
+    return asked.with_for_update(read=shared)

@@ -25,10 +25,10 @@ from ..relational.rows import (
     taken,
 )
 from ..relational.walk import covering, inherited_follower, parent_pos
-from .appending import write_after
+from .append import write_after
 from .feed import KIND_DELETE, KIND_UPDATE, record_changes
 from .lookup import id_at, in_parts, rows_at
-from .reading import NO_LIMIT, from_the_beginning, from_the_end, latest_edit, positions_in
+from .ranges import NO_LIMIT, from_the_beginning, from_the_end, latest_edit, positions_in
 from .sums import leave_to_sum, renew_context
 from .tables import Tables
 from .tx import Row, Tx

@@ -19,7 +19,7 @@ from ..relational.rows import (
     overlay_of,
 )
 from ..relational.walk import ranges_between
-from .appending import put_session
+from .append import put_session
 from .lookup import in_parts
 from .rows import overlay_columns
 from .sums import deltas_between, path_tokens

@@ -13,9 +13,9 @@ from sqlalchemy import and_, bindparam, delete, func, or_, select, update
 from ...rules.tree import extend_lineage
 from ..relational.position import DEPTH_BITS, MAX_DEPTH, pack_lineage, unpack_lineage, unpack_place
 from ..relational.rows import SessionRow
-from .appending import put_session
-from .figures import all_sessions, count_in_force, count_live, running_at
+from .append import put_session
 from .overlays import put_in_force
+from .session_figures import all_sessions, count_in_force, count_live, running_at
 from .sums import context_at
 from .tables import Tables
 from .tx import Row, Tx

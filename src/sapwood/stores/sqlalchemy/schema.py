@@ -28,7 +28,7 @@ from ...errors import (
     SchemaTooNewError,
     StoreBusyError,
 )
-from .kinds import Name
+from .column_types import Name
 from .locks import Mode, advisory_number, begin, now_us
 from .repair import counted_up
 from .tables import NAMES, THEIRS, Tables
@@ -42,7 +42,7 @@ ADDED = ("model", "source", "end_reason")
 _WITHOUT_TRANSACTIONS = {"MyISAM", "Aria", "MEMORY", "CSV", "ARCHIVE"}
 
 
-class Step(NamedTuple):
+class SchemaStep(NamedTuple):
     """One step of the schema."""
 
     version: int
@@ -50,14 +50,14 @@ class Step(NamedTuple):
     checksum: str
 
 
-def steps_of(t: Tables) -> list[Step]:
-    """Give the steps that this version of sapwood knows; tables may have any names."""
+def steps_of(t: Tables) -> list[SchemaStep]:
+    """Return the steps that this version of sapwood knows; tables may have any names."""
     now = {name: _our_keys(t, name) for name in NAMES}
     profile = [RENAMED.get(key, key) for key in now["profile"] if key not in ADDED]
     first = now | {"profile": profile}
     return [
-        Step(1, "0001_initial", _checksum(first)),
-        Step(2, "0002_attributes", _checksum(now)),
+        SchemaStep(1, "0001_initial", _checksum(first)),
+        SchemaStep(2, "0002_attributes", _checksum(now)),
     ]
 
 
@@ -123,7 +123,7 @@ class Migrator:
         words = f"{self._conn.engine.url.database} {table.schema} {table.name}"
         return f"sapwood {hashlib.sha256(words.encode()).hexdigest()[:40]}"
 
-    def _take(self, step: Step) -> None:
+    def _take(self, step: SchemaStep) -> None:
         t = self._tables
         if t.metadata.schema and t.kind == "postgresql":
             quoted = self._conn.dialect.identifier_preparer.quote(t.metadata.schema)
@@ -155,7 +155,7 @@ class Migrator:
                 change = f"RENAME COLUMN {RENAMED[key]} TO {names.quote(column.name)}"
             self._conn.execute(text(f"ALTER TABLE {names.format_table(profile)} {change}"))
 
-    def _steps_left(self) -> list[Step]:
+    def _steps_left(self) -> list[SchemaStep]:
         m = self._tables.migration
         recorded: dict[int, str] = {}
         if inspect(self._conn).has_table(m.name, schema=m.schema):
@@ -163,7 +163,7 @@ class Migrator:
             recorded = dict(tuple(row) for row in rows)
         return self._after(recorded)
 
-    def _after(self, recorded: dict[int, str]) -> list[Step]:
+    def _after(self, recorded: dict[int, str]) -> list[SchemaStep]:
         newest = max(recorded, default=0)
         if newest > VERSION:
             raise SchemaTooNewError(

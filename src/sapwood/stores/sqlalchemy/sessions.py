@@ -20,7 +20,7 @@ from ..relational.rows import (
     record_of,
 )
 from ..relational.rows import Row as RecordRow
-from .appending import put_session
+from .append import put_session
 from .lookup import find_owner, find_session, key_of
 from .rows import pack_tags, records, unpack_tags
 from .tables import Tables

@@ -6,38 +6,20 @@ microseconds since 1970. What is not a number, a name or a digest is bytes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Column, Index, Integer, MetaData, Table, Text, UniqueConstraint, exc
 from sqlalchemy.types import NullType
 
 from ...errors import UsageError
-from .kinds import MYSQL, Big, Blob, Digest, Name, Rising
+from .column_types import MYSQL, Big, Blob, Digest, Name, Rising
 
 THEIRS = "their_"
 """What the keys of the user's own columns begin with."""
 Columns = Mapping[str, Mapping[str, str]]
-
-NAMES = (
-    "owner",
-    "home",
-    "session",
-    "profile",
-    "inherited",
-    "segment",
-    "message",
-    "edit",
-    "overlay",
-    "in_force",
-    "document",
-    "usage",
-    "change",
-    "reader",
-    "sweep",
-    "counter",
-    "migration",
-)
+_PREFIX = re.compile(r"(?:[A-Za-z_][A-Za-z0-9_]{0,29})?")
 
 
 class Tables:
@@ -70,15 +52,23 @@ class Tables:
         tables: Mapping[str, str] | None = None,
         columns: Columns | None = None,
     ) -> None:
+        if not isinstance(prefix, str) or not _PREFIX.fullmatch(prefix):
+            raise UsageError(
+                "prefix must be up to 30 letters, digits and underscores, and begin with no digit",
+                path="prefix",
+            )
         self.kind = "mysql" if kind in MYSQL else kind
         self.metadata = MetaData(schema=schema)
         self._prefix = prefix
-        self._tables = dict(tables or {})
-        self._columns = {name: dict(given) for name, given in (columns or {}).items()}
+        self._tables = tables or {}
+        self._columns = columns or {}
         _refuse_unknown(self._tables, NAMES, "tables")
         _refuse_unknown(self._columns, NAMES, "columns")
         try:
-            self._make()
+            self._make_sessions()
+            self._make_messages()
+            self._make_documents()
+            self._make_feed()
         except exc.SQLAlchemyError as error:
             # Two of one name, or one that is empty.
             raise UsageError(f"these names cannot be used: {error}", path="tables") from error
@@ -89,7 +79,7 @@ class Tables:
         return [self.of(name) for name in NAMES if name != "counter" or self.kind == "sqlite"]
 
     def of(self, name: str) -> Table:
-        """Give a table by our name of it."""
+        """Return a table by our name of it."""
         found: Table = getattr(self, name)
         return found
 
@@ -107,34 +97,31 @@ class Tables:
                 )
             found.append_column(Column(name, NullType(), key=key), replace_existing=True)
 
-    def _table(self, name: str, *parts: Any) -> None:
+    def _table(
+        self,
+        name: str,
+        *columns: Column[Any],
+        unique: Sequence[tuple[str, ...]] = (),
+        **indexes: tuple[str, ...],
+    ) -> None:
+        """Make a table, its unique keys, and its indexes by name.
+
+        Indexes are named after their tables: on SQLite and PostgreSQL no two may have one name.
+        """
         renamed = self._columns.get(name, {})
-        made = [self._column(it, renamed) if isinstance(it, Column) else it for it in parts]
-        _refuse_unknown(renamed, [it.key for it in made if isinstance(it, Column)], name)
+        _refuse_unknown(renamed, [it.key for it in columns], name)
         real = self._tables.get(name, self._prefix + name)
         if not real:
             raise UsageError(f"the table {name} needs a name", path="tables")
-        table = Table(real, self.metadata, *made, sqlite_autoincrement=True, mysql_engine="InnoDB")
+        for column in columns:
+            column.name = renamed.get(column.key, column.name)
+        parts = [
+            *columns,
+            *(UniqueConstraint(*it) for it in unique),
+            *(Index(f"{real}_{index}", *it) for index, it in indexes.items()),
+        ]
+        table = Table(real, self.metadata, *parts, sqlite_autoincrement=True, mysql_engine="InnoDB")
         setattr(self, name, table)
-
-    def _column(self, column: Column[Any], renamed: Mapping[str, str]) -> Column[Any]:
-        if column.key in renamed:
-            column.name = renamed[column.key]
-        return column
-
-    def _index(self, table: str, name: str, *keys: str) -> None:
-        """Name indexes after their tables: on SQLite and PostgreSQL no two may have one name."""
-        found = self.of(table)
-        Index(f"{found.name}_{name}", *(found.c[key] for key in keys))
-
-    def _make(self) -> None:
-        self._make_sessions()
-        self._make_messages()
-        self._make_overlays()
-        self._make_documents()
-        self._make_usage()
-        self._make_feed()
-        self._make_care()
 
     def _make_sessions(self) -> None:
         self._table(
@@ -166,13 +153,13 @@ class Tables:
             _figure("created_at"),
             _figure("active_at"),
             _figure("active_s"),  # the second of active_at, so that its index rests
+            by_activity=("owner", "active_s", "number"),
+            by_age=("owner", "number"),
+            by_tree=("tree", "fork"),
         )
-        self._index("session", "by_activity", "owner", "active_s", "number")
-        self._index("session", "by_age", "owner", "number")
-        self._index("session", "by_tree", "tree", "fork")
         self._table(
             "profile",
-            Column("session", Big, primary_key=True, autoincrement=False),
+            _key("session"),
             Column("title", Blob),
             Column("state", Name, nullable=False),
             Column("tags", Blob, nullable=False),  # each between two line ends
@@ -183,10 +170,9 @@ class Tables:
             Column("model", Name),
             Column("source", Name),
             Column("end_reason", Name),
+            by_parent=("parent",),
         )
-        self._index("profile", "by_parent", "parent")
-        self._table("inherited", _key("session"), _key("home"))
-        self._index("inherited", "by_home", "home")
+        self._table("inherited", _key("session"), _key("home"), by_home=("home",))
 
     def _make_messages(self) -> None:
         self._table(
@@ -196,11 +182,13 @@ class Tables:
             _figure("home"),
             _figure("parent"),
             Column("lineage", Blob, nullable=False),
+            by_parent=("tree", "parent"),
+            by_home=("tree", "home"),
         )
-        self._index("segment", "by_parent", "tree", "parent")
-        self._index("segment", "by_home", "tree", "home")
         # A message without a body was deleted. The digest of what was first appended is only kept
-        # where the body was changed since: else the body tells.
+        # where the body was changed since: else the body tells. A home is of one tree: with the
+        # tree in front of its key, a server that knows the table as it was when it was small would
+        # take that for one that leads to a position. What MariaDB counts up has to be a key.
         self._table(
             "message",
             _key("tree"),
@@ -216,20 +204,12 @@ class Tables:
             _figure("created_at"),
             Column("digest", Digest),
             Column("body", Blob),
+            unique=[("home", "id"), *([("seq",)] if self.kind == "mysql" else [])],
+            by_change=("owner", "seq"),
+            by_time=("owner", "created_at"),
         )
-        found = self.message
-        # A home is of one tree. With the tree in front a server that knows the table as it was when
-        # it was small would take this index for one that leads to a position.
-        found.append_constraint(UniqueConstraint(found.c.home, found.c.id))
-        self._index("message", "by_change", "owner", "seq")
-        self._index("message", "by_time", "owner", "created_at")
-        if self.kind == "mysql":
-            # What counts up has to be a key there.
-            found.append_constraint(UniqueConstraint(found.c.seq))
-        self._table("edit", _number("seq"), _figure("tree"), _figure("pos"), _figure("delta"))
-        self.edit.append_constraint(UniqueConstraint(self.edit.c.tree, self.edit.c.pos))
-
-    def _make_overlays(self) -> None:
+        edit = [_number("seq"), _figure("tree"), _figure("pos"), _figure("delta")]
+        self._table("edit", *edit, unique=[("tree", "pos")])
         self._table(
             "overlay",
             _number("number"),
@@ -243,11 +223,11 @@ class Tables:
             _figure("created_at"),
             Column("metadata", Blob, nullable=False),
             Column("summary", Blob, nullable=False),
+            unique=[("tree", "id")],
         )
-        self.overlay.append_constraint(UniqueConstraint(self.overlay.c.tree, self.overlay.c.id))
         # Read backwards, the first row at or before a position is the overlay to show.
-        self._table("in_force", _key("session"), _key("last"), _key("width"), _key("overlay"))
-        self._index("in_force", "by_overlay", "overlay")
+        in_force = [_key("session"), _key("last"), _key("width"), _key("overlay")]
+        self._table("in_force", *in_force, by_overlay=("overlay",))
 
     def _make_documents(self) -> None:
         # The key is the version, which is never given twice. Session 0 is the owner itself.
@@ -260,11 +240,8 @@ class Tables:
             _figure("updated_at"),
             Column("expires_at", Big),
             Column("value", Blob, nullable=False),
+            unique=[("owner", "session", "key")],
         )
-        doc = self.document.c
-        self.document.append_constraint(UniqueConstraint(doc.owner, doc.session, doc.key))
-
-    def _make_usage(self) -> None:
         self._table(
             "usage",
             _number("number"),
@@ -277,8 +254,8 @@ class Tables:
             _figure("cached_tokens"),
             _figure("reasoning_tokens"),
             _figure("cost_micros"),
+            unique=[("session", "id")],
         )
-        self.usage.append_constraint(UniqueConstraint(self.usage.c.session, self.usage.c.id))
 
     def _make_feed(self) -> None:
         # Edits, deletions and retired sessions; `after` is the message of the feed they follow.
@@ -293,8 +270,8 @@ class Tables:
             _figure("pos"),
             _figure("at"),
             Column("name", Name),
+            by_order=("owner", "after", "number"),
         )
-        self._index("change", "by_order", "owner", "after", "number")
         self._table(
             "reader",
             _key("owner"),
@@ -302,8 +279,6 @@ class Tables:
             _figure("seq"),
             _figure("change"),
         )
-
-    def _make_care(self) -> None:
         # Work that is left to be done: segments to cut or delete.
         self._table("sweep", _key("tree"), _key("segment"))
         self._table("counter", Column("name", Name, primary_key=True), _figure("value"))
@@ -314,6 +289,10 @@ class Tables:
             Column("checksum", Text, nullable=False),
             _figure("applied_at"),
         )
+
+
+NAMES = tuple(Tables.__annotations__)
+"""Our names of the tables, in the order in which they are made."""
 
 
 def _number(key: str) -> Column[Any]:

@@ -14,7 +14,7 @@ from ...rules.tree import Place
 from ..relational.position import unpack_lineage
 from .direct import Direct
 from .extra import Extra, NewRow
-from .locks import advisory_number, lock_owner, now_us, share_owner
+from .locks import advisory_number, lock_owner, now_us
 from .tables import THEIRS, Tables
 
 Statement = Callable[[Tables], Any]
@@ -34,7 +34,7 @@ class Statements:
         self._made: dict[Any, Any] = {}
 
     def of(self, statement: Callable[..., Any], *args: Any) -> Any:
-        """Give a statement; some depend on more than the tables."""
+        """Return a statement; some depend on more than the tables."""
         key = (statement, *args) if args else statement
         made = self._made.get(key)
         if made is None:
@@ -42,7 +42,7 @@ class Statements:
         return made
 
     def direct(self, dialect: Dialect, statement: Callable[..., Any], *args: Any) -> Direct:
-        """Give a statement as the driver takes it."""
+        """Return a statement as the driver takes it."""
         key = (Direct, statement, *args)
         made = self._made.get(key)
         if made is None:
@@ -71,6 +71,7 @@ class Tx:
         self.session_name: str | None = None
         self.left_to_sweep = False
         self.most_bytes: int | None = None
+        self.made = statements.of
         self._statements = statements
         self._extra = extra
         self._now: int | None = None
@@ -80,43 +81,39 @@ class Tx:
     # statements
 
     def rows(self, statement: Statement, **params: Any) -> Sequence[Row]:
-        """Run a statement and give all its rows."""
-        return self.conn.execute(self._statements.of(statement), params).all()
+        """Run a statement and return all its rows."""
+        return self.conn.execute(self.made(statement), params).all()
 
     def row(self, statement: Statement, **params: Any) -> Row:
-        """Run a statement and give its first row, or None."""
-        return self.conn.execute(self._statements.of(statement), params).first()
+        """Run a statement and return its first row, or None."""
+        return self.conn.execute(self.made(statement), params).first()
 
     def value(self, statement: Statement, **params: Any) -> Any:
-        """Run a statement and give the first column of its first row, or None."""
+        """Run a statement and return the first column of its first row, or None."""
         found = self.row(statement, **params)
         return None if found is None else found[0]
 
     def run(self, statement: Statement, **params: Any) -> int:
-        """Run a statement; give how many rows it touched."""
+        """Run a statement; return how many rows it touched."""
         self.refuse_large(params)
-        return self.conn.execute(self._statements.of(statement), params).rowcount
+        return self.conn.execute(self.made(statement), params).rowcount
 
     def run_many(self, statement: Statement, params: Sequence[Mapping[str, Any]]) -> None:
         """Run a statement for each of some parameters."""
         if params:
-            self.conn.execute(self._statements.of(statement), list(params))
-
-    def made(self, statement: Callable[..., Any], *args: Any) -> Any:
-        """Give a statement that depends on more than the tables, made once for each."""
-        return self._statements.of(statement, *args)
+            self.conn.execute(self.made(statement), list(params))
 
     def direct(self, statement: Callable[..., Any], *args: Any) -> Direct:
-        """Give a statement as the driver takes it, written down once."""
+        """Return a statement as the driver takes it, written down once."""
         return self._statements.direct(self.conn.dialect, statement, *args)
 
     # adding rows
 
     def add(self, table: str, **values: Any) -> int:
-        """Add a row; give its number, where the database numbers them."""
+        """Add a row; return its number, where the database numbers them."""
         values |= self.extra_of(table, values.get("id"))
         self.refuse_large(values)
-        made = self._statements.of(_insert, table)
+        made = self.made(_insert, table)
         key = self.conn.execute(made, values).inserted_primary_key
         return int(key[0]) if key and isinstance(key[0], int) else 0
 
@@ -133,7 +130,7 @@ class Tx:
             some = list(alike)
             for start in range(0, len(some), ROWS_AT_ONCE):
                 rows = some[start : start + ROWS_AT_ONCE]
-                self.conn.execute(self._statements.of(_insert, table), rows)
+                self.conn.execute(self.made(_insert, table), rows)
 
     def refuse_large(self, values: Mapping[str, Any]) -> None:
         """Refuse what MariaDB would cut the connection for; drivers write a byte as two."""
@@ -149,12 +146,13 @@ class Tx:
             )
 
     def extra_of(self, table: str, id: Any) -> dict[str, Any]:
-        """Give the user's own columns of a new row."""
+        """Return the user's own columns of a new row."""
         if self._extra is None:
             return {}
         name = id if isinstance(id, str) else None
-        new = NewRow(table=table, owner=self.owner_name, session=self.session_name, id=name)
-        given = self._extra(new)
+        given = self._extra(
+            NewRow(table=table, owner=self.owner_name, session=self.session_name, id=name)
+        )
         self.tables.know_theirs(table, given)
         return {THEIRS + column: value for column, value in given.items()}
 
@@ -170,7 +168,7 @@ class Tx:
     # what is asked for again and again
 
     def now(self) -> int:
-        """Tell the time of this unit of work: the server's, or that of a clock that was given."""
+        """Return the time of this unit of work: the server's, or that of a clock that was given."""
         if self._now is None:
             self._now = self.server_now() if self.clock is None else self.clock(self)
         return self._now
@@ -180,7 +178,7 @@ class Tx:
         return int(self.value(_now))
 
     def lineage(self, segment: int) -> list[Place]:
-        """Give a segment's lineage, which never changes."""
+        """Return a segment's lineage, which never changes."""
         found = self._lineages.get(segment)
         if found is None:
             data = self.value(_lineage, segment=segment)
@@ -197,7 +195,7 @@ class Tx:
                 self._lineages[number] = unpack_lineage(data)
 
     def home_name(self, home: int) -> str | None:
-        """Give the id of the session behind a home's number; None when it is gone."""
+        """Return the id of the session behind a home's number; None when it is gone."""
         if home not in self._names:
             self._names[home] = self.value(_home_name, home=home)
         return self._names[home]
@@ -211,12 +209,11 @@ class Tx:
     def lock_owner(self, name: str, *, shared: bool) -> None:
         """Take an owner's lock; SQLite has one writer anyway."""
         self.owner_name = name
-        if self.kind == "sqlite":
-            return
-        self.rows(share_owner if shared else lock_owner, **self.owner_lock(name))
+        if self.kind != "sqlite":
+            self.conn.execute(self.made(lock_owner, shared), self.owner_lock(name)).all()
 
     def owner_lock(self, name: str) -> dict[str, Any]:
-        """Give the parameters by which an owner is locked."""
+        """Return the parameters by which an owner is locked."""
         if self.kind == "mysql":
             return {"owner_name": name}
         table = self.tables.owner

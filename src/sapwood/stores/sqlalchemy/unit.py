@@ -11,7 +11,7 @@ from ..relational._sync.sweep import RelationalSweep
 from ..relational._sync.usage import RelationalUsage
 from .admin import SqlAdmin
 from .dialect import SqlDialect
-from .searching import SqlSearch
+from .search import SqlSearch
 from .tx import Tx
 
 

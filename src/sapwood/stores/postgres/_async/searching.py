@@ -8,8 +8,8 @@ from typing import Any
 from ....model import Hits, Search
 from ....rules.query import Query
 from ...relational._async.lookup import get_session
+from ...relational.ranking import Ranking
 from ...relational.rows import SessionRow
-from ..found import Found
 from ..words import question
 from .dialect import AsyncPostgresDialect
 from .tx import AsyncTx
@@ -59,13 +59,15 @@ class AsyncPostgresSearch:
         number = await self._dialect.lookup.find_owner(owner)
         if number is None:
             return Hits(hits=[], more=False)
-        found = Found(query, search.limit)
+        ranking = Ranking(query, search.limit)
         args = await self._asked(query, number, row)
-        async for batch in self._batches(args, found.batch):
-            found.take(batch)
-            if found.is_enough:
+        async for batch in self._batches(args, ranking.most):
+            for at, is_message, _, _, id, role, pos, data, session, title, tags in batch:
+                if session is not None:
+                    ranking.take(is_message, id, role, pos, at, data, session, title, tags)
+            if ranking.is_enough:
                 break
-        return found.hits()
+        return ranking.hits()
 
     async def _asked(self, query: Query, owner: int, row: SessionRow | None) -> dict[str, Any]:
         homes: list[int] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TypeVar
 
 from sqlalchemy import exc
@@ -14,18 +15,18 @@ from ....model import Appended, Changes, History, Read, SessionRecord
 from ...base._async.runner import AsyncRunner
 from ...base._async.unit import AsyncUnit
 from ...base.appends import Request
-from ..appends import AsyncAppends
+from ..append_queue import AsyncAppendQueue
 from ..bridge import AsyncBridge, AsyncEngine
 from ..extra import Extra
 from ..failure import is_lost, is_silence, is_unknown_setting, is_worth_a_try, translate
 from ..feed import bound_of, trim_feed
-from ..glance import read_quickly
 from ..locks import Mode
+from ..quick_read import read_quickly
 from ..sums import renew_one
 from ..sweep import CHUNKS_AT_ONCE
-from ..tx import Statements, Tx
+from ..tx import Statements
 from ..unit import SqlUnit
-from ..work import Worker
+from ..worker import Worker
 
 T = TypeVar("T")
 
@@ -48,14 +49,19 @@ class AsyncSqlAlchemyRunner(AsyncRunner):
         extra: Extra | None,
         auto_migrate: bool,
     ) -> None:
-        self._engine = engine
-        self._at_once = AsyncBridge.at_once(engine)
+        self._engine = self._at_once = engine
         self._owns_engine = owns_engine
         self._owns_tables = owns_tables
         self._where = AsyncBridge.core_of(engine).dialect.name
+        if self._where == "postgresql":
+            # One statement can be a transaction without a word to the server about it: its drivers
+            # only note it, and then save the round trips that begin and end one; a driver that ends
+            # a transaction in which it only read forgets what it had prepared. Those of MariaDB
+            # would have to tell the server.
+            self._at_once = engine.execution_options(isolation_level="AUTOCOMMIT")
         self._worker = Worker(statements, clock, extra)
         self._auto_migrate = auto_migrate
-        self._appends = AsyncAppends(self._append_all)
+        self._appends = AsyncAppendQueue(self._append_all)
         self._is_ready = False
         self._is_closed = False
 
@@ -63,19 +69,15 @@ class AsyncSqlAlchemyRunner(AsyncRunner):
 
     async def read(self, work: Callable[[AsyncUnit], AsyncAnswer[T]]) -> T:
         """Run work that only reads, on one snapshot."""
-        return await self._read(AsyncBridge.sync_work(work))
-
-    async def _read(self, work: Callable[[SqlUnit], T]) -> T:
-        return await self._attempt(lambda conn: self._worker.look(conn, work, Mode.READ))
+        return await self._look(AsyncBridge.sync_work(work), Mode.READ)
 
     async def glance(self, work: Callable[[AsyncUnit], AsyncAnswer[T]]) -> T:
         """Run work that reads with one statement, which is its own snapshot."""
-        return await self._glance(AsyncBridge.sync_work(work))
+        return await self._look(AsyncBridge.sync_work(work), Mode.GLANCE)
 
-    async def _glance(self, work: Callable[[SqlUnit], T]) -> T:
-        return await self._attempt(
-            lambda conn: self._worker.look(conn, work, Mode.GLANCE), engine=self._at_once
-        )
+    async def _look(self, work: Callable[[SqlUnit], T], mode: Mode) -> T:
+        engine = self._at_once if mode is Mode.GLANCE else self._engine
+        return await self._attempt(lambda conn: self._worker.look(conn, work, mode), engine=engine)
 
     async def write(self, work: Callable[[AsyncUnit], AsyncAnswer[T]]) -> T:
         """Run work and commit it; its outcome is told after the commit."""
@@ -83,22 +85,28 @@ class AsyncSqlAlchemyRunner(AsyncRunner):
 
     async def find_session(self, owner: str, session: str) -> SessionRecord | None:
         """Find a record, with one statement where its context is known."""
-        is_enough, record = await self._glance(lambda unit: unit.sessions.glance(owner, session))
+        is_enough, record = await self._look(
+            lambda unit: unit.sessions.glance(owner, session), Mode.GLANCE
+        )
         if is_enough:
             return record
         return await self.read(lambda unit: unit.sessions.find(owner, session))
 
     async def read_path(self, owner: str, session: str, query: Read) -> History:
         """Read a path, with one statement where that is enough."""
-        history = await self._glance(lambda unit: read_quickly(unit.tx, owner, session, query))
+        history = await self._look(
+            lambda unit: read_quickly(unit.tx, owner, session, query), Mode.GLANCE
+        )
         if history is not None:
             return history
         return await self.read(lambda unit: unit.messages.read(owner, session, query))
 
     async def changes(self, owner: str, after: str, limit: int) -> Changes:
         """Read the feed up to where all is committed."""
-        bound = await self._write_tx(lambda tx: bound_of(tx, owner))
-        return await self._read(lambda unit: unit.feed.changes(owner, after, limit, bound))
+        bound = await self._transact(lambda unit: bound_of(unit.tx, owner))
+        return await self._look(
+            lambda unit: unit.feed.changes(owner, after, limit, bound), Mode.READ
+        )
 
     async def append(self, request: Request) -> Appended:
         """Append, in few statements where all is new; what is known or wrong takes some more.
@@ -118,18 +126,15 @@ class AsyncSqlAlchemyRunner(AsyncRunner):
 
     async def _append_all(self, requests: Sequence[Request]) -> Sequence[Appended | None]:
         """Append for several callers in one transaction, or for each by itself if that fails."""
+        is_one = len(requests) == 1
         try:
-            if len(requests) == 1:
-                alone = requests[0]
-                return [
-                    await self._attempt(
-                        lambda conn: self._worker.append_one(conn, alone), engine=self._at_once
-                    )
-                ]
-            return await self._attempt(lambda conn: self._worker.append_each(conn, requests))
+            return await self._attempt(
+                lambda conn: self._worker.append(conn, requests),
+                engine=self._at_once if is_one else self._engine,
+            )
         except SapwoodError as error:
             may_be_held = isinstance(error, StoreBusyError)
-            if len(requests) == 1 or (getattr(error, "retryable", False) and not may_be_held):
+            if is_one or (getattr(error, "retryable", False) and not may_be_held):
                 raise
         # What is wrong with one, or holds it up, is not to be told to the others: these go the
         # long way.
@@ -157,23 +162,18 @@ class AsyncSqlAlchemyRunner(AsyncRunner):
 
     async def _sweep_some(self) -> None:
         """Do a part of what a deletion left; what fails is for the next to come."""
-        try:
+        with suppress(StoreError):
             for _ in range(CHUNKS_AT_ONCE):
                 if not await self._transact(lambda unit: unit.sweep.sweep_chunk()):
                     break
-        except StoreError:
-            return
-
-    async def _write_tx(self, work: Callable[[Tx], T]) -> T:
-        return await self._transact(lambda unit: work(unit.tx))
 
     async def settle(self) -> None:
         """Finish sweeping, renew sums, trim the feed."""
         while await self._transact(lambda unit: unit.sweep.sweep_chunk()):
             continue
-        while await self._write_tx(renew_one):
+        while await self._transact(lambda unit: renew_one(unit.tx)):
             continue
-        await self._write_tx(trim_feed)
+        await self._transact(lambda unit: trim_feed(unit.tx))
 
     async def repair(self) -> None:
         """Rebuild what is derived."""
@@ -185,6 +185,7 @@ class AsyncSqlAlchemyRunner(AsyncRunner):
         self,
         go: Callable[[Connection], T],
         may_repeat: Callable[[], bool] = lambda: True,
+        *,
         engine: AsyncEngine | None = None,
     ) -> T:
         """Use a connection; where that is safe, try again when it fails."""
@@ -227,7 +228,7 @@ class AsyncSqlAlchemyRunner(AsyncRunner):
             raise UsageError(f"the driver cannot connect so: {error}", path="url") from error
 
     async def migrate(self) -> int:
-        """Bring the schema up to date; give its version."""
+        """Bring the schema up to date; return its version."""
         if self._is_closed:
             raise ClosedError("the store is closed")
         if not self._owns_tables:
@@ -241,11 +242,11 @@ class AsyncSqlAlchemyRunner(AsyncRunner):
         """Close the connections, unless they are somebody else's."""
         self._is_closed = True
         if self._owns_engine:
-            await AsyncBridge.dispose(self._engine)
+            await self._engine.dispose()
 
 
 def _may_help(error: BaseException, tries: int) -> bool:
-    """Tell whether another try may go better."""
+    """Whether another try may go better."""
     if isinstance(error, exc.TimeoutError) or is_silence(error):
         return False
     if is_lost(error):

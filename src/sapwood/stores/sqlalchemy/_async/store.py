@@ -28,7 +28,6 @@ from ..engines import (
     refuse_engine,
 )
 from ..extra import Extra
-from ..naming import check_prefix
 from ..tables import Columns, Tables
 from ..tx import Statements
 from .runner import AsyncSqlAlchemyRunner
@@ -74,7 +73,7 @@ class AsyncSqlAlchemyStore(AsyncBaseStore):
         check_kind(kind)
         refuse_engine(core)
         statements = Statements(
-            Tables(kind, prefix=check_prefix(prefix), schema=schema, tables=tables, columns=columns)
+            Tables(kind, prefix=prefix, schema=schema, tables=tables, columns=columns)
         )
         engines = [first]
 
@@ -112,7 +111,7 @@ class AsyncSqlAlchemyStore(AsyncBaseStore):
         """Make an engine for a URL, without our own parameter, `prefix`; the others are its."""
         address, ours = take_parameters(url, {"prefix"})
         read = read_url(address, AsyncBridge.drivers)
-        prefix = check_prefix(ours.get("prefix", PREFIX))
+        prefix = ours.get("prefix", PREFIX)
         options = options_for(read, patience_s, answer_within_s, most_connections)
 
         def engine() -> AsyncEngine:

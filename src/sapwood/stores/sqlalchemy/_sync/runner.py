@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TypeVar
 
 from sqlalchemy import exc
@@ -16,18 +17,18 @@ from ....model import Appended, Changes, History, Read, SessionRecord
 from ...base._sync.runner import Runner
 from ...base._sync.unit import Unit
 from ...base.appends import Request
-from ..appends import Appends
+from ..append_queue import AppendQueue
 from ..bridge import Bridge, Engine
 from ..extra import Extra
 from ..failure import is_lost, is_silence, is_unknown_setting, is_worth_a_try, translate
 from ..feed import bound_of, trim_feed
-from ..glance import read_quickly
 from ..locks import Mode
+from ..quick_read import read_quickly
 from ..sums import renew_one
 from ..sweep import CHUNKS_AT_ONCE
-from ..tx import Statements, Tx
+from ..tx import Statements
 from ..unit import SqlUnit
-from ..work import Worker
+from ..worker import Worker
 
 T = TypeVar("T")
 
@@ -50,14 +51,19 @@ class SqlAlchemyRunner(Runner):
         extra: Extra | None,
         auto_migrate: bool,
     ) -> None:
-        self._engine = engine
-        self._at_once = Bridge.at_once(engine)
+        self._engine = self._at_once = engine
         self._owns_engine = owns_engine
         self._owns_tables = owns_tables
         self._where = Bridge.core_of(engine).dialect.name
+        if self._where == "postgresql":
+            # One statement can be a transaction without a word to the server about it: its drivers
+            # only note it, and then save the round trips that begin and end one; a driver that ends
+            # a transaction in which it only read forgets what it had prepared. Those of MariaDB
+            # would have to tell the server.
+            self._at_once = engine.execution_options(isolation_level="AUTOCOMMIT")
         self._worker = Worker(statements, clock, extra)
         self._auto_migrate = auto_migrate
-        self._appends = Appends(self._append_all)
+        self._appends = AppendQueue(self._append_all)
         self._is_ready = False
         self._is_closed = False
 
@@ -65,19 +71,15 @@ class SqlAlchemyRunner(Runner):
 
     def read(self, work: Callable[[Unit], Answer[T]]) -> T:
         """Run work that only reads, on one snapshot."""
-        return self._read(Bridge.sync_work(work))
-
-    def _read(self, work: Callable[[SqlUnit], T]) -> T:
-        return self._attempt(lambda conn: self._worker.look(conn, work, Mode.READ))
+        return self._look(Bridge.sync_work(work), Mode.READ)
 
     def glance(self, work: Callable[[Unit], Answer[T]]) -> T:
         """Run work that reads with one statement, which is its own snapshot."""
-        return self._glance(Bridge.sync_work(work))
+        return self._look(Bridge.sync_work(work), Mode.GLANCE)
 
-    def _glance(self, work: Callable[[SqlUnit], T]) -> T:
-        return self._attempt(
-            lambda conn: self._worker.look(conn, work, Mode.GLANCE), engine=self._at_once
-        )
+    def _look(self, work: Callable[[SqlUnit], T], mode: Mode) -> T:
+        engine = self._at_once if mode is Mode.GLANCE else self._engine
+        return self._attempt(lambda conn: self._worker.look(conn, work, mode), engine=engine)
 
     def write(self, work: Callable[[Unit], Answer[T]]) -> T:
         """Run work and commit it; its outcome is told after the commit."""
@@ -85,22 +87,24 @@ class SqlAlchemyRunner(Runner):
 
     def find_session(self, owner: str, session: str) -> SessionRecord | None:
         """Find a record, with one statement where its context is known."""
-        is_enough, record = self._glance(lambda unit: unit.sessions.glance(owner, session))
+        is_enough, record = self._look(
+            lambda unit: unit.sessions.glance(owner, session), Mode.GLANCE
+        )
         if is_enough:
             return record
         return self.read(lambda unit: unit.sessions.find(owner, session))
 
     def read_path(self, owner: str, session: str, query: Read) -> History:
         """Read a path, with one statement where that is enough."""
-        history = self._glance(lambda unit: read_quickly(unit.tx, owner, session, query))
+        history = self._look(lambda unit: read_quickly(unit.tx, owner, session, query), Mode.GLANCE)
         if history is not None:
             return history
         return self.read(lambda unit: unit.messages.read(owner, session, query))
 
     def changes(self, owner: str, after: str, limit: int) -> Changes:
         """Read the feed up to where all is committed."""
-        bound = self._write_tx(lambda tx: bound_of(tx, owner))
-        return self._read(lambda unit: unit.feed.changes(owner, after, limit, bound))
+        bound = self._transact(lambda unit: bound_of(unit.tx, owner))
+        return self._look(lambda unit: unit.feed.changes(owner, after, limit, bound), Mode.READ)
 
     def append(self, request: Request) -> Appended:
         """Append, in few statements where all is new; what is known or wrong takes some more.
@@ -120,18 +124,15 @@ class SqlAlchemyRunner(Runner):
 
     def _append_all(self, requests: Sequence[Request]) -> Sequence[Appended | None]:
         """Append for several callers in one transaction, or for each by itself if that fails."""
+        is_one = len(requests) == 1
         try:
-            if len(requests) == 1:
-                alone = requests[0]
-                return [
-                    self._attempt(
-                        lambda conn: self._worker.append_one(conn, alone), engine=self._at_once
-                    )
-                ]
-            return self._attempt(lambda conn: self._worker.append_each(conn, requests))
+            return self._attempt(
+                lambda conn: self._worker.append(conn, requests),
+                engine=self._at_once if is_one else self._engine,
+            )
         except SapwoodError as error:
             may_be_held = isinstance(error, StoreBusyError)
-            if len(requests) == 1 or (getattr(error, "retryable", False) and not may_be_held):
+            if is_one or (getattr(error, "retryable", False) and not may_be_held):
                 raise
         # What is wrong with one, or holds it up, is not to be told to the others: these go the
         # long way.
@@ -159,23 +160,18 @@ class SqlAlchemyRunner(Runner):
 
     def _sweep_some(self) -> None:
         """Do a part of what a deletion left; what fails is for the next to come."""
-        try:
+        with suppress(StoreError):
             for _ in range(CHUNKS_AT_ONCE):
                 if not self._transact(lambda unit: unit.sweep.sweep_chunk()):
                     break
-        except StoreError:
-            return
-
-    def _write_tx(self, work: Callable[[Tx], T]) -> T:
-        return self._transact(lambda unit: work(unit.tx))
 
     def settle(self) -> None:
         """Finish sweeping, renew sums, trim the feed."""
         while self._transact(lambda unit: unit.sweep.sweep_chunk()):
             continue
-        while self._write_tx(renew_one):
+        while self._transact(lambda unit: renew_one(unit.tx)):
             continue
-        self._write_tx(trim_feed)
+        self._transact(lambda unit: trim_feed(unit.tx))
 
     def repair(self) -> None:
         """Rebuild what is derived."""
@@ -187,6 +183,7 @@ class SqlAlchemyRunner(Runner):
         self,
         go: Callable[[Connection], T],
         may_repeat: Callable[[], bool] = lambda: True,
+        *,
         engine: Engine | None = None,
     ) -> T:
         """Use a connection; where that is safe, try again when it fails."""
@@ -229,7 +226,7 @@ class SqlAlchemyRunner(Runner):
             raise UsageError(f"the driver cannot connect so: {error}", path="url") from error
 
     def migrate(self) -> int:
-        """Bring the schema up to date; give its version."""
+        """Bring the schema up to date; return its version."""
         if self._is_closed:
             raise ClosedError("the store is closed")
         if not self._owns_tables:
@@ -243,11 +240,11 @@ class SqlAlchemyRunner(Runner):
         """Close the connections, unless they are somebody else's."""
         self._is_closed = True
         if self._owns_engine:
-            Bridge.dispose(self._engine)
+            self._engine.dispose()
 
 
 def _may_help(error: BaseException, tries: int) -> bool:
-    """Tell whether another try may go better."""
+    """Whether another try may go better."""
     if isinstance(error, exc.TimeoutError) or is_silence(error):
         return False
     if is_lost(error):

@@ -30,7 +30,6 @@ from ..engines import (
     refuse_engine,
 )
 from ..extra import Extra
-from ..naming import check_prefix
 from ..tables import Columns, Tables
 from ..tx import Statements
 from .runner import SqlAlchemyRunner
@@ -76,7 +75,7 @@ class SqlAlchemyStore(BaseStore):
         check_kind(kind)
         refuse_engine(core)
         statements = Statements(
-            Tables(kind, prefix=check_prefix(prefix), schema=schema, tables=tables, columns=columns)
+            Tables(kind, prefix=prefix, schema=schema, tables=tables, columns=columns)
         )
         engines = [first]
 
@@ -114,7 +113,7 @@ class SqlAlchemyStore(BaseStore):
         """Make an engine for a URL, without our own parameter, `prefix`; the others are its."""
         address, ours = take_parameters(url, {"prefix"})
         read = read_url(address, Bridge.drivers)
-        prefix = check_prefix(ours.get("prefix", PREFIX))
+        prefix = ours.get("prefix", PREFIX)
         options = options_for(read, patience_s, answer_within_s, most_connections)
 
         def engine() -> Engine:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from time import monotonic_ns
 from typing import Any, TypeVar
 
 from sqlalchemy import exc, literal_column, select
@@ -10,18 +11,16 @@ from sqlalchemy.engine import Connection
 
 from ...model import Appended
 from ..base.appends import Request
-from .alone import append_one
-from .clock import ServerClock
 from .drivers import refuse_mode
 from .extra import Extra
 from .locks import Mode, begin
+from .quick_append import append_each, append_one
 from .schema import Migrator, check_theirs
-from .together import append_each
 from .tx import Statements, Tx
 from .unit import SqlUnit
 
 T = TypeVar("T")
-Answers = Sequence[Appended | None]
+ASKED_EVERY_NS = 10 * 1_000_000_000
 _ASKED = ("max_allowed_packet", "sql_mode")
 
 
@@ -33,8 +32,8 @@ class Worker:
     ) -> None:
         self._statements = statements
         self._tables = statements.tables
-        self._given_clock = clock
-        self._server_clock = ServerClock()
+        self._clock = clock
+        self._server_time: tuple[int, int] | None = None
         self._extra = extra
         self._most_bytes: int | None = None
 
@@ -47,9 +46,14 @@ class Worker:
         return tx
 
     def _now(self, tx: Tx) -> int:
-        if self._given_clock is not None:
-            return self._given_clock()
-        return self._server_clock.read(tx.server_now)
+        """Count on from the server's time as it was last asked for, at most ten seconds ago."""
+        if self._clock is not None:
+            return self._clock()
+        known, now = self._server_time, monotonic_ns()
+        if known is None or now - known[1] > ASKED_EVERY_NS:
+            known = self._server_time = tx.server_now(), monotonic_ns()
+            now = known[1]
+        return known[0] + (now - known[1]) // 1000
 
     def look(self, conn: Connection, work: Callable[[SqlUnit], T], mode: Mode) -> T:
         """Run work that only reads."""
@@ -58,28 +62,18 @@ class Worker:
         conn.commit()
         return result
 
-    def append_one(self, conn: Connection, request: Request) -> Appended | None:
-        """Append what one caller sends, if that can be done quickly, and commit it."""
-        # PostgreSQL has one statement for it, which is a transaction by itself.
-        mode = Mode.GLANCE if self._tables.kind == "postgresql" else Mode.WRITE
-        answers = self._commit_new(conn, lambda: [append_one(self.begin(conn, mode), request)])
-        return answers[0] if answers else None
-
-    def append_each(self, conn: Connection, requests: Sequence[Request]) -> Answers:
-        """Append what can be appended quickly of what several callers send, and commit it."""
-        answers = self._commit_new(
-            conn, lambda: append_each(self.begin(conn, Mode.WRITE), requests)
-        )
-        return answers if answers else [None] * len(requests)
-
-    def _commit_new(self, conn: Connection, work: Callable[[], Answers]) -> Answers:
-        """Write what is new and commit it; give nothing when some of it is known."""
+    def append(self, conn: Connection, requests: Sequence[Request]) -> Sequence[Appended | None]:
+        """Append what can be appended quickly, and commit it; None for what cannot."""
+        is_one = len(requests) == 1
+        # PostgreSQL has one statement for one, which is a transaction by itself.
+        is_statement = is_one and self._tables.kind == "postgresql"
         try:
-            answers = work()
+            tx = self.begin(conn, Mode.GLANCE if is_statement else Mode.WRITE)
+            answers = [append_one(tx, requests[0])] if is_one else append_each(tx, requests)
         except exc.IntegrityError:
             # An id is known already: it is for each to find out what that means.
             conn.rollback()
-            return []
+            return [None] * len(requests)
         conn.commit()
         return answers
 

@@ -1,9 +1,9 @@
-"""Writing messages after a position, wherever that is."""
+"""Messages that are written after a position, wherever that is."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import bindparam, select, update
 
@@ -16,7 +16,6 @@ from ..relational.position import (
     unpack_place,
 )
 from ..relational.rows import SessionRow, said_at
-from .fresh import message_row
 from .sums import context_at, is_edited
 from .tables import Tables
 from .tx import Tx
@@ -26,37 +25,46 @@ RECENT_STEPS = 64
 until `settle` has done so."""
 
 
-class End(NamedTuple):
-    """The message to append after, and whether the position after it is taken."""
-
-    pos: int
-    home: int | None
-    path_tokens: int
-    is_followed: bool
-
-
-def _end_at(tx: Tx, tree: int, pos: int) -> End:
-    if not pos:
-        return End(0, None, 0, False)
-    rows = {found: (home, running) for found, home, running in tx.rows(_two, tree=tree, pos=pos)}
-    home, running = rows[pos]
-    return End(pos, home, running, pos + 1 in rows)
+def message_row(
+    it: Packed, *, owner: int, tree: int, pos: int, home: int, running: int, now: int
+) -> dict[str, Any]:
+    """Return a new message's row."""
+    return {
+        "tree": tree,
+        "pos": pos,
+        "owner": owner,
+        "home": home,
+        "id": it.id,
+        "role": it.role,
+        "tokens": it.tokens,
+        "path_tokens": running,
+        "version": 1,
+        "created_at": said_at(it, now),
+        "body": it.body,
+    }
 
 
 def write_after(
     tx: Tx, row: SessionRow, pos: int, batch: Sequence[Packed], now: int
 ) -> tuple[int, int | None]:
     """Write new messages after a position; return the first one's, and the context after them."""
-    end = _end_at(tx, row.tree, pos)
-    first = _first_slot(tx, row, end)
-    running, rows = end.path_tokens, []
-    for slot, it in enumerate(batch, first):
+    found: dict[int, tuple[int | None, int]] = {0: (None, 0)}
+    if pos:
+        found = {at: (home, sum) for at, home, sum in tx.rows(_two, tree=row.tree, pos=pos)}
+    home, before = found[pos]
+    if home == row.home and pos + 1 not in found:
+        first = pos + 1
+    else:
+        made = new_segment(tx, row.tree, row.home, pos)
+        first = made << DEPTH_BITS | (pos & MAX_DEPTH) + 1
+    running, rows = before, []
+    place = {"owner": row.owner, "tree": row.tree, "home": row.home}
+    numbered = zip(batch, tx.next_seqs(len(batch)), strict=True)
+    for slot, (it, seq) in enumerate(numbered, first):
         running += it.tokens
-        place = {"owner": row.owner, "tree": row.tree, "pos": slot, "home": row.home}
-        rows.append(message_row(it, **place, running=running, now=now))
-    seqs = tx.next_seqs(len(rows))
-    tx.add_all("message", [it | seq for it, seq in zip(rows, seqs, strict=True)])
-    context = _context_after(tx, row, end, running - end.path_tokens)
+        rows.append(message_row(it, **place, pos=slot, running=running, now=now) | seq)
+    tx.add_all("message", rows)
+    context = _context_after(tx, row, pos, before, running - before)
     said = said_at(batch[-1], now)
     tx.run(
         put_session,
@@ -72,33 +80,25 @@ def write_after(
     return first, context
 
 
-def _first_slot(tx: Tx, row: SessionRow, end: End) -> int:
-    """Return the first position: after the end if that is ours and free, else in a new segment."""
-    if end.pos and end.home == row.home and not end.is_followed:
-        return end.pos + 1
-    made = new_segment(tx, row.tree, row.home, end.pos)
-    return made << DEPTH_BITS | (end.pos & MAX_DEPTH) + 1
-
-
 def new_segment(tx: Tx, tree: int, home: int, parent: int) -> int:
-    """Begin a segment under a position; give its number."""
+    """Begin a segment under a position; return its number."""
     place = unpack_place(parent)
     lineage = extend_lineage(place, tx.lineage(place.segment) if place else [])
     return tx.add("segment", tree=tree, home=home, parent=parent, lineage=pack_lineage(lineage))
 
 
-def _context_after(tx: Tx, row: SessionRow, end: End, added: int) -> int | None:
-    """Give the context after an append; None when it is to be worked out when asked."""
-    if end.pos == row.tip and row.context is not None:
+def _context_after(tx: Tx, row: SessionRow, pos: int, running: int, added: int) -> int | None:
+    """Return the context after an append; None when it is to be worked out when asked."""
+    if pos == row.tip and row.context is not None:
         return row.context + added
     if not row.overlays and not is_edited(tx, row.tree):
-        return end.path_tokens + added
-    before = context_at(tx, row, end.pos, RECENT_STEPS)
+        return running + added
+    before = context_at(tx, row, pos, RECENT_STEPS)
     return None if before is None else before + added
 
 
 def put_session(t: Tables) -> Any:
-    """Give the statement that changes a session's figures."""
+    """Return the statement that changes a session's figures."""
     return update(t.session).where(t.session.c.number == bindparam("of_number"))
 
 

@@ -9,7 +9,7 @@ _OF_EXTRAS = ("", "pymysql", "aiomysql", "psycopg", "pysqlite")
 
 
 def not_installed(what: str, module: str | None, scheme: str) -> MissingDependencyError:
-    """Say that a package is missing, and how to get all that a URL with this scheme needs."""
+    """Return the error that a package is missing: it says how to get all that a URL needs."""
     return MissingDependencyError(
         f"{what} is not installed: pip install {_needed(scheme)}", name=module
     )

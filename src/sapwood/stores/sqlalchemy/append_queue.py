@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ...model import Appended
-from ..base import appends
-from ..base.appends import Request, size_of
+from ..base.appends import AsyncAppends, Request, size_of
 from ..base.sending import MOST_BYTES
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ MOST_AT_ONCE = 64
 MOST_SENDERS = 2
 
 
-class AsyncAppends(appends.AsyncAppends):
+class AsyncAppendQueue(AsyncAppends):
     """Gathers what arrives while others are being sent, for an event loop."""
 
     most_senders = MOST_SENDERS
@@ -45,7 +44,7 @@ class AsyncAppends(appends.AsyncAppends):
         return group
 
 
-class Appends:
+class AppendQueue:
     """Sends each by itself, for threads."""
 
     def __init__(self, send: Callable[[Sequence[Request]], Sequence[Appended | None]]) -> None:

@@ -1,0 +1,228 @@
+"""Search: all that is in scope is read through, the newest first, until enough matches.
+
+A query is decided by its rules alone. What its bytes show not to match stays where it is; the rest
+comes in pages, so that memory is bounded. The number of statements is that of pages, whatever the
+number of messages and sessions that are looked through.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from heapq import merge
+from typing import Any
+
+from sqlalchemy import and_, bindparam, select, tuple_
+
+from ...model import Hits, Search
+from ...rules.query import Query
+from ...rules.tree import is_on_path
+from ..relational._sync.lookup import get_session
+from ..relational.position import DEPTH_BITS, place_of, unpack_place
+from ..relational.ranking import Ranking
+from ..relational.rows import SessionRow
+from .body_filter import BodyFilter, keys_of, older
+from .dialect import SqlDialect
+from .lookup import homes_of, in_parts, is_seen
+from .rows import unpack_tags
+from .tables import Tables
+from .tx import Row, Tx
+
+PAGE = 200
+FIRST_KEYS, MORE_KEYS = 600, 6000
+"""How many places are looked up at once: first as many as are nearly always enough."""
+MOST_READ, MOST_BYTES = 1000, 4 * 1024 * 1024
+"""How much of what may match is read at once."""
+_NEWEST = 2**62
+Told = tuple[bool, str, str | None, int, int, bytes, Row]
+"""Whether it is a message, id, role, position, time and bytes of what was said; its session."""
+AllTold = Iterator[tuple[tuple[int, int, int], Told | None]]
+"""By what orders them, the newest first: their time, and where they stand."""
+
+
+class SqlSearch:
+    """Work on searching."""
+
+    def __init__(self, tx: Tx, dialect: SqlDialect) -> None:
+        self._tx = tx
+        self._dialect = dialect
+
+    def search(self, owner: str, search: Search, query: Query) -> Hits:
+        """Find what matches a query."""
+        row = None if search.session is None else get_session(self._dialect, owner, search.session)
+        number = self._dialect.lookup.find_owner(owner)
+        if number is None:
+            return Hits(hits=[], more=False)
+        ranking = Ranking(query, search.limit)
+        scope = _Scope(self._tx, number, row, BodyFilter(query))
+        for _, told in merge(scope.messages(), scope.summaries(), key=lambda it: it[0]):
+            if told is not None:
+                is_message, id, role, pos, created_at, data, (_, session, _, title, tags) = told
+                about = session, title, unpack_tags(tags)
+                ranking.take(is_message, id, role, pos, created_at, data, *about)
+            if ranking.is_enough:
+                break
+        return ranking.hits()
+
+
+class _Scope:
+    """All that an owner has, or all that one session sees."""
+
+    def __init__(self, tx: Tx, owner: int, session: SessionRow | None, words: BodyFilter) -> None:
+        self._tx = tx
+        self._owner = owner
+        self._session = session
+        self._words = words
+        self._sessions = _TellingSessions(tx, owner)
+
+    def messages(self) -> AllTold:
+        """Return messages: first only where they stand, then a part at a time what they say."""
+        args = self._words.params()
+        if self._session is None:
+            args["owner"] = self._owner
+        else:
+            args |= {"tree": self._session.tree, "homes": homes_of(self._tx, self._session)}
+        statement = keys_of(self._tx.tables, self._words, of_session=self._session is not None)
+        for keys in self._pages(statement, args, (FIRST_KEYS, MORE_KEYS)):
+            for places in _portions(keys):
+                found = {(row[1], row[2]): row for row in self._tx.rows(_said, places=places)}
+                rows = [found[it] for it in places if self._words.may_match(found[it][-1])]
+                self._sessions.learn({row[3] for row in rows})
+                for row in rows:
+                    yield (-row[0], -row[1], -row[2]), self._message(row)
+
+    def _message(self, row: Row) -> Told | None:
+        created_at, _, pos, home, id, role, body = row
+        if self._session is not None and not is_seen(self._tx, self._session, pos, home):
+            return None
+        session = self._sessions.of(pos, home)
+        return None if session is None else (True, id, role, pos, created_at, body, session)
+
+    def summaries(self) -> AllTold:
+        """Return summaries, each through the oldest session in scope that has it in force."""
+        args = {"owner": self._owner}
+        for rows in self._pages(self._tx.made(_summaries), args, (PAGE, PAGE)):
+            having = self._sessions.of_overlays([row[2] for row in rows])
+            for created_at, tree, number, id, last, summary in rows:
+                only = self._session and self._session.number
+                session = next((it for it in having[number] if only in (None, it[0])), None)
+                told = False, id, None, last, created_at, summary, session
+                yield (-created_at, -tree, -number), None if session is None else told
+
+    def _pages(
+        self, statement: Any, args: dict[str, Any], sizes: tuple[int, int]
+    ) -> Iterator[Sequence[Row]]:
+        """Return what a statement finds, a page at a time, the newest first."""
+        at, tree, place = _NEWEST, _NEWEST, _NEWEST
+        size, later = sizes
+        while True:
+            asked = {**args, "at": at, "in_tree": tree, "place": place, "most": size}
+            rows = self._tx.conn.execute(statement, asked).all()
+            yield rows
+            if len(rows) < size:
+                return
+            at, tree, place = rows[-1][:3]
+            size = later
+
+
+class _TellingSessions:
+    """The sessions that messages and summaries are told as, looked up for many at once.
+
+    Each row has number, id, fork, title and tags.
+    """
+
+    def __init__(self, tx: Tx, owner: int) -> None:
+        self._tx = tx
+        self._owner = owner
+        self._by_home: dict[int, Row] = {}
+        self._heirs: dict[int, list[Row]] = {}
+
+    def learn(self, homes: Iterable[int]) -> None:
+        """Look up who wrote what has these homes, or inherited it if they are gone."""
+        new = sorted(set(homes) - self._by_home.keys() - self._heirs.keys())
+        for some in in_parts(new):
+            for home, *session in self._tx.rows(_by_homes, homes=some):
+                self._by_home[home] = session
+        gone = [home for home in new if home not in self._by_home]
+        self._heirs |= {home: [] for home in gone}
+        for some in in_parts(gone):
+            for home, *heir in self._tx.rows(_heirs, homes=some):
+                self._heirs[home].append(heir)
+        forks = {heir[2] >> DEPTH_BITS for home in gone for heir in self._heirs[home]}
+        self._tx.learn_lineages(sorted(forks))
+
+    def of(self, pos: int, home: int) -> Row:
+        """Return the session that wrote a message; if it is gone, the oldest that stands on it."""
+        if home in self._by_home:
+            return self._by_home[home]
+        for heir in self._heirs[home]:
+            if is_on_path(place_of(pos), unpack_place(heir[2]), self._tx.lineage):
+                return heir
+        return None
+
+    def of_overlays(self, overlays: Sequence[int]) -> dict[int, list[Row]]:
+        """Return the sessions that have each of some overlays in force, the oldest first."""
+        found: dict[int, list[Row]] = defaultdict(list)
+        for some in in_parts(overlays):
+            for overlay, *session in self._tx.rows(_in_force, overlays=some, owner=self._owner):
+                found[overlay].append(session)
+        return found
+
+
+def _portions(keys: Sequence[Row]) -> Iterator[list[tuple[int, int]]]:
+    """Return places in portions: of so many messages, or of so many bytes."""
+    portion: list[tuple[int, int]] = []
+    size = 0
+    for _, tree, pos, length in keys:
+        if portion and (len(portion) == MOST_READ or size + length > MOST_BYTES):
+            yield portion
+            portion, size = [], 0
+        portion.append((tree, pos))
+        size += length
+    if portion:
+        yield portion
+
+
+def _said(t: Tables) -> Any:
+    m = t.message.c
+    wanted = tuple_(m.tree, m.pos).in_(bindparam("places", expanding=True))
+    return select(m.created_at, m.tree, m.pos, m.home, m.id, m.role, m.body).where(wanted)
+
+
+def _summaries(t: Tables) -> Any:
+    o, f, s = t.overlay.c, t.in_force.c, t.session.c
+    shown = (
+        select(f.overlay)
+        .select_from(t.session.join(t.in_force, f.session == s.number))
+        .where(s.owner == bindparam("owner"))
+    )
+    columns = select(o.created_at, o.tree, o.number, o.id, o.last, o.summary).where(
+        o.number.in_(shown)
+    )
+    return older(columns, o.created_at, o.tree, o.number)
+
+
+def _sessions(t: Tables, of: Any) -> Any:
+    s, p = t.session.c, t.profile.c
+    return (
+        select(of, s.number, s.id, s.fork, p.title, p.tags)
+        .select_from(t.session.join(t.profile, p.session == s.number))
+        .order_by(s.number)
+    )
+
+
+def _by_homes(t: Tables) -> Any:
+    s = t.session.c
+    return _sessions(t, s.home).where(s.home.in_(bindparam("homes", expanding=True)))
+
+
+def _heirs(t: Tables) -> Any:
+    s, i = t.session.c, t.inherited.c
+    standing = and_(i.session == s.number, i.home.in_(bindparam("homes", expanding=True)))
+    return _sessions(t, i.home).join(t.inherited, standing)
+
+
+def _in_force(t: Tables) -> Any:
+    s, f = t.session.c, t.in_force.c
+    having = and_(f.session == s.number, f.overlay.in_(bindparam("overlays", expanding=True)))
+    return _sessions(t, f.overlay).join(t.in_force, having).where(s.owner == bindparam("owner"))
