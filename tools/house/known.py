@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 NAMES = """
-    Appends Args AsyncAppends Block Durability End Found Packed Place Ranges Row
-    Sieve Step View
+    Appends AsyncAppends Block Durability Found Packed Place Row
+    Step View
 """
 CLASSES = ""
 FUNCTIONS = ""

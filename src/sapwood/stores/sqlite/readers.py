@@ -40,7 +40,7 @@ class Readers:
         unit = self._take()
         try:
             # An interrupt may have left a snapshot open, which would be read from for ever.
-            unit.tx.forget_snapshot()
+            unit.tx.roll_back()
             return work(unit)
         except DRIVER_ERRORS as error:
             raise translate(error, self._where) from error
