@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ...model import Appended
 from ..base import appends
 from ..base.appends import Request, size_of
-from ..base.sending import MOST_BYTES
+from ..base.sender import MOST_BYTES
 
 if TYPE_CHECKING:
     import asyncio

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ....errors import StoreCorruptError
 from ....store._async.contract import AsyncStore
-from ...base._async.per_loop import AsyncPerLoopRunner
+from ...base._async.runner import AsyncPerLoopRunner
 from ...recordlog._async.runner import AsyncLogRunner
 from ...searched._async.source import AsyncSource, SourceContent, Standpoint, WantedEntries
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from ....errors import StoreCorruptError
 from ....store._sync.contract import Store
-from ...base._sync.per_loop import PerLoopRunner
+from ...base._sync.runner import PerLoopRunner
 from ...recordlog._sync.runner import LogRunner
 from ...searched._sync.source import Source, SourceContent, Standpoint, WantedEntries
 
