@@ -233,7 +233,7 @@ class _Handed(asyncio.Future[Any]):
         return False
 
     def settle(self, outcome: Outcome) -> None:
-        """Tell the outcome."""
+        """Take over the result or the error."""
         if outcome.error is None:
             self.set_result(outcome.result)
         else:

@@ -118,8 +118,7 @@ class Scope:
             return None
         if self._session is not None and not is_seen(self._tx, self._session, pos, home):
             return None
-        text = text_in(tuple(stored))
-        if text is None:
+        if (text := text_in(tuple(stored))) is None:
             return None
         entry = EntryRef(kind="message", id=id)
         return Said(number, session, entry, role, public(pos), created_at, text)
@@ -134,30 +133,25 @@ class Scope:
 
     def _summary(self, row: tuple[Any, ...]) -> Said[int] | None:
         """Return a summary through the oldest session in scope that has it in force."""
-        number = row[0]
         only = None if self._session is None else self._session.number
         found = self._tx.row(
             "SELECT s.number, s.id FROM in_force f JOIN session s ON s.number = f.session"
             " WHERE f.overlay = ?1 AND s.owner = ?2 AND (?3 IS NULL OR s.number = ?3)"
             " ORDER BY s.number",
-            (number, self._owner, only),
+            (row[0], self._owner, only),
         )
-        if found is None:
+        if found is None or (overlay := sound_overlay(row)) is None:
             return None
-        overlay = sound_overlay(row)
-        if overlay is None:
-            return None
+        number, session = found
         entry = EntryRef(kind="overlay", id=overlay.id)
-        session: tuple[int, str] = found
         at, text = overlay.last, overlay.summary
-        return Said(*session, entry, SUMMARY_ROLE, at, overlay.created_us, text)
+        return Said(number, session, entry, SUMMARY_ROLE, at, overlay.created_us, text)
 
     def facts(self, said: Said[int]) -> MessageFacts:
         """Return what the filters of a query ask of it."""
-        row = self._tx.row("SELECT title, tags FROM profile WHERE session = ?", (said.session,))
-        title: str | None
-        tags: Any
-        title, tags = row if row is not None else (None, "[]")
+        sql = "SELECT title, tags FROM profile WHERE session = ?"
+        found: Any = self._tx.row(sql, (said.session,)) or (None, "[]")
+        title, tags = found
         return MessageFacts(
             role=said.role,
             created_us=said.created_us,

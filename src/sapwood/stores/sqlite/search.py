@@ -52,7 +52,7 @@ class SqliteSearch:
         self._tx = tx
         self._dialect = dialect
         self._index = index
-        self._on_lag = on_lag
+        self._on_lag = on_lag or (lambda: None)
 
     def search(self, owner: str, search: Search, query: Query) -> Hits:
         """Find what matches a query."""
@@ -64,7 +64,7 @@ class SqliteSearch:
         finder = Finder(scope, query, search.limit)
         found = self._find_with_index(finder, scope, number)
         if found is None:
-            self._tell_of_lag()
+            self._on_lag()
             found = finder.find(scope.ranges(), iter(()))
         return found
 
@@ -89,15 +89,11 @@ class SqliteSearch:
         except apsw.Error as error:
             raise IndexFailedError(str(error)) from error
 
-    def _tell_of_lag(self) -> None:
-        if self._on_lag is not None:
-            self._on_lag()
-
     def _fresh(self, place: FeedPlace, owner: int) -> PositionRanges:
         """Return where something was written that the index has not followed yet."""
         if place.lag <= 0:
             return []
-        self._tell_of_lag()
+        self._on_lag()
         rows = self._tx.rows(_FRESH, (place.mark.seq, owner))
         spans = (
             (-last, -first) if kind == KIND_COVER else (first, last) for first, last, kind in rows
@@ -185,16 +181,14 @@ class Finder:
 
     def _stands_in(self, text: str) -> bool:
         # Beyond Latin, what folds to nothing may part words here that are one.
-        if not self._words or not is_latin(text):
-            return False
-        return all(occurs(term, text) for term in self._words)
+        is_plain = bool(self._words) and is_latin(text)
+        return is_plain and all(occurs(term, text) for term in self._words)
 
     def _hits(self) -> Hits:
         best = sorted(self._found[: self._limit], key=lambda it: (-it[0], -it[1].created_us))
-        more = len(self._found) > self._limit
         wanted = terms(self.query)
         hits = [hit_of(said, wanted, score, folded) for score, said, folded in best]
-        return Hits(hits=hits, more=more)
+        return Hits(hits=hits, more=len(self._found) > self._limit)
 
 
 def _words_alone(query: Query) -> tuple[Term, ...]:
