@@ -27,7 +27,7 @@ from sapwood.rules.text import fold, segment
 from sapwood.stores.sqlite import SqliteStore
 from sapwood.stores.sqlite.index import indexer
 from sapwood.stores.sqlite.index.checksums import checksum_vfs
-from sapwood.stores.sqlite.index.following import Follower
+from sapwood.stores.sqlite.index.follower import Follower
 
 
 def hurry() -> None:

@@ -12,16 +12,16 @@ import pytest
 
 from sapwood.errors import SchemaError, SchemaTooNewError, StoreError
 from sapwood.stores.sqlite import migrate
-from sapwood.stores.sqlite.migrate import Step
+from sapwood.stores.sqlite.migrate import Migration
 
 from .support import ids_in, open_store, raw, value
 from .test_schema import FIXTURES
 
 KNOWN = migrate.packaged_steps()
 NEWEST = KNOWN[-1].version
-MORE = Step(NEWEST + 1, "more.sql", "CREATE TABLE more (x); INSERT INTO more VALUES (1);")
-LESS = Step(NEWEST + 2, "less.sql", "DROP TABLE more;")
-BROKEN = Step(NEWEST + 2, "broken.sql", "CREATE TABLE less (x); CREATE TABLE less (x);")
+MORE = Migration(NEWEST + 1, "more.sql", "CREATE TABLE more (x); INSERT INTO more VALUES (1);")
+LESS = Migration(NEWEST + 2, "less.sql", "DROP TABLE more;")
+BROKEN = Migration(NEWEST + 2, "broken.sql", "CREATE TABLE less (x); CREATE TABLE less (x);")
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
-def use(monkeypatch: pytest.MonkeyPatch, *steps: Step) -> None:
+def use(monkeypatch: pytest.MonkeyPatch, *steps: Migration) -> None:
     """Pretend that this version ships these migrations."""
     monkeypatch.setattr(migrate, "packaged_steps", lambda: list(steps))
 
@@ -116,7 +116,7 @@ def test_a_file_of_the_version_before_is_too_new_for_it(
 
 @pytest.mark.parametrize("later", [(), (MORE,)], ids=["up to date", "to be migrated"])
 def test_a_file_made_with_another_text_is_refused_and_not_touched(
-    path: Path, monkeypatch: pytest.MonkeyPatch, later: tuple[Step, ...]
+    path: Path, monkeypatch: pytest.MonkeyPatch, later: tuple[Migration, ...]
 ) -> None:
     before = path.read_bytes()
     first = KNOWN[0]
@@ -131,7 +131,7 @@ OPEN = """
 import json, sys
 from sapwood.stores.sqlite import SqliteStore, migrate
 
-steps = [migrate.Step(*step) for step in json.loads(sys.argv[2])]
+steps = [migrate.Migration(*step) for step in json.loads(sys.argv[2])]
 migrate.packaged_steps = lambda: steps
 print("ready", flush=True)
 sys.stdin.readline()

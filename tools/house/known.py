@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 NAMES = """
-    Args Place Ranges Row Step View
+    Place Row Step View
 """
 CLASSES = ""
 FUNCTIONS = ""

@@ -20,7 +20,7 @@ from servers.proxy import Proxy
 from sapwood.errors import MessageConflictError, NotFoundError, StoreError, StoreUnavailableError
 from sapwood.model import NewSession, Read
 from sapwood.stores.base.appends import Appends, Request
-from sapwood.stores.base.sending import MOST_SENDERS
+from sapwood.stores.base.sender import MOST_SENDERS
 from sapwood.stores.postgres import AsyncPostgresStore
 from sapwood.testing.makers import cover, fork_of
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from ...model import Appended, Root
 from ...rules.codec import Packed
-from .sending import MOST_SENDERS, AsyncSending, fitting
+from .sender import MOST_SENDERS, AsyncGroupSender, fitting
 
 MOST_AT_ONCE = 32
 
@@ -35,11 +35,11 @@ class Request(NamedTuple):
 
 
 def size_of(request: Request) -> int:
-    """Tell how many bytes a request has."""
+    """Return how many bytes a request has."""
     return sum(len(it.body) for it in request.batch)
 
 
-class AsyncAppends(AsyncSending[Request, Appended | None]):
+class AsyncAppends(AsyncGroupSender[Request, Appended | None]):
     """Gathers what arrives while others are being sent, for an event loop."""
 
     def __init__(

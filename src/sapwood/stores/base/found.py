@@ -28,7 +28,7 @@ class Said(NamedTuple, Generic[S]):
 
 
 def hit_of(said: Said[S], terms: Sequence[Term], score: float, folded: str | None) -> Hit:
-    """Tell of something that was found; `folded` is its folded text, when that is known."""
+    """Return the hit for what was found; `folded` is its folded text, when that is known."""
     shown, marks = snippet(said.text, terms, folded=folded)
     return Hit(
         session=said.session_id,
@@ -43,7 +43,7 @@ def hit_of(said: Said[S], terms: Sequence[Term], score: float, folded: str | Non
 
 
 def counted_terms(query: Query) -> Sequence[Term]:
-    """Give the terms that are counted for a score: one for each that an index tells apart."""
+    """Return the terms that are counted for a score: one for each that an index tells apart."""
     by_sequence: dict[object, Term] = {}
     for term in terms(query):
         sequence = indexed(term).sequence

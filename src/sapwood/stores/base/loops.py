@@ -12,7 +12,7 @@ import logging
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from ...errors import UsageError
 from .refusals import store_closed
@@ -41,22 +41,25 @@ class _Kept(Generic[T]):
         """Close it, on its loop."""
         await self.keeper.aclose()
 
-    def ask_to_end(self, told: Callable[[], object]) -> None:
-        """Let it be closed on its loop, from another one."""
+    def end_from(self, here: asyncio.AbstractEventLoop) -> asyncio.Future[None]:
+        """Let it be closed on its loop; return what becomes done on another one when it is."""
+        ended = here.create_future()
 
         def start() -> None:
             self.ending = self.loop.create_task(self.end())
             self.ending.add_done_callback(tell)
 
-        def tell(ending: asyncio.Task[None]) -> None:
-            if not ending.cancelled():
+        def tell(ending: asyncio.Task[None] | None = None) -> None:
+            if ending is not None and not ending.cancelled():
                 ending.exception()  # of a loop that came to its end meanwhile, and closed it
-            told()
+            with suppress(RuntimeError):  # nobody waits any more
+                here.call_soon_threadsafe(ended.set_result, None)
 
         try:
             self.loop.call_soon_threadsafe(start)
         except RuntimeError:  # the loop was closed
-            told()
+            tell()
+        return ended
 
 
 class AsyncPerLoop(Generic[T]):
@@ -86,7 +89,7 @@ class AsyncPerLoop(Generic[T]):
         self._is_closed = False
 
     def here(self) -> T:
-        """Give what belongs to the loop that is running."""
+        """Return what belongs to the loop that is running."""
         import asyncio
 
         loop = asyncio.get_running_loop()
@@ -153,29 +156,13 @@ class AsyncPerLoop(Generic[T]):
             kept, self._kept = self._kept, {}
         here = asyncio.get_running_loop()
         own = kept.pop(here, None)
-        asked = {it.loop: _ask(it, here) for it in kept.values()}
+        asked = {loop: it.end_from(here) for loop, it in kept.items()}
         for thing in spare:
             await self._let_go(thing)
         if own is not None:
             await own.end()
         if others := [closed for loop, closed in asked.items() if loop.is_running()]:
             await asyncio.wait(others, timeout=CLOSE_WITHIN_S)
-
-
-def _ask(kept: _Kept[Any], here: asyncio.AbstractEventLoop) -> asyncio.Future[None]:
-    """Let what another loop has be closed there; give what becomes done when it is."""
-    closed = here.create_future()
-
-    def settle() -> None:
-        if not closed.done():
-            closed.set_result(None)
-
-    def told() -> None:
-        with suppress(RuntimeError):  # nobody waits any more
-            here.call_soon_threadsafe(settle)
-
-    kept.ask_to_end(told)
-    return closed
 
 
 class PerLoop(Generic[T]):
@@ -194,7 +181,7 @@ class PerLoop(Generic[T]):
         self._is_closed = False
 
     def here(self) -> T:
-        """Give it."""
+        """Return it."""
         return self._thing
 
     def close(self) -> None:

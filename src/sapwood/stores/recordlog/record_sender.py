@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from ..base.sending import AsyncSending
+from ..base.sender import AsyncGroupSender
 from .log_documents import LogDocument
 
 MOST_AT_ONCE = 64
@@ -24,7 +24,7 @@ def is_new(told: CreateOutcome) -> bool:
     return told
 
 
-class AsyncRecordSender(AsyncSending[LogDocument, CreateOutcome]):
+class AsyncRecordSender(AsyncGroupSender[LogDocument, CreateOutcome]):
     """Gathers what arrives while others are being sent, for an event loop."""
 
     def __init__(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...model import Appended
 from ..base.appends import AsyncAppends, Request, size_of
-from ..base.sending import MOST_BYTES
+from ..base.sender import MOST_BYTES
 
 if TYPE_CHECKING:
     import asyncio

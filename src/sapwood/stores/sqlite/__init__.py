@@ -16,10 +16,9 @@ if not TYPE_CHECKING:  # a type checker would take every misspelt name for one t
 
     def __getattr__(name: str) -> object:
         # Loaded when it is asked for: a program without a loop does not pay for it.
-        if name in ("AsyncSqliteStore",):
-            from importlib import import_module
+        if name == "AsyncSqliteStore":
+            from .async_store import AsyncSqliteStore
 
-            value = getattr(import_module(".async_store", __name__), name)
-            globals()[name] = value
-            return value
+            globals()[name] = AsyncSqliteStore
+            return AsyncSqliteStore
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

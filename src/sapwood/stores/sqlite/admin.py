@@ -16,7 +16,7 @@ from ..relational.position import public, unpack_lineage, unpack_place
 from ..relational.rows import BODY, ID, SessionRow
 from .connection import Connection
 from .documents import DOCUMENT_COLUMNS, document_of
-from .index.checking import index_problems
+from .index.problems import index_problems
 from .lookup import SESSION_COLUMNS, id_at, missing_message
 from .overlays import get_overlay
 from .repair import FORCE_FAULTS, WRONG_SUMS, repair

@@ -56,7 +56,7 @@ def _refuse(source: Connection, path: Path, replace: bool) -> None:
 
 
 def _is_own(database: str, path: Path) -> bool:
-    """Tell whether a path is the database, its index or a log of theirs, there or yet to come."""
+    """Whether a path is the database, its index or a log of theirs, there or yet to come."""
     files = (f"{name}{end}" for name in (database, index_path(database)) for end in _FILES)
     return any(path.resolve() == Path(own).resolve() or _is_same(path, own) for own in files)
 
@@ -94,7 +94,7 @@ def _take_name(unfinished: Path, path: Path, replace: bool) -> None:
 
 
 def _name_new(unfinished: Path, path: Path) -> None:
-    """Give the name only if nobody else took it meanwhile."""
+    """Take the name only if nobody else took it meanwhile."""
     try:
         os.link(unfinished, path)
     except FileExistsError:

@@ -8,6 +8,7 @@ shortly, and not at every commit.
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from pathlib import Path
 
 import apsw
@@ -48,17 +49,11 @@ class LogKeeper:
         """Copy the whole log back and empty it, waiting for readers but not for long."""
         self._raw.set_busy_handler(Patience(FIRM_PATIENCE_S))
         try:
-            self._try_often()
+            # Readers that leave no gap can keep one call waiting for good; another call gets past.
+            for _ in range(FIRM_TRIES - 1):
+                with suppress(apsw.BusyError):
+                    self._raw.wal_checkpoint("main", apsw.SQLITE_CHECKPOINT_TRUNCATE)
+                    return
+            self._raw.wal_checkpoint("main", apsw.SQLITE_CHECKPOINT_TRUNCATE)
         finally:
             self._raw.set_busy_handler(Patience(self._patience_s))
-
-    def _try_often(self) -> None:
-        # Readers that leave no gap can keep one call waiting for good; another call gets past.
-        for left in reversed(range(FIRM_TRIES)):
-            try:
-                self._raw.wal_checkpoint("main", apsw.SQLITE_CHECKPOINT_TRUNCATE)
-            except apsw.BusyError:
-                if not left:
-                    raise
-            else:
-                return

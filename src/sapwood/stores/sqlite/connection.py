@@ -6,18 +6,19 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import apsw
 
-from ...errors import StoreCorruptError, StoreError
+from ...errors import StoreBusyError, StoreCorruptError, StoreError
 from ...rules.tree import Place
 from ..relational.position import unpack_lineage
 from .checksum import add_checksum_function
 from .inheritance import connect
 
+T = TypeVar("T")
 Durability = Literal["full", "normal"]
-Args = Sequence[Any]
+Bindings = Sequence[Any]
 
 # An append touches a few pages and little of each: small ones are less to write and to sync.
 PAGE_BYTES = 2_048
@@ -38,21 +39,21 @@ class Connection:
         self._execute = self._cursor.execute
         # Not a method of its own: a statement that gives no rows is run by executing it, and
         # this is called for every row that is written.
-        self.run: Callable[[str, Args], object] = self._cursor.execute
+        self.run: Callable[[str, Bindings], object] = self._cursor.execute
 
-    def rows(self, sql: str, args: Args = ()) -> list[Any]:
-        """Run a statement and give all its rows."""
+    def rows(self, sql: str, args: Bindings = ()) -> list[Any]:
+        """Run a statement and return all its rows."""
         return self._execute(sql, args).fetchall()
 
-    def row(self, sql: str, args: Args = ()) -> Any:
-        """Run a statement and give its first row, or None."""
+    def row(self, sql: str, args: Bindings = ()) -> Any:
+        """Run a statement and return its first row, or None."""
         # All rows are fetched: an unfinished statement would hold its snapshot open.
         rows = self._execute(sql, args).fetchall()
         return rows[0] if rows else None
 
     @contextmanager
-    def stream(self, sql: str, args: Args) -> Iterator[Iterator[Any]]:
-        """Run a statement and give its rows one by one, on a cursor of its own.
+    def stream(self, sql: str, args: Bindings) -> Iterator[Iterator[Any]]:
+        """Run a statement and yield its rows one by one, on a cursor of its own.
 
         For many rows of which each is soon forgotten: all at once would take fresh memory, which
         costs more than reading them does.
@@ -64,23 +65,23 @@ class Connection:
             # Whatever stopped the reading: an unfinished statement would hold its snapshot open.
             cursor.close(True)
 
-    def first(self, sql: str, args: Args) -> Any:
-        """Give a statement's first row, or None, and leave it there: the next statement ends it.
+    def first(self, sql: str, args: Bindings) -> Any:
+        """Return a statement's first row, or None, and leave it there: the next statement ends it.
 
         For the writer only, whose next statement follows at once.
         """
         return next(self._execute(sql, args), None)
 
-    def value(self, sql: str, args: Args = ()) -> Any:
-        """Run a statement and give the first column of its first row, or None."""
+    def value(self, sql: str, args: Bindings = ()) -> Any:
+        """Run a statement and return the first column of its first row, or None."""
         rows = self._execute(sql, args).fetchall()
         return rows[0][0] if rows else None
 
-    def run_many(self, sql: str, rows: Iterable[Args]) -> None:
+    def run_many(self, sql: str, rows: Iterable[Bindings]) -> None:
         """Run a statement once for each row of arguments."""
         self._cursor.executemany(sql, rows)
 
-    def insert_all(self, sql: str, values: str, rows: Sequence[Args]) -> None:
+    def insert_all(self, sql: str, values: str, rows: Sequence[Bindings]) -> None:
         """Insert rows, many of them by one statement, whose own cost they share."""
         whole = len(rows) - len(rows) % ROWS_AT_ONCE
         together = f"{sql} {', '.join([values] * ROWS_AT_ONCE)}"
@@ -99,16 +100,19 @@ class Connection:
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """Let several statements read the same state."""
-        if self.is_in_transaction():
+        if self.raw.in_transaction:
             yield
             return
         try:
             self._execute("BEGIN")
             yield
         finally:
-            # A failing disk ends the transaction by itself.
-            if self.is_in_transaction():
-                self._end_snapshot()
+            try:
+                self._execute("COMMIT")
+            except apsw.Error:
+                # A failing disk has ended it by itself; or the cursor told once more that its last
+                # statement failed, and may have done this one, too.
+                self.roll_back()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -118,26 +122,23 @@ class Connection:
             yield
             self._execute("COMMIT")
         except BaseException:
-            if self.is_in_transaction():
-                self.raw.execute("ROLLBACK")
+            self.roll_back()
             raise
 
-    def forget_snapshot(self) -> None:
-        """End a snapshot that was left open."""
+    def roll_back(self) -> None:
+        """End a transaction or snapshot, if one is open."""
         if self.raw.in_transaction:
+            # Not by the cursor of a failed statement, which may tell of its failure once more.
             self.raw.execute("ROLLBACK")
 
-    def _end_snapshot(self) -> None:
+    @contextmanager
+    def closed_on_failure(self) -> Iterator[None]:
+        """Close it if what is done first with it fails."""
         try:
-            self._execute("COMMIT")
-        except apsw.Error:
-            # A cursor may tell once more that its last statement failed, and do this one, too.
-            if self.is_in_transaction():
-                self.raw.execute("ROLLBACK")
-
-    def is_in_transaction(self) -> bool:
-        """Tell whether a transaction is open."""
-        return self.raw.in_transaction
+            yield
+        except BaseException:
+            self.close()
+            raise
 
     def close(self) -> None:
         """Close it; what was not committed is gone."""
@@ -148,16 +149,38 @@ def open_writer(
     path: str, clock: Callable[[], int], patience_s: float, vfs: str | None
 ) -> Connection:
     """Open the connection that writes; nothing in the file is changed yet."""
-    raw = connect(path, vfs=vfs)
-    _settle_in(raw, patience_s)
-    add_checksum_function(raw)
+    tx = _open(path, clock, patience_s, vfs, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
+    add_checksum_function(tx.raw)
+    return tx
+
+
+def open_reader(
+    path: str, clock: Callable[[], int], patience_s: float, vfs: str | None
+) -> Connection:
+    """Open a connection that only reads."""
+    return _open(path, clock, patience_s, vfs, apsw.SQLITE_OPEN_READONLY)
+
+
+def _open(
+    path: str, clock: Callable[[], int], patience_s: float, vfs: str | None, flags: int
+) -> Connection:
+    raw = connect(path, flags=flags, vfs=vfs)
+    raw.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
+    raw.set_busy_handler(Patience(patience_s))
+    raw.pragma("trusted_schema", "OFF")
     return Connection(raw, clock)
 
 
 def make_durable(tx: Connection, path: str, durability: Durability, patience_s: float) -> None:
     """Switch a connection to the log, and to the care that was asked for."""
-    _use_wal(tx.raw, path, patience_s)
-    tx.raw.pragma("synchronous", "FULL" if durability == "full" else "NORMAL")
+    # SQLite does not ask the busy handler when two processes switch it on at once.
+    mode = patiently(lambda: tx.raw.pragma("journal_mode", "WAL"), patience_s)
+    if mode != "wal":
+        raise StoreError(
+            f"{path}: asked for write-ahead logging and got {mode!r}: "
+            "the file system does not support it, use a local disk"
+        )
+    tx.raw.pragma("synchronous", durability)
     # Deleted content is overwritten in the file, and not only forgotten.
     tx.raw.pragma("secure_delete", "ON")
     # Asked for again: in a new file it was reckoned in pages of SQLite's own size, and a batch that
@@ -167,37 +190,13 @@ def make_durable(tx: Connection, path: str, durability: Durability, patience_s: 
     tx.raw.wal_autocheckpoint(CHECKPOINT_PAGES)
 
 
-def open_reader(
-    path: str, clock: Callable[[], int], patience_s: float, vfs: str | None
-) -> Connection:
-    """Open a connection that only reads."""
-    raw = connect(path, flags=apsw.SQLITE_OPEN_READONLY, vfs=vfs)
-    _settle_in(raw, patience_s)
-    return Connection(raw, clock)
-
-
-def _settle_in(raw: apsw.Connection, patience_s: float) -> None:
-    raw.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
-    raw.set_busy_handler(Patience(patience_s))
-    raw.pragma("trusted_schema", "OFF")
-
-
-def _use_wal(raw: apsw.Connection, path: str, patience_s: float) -> None:
-    mode = _switch_to_wal(raw, patience_s)
-    if mode != "wal":
-        raise StoreError(
-            f"{path}: asked for write-ahead logging and got {mode!r}: "
-            "the file system does not support it, use a local disk"
-        )
-
-
-def _switch_to_wal(raw: apsw.Connection, patience_s: float) -> object:
-    """Switch on the log; SQLite does not ask the busy handler when two processes do it at once."""
+def patiently(call: Callable[[], T], patience_s: float) -> T:
+    """Call until nobody is in the way; for what SQLite does not ask its busy handler about."""
     deadline = time.monotonic() + patience_s
     while True:
         try:
-            return raw.pragma("journal_mode", "WAL")
-        except apsw.BusyError:
+            return call()
+        except (apsw.BusyError, StoreBusyError):
             if time.monotonic() >= deadline:
                 raise
             time.sleep(POLL_S)

@@ -12,8 +12,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import TypeVar
 
-import apsw
-
 from ...errors import (
     ClosedError,
     ReadOnlyError,
@@ -27,25 +25,25 @@ from ..base._sync.runner import Runner
 from .backup import copy_database
 from .connection import (
     PAGE_BYTES,
-    POLL_S,
     Connection,
     Durability,
     make_durable,
     open_reader,
     open_writer,
+    patiently,
 )
 from .documents import ExpiredDocuments
 from .erasure import forget_erasures, latest_erasure
-from .failure import translate
+from .failure import translated
 from .feed import trim_feed
 from .index.file import index_path
 from .index.indexer import Indexer
 from .inheritance import disown_at_fork
 from .migrate import migrate, refuse_foreign
+from .opened_file import OpenedFile
 from .readers import Readers
 from .standing import renew_stale
 from .unit import SqliteUnit
-from .whereabouts import Whereabouts
 from .writer import Outcome, Work, Writer
 
 logger = logging.getLogger(__name__)
@@ -85,34 +83,28 @@ class Database(Runner):
         self._is_read_only = tx.raw.readonly("main")
         self._index_path = index_path(self.path)
         self._indexer = Indexer(self._index_path, self._open_reader, clock, patience_s)
-        self._whereabouts = Whereabouts(self.path)
+        self._opened = OpenedFile(self.path)
         unit = SqliteUnit(tx, self._index_path)
-        self._writer = Writer(unit, self.path, patience_s, self._whereabouts.look)
+        self._writer = Writer(unit, self.path, patience_s, self._opened.look)
         self._readers = Readers(self._open_reading_unit, self.path, MOST_READERS)
         disown_at_fork(self)
         if has_work_left and not self._is_read_only:
             self.sweep_soon()
 
     def _open_writer(self, durability: Durability) -> tuple[Connection, bool]:
-        """Open and migrate; tell also whether a deletion left work to be done."""
+        """Open and migrate; return also whether a deletion left work to be done."""
         folder = Path(self.path).parent
         if not folder.is_dir():
             raise StoreUnavailableError(f"there is no folder {str(folder)!r}: create it first")
-        tx = None
-        try:
+        with translated(self.path):
             tx = open_writer(self.path, self._clock, self._patience_s, self._vfs)
-            refuse_foreign(tx, self.path)
-            if not tx.raw.readonly("main"):
-                tx.raw.pragma("page_size", PAGE_BYTES)
-                make_durable(tx, self.path, durability, self._patience_s)
-            migrate(tx, self.path)
-            return tx, bool(tx.value("SELECT EXISTS (SELECT 1 FROM sweep)"))
-        except BaseException as error:
-            if tx is not None:
-                tx.close()
-            if isinstance(error, apsw.Error):
-                raise translate(error, self.path) from error
-            raise
+            with tx.closed_on_failure():
+                refuse_foreign(tx, self.path)
+                if not tx.raw.readonly("main"):
+                    tx.raw.pragma("page_size", PAGE_BYTES)
+                    make_durable(tx, self.path, durability, self._patience_s)
+                migrate(tx, self.path)
+                return tx, bool(tx.value("SELECT EXISTS (SELECT 1 FROM sweep)"))
 
     def _open_reader(self) -> Connection:
         return open_reader(self.path, self._clock, self._patience_s, self._vfs)
@@ -120,11 +112,8 @@ class Database(Runner):
     def _open_reading_unit(self) -> SqliteUnit:
         on_lag = None if self._is_read_only else self._indexer.wake
         tx = self._open_reader()
-        try:
-            self._whereabouts.refuse_if_gone()
-        except StoreError:
-            tx.close()
-            raise
+        with tx.closed_on_failure():
+            self._opened.refuse_if_gone()
         return SqliteUnit(tx, self._index_path, on_lag)
 
     def read(self, work: Callable[[SqliteUnit], T]) -> T:
@@ -172,11 +161,8 @@ class Database(Runner):
 
     def backup(self, path: Path, replace: bool, progress: Progress | None) -> None:
         self.refuse_if_closed()
-        try:
-            with closing(self._open_reader()) as source:
-                copy_database(source, path, replace, progress)
-        except apsw.Error as error:
-            raise translate(error, str(path)) from error
+        with translated(str(path)), closing(self._open_reader()) as source:
+            copy_database(source, path, replace, progress)
 
     def sweep_soon(self) -> None:
         """Let a thread remove, bit by bit, what deletions left."""
@@ -209,7 +195,7 @@ class Database(Runner):
                     self._stop_sweeping.wait(time.perf_counter() - begun)
 
     def _is_sweeping_needed(self) -> bool:
-        """Tell whether somebody deleted something since the last round; end the thread if not."""
+        """Whether somebody deleted something since the last round; if not, the thread ends."""
         with self._sweeper_guard:
             wanted = self._is_sweeping_wanted and not self._stop_sweeping.is_set()
             self._is_sweeping_wanted = False
@@ -220,20 +206,28 @@ class Database(Runner):
     def settle(self) -> None:
         """Finish sweeping, renew sums, trim what is old, and leave no erased bytes in the files."""
         self._refuse_writing()
-        while self._writer.write(lambda unit: unit.sweep.sweep_chunk()):
-            continue
-        while self._writer.write(lambda unit: renew_stale(unit.tx)):
-            continue
         expired = ExpiredDocuments()
-        while self._writer.write(lambda unit: expired.drop_some(unit.tx)):
-            continue
+        chunks: Sequence[Callable[[SqliteUnit], bool]] = (
+            lambda unit: unit.sweep.sweep_chunk(),
+            lambda unit: renew_stale(unit.tx),
+            lambda unit: expired.drop_some(unit.tx),
+        )
+        for chunk in chunks:
+            while self._writer.write(chunk):
+                continue
         failure = self._fill_index()
         self._writer.write(lambda unit: trim_feed(unit.tx))
         erased = self._writer.write(lambda unit: latest_erasure(unit.tx))
         if erased is not None:
             self._writer.rewrite_file()
             self._writer.write(lambda unit: forget_erasures(unit.tx, erased))
-        self._truncate_log()
+        try:
+            # In short tries: writers get in between, however long a reader reads.
+            patiently(self._writer.truncate_log, self._patience_s)
+        except StoreBusyError:
+            raise StoreBusyError(
+                f"{self.path}: a reader kept the log in use for too long: settle again later"
+            ) from None
         if failure is not None:
             raise failure
         self._indexer.forget()
@@ -246,16 +240,6 @@ class Database(Runner):
             return error
         return None
 
-    def _truncate_log(self) -> None:
-        """Empty the log, in short tries: writers get in between, however long a reader reads."""
-        deadline = time.monotonic() + self._patience_s
-        while not self._writer.truncate_log():
-            if time.monotonic() >= deadline:
-                raise StoreBusyError(
-                    f"{self.path}: a reader kept the log in use for too long: settle again later"
-                )
-            time.sleep(POLL_S)
-
     def close(self) -> None:
         """Close all connections; closing again does nothing."""
         if self._refusal is not None:
@@ -263,7 +247,7 @@ class Database(Runner):
         self._refusal = f"{self.path}: the store is closed"
         if self._writer.is_within():
             # By a signal's handler: the call that it interrupted has to end first.
-            self._writer.do_afterwards(self._close)
+            self._writer.afterwards = self._close
         else:
             self._close()
 
@@ -280,7 +264,7 @@ class Database(Runner):
             self._writer.close()
 
     def is_closed(self) -> bool:
-        """Tell whether it was closed, or opened before a fork."""
+        """Whether it was closed, or opened before a fork."""
         return self._refusal is not None
 
     def refuse_if_closed(self) -> None:
@@ -289,7 +273,7 @@ class Database(Runner):
             raise ClosedError(self._refusal)
 
     def writing(self) -> threading.RLock:
-        """Give the lock that whoever writes holds."""
+        """Return the lock that whoever writes holds."""
         return self._writer.lock
 
     def disown(self) -> None:

@@ -23,7 +23,7 @@ def note_erasure_apart(tx: Connection) -> None:
 
 
 def latest_erasure(tx: Connection) -> int | None:
-    """Give the newest erasure that the file has yet to forget."""
+    """Return the newest erasure that the file has yet to forget."""
     found: int | None = tx.value("SELECT max(seq) FROM erased")
     return found
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import apsw
 
@@ -42,8 +44,17 @@ def is_damage(error: BaseException | None) -> bool:
     return isinstance(error, (apsw.CorruptError, apsw.NotADBError))
 
 
+@contextmanager
+def translated(where: str) -> Iterator[None]:
+    """Raise the driver's errors in our words."""
+    try:
+        yield
+    except DRIVER_ERRORS as error:
+        raise translate(error, where) from error
+
+
 def translate(error: Exception, where: str) -> StoreError:
-    """Give the error to raise for one of the driver's, which is its cause."""
+    """Return the error to raise for one of the driver's, which is its cause."""
     if isinstance(error, UnicodeDecodeError):
         return StoreCorruptError(f"{where}: a text in the database is damaged ({error})")
     if isinstance(error, apsw.CantOpenError) and (seen := _not_opened(where)):
@@ -57,7 +68,7 @@ def translate(error: Exception, where: str) -> StoreError:
 
 
 def _not_opened(path: str) -> StoreError | None:
-    """Say why a file cannot be opened, which SQLite does not tell; None when it cannot be seen."""
+    """Return why a file cannot be opened, which SQLite does not tell; None if that is not seen."""
     folder, name = os.path.split(path)
     folder = folder or os.curdir
     if os.path.isdir(path):  # noqa: PTH112  unlike a path object's, it never raises

@@ -7,7 +7,7 @@ from ..relational._sync.fork import CopiedPath, ForkStatements
 from ..relational.position import DEPTH_BITS, MAX_DEPTH, bounds, unpack_place
 from ..relational.rows import Row, SessionRow
 from ..relational.walk import ending_on_path
-from .appending import new_segment
+from .append import new_segment
 from .connection import Connection
 from .descent import descend
 from .feed import KIND_APPEND, record_change

@@ -67,7 +67,7 @@ class Workers:
                 task = self._next(desk)
 
     def _next(self, desk: _Desk) -> Task | None:
-        """Give the next task that waits; without one, the thread is idle, or at its end."""
+        """Return the next task that waits; without one, the thread is idle, or at its end."""
         with self._guard:
             if self._waiting:
                 return self._waiting.popleft()
@@ -97,17 +97,14 @@ class AsyncSqliteRunner(AsyncRunner):
         self._is_closed = False
 
     async def read(self, work: Callable[[AsyncUnit], AsyncAnswer[T]]) -> T:
-        self._refuse_if_closed()
-        return await self._hop(self._readers, lambda: self._database.read(sync_work(work)))
+        return await self._in_reader(lambda: self._database.read(sync_work(work)))
 
     async def read_own(self, work: Callable[[SqliteUnit], T]) -> T:
         """Run work that reads what only this store has, on one snapshot."""
-        self._refuse_if_closed()
-        return await self._hop(self._readers, lambda: self._database.read(work))
+        return await self._in_reader(lambda: self._database.read(work))
 
     async def glance(self, work: Callable[[AsyncUnit], AsyncAnswer[T]]) -> T:
-        self._refuse_if_closed()
-        return await self._hop(self._readers, lambda: self._database.glance(sync_work(work)))
+        return await self._in_reader(lambda: self._database.glance(sync_work(work)))
 
     async def write(self, work: Callable[[AsyncUnit], AsyncAnswer[T]]) -> T:
         self._refuse_if_closed()
@@ -119,27 +116,23 @@ class AsyncSqliteRunner(AsyncRunner):
         return result
 
     async def settle(self) -> None:
-        self._refuse_if_closed()
-        await self._hop(self._readers, self._database.settle)
+        await self._in_reader(self._database.settle)
 
     async def migrate(self) -> int:
-        self._refuse_if_closed()
-        return await self._hop(self._readers, self._database.migrate)
+        return await self._in_reader(self._database.migrate)
 
     async def repair(self) -> None:
-        self._refuse_if_closed()
-        await self._hop(self._readers, self._database.repair)
+        await self._in_reader(self._database.repair)
 
     async def backup(self, path: Path, replace: bool, progress: Progress | None) -> None:
-        self._refuse_if_closed()
-        await self._hop(self._readers, lambda: self._database.backup(path, replace, progress))
+        await self._in_reader(lambda: self._database.backup(path, replace, progress))
 
     async def aclose(self) -> None:
         if self._is_closed or self._database.is_closed():
             return
         self._is_closed = True
         try:
-            await self._hop(self._writers, self._database.close)
+            await _hop(self._writers, self._database.close)
         finally:
             self._writers.stop()
             self._readers.stop()
@@ -150,22 +143,25 @@ class AsyncSqliteRunner(AsyncRunner):
         if self._is_closed:
             raise ClosedError(f"{self._database.path}: the store is closed")
 
-    async def _hop(self, workers: Workers, call: Callable[[], T]) -> T:
-        """Run a call in another thread, and wait for it even when cancelled."""
-        loop = asyncio.get_running_loop()
-        future = _Handed(loop=loop)
+    def _in_reader(self, call: Callable[[], T]) -> asyncio.Future[T]:
+        self._refuse_if_closed()
+        return _hop(self._readers, call)
 
-        def task() -> None:
-            outcome = Outcome()
-            try:
-                outcome.result = call()
-            except BaseException as error:  # noqa: BLE001  told to the caller
-                outcome.error = error
-            _tell(loop, future.settle, outcome)
 
-        workers.give(task)
-        result: T = await future
-        return result
+def _hop(workers: Workers, call: Callable[[], T]) -> asyncio.Future[T]:
+    """Let a call run in another thread; whoever waits for it does so even when cancelled."""
+    loop = asyncio.get_running_loop()
+    future = _Handed(loop=loop)
+
+    def task() -> None:
+        try:
+            outcome = Outcome(call())
+        except BaseException as error:  # noqa: BLE001  told to the caller
+            outcome = Outcome(error=error)
+        _tell(loop, future.settle, outcome)
+
+    workers.give(task)
+    return future
 
 
 class _Collector:
@@ -201,19 +197,13 @@ class _Collector:
     def _commit(self, batch: list[tuple[Work, _Handed]]) -> None:
         """Commit a batch in the worker thread, then wake the loop once."""
         try:
-            outcomes = self._commit_works([work for work, _ in batch])
+            if len(batch) == 1:
+                outcomes = [Outcome(self._database.write(batch[0][0]))]
+            else:
+                outcomes = self._database.write_group([work for work, _ in batch])
         except BaseException as error:  # noqa: BLE001  told to every caller
-            outcomes = [Outcome() for _ in batch]
-            for outcome in outcomes:
-                outcome.error = error
+            outcomes = [Outcome(error=error) for _ in batch]
         _tell(self.loop, self._deliver, batch, outcomes)
-
-    def _commit_works(self, works: list[Work]) -> list[Outcome]:
-        if len(works) > 1:
-            return self._database.write_group(works)
-        outcome = Outcome()
-        outcome.result = self._database.write(works[0])
-        return [outcome]
 
     def _deliver(self, batch: list[tuple[Work, _Handed]], outcomes: list[Outcome]) -> None:
         if self._waiting:
@@ -243,7 +233,7 @@ class _Handed(asyncio.Future[Any]):
         return False
 
     def settle(self, outcome: Outcome) -> None:
-        """Tell the outcome."""
+        """Take over the result or the error."""
         if outcome.error is None:
             self.set_result(outcome.result)
         else:

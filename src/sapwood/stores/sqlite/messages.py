@@ -11,7 +11,7 @@ from ..relational._sync.messages import MessageStatements
 from ..relational.position import MAX_DEPTH, bounds, unpack_place, whole_segment
 from ..relational.rows import BODY, POS, HasRoom, HomeNames, Row, SeenMessage, SessionRow
 from ..relational.walk import covering, inherited_follower, parent_pos
-from .appending import write_after
+from .append import write_after
 from .connection import Connection
 from .erasure import note_erasure
 from .feed import KIND_DELETE, KIND_UPDATE, latest_seq, record_change

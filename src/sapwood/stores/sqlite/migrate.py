@@ -13,7 +13,7 @@ import apsw
 from ...errors import MigrationNeededError, SchemaError, SchemaTooNewError
 from .backup import sync_folder
 from .connection import Connection
-from .failure import translate
+from .failure import translated
 from .inheritance import connect
 
 APPLICATION_ID = 0x5A9D00D1
@@ -29,8 +29,8 @@ CREATE TABLE migration (
 """
 
 
-class Step(NamedTuple):
-    """One packaged migration."""
+class Migration(NamedTuple):
+    """One packaged step from a version of the schema to the next."""
 
     version: int
     name: str
@@ -42,23 +42,23 @@ class Step(NamedTuple):
         return hashlib.sha256(self.sql.encode()).hexdigest()
 
 
-def packaged_steps() -> list[Step]:
-    """Give the migrations that this version of sapwood ships, in order."""
+def packaged_steps() -> list[Migration]:
+    """Return the migrations that this version of sapwood ships, in order."""
     folder = resources.files(__package__) / "schema"
     names = sorted(it.name for it in folder.iterdir() if it.name.endswith(".sql"))
     return [
-        Step(int(name.partition("_")[0]), name, (folder / name).read_text("utf-8"))
+        Migration(int(name.partition("_")[0]), name, (folder / name).read_text("utf-8"))
         for name in names
     ]
 
 
 def stored_version(path: Path) -> int:
-    """Tell a file's schema version without opening it as a store, which would migrate it."""
-    try:
-        with closing(connect(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as raw:
-            version: int = raw.pragma("user_version")
-    except apsw.Error as error:
-        raise translate(error, str(path)) from error
+    """Return a file's schema version without opening it as a store, which would migrate it."""
+    with (
+        translated(str(path)),
+        closing(connect(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as raw,
+    ):
+        version: int = raw.pragma("user_version")
     return version
 
 
@@ -66,42 +66,44 @@ def refuse_foreign(tx: Connection, path: str) -> None:
     """Refuse a file that is another program's, or a newer version's, before it is touched."""
     steps = packaged_steps()
     current = _current(tx, path, steps[-1].version)
-    _refuse_other_text(tx, path, [step for step in steps if step.version <= current])
+    recorded = dict(tx.rows("SELECT version, checksum FROM migration")) if current else {}
+    for step in steps:
+        if step.version <= current and recorded.get(step.version) != step.checksum:
+            raise SchemaError(
+                f"{path} was made with another text of migration {step.name}: "
+                "it comes from a version of sapwood that was never released"
+            )
 
 
-def migrate(tx: Connection, path: str) -> int:
-    """Bring a database to the newest schema, in one transaction; give that version.
+def migrate(tx: Connection, path: str) -> None:
+    """Bring a database to the newest schema, in one transaction.
 
     An older file is copied aside first; a newer one, or one that is not ours, is not touched.
     """
     steps = packaged_steps()
     newest = steps[-1].version
     if _current(tx, path, newest) == newest:
-        return newest
+        return
     if tx.raw.readonly("main"):
         raise MigrationNeededError(
             f"{path} was written by an older version and cannot be written here: "
             "open it once where it can be"
         )
-    tx.run("BEGIN IMMEDIATE", ())
-    try:
+    with tx.transaction():
         # Another process may have been first while this one waited for the lock.
         current = _current(tx, path, newest)
-        if 0 < current < newest:
+        if current == 0:
+            tx.run(_RECORDS, ())
+            tx.rows(f"PRAGMA application_id = {APPLICATION_ID}")
+        elif current < newest:
             _back_up(tx, path, current)
         for step in steps:
             if step.version > current:
-                _apply(tx, step, is_first=current == 0 and step is steps[0])
-        tx.run("COMMIT", ())
-    except BaseException:
-        if tx.raw.in_transaction:
-            tx.run("ROLLBACK", ())
-        raise
-    return newest
+                _apply(tx, step)
 
 
 def _current(tx: Connection, path: str, newest: int) -> int:
-    """Give the schema's version, 0 for an empty file; refuse what is not ours or is newer."""
+    """Return the schema's version, 0 for an empty file; refuse what is not ours or is newer."""
     with tx.snapshot():
         version: int = tx.value("PRAGMA user_version")
         application = tx.value("PRAGMA application_id")
@@ -117,22 +119,7 @@ def _current(tx: Connection, path: str, newest: int) -> int:
     return version
 
 
-def _refuse_other_text(tx: Connection, path: str, steps: list[Step]) -> None:
-    if not steps:
-        return
-    recorded = dict(tx.rows("SELECT version, checksum FROM migration"))
-    for step in steps:
-        if recorded.get(step.version) != step.checksum:
-            raise SchemaError(
-                f"{path} was made with another text of migration {step.name}: "
-                "it comes from a version of sapwood that was never released"
-            )
-
-
-def _apply(tx: Connection, step: Step, is_first: bool) -> None:
-    if is_first:
-        tx.run(_RECORDS, ())
-        tx.rows(f"PRAGMA application_id = {APPLICATION_ID}")
+def _apply(tx: Connection, step: Migration) -> None:
     tx.rows(step.sql)
     tx.run(
         "INSERT INTO migration VALUES (?, ?, ?, ?)",

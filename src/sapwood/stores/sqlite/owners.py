@@ -12,9 +12,7 @@ def find_owner(tx: Connection, name: str) -> int | None:
 
 
 def own_number(tx: Connection, name: str) -> int:
-    """Give an owner's number, a new one if there was none."""
-    found = find_owner(tx, name)
-    if found is None:
-        found = tx.value("INSERT INTO owner (name) VALUES (?) RETURNING number", (name,))
-        assert found is not None
-    return found
+    """Return an owner's number, a new one if there was none."""
+    insert = "INSERT INTO owner (name) VALUES (?) RETURNING number"
+    number: int = find_owner(tx, name) or tx.value(insert, (name,))
+    return number

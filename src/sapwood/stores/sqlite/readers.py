@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from ...errors import ClosedError
-from .failure import DRIVER_ERRORS, translate
+from .failure import DRIVER_ERRORS, translate, translated
 from .unit import SqliteUnit
 
 T = TypeVar("T")
@@ -37,10 +37,13 @@ class Readers:
 
     def glance(self, work: Callable[[SqliteUnit], T]) -> T:
         """Run work whose one statement is its own snapshot."""
-        unit = self._take()
+        try:
+            unit = self._free.pop()
+        except IndexError:
+            unit = self._take()
         try:
             # An interrupt may have left a snapshot open, which would be read from for ever.
-            unit.tx.forget_snapshot()
+            unit.tx.roll_back()
             return work(unit)
         except DRIVER_ERRORS as error:
             raise translate(error, self._where) from error
@@ -48,12 +51,6 @@ class Readers:
             self._give_back(unit)
 
     def _take(self) -> SqliteUnit:
-        try:
-            return self._free.pop()
-        except IndexError:
-            return self._take_slowly()
-
-    def _take_slowly(self) -> SqliteUnit:
         with self._changed:
             while not self._free and not self._room and not self._is_closed:
                 self._changed.wait()
@@ -63,15 +60,14 @@ class Readers:
                 return self._free.pop()
             self._room -= 1
         try:
-            unit = self._connect()
+            with translated(self._where):
+                unit = self._connect()
             self._known.add(weakref.ref(unit, self._make_room))
             return unit
-        except BaseException as error:
+        except BaseException:
             with self._changed:
                 self._room += 1
                 self._changed.notify()
-            if isinstance(error, DRIVER_ERRORS):
-                raise translate(error, self._where) from error
             raise
 
     def _make_room(self, gone: weakref.ref[SqliteUnit]) -> None:

@@ -14,11 +14,11 @@ from ..relational._sync.sessions import RelationalSessions
 from ..relational._sync.sweep import RelationalSweep
 from ..relational._sync.usage import RelationalUsage
 from .admin import SqliteAdmin
-from .appending import extend
+from .append import extend
 from .connection import Connection
 from .dialect import SqliteDialect
 from .index.reader import IndexReader
-from .searching import SqliteSearch
+from .search import SqliteSearch
 
 
 class _SqliteMessages(RelationalMessages):

@@ -18,9 +18,9 @@ from typing import Any, TypeVar
 
 import apsw
 
-from ...errors import ClosedError, SapwoodError, StoreBusyError, UsageError
+from ...errors import ClosedError, SapwoodError, UsageError
 from .checkpoint import COMMITS_BETWEEN_LOOKS, LogKeeper
-from .failure import DRIVER_ERRORS, translate
+from .failure import DRIVER_ERRORS, translate, translated
 from .unit import SqliteUnit
 
 logger = logging.getLogger(__name__)
@@ -36,15 +36,9 @@ class Outcome:
 
     __slots__ = ("error", "result")
 
-    def __init__(self) -> None:
-        self.result: Any = None
-        self.error: BaseException | None = None
-
-    def get(self) -> Any:
-        """Give the result, or raise the error."""
-        if self.error is not None:
-            raise self.error
-        return self.result
+    def __init__(self, result: Any = None, error: BaseException | None = None) -> None:
+        self.result = result
+        self.error = error
 
 
 class _Job(Outcome):
@@ -73,7 +67,8 @@ class Writer:
         self._look = look
         self._commits = 0
         self.lock = threading.RLock()  # not to be taken twice: it knows whose it is
-        self._afterwards: Callable[[], None] | None = None
+        self.afterwards: Callable[[], None] | None = None
+        """What a caller who is within does as soon as he is out."""
         self._jobs: deque[_Job] = deque()
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
@@ -96,18 +91,16 @@ class Writer:
         self._jobs.append(job)
         self._rouse()
         job.done.acquire()
-        outcome: T = job.get()
-        return outcome
+        if job.error is not None:
+            raise job.error
+        result = job.result
+        return result
 
     def is_within(self) -> bool:
-        """Tell whether the caller is inside the writer already, as a signal's handler may be."""
+        """Whether the caller is inside the writer already, as a signal's handler may be."""
         # As a Condition asks it; the lock has no public way.
         owned: bool = self.lock._is_owned()  # type: ignore[attr-defined]
         return owned
-
-    def do_afterwards(self, call: Callable[[], None]) -> None:
-        """Let the caller, who is within, do something as soon as he is out."""
-        self._afterwards = call
 
     def _refuse_within(self) -> None:
         if self.is_within():
@@ -121,8 +114,8 @@ class Writer:
         self._finish()
 
     def _finish(self) -> None:
-        if self._afterwards is not None and not self.is_within():
-            call, self._afterwards = self._afterwards, None
+        if self.afterwards is not None and not self.is_within():
+            call, self.afterwards = self.afterwards, None
             call()
 
     @contextlib.contextmanager
@@ -179,7 +172,7 @@ class Writer:
             self._log.look()
 
     def _told(self, error: BaseException) -> BaseException:
-        """Give each caller an error object of its own, since a traceback is written into it."""
+        """Return an error object for each caller, since a traceback is written into it."""
         if isinstance(error, DRIVER_ERRORS):
             ours = translate(error, self._where)
             ours.__cause__ = error
@@ -199,11 +192,10 @@ class Writer:
         tx.run("RELEASE work", ())
 
     def _roll_back(self) -> None:
-        if self._is_closed or not self._tx.raw.in_transaction:
+        if self._is_closed:
             return
         try:
-            # Not by the cursor of the failed statement, which may tell of its failure once more.
-            self._tx.raw.execute("ROLLBACK")
+            self._tx.roll_back()
         except apsw.Error:
             # The caller is told why the work failed, which is what it can act on.
             logger.warning("%s: rolling back failed", self._where, exc_info=True)
@@ -247,13 +239,9 @@ class Writer:
         for job in group:
             job.done.release()
 
-    def truncate_log(self) -> bool:
-        """Try for a moment to copy the whole log back and empty it; tell whether it was done."""
-        try:
-            self._run_alone(lambda _: self._log.checkpoint_firmly())
-        except StoreBusyError:
-            return False
-        return True
+    def truncate_log(self) -> None:
+        """Try for a moment to copy the whole log back and empty it."""
+        self._run_alone(lambda _: self._log.checkpoint_firmly())
 
     def rewrite_file(self) -> None:
         """Copy what is stored into fresh pages; other writers wait meanwhile."""
@@ -263,10 +251,8 @@ class Writer:
         """Run something that is not part of a transaction."""
         with self._alone():
             self._refuse_if_closed()
-            try:
+            with translated(self._where):
                 work(self._tx.raw)
-            except apsw.Error as error:
-                raise translate(error, self._where) from error
 
     def close(self) -> None:
         """Close the connection; work that comes later is refused."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from ....calls import AsyncAnswer
 from ....errors import UnsupportedOperationError
 from ....store._async.admin import Progress
+from ..loops import AsyncPerLoop
 from .unit import AsyncUnit
 
 T = TypeVar("T")
@@ -36,7 +37,7 @@ class AsyncRunner(ABC):
 
     @abstractmethod
     async def migrate(self) -> int:
-        """Bring the schema up to date; give its version."""
+        """Bring the schema up to date; return its version."""
 
     @abstractmethod
     async def repair(self) -> None:
@@ -51,3 +52,41 @@ class AsyncRunner(ABC):
     @abstractmethod
     async def aclose(self) -> None:
         """Let go of files and threads."""
+
+
+R = TypeVar("R", bound=AsyncRunner)
+
+
+class AsyncPerLoopRunner(AsyncRunner, Generic[R]):
+    """Passes units of work on to the runner of the event loop that they are asked for on."""
+
+    def __init__(self, make: Callable[[], R], *, given: str = "", outlives: bool = False) -> None:
+        self._runners = AsyncPerLoop(
+            make, lambda runner: runner.aclose(), given=given, outlives=outlives
+        )
+
+    def here(self) -> R:
+        """Return the runner to use here, with all that it can do."""
+        return self._runners.here()
+
+    async def read(self, work: Callable[[AsyncUnit], AsyncAnswer[T]]) -> T:
+        return await self.here().read(work)
+
+    async def glance(self, work: Callable[[AsyncUnit], AsyncAnswer[T]]) -> T:
+        return await self.here().glance(work)
+
+    async def write(self, work: Callable[[AsyncUnit], AsyncAnswer[T]]) -> T:
+        return await self.here().write(work)
+
+    async def settle(self) -> None:
+        await self.here().settle()
+
+    async def migrate(self) -> int:
+        return await self.here().migrate()
+
+    async def repair(self) -> None:
+        await self.here().repair()
+
+    async def aclose(self) -> None:
+        """Let go of the connections of all loops."""
+        await self._runners.aclose()

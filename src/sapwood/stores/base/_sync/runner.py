@@ -7,11 +7,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from ....calls import Answer
 from ....errors import UnsupportedOperationError
 from ....store._sync.admin import Progress
+from ..loops import PerLoop
 from .unit import Unit
 
 T = TypeVar("T")
@@ -38,7 +39,7 @@ class Runner(ABC):
 
     @abstractmethod
     def migrate(self) -> int:
-        """Bring the schema up to date; give its version."""
+        """Bring the schema up to date; return its version."""
 
     @abstractmethod
     def repair(self) -> None:
@@ -53,3 +54,39 @@ class Runner(ABC):
     @abstractmethod
     def close(self) -> None:
         """Let go of files and threads."""
+
+
+R = TypeVar("R", bound=Runner)
+
+
+class PerLoopRunner(Runner, Generic[R]):
+    """Passes units of work on to the runner of the event loop that they are asked for on."""
+
+    def __init__(self, make: Callable[[], R], *, given: str = "", outlives: bool = False) -> None:
+        self._runners = PerLoop(make, lambda runner: runner.close(), given=given, outlives=outlives)
+
+    def here(self) -> R:
+        """Return the runner to use here, with all that it can do."""
+        return self._runners.here()
+
+    def read(self, work: Callable[[Unit], Answer[T]]) -> T:
+        return self.here().read(work)
+
+    def glance(self, work: Callable[[Unit], Answer[T]]) -> T:
+        return self.here().glance(work)
+
+    def write(self, work: Callable[[Unit], Answer[T]]) -> T:
+        return self.here().write(work)
+
+    def settle(self) -> None:
+        self.here().settle()
+
+    def migrate(self) -> int:
+        return self.here().migrate()
+
+    def repair(self) -> None:
+        self.here().repair()
+
+    def close(self) -> None:
+        """Let go of the connections of all loops."""
+        self._runners.close()

@@ -13,7 +13,7 @@ from pymongo.errors import ConfigurationError, PyMongoError
 from ....errors import UsageError
 from ....rules.codec import MAX_MESSAGE_BYTES
 from ....store import Capability
-from ...base._async.per_loop import AsyncPerLoopRunner
+from ...base._async.runner import AsyncPerLoopRunner
 from ...base._async.store import AsyncBaseStore
 from ...recordlog._async.runner import AsyncLogRunner
 from ...url import take_parameters

@@ -15,7 +15,7 @@ from pymongo.errors import ConfigurationError, PyMongoError
 from ....errors import UsageError
 from ....rules.codec import MAX_MESSAGE_BYTES
 from ....store import Capability
-from ...base._sync.per_loop import PerLoopRunner
+from ...base._sync.runner import PerLoopRunner
 from ...base._sync.store import BaseStore
 from ...recordlog._sync.runner import LogRunner
 from ...url import take_parameters

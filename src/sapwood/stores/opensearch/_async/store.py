@@ -11,7 +11,7 @@ from ....errors import StoreCorruptError
 from ....rules.codec import MAX_MESSAGE_BYTES
 from ....store import Capability
 from ....store._async.contract import AsyncStore
-from ...base._async.per_loop import AsyncPerLoopRunner
+from ...base._async.runner import AsyncPerLoopRunner
 from ...base._async.store import AsyncBaseStore
 from ...base.refusals import url_or_client
 from ...recordlog._async.runner import AsyncLogRunner

@@ -13,7 +13,7 @@ from ....errors import StoreCorruptError
 from ....rules.codec import MAX_MESSAGE_BYTES
 from ....store import Capability
 from ....store._sync.contract import Store
-from ...base._sync.per_loop import PerLoopRunner
+from ...base._sync.runner import PerLoopRunner
 from ...base._sync.store import BaseStore
 from ...base.refusals import url_or_client
 from ...recordlog._sync.runner import LogRunner

@@ -13,7 +13,7 @@ from ....model import Appended, Changes, History, NewMessage, Read, Root, Sessio
 from ....rules import check
 from ....rules.codec import MAX_MESSAGE_BYTES, Packed, pack_all
 from ....store import Capability
-from ...base._async.per_loop import AsyncPerLoopRunner
+from ...base._async.runner import AsyncPerLoopRunner
 from ...base._async.store import AsyncBaseStore
 from ...doubt import in_doubt
 from ...url import take_parameters

@@ -15,7 +15,7 @@ from ....model import Appended, Changes, History, NewMessage, Read, Root, Sessio
 from ....rules import check
 from ....rules.codec import MAX_MESSAGE_BYTES, Packed, pack_all
 from ....store import Capability
-from ...base._sync.per_loop import PerLoopRunner
+from ...base._sync.runner import PerLoopRunner
 from ...base._sync.store import BaseStore
 from ...doubt import in_doubt
 from ...url import take_parameters

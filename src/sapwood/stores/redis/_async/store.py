@@ -10,7 +10,7 @@ from ....model import Appended, NewMessage, Root
 from ....rules import check
 from ....rules.codec import MAX_MESSAGE_BYTES, pack_all
 from ....store import Capability
-from ...base._async.per_loop import AsyncPerLoopRunner
+from ...base._async.runner import AsyncPerLoopRunner
 from ...base._async.store import AsyncBaseStore
 from ...base.refusals import url_or_client
 from ...doubt import in_doubt

@@ -12,7 +12,7 @@ from ....model import Appended, NewMessage, Root
 from ....rules import check
 from ....rules.codec import MAX_MESSAGE_BYTES, pack_all
 from ....store import Capability
-from ...base._sync.per_loop import PerLoopRunner
+from ...base._sync.runner import PerLoopRunner
 from ...base._sync.store import BaseStore
 from ...base.refusals import url_or_client
 from ...doubt import in_doubt

@@ -12,7 +12,7 @@ from ....model import Appended, Changes, History, NewMessage, Read, Root, Sessio
 from ....rules import check
 from ....rules.codec import pack_all
 from ....store import Capability
-from ...base._async.per_loop import AsyncPerLoopRunner
+from ...base._async.runner import AsyncPerLoopRunner
 from ...base._async.store import AsyncBaseStore
 from ...base.appends import Request
 from ...doubt import in_doubt

@@ -14,7 +14,7 @@ from ....model import Appended, Changes, History, NewMessage, Read, Root, Sessio
 from ....rules import check
 from ....rules.codec import pack_all
 from ....store import Capability
-from ...base._sync.per_loop import PerLoopRunner
+from ...base._sync.runner import PerLoopRunner
 from ...base._sync.store import BaseStore
 from ...base.appends import Request
 from ...doubt import in_doubt

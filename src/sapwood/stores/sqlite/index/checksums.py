@@ -21,7 +21,7 @@ _VFS = "cksmvfs"
 
 
 def checksum_vfs() -> str | None:
-    """Give the name of the shim; None where apsw came without it."""
+    """Return the name of the shim; None where apsw came without it."""
     # A second one would be laid over the first, and call itself.
     with OPENING:
         return _VFS if _VFS in apsw.vfs_names() or _is_loaded() else None

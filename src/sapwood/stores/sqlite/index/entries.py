@@ -5,7 +5,7 @@ A message is known by its position, a summary by its overlay's number below zero
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -28,18 +28,18 @@ class Text(NamedTuple):
 
 
 def home_token(home: int) -> str:
-    """Give the token by which all that a session wrote is found."""
+    """Return the token by which all that a session wrote is found."""
     return f"h{home}"
 
 
 def text_of(owner: int, row: tuple[Any, ...]) -> Text:
-    """Make the text of a message's row; a damaged one has none."""
+    """Return the text of a message's row; a damaged one has none."""
     pos, home, *_ = row
     return Text(owner, pos, segment(fold(text_in(row) or "")), home_token(home))
 
 
 def summary_text(owner: int, number: int, summary: str) -> Text:
-    """Make the text of an overlay."""
+    """Return the text of an overlay."""
     return Text(owner, -number, segment(fold(summary)), SUMMARY_HOME)
 
 
@@ -82,7 +82,7 @@ class Entries:
         return last + 1
 
     def remove(self, first: int, last: int) -> bool:
-        """Remove what stands in a range of positions; tell whether there was anything."""
+        """Remove what stands in a range of positions; return whether there was anything."""
         removed = self._index.rows(
             "DELETE FROM entry WHERE pos BETWEEN ? AND ? RETURNING pos, number", (first, last)
         )
@@ -93,7 +93,7 @@ class Entries:
         return bool(removed)
 
     def remove_all(self) -> bool:
-        """Empty the index; tell whether there was anything."""
+        """Empty the index; return whether there was anything."""
         was_filled = bool(self._index.value("SELECT EXISTS (SELECT 1 FROM entry)"))
         self._index.run("DELETE FROM entry", ())
         self._index.run("INSERT INTO words (words) VALUES ('delete-all')", ())
@@ -101,30 +101,13 @@ class Entries:
         return was_filled
 
 
-def merge(ranges: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Give ranges of positions in order, those that touch as one."""
-    begin = end = None
-    for first, last in sorted(ranges):
-        if begin is None or end is None:
-            begin, end = first, last
-        elif first <= end + 1:
-            end = max(end, last)
-        else:
-            yield begin, end
-            begin, end = first, last
-    if begin is not None and end is not None:
-        yield begin, end
-
-
-def join(ranges: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Give ranges in the order that they have, those that go on where the last ended as one."""
-    begin = end = None
+def join(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return ranges in the order that they have; those that touch the last as one with it."""
+    joined: list[tuple[int, int]] = []
     for first, last in ranges:
-        if begin is not None and end is not None and first == end + 1:
-            end = last
-            continue
-        if begin is not None and end is not None:
-            yield begin, end
-        begin, end = first, last
-    if begin is not None and end is not None:
-        yield begin, end
+        if joined and joined[-1][0] <= first <= joined[-1][1] + 1:
+            begin, end = joined[-1]
+            joined[-1] = begin, max(end, last)
+        else:
+            joined.append((first, last))
+    return joined

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import apsw
 
-from ..connection import Connection, Durability, make_durable, open_reader, open_writer
+from ..connection import Connection, make_durable, open_reader, open_writer
 from .checksums import CHECKSUM_BYTES, checksum_vfs
 
 FORMAT = 2
@@ -29,7 +29,6 @@ CREATE VIRTUAL TABLE words USING fts5(
 -- As much as fits into a page beside its checksum: the rest would take a page of its own.
 INSERT INTO words (words, rank) VALUES ('pgsz', 4040);
 """
-_CARE: Durability = "normal"
 
 
 class Mark(NamedTuple):
@@ -40,11 +39,11 @@ class Mark(NamedTuple):
     first: int
 
 
-class Place(NamedTuple):
-    """How far an index has followed, and whether there is more to follow."""
+class FeedPlace(NamedTuple):
+    """The last change that an index has followed, and how many may be yet to follow."""
 
     mark: Mark
-    is_behind: bool
+    lag: int
 
 
 START = Mark(0, 0, 0)
@@ -57,7 +56,7 @@ _PLACE_IN_FEED = (
 
 
 def index_path(database: str) -> str:
-    """Name the index of a database."""
+    """Return the name of the index of a database."""
     return f"{database}-search"
 
 
@@ -65,18 +64,15 @@ def open_index_writer(path: str, clock: Callable[[], int], patience_s: float) ->
     """Open the index to write to it, and make it if it is not there."""
     vfs = checksum_vfs()
     index = open_writer(path, clock, patience_s, vfs)
-    try:
+    with index.closed_on_failure():
         refuse_if_cut(index)
         is_to_get_room = _leave_room_for_checksums(index, vfs)
-        make_durable(index, path, _CARE, patience_s)
+        make_durable(index, path, "normal", patience_s)
         if index.value("PRAGMA user_version") != FORMAT:
             _make_anew(index)
         elif is_to_get_room:
             # Whoever made it has no checksums to keep, or was killed before this.
             index.raw.execute("VACUUM")
-    except BaseException:
-        index.close()
-        raise
     return index
 
 
@@ -85,11 +81,8 @@ def open_index_reader(path: str, clock: Callable[[], int], patience_s: float) ->
     if not Path(path).exists():
         return None
     index = open_reader(path, clock, patience_s, checksum_vfs())
-    try:
+    with index.closed_on_failure():
         refuse_if_cut(index)
-    except BaseException:
-        index.close()
-        raise
     return index
 
 
@@ -109,7 +102,7 @@ def refuse_if_cut(index: Connection) -> None:
 
 
 def _leave_room_for_checksums(index: Connection, vfs: str | None) -> bool:
-    """Ask for room in each page, and tell whether it was made without any.
+    """Ask for room in each page, and return whether it was made without any.
 
     Where nobody would keep the checksums in it, refuse to write.
     """
@@ -154,14 +147,8 @@ def put_state(index: Connection, **values: int) -> None:
     index.run_many("INSERT OR REPLACE INTO state VALUES (?, ?)", list(values.items()))
 
 
-def read_mark(index: Connection, main: Connection) -> Mark | None:
-    """Give the last change that the index has followed; None as `read_place` says."""
-    place = read_place(index, main)
-    return None if place is None else place.mark
-
-
-def read_place(index: Connection, main: Connection) -> Place | None:
-    """Give the place in the feed that the index has followed to.
+def read_place(index: Connection, main: Connection) -> FeedPlace | None:
+    """Return the place in the feed that the index has followed to.
 
     None when the index is not complete, is another database's, or lost its place in the feed:
     then nothing in it counts.
@@ -177,17 +164,17 @@ def read_place(index: Connection, main: Connection) -> Place | None:
         # A copy of the database that was put back has other changes under the same numbers.
         is_there = (at, first) == (mark.at, mark.first)
     is_there = is_there and state.get("database") == database
-    return Place(mark, (newest or 0) > mark.seq) if is_there else None
+    return FeedPlace(mark, (newest or 0) - mark.seq) if is_there else None
 
 
 def newest_mark(main: Connection) -> Mark:
-    """Give the database's newest change."""
+    """Return the database's newest change."""
     found = main.row("SELECT seq, at, first FROM change ORDER BY seq DESC LIMIT 1")
     return Mark._make(found) if found is not None else START
 
 
 def database_number(main: Connection) -> int:
-    """Give the number by which a database is told from others."""
+    """Return the number by which a database is told from others."""
     number: int = main.value("SELECT value FROM sequence WHERE name = 'database'")
     return number
 

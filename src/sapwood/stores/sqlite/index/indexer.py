@@ -5,18 +5,19 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
+from math import inf
 from pathlib import Path
 
 import apsw
 
-from ..connection import POLL_S, Connection
-from ..failure import translate
+from ..connection import POLL_S, Connection, patiently
+from ..failure import translated
 from ..inheritance import INDEXING
-from .checking import reset_index
-from .file import newest_mark, open_index_reader, open_index_writer, read_mark, read_state
-from .following import Follower
+from .file import newest_mark, open_index_reader, open_index_writer, read_place, read_state
+from .follower import Follower
+from .problems import reset_index
 
 logger = logging.getLogger(__name__)
 
@@ -30,6 +31,7 @@ PAUSES = 3
 MOST_LEFT = 250
 """How many changes may be left for the next to come when the store is closed."""
 GRACE_S = 1.0
+NO_LOCK = nullcontext()
 
 
 class Indexer:
@@ -84,88 +86,80 @@ class Indexer:
                 self._follow_politely()
             except apsw.BusyError:
                 # Another process is at it.
-                self._try_again_later()
+                self._stop.wait(REST_S)
+                self._wake.set()
             except Exception:  # whatever it is, the next change tries again
                 logger.warning("%s cannot be brought up to date", self._path, exc_info=True)
                 self._is_awake = False
                 self._stop.wait(RETRY_S)
 
-    def _try_again_later(self) -> None:
-        self._stop.wait(REST_S)
-        self._wake.set()
-
     def _follow_politely(self) -> None:
         """Index in small bits with rests between them while others write, else at full speed."""
-        with INDEXING:
-            opened = _Open(self._path, self._open_main, self._clock, POLL_S)
-        try:
-            self._step_politely(Follower(opened.index, opened.main))
-        finally:
-            with INDEXING:
-                opened.close()
-
-    def _step_politely(self, follower: Follower) -> None:
-        more = True
-        while more and not self._stop.is_set():
-            was_busy, self._is_awake = self._is_awake, False
-            begun = time.perf_counter()
-            with INDEXING:
+        with self._follower(POLL_S, INDEXING) as follower:
+            more = True
+            while more and not self._stop.is_set():
+                was_busy, self._is_awake = self._is_awake, False
+                begun = time.perf_counter()
                 more = follower.step(SMALL_BATCH) if was_busy else follower.step()
-            if self._is_awake:
-                more = True
-                self._stop.wait(PAUSES * (time.perf_counter() - begun))
+                if self._is_awake:
+                    more = True
+                    self._stop.wait(PAUSES * (time.perf_counter() - begun))
+
+    @contextmanager
+    def _follower(
+        self, patience_s: float, lock: AbstractContextManager[object] = NO_LOCK
+    ) -> Iterator[Follower]:
+        """Open the index and its database for as long as there is work, both under a lock."""
+        with lock:
+            index = open_index_writer(self._path, self._clock, patience_s)
+            with index.closed_on_failure():
+                main = self._open_main()
+        try:
+            yield Follower(index, main)
+        finally:
+            with lock:
+                main.close()
+                # The last to close copies the log back, and lets no other thread of Python run
+                # meanwhile: done before, which does, there is nothing left for it to do.
+                with suppress(apsw.Error):
+                    index.raw.wal_checkpoint()
+                index.close()
 
     def catch_up(self) -> None:
         """Index all that is committed, in this thread; wait for another process that is at it."""
-        try:
-            self._catch_up()
-        except apsw.Error as error:
-            raise translate(error, self._path) from error
+        with translated(self._path):
+            self._follow_for(inf, self._patience_s)
 
-    def _catch_up(self) -> None:
-        with _Open(self._path, self._open_main, self._clock, self._patience_s) as follower:
-            while self._step(follower):
+    def _follow_for(self, seconds: float, patience_s: float) -> None:
+        deadline = time.monotonic() + seconds
+        with self._follower(patience_s) as follower:
+            while follower.step() and time.monotonic() < deadline:
                 continue
-
-    def _step(self, follower: Follower) -> bool:
-        with INDEXING:
-            return follower.step()
 
     def rebuild(self) -> None:
         """Make the index anew from what is stored."""
-        try:
+        with translated(self._path):
             reset_index(self._path, self._clock, self._patience_s)
-            self._catch_up()
-        except apsw.Error as error:
-            raise translate(error, self._path) from error
+        self.catch_up()
 
     def forget(self) -> None:
         """Leave nothing of removed entries in the index's files."""
-        try:
-            index = open_index_writer(self._path, self._clock, self._patience_s)
-            with closing(index):
-                # Kept in the index: what was removed may be an edited text or an undone summary.
-                removed = read_state(index).get("removed")
-                if removed is None:
-                    return
-                index.run("INSERT INTO words (words) VALUES ('optimize')", ())
-                index.raw.execute("VACUUM").fetchall()
-                self._truncate_log(index)
-                index.run("DELETE FROM state WHERE name = 'removed' AND value = ?", (removed,))
-        except apsw.Error as error:
-            raise translate(error, self._path) from error
-
-    def _truncate_log(self, index: Connection) -> None:
-        """Empty the log; SQLite asks no busy handler while another process copies it back."""
-        deadline = time.monotonic() + self._patience_s
-        while True:
-            try:
-                index.raw.wal_checkpoint("main", apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        with (
+            translated(self._path),
+            closing(open_index_writer(self._path, self._clock, self._patience_s)) as index,
+        ):
+            # Kept in the index: what was removed may be an edited text or an undone summary.
+            removed = read_state(index).get("removed")
+            if removed is None:
                 return
-            except apsw.BusyError:
-                if time.monotonic() >= deadline:
-                    raise
-                time.sleep(POLL_S)
+            index.run("INSERT INTO words (words) VALUES ('optimize')", ())
+            index.raw.execute("VACUUM").fetchall()
+            # SQLite asks no busy handler while another process copies the log back.
+            patiently(
+                lambda: index.raw.wal_checkpoint("main", apsw.SQLITE_CHECKPOINT_TRUNCATE),
+                self._patience_s,
+            )
+            index.run("DELETE FROM state WHERE name = 'removed' AND value = ?", (removed,))
 
     def close(self) -> None:
         """End the thread; when many changes are left, index some of them first."""
@@ -178,7 +172,7 @@ class Indexer:
         thread.join()
         try:
             if self._is_awake and self._lag() > MOST_LEFT:
-                self._follow_for(GRACE_S)
+                self._follow_for(GRACE_S, POLL_S)
             elif Path(f"{self._path}-wal").exists():
                 # Whoever only read it could not copy the log back and remove it.
                 open_index_writer(self._path, self._clock, POLL_S).close()
@@ -186,55 +180,11 @@ class Indexer:
             logger.debug("%s is left behind", self._path, exc_info=True)
 
     def _lag(self) -> int:
-        """Tell how many changes the index is behind; for a few, none is made."""
-        main = self._open_main()
-        try:
+        """Return how many changes the index is behind; for a few, none is made."""
+        with closing(self._open_main()) as main:
             index = open_index_reader(self._path, self._clock, POLL_S)
-            if index is None:
-                return newest_mark(main).seq
-            try:
-                mark = read_mark(index, main)
-                return newest_mark(main).seq - (mark.seq if mark else 0)
-            finally:
-                index.close()
-        finally:
-            main.close()
-
-    def _follow_for(self, seconds: float) -> None:
-        deadline = time.monotonic() + seconds
-        with _Open(self._path, self._open_main, self._clock, POLL_S) as follower:
-            while self._step(follower) and time.monotonic() < deadline:
-                continue
-
-
-class _Open:
-    """An index and its database, open for as long as there is work."""
-
-    def __init__(
-        self,
-        path: str,
-        open_main: Callable[[], Connection],
-        clock: Callable[[], int],
-        patience_s: float,
-    ) -> None:
-        self.index = open_index_writer(path, clock, patience_s)
-        try:
-            self.main = open_main()
-        except BaseException:
-            self.index.close()
-            raise
-
-    def __enter__(self) -> Follower:
-        return Follower(self.index, self.main)
-
-    def __exit__(self, *details: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close both."""
-        self.main.close()
-        # The last to close copies the log back, and lets no other thread of Python run meanwhile:
-        # done before, which does, there is nothing left for it to do.
-        with suppress(apsw.Error):
-            self.index.raw.wal_checkpoint()
-        self.index.close()
+            if index is not None:
+                with closing(index):
+                    if place := read_place(index, main):
+                        return place.lag
+            return newest_mark(main).seq

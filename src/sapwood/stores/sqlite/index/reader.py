@@ -12,8 +12,8 @@ import apsw
 
 from ..connection import POLL_S, Connection
 from ..failure import is_damage
-from .asking import tally
 from .file import FORMAT, IndexFailedError, open_index_reader, refuse_if_cut
+from .question import tally
 
 logger = logging.getLogger(__name__)
 
@@ -30,7 +30,7 @@ class IndexReader:
 
     @contextmanager
     def open(self) -> Iterator[Connection | None]:
-        """Give the index on one snapshot; None when it is not there or cannot be used.
+        """Yield the index on one snapshot; None when it is not there or cannot be used.
 
         Raises IndexFailedError at the end when what was read may be wrong.
         """
@@ -42,18 +42,15 @@ class IndexReader:
         if index is None:
             yield None
             return
-        index.forget_snapshot()
+        index.roll_back()
         with index.snapshot():
             yield index
-            self._refuse_if_cut(index)
-
-    def _refuse_if_cut(self, index: Connection) -> None:
-        try:
-            refuse_if_cut(index)
-        except apsw.Error as error:
-            # Opened again by the next: what was read as zeros is remembered as that.
-            self._file = None
-            raise IndexFailedError(str(error)) from error
+            try:
+                refuse_if_cut(index)
+            except apsw.Error as error:
+                # Opened again by the next: what was read as zeros is remembered as that.
+                self._file = None
+                raise IndexFailedError(str(error)) from error
 
     def _current(self) -> Connection | None:
         """Open the file that is there now: a repair may have put another in its place."""

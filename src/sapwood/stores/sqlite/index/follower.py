@@ -1,4 +1,4 @@
-"""Following the change feed: one batch at a time, each a transaction of the index.
+"""What follows the change feed for the index: one batch at a time, each a transaction of the index.
 
 How far it came is kept in the same transaction, so that a batch that was cut off is done again
 whole, and two processes that index at once take turns.
@@ -12,14 +12,15 @@ from ...relational.rows import HOME
 from ..connection import Connection
 from ..descent import BELOW
 from ..feed import KIND_APPEND, KIND_COVER, KIND_UNCOVER, KIND_UPDATE
+from ..inheritance import INDEXING
 from ..rows import MESSAGE_COLUMNS
-from .entries import Entries, Text, join, merge, summary_text, text_of
+from .entries import Entries, Text, join, summary_text, text_of
 from .file import (
     Mark,
     database_number,
     newest_mark,
     put_state,
-    read_mark,
+    read_place,
     read_state,
     refuse_if_cut,
 )
@@ -42,10 +43,10 @@ class Follower:
         self._main = main
 
     def step(self, most: int = BATCH) -> bool:
-        """Index a batch; tell whether there may be more to do."""
-        with self._index.transaction(), self._main.snapshot():
-            mark = read_mark(self._index, self._main)
-            more = self._scan(most) if mark is None else self._follow(mark, most)
+        """Index a batch; return whether there may be more to do."""
+        with INDEXING, self._index.transaction(), self._main.snapshot():
+            place = read_place(self._index, self._main)
+            more = self._scan(most) if place is None else self._follow(place.mark, most)
             refuse_if_cut(self._index)
             return more
 
@@ -66,17 +67,17 @@ class Follower:
             if kind in (KIND_APPEND, KIND_UPDATE, KIND_COVER):
                 touched.setdefault(owner, []).append((first, last))
         entries = Entries(self._index)
-        removed = [entries.remove(*span) for span in merge(gone)]
+        removed = [entries.remove(*span) for span in join(sorted(gone))]
         if any(removed):
             put_state(self._index, removed=mark.seq)
         for owner, ranges in touched.items():
             entries.add(self._texts(owner, ranges))
         if changes:
-            self._keep(mark)
+            put_state(self._index, **mark._asdict())
         return len(changes) == most or done < len(changes)
 
     def _texts(self, owner: int, ranges: list[tuple[int, int]]) -> Iterator[Text]:
-        """Give what stands in ranges now, each once, in the order in which it came.
+        """Yield what stands in ranges now, each once, in the order in which it came.
 
         A change of it that is yet to come will change it.
         """
@@ -93,9 +94,6 @@ class Follower:
             return (summary_text(owner, number, said) for number, said in rows)
         cursor = self._main.raw.execute(_MESSAGES, (first, last))
         return (text_of(owner, row) for row in cursor)
-
-    def _keep(self, mark: Mark) -> None:
-        put_state(self._index, seq=mark.seq, at=mark.at, first=mark.first)
 
     def _scan(self, most: int) -> bool:
         """Read the whole database, bit by bit; then go on from where it was at the beginning."""
@@ -141,15 +139,13 @@ class Follower:
             self._index,
             database=database_number(self._main),
             scanned=0,
-            from_seq=mark.seq,
-            from_at=mark.at,
-            from_first=mark.first,
+            **{f"from_{name}": value for name, value in mark._asdict().items()},
         )
 
     def _end(self, state: dict[str, int]) -> None:
         self._index.run("DELETE FROM todo", ())
         self._index.run("DELETE FROM state WHERE name NOT IN ('database', 'removed')", ())
-        self._keep(Mark(state["from_seq"], state["from_at"], state["from_first"]))
+        put_state(self._index, **{name: state[f"from_{name}"] for name in Mark._fields})
 
     def _summaries(self, owners: Owners) -> Iterator[Text]:
         for number, tree, summary in self._main.rows("SELECT number, tree, summary FROM overlay"):
@@ -166,7 +162,7 @@ class Owners:
         self._known: dict[int, int | None] = {}
 
     def of_home(self, home: int) -> int | None:
-        """Give the owner of what a session wrote; None when nobody sees it any more."""
+        """Return the owner of what a session wrote; None when nobody sees it any more."""
         if home not in self._known:
             self._known[home] = self._main.value(
                 f"{BELOW} SELECT owner FROM session WHERE home = ?1 UNION ALL"
@@ -176,7 +172,7 @@ class Owners:
         return self._known[home]
 
     def of_tree(self, tree: int) -> int | None:
-        """Give the owner of a tree."""
+        """Return the owner of a tree."""
         owner: int | None = self._main.value(
             "SELECT owner FROM session WHERE tree = ? LIMIT 1", (tree,)
         )

@@ -1,4 +1,4 @@
-"""Asking the index: a query as an FTS5 expression, and what it finds, the newest first."""
+"""The question to the index: a query as an FTS5 expression, and what it finds, the newest first."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Question:
     def ask(
         self, index: Connection, owner: int, batch: int, *, counting: bool
     ) -> Iterator[list[Candidate]]:
-        """Give what is found among an owner's entries, in batches, the newest first.
+        """Yield what is found among an owner's entries, in batches, the newest first.
 
         The terms in each are counted when that is asked for.
         """

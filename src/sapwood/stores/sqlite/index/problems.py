@@ -1,4 +1,4 @@
-"""Whether an index is sound and says what the database says, and making it anew when not."""
+"""What is wrong with an index, and how it is emptied to be made anew."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import apsw
 from ....model import Problem
 from ..connection import Connection, open_reader
 from ..feed import KIND_COVER, KIND_UNCOVER
-from .file import FORMAT, index_path, open_index_reader, open_index_writer, read_mark
-from .following import Owners
+from .file import FORMAT, index_path, open_index_reader, open_index_writer, read_place
+from .follower import Owners
 
 logger = logging.getLogger(__name__)
 
@@ -49,48 +49,35 @@ def index_problems(main: Connection) -> list[Problem]:
 
 
 def _faults(index: Connection, main: Connection) -> Iterator[str]:
-    if index.value("PRAGMA user_version") != FORMAT or read_mark(index, main) is None:
+    if index.value("PRAGMA user_version") != FORMAT or (place := read_place(index, main)) is None:
         # It is another version's or another database's, or not complete: nothing in it is used.
         return
-    yield from _wrong_entries(index, main)
-
-
-def _wrong_entries(index: Connection, main: Connection) -> Iterator[str]:
-    mark = read_mark(index, main)
-    assert mark is not None
-    fresh = _touched_since(main, mark.seq)
-    entries = {pos for (pos,) in index.rows("SELECT pos FROM entry WHERE pos > 0")}
+    fresh = _touched_since(main, place.mark.seq)
+    entries = {pos for (pos,) in index.rows("SELECT pos FROM entry")}
+    summaries = {-number for (number,) in main.rows("SELECT number FROM overlay")}
+    messages = main.rows(_LIVE)
+    live = {pos for pos, _ in messages}
     owners = Owners(main)
-    live = main.rows(_LIVE)
-    seen = {pos for pos, home in live if owners.of_home(home) is not None}
-    missing, left = seen - entries - fresh, entries - {pos for pos, _ in live} - fresh
-    if missing:
+    seen = {pos for pos, home in messages if owners.of_home(home) is not None}
+    if missing := seen - entries - fresh:
         yield f"{len(missing)} messages are not in it"
-    if left:
+    if left := {pos for pos in entries - live - fresh if pos > 0}:
         yield f"{len(left)} messages that are gone are still in it"
-    yield from _wrong_summaries(index, main, mark.seq)
+    if ({pos for pos in entries if pos < 0} ^ summaries) - fresh:
+        yield "it has not the summaries that there are"
     numbers, indexed = (index.rows(sql) for sql in (_NUMBERS, _INDEXED))
     if numbers != indexed:
         yield f"it has {len(numbers)} entries, and words of {len(indexed)}"
 
 
-def _wrong_summaries(index: Connection, main: Connection, seq: int) -> Iterator[str]:
-    fresh = {
-        number
-        for (number,) in main.rows(
-            f"SELECT first FROM change WHERE seq > ? AND kind IN ({KIND_COVER}, {KIND_UNCOVER})",
-            (seq,),
-        )
-    }
-    entries = {-pos for (pos,) in index.rows("SELECT pos FROM entry WHERE pos < 0")}
-    there = {number for (number,) in main.rows("SELECT number FROM overlay")}
-    if (entries ^ there) - fresh:
-        yield "it has not the summaries that there are"
-
-
 def _touched_since(main: Connection, seq: int) -> set[int]:
-    ranges = main.rows("SELECT first, last FROM change WHERE seq > ? AND first > 0", (seq,))
-    return {pos for first, last in ranges for pos in range(first, last + 1)}
+    """Return where something was changed after a place in the feed: messages and summaries."""
+    changes = main.rows("SELECT first, last, kind FROM change WHERE seq > ? AND first > 0", (seq,))
+    return {
+        -at if kind in (KIND_COVER, KIND_UNCOVER) else at
+        for first, last, kind in changes
+        for at in range(first, last + 1)
+    }
 
 
 def reset_index(path: str, clock: Callable[[], int], patience_s: float) -> None:

@@ -16,7 +16,7 @@ Answer = TypeVar("Answer")
 
 
 def fitting(sizes: Iterable[int]) -> int:
-    """Tell how many of the first go out together: a large one by itself."""
+    """Return how many of the first go out together: a large one by itself."""
     count, total = 0, 0
     for size in sizes:
         total += size
@@ -26,7 +26,7 @@ def fitting(sizes: Iterable[int]) -> int:
     return count
 
 
-class AsyncSending(Generic[Item, Answer]):
+class AsyncGroupSender(Generic[Item, Answer]):
     """A few tasks that send what waits, a group at a time."""
 
     most_senders = MOST_SENDERS
@@ -45,7 +45,7 @@ class AsyncSending(Generic[Item, Answer]):
         self._sending = 0
 
     def queue(self, item: Item) -> asyncio.Future[Answer]:
-        """Let something be sent; give what its outcome will be in."""
+        """Let something be sent; return what its outcome will be in."""
         import asyncio
 
         outcome: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()

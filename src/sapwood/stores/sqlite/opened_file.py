@@ -13,8 +13,8 @@ from ...errors import StoreError
 LOOK_EVERY_S = 0.05
 
 
-class Whereabouts:
-    """Knows the file behind a path as it was when it was opened."""
+class OpenedFile:
+    """The file behind a path as it was when it was opened."""
 
     def __init__(self, path: str) -> None:
         self._path = path

@@ -1,4 +1,4 @@
-"""What was said and can be found: messages and the summaries of overlays, as they are now.
+"""What a search looks through: messages and the summaries of overlays, as they are now.
 
 In ranges of positions a summary stands at its overlay's number below zero.
 """
@@ -41,8 +41,7 @@ _HEIRS = (
 )
 
 
-Located = tuple[int, Said[int]]
-"""Where something stands, and what it says; its session is given by its number."""
+PositionRanges = list[tuple[int, int]]
 
 
 class Scope:
@@ -54,14 +53,14 @@ class Scope:
         self._session = session
 
     def homes(self) -> list[int]:
-        """Give the homes of what a session sees; some of what is there it may not see."""
+        """Return the homes of what a session sees; some of what is there it may not see."""
         if self._session is None:
             return []
         home = self._session.home
         return [home, *homes_above(self._tx, home)]
 
-    def ranges(self) -> list[tuple[int, int]]:
-        """Give the ranges of all that is in scope, and maybe more."""
+    def ranges(self) -> PositionRanges:
+        """Return the ranges of all that is in scope, and maybe more."""
         if self._session is None:
             where, args = "s.owner = ?1", (self._owner,)
         else:
@@ -80,21 +79,20 @@ class Scope:
         ranges = [whole_segment(number) for (number,) in segments]
         return [*ranges, *((-number, -number) for (number,) in overlays)]
 
-    def read(self, ranges: Iterable[tuple[int, int]], sieve: Sieve) -> Iterator[Located]:
-        """Read ranges of positions through; give what is in scope and not sifted out."""
+    def read(self, ranges: PositionRanges, sieve: BodySieve) -> Iterator[tuple[int, Said[int]]]:
+        """Read ranges of positions through; yield what is in scope and may match."""
         for first, last in ranges:
-            found = range(first, last + 1) if first < 0 else self._sifted(first, last, sieve)
+            found: Iterable[int] = range(first, last + 1)
+            if first >= 0:
+                bodies = self._tx.raw.execute(_BODIES, (first, last))
+                found = (pos for pos, body in bodies if sieve.may_match(body))
             for pos in found:
                 said = self.at(pos)
                 if said is not None:
                     yield pos, said
 
-    def _sifted(self, first: int, last: int, sieve: Sieve) -> Iterator[int]:
-        bodies = self._tx.raw.execute(_BODIES, (first, last))
-        return (pos for pos, body in bodies if sieve.may_match(body))
-
     def at_all(self, positions: Sequence[int]) -> list[Said[int] | None]:
-        """Give what stands at positions now, with one query for all messages among them."""
+        """Return what stands at positions now, with one query for all messages among them."""
         messages = {
             row[POS]: row
             for row in self._tx.rows(_MESSAGES, (msgspec.json.encode(positions).decode(),))
@@ -105,7 +103,7 @@ class Scope:
         ]
 
     def at(self, pos: int) -> Said[int] | None:
-        """Give what stands at a position now; None when that is nothing, or not in scope."""
+        """Return what stands at a position now; None when that is nothing, or not in scope."""
         row = self._tx.row(_SUMMARY if pos < 0 else _MESSAGE, (abs(pos),))
         if row is None:
             return None
@@ -120,14 +118,13 @@ class Scope:
             return None
         if self._session is not None and not is_seen(self._tx, self._session, pos, home):
             return None
-        text = text_in(tuple(stored))
-        if text is None:
+        if (text := text_in(tuple(stored))) is None:
             return None
         entry = EntryRef(kind="message", id=id)
         return Said(number, session, entry, role, public(pos), created_at, text)
 
     def _heir(self, pos: int, home: int) -> tuple[int | None, str | None, int | None]:
-        """Give the oldest session that stands on a message whose own is gone."""
+        """Return the oldest session that stands on a message whose own is gone."""
         place = unpack_place(pos)
         for number, id, fork, owner in self._tx.rows(_HEIRS, (home,)):
             if place and is_on_path(place, unpack_place(fork), self._tx.lineage):
@@ -135,31 +132,26 @@ class Scope:
         return None, None, None
 
     def _summary(self, row: tuple[Any, ...]) -> Said[int] | None:
-        """Give a summary through the oldest session in scope that has it in force."""
-        number = row[0]
+        """Return a summary through the oldest session in scope that has it in force."""
         only = None if self._session is None else self._session.number
         found = self._tx.row(
             "SELECT s.number, s.id FROM in_force f JOIN session s ON s.number = f.session"
             " WHERE f.overlay = ?1 AND s.owner = ?2 AND (?3 IS NULL OR s.number = ?3)"
             " ORDER BY s.number",
-            (number, self._owner, only),
+            (row[0], self._owner, only),
         )
-        if found is None:
+        if found is None or (overlay := sound_overlay(row)) is None:
             return None
-        overlay = sound_overlay(row)
-        if overlay is None:
-            return None
+        number, session = found
         entry = EntryRef(kind="overlay", id=overlay.id)
-        session: tuple[int, str] = found
         at, text = overlay.last, overlay.summary
-        return Said(*session, entry, SUMMARY_ROLE, at, overlay.created_us, text)
+        return Said(number, session, entry, SUMMARY_ROLE, at, overlay.created_us, text)
 
     def facts(self, said: Said[int]) -> MessageFacts:
-        """Give what the filters of a query ask of it."""
-        row = self._tx.row("SELECT title, tags FROM profile WHERE session = ?", (said.session,))
-        title: str | None
-        tags: Any
-        title, tags = row if row is not None else (None, "[]")
+        """Return what the filters of a query ask of it."""
+        sql = "SELECT title, tags FROM profile WHERE session = ?"
+        found: Any = self._tx.row(sql, (said.session,)) or (None, "[]")
+        title, tags = found
         return MessageFacts(
             role=said.role,
             created_us=said.created_us,
@@ -168,8 +160,8 @@ class Scope:
         )
 
 
-class Sieve:
-    """Tells from the stored bytes of a message that it cannot match, without decoding it."""
+class BodySieve:
+    """Sees in the stored bytes of a message that it cannot match, without decoding it."""
 
     def __init__(self, query: Query) -> None:
         self._sides = [
@@ -179,11 +171,10 @@ class Sieve:
         self._quick = [[word.encode() for word in side] for side in self._sides]
 
     def may_match(self, body: bytes) -> bool:
-        """Tell whether any side of the query may be in a body."""
+        """Whether any side of the query may be in a body."""
         low = body.lower()
-        for side in self._quick:
-            if all(word in low for word in side):
-                return True
+        if any(all(word in low for word in side) for side in self._quick):
+            return True
         if low.isascii():
             return False
         folded = fold(body.decode())
@@ -191,5 +182,5 @@ class Sieve:
 
 
 def _is_stored_as_is(word: str) -> bool:
-    """Tell whether a word of a text looks the same in JSON."""
+    """Whether a word of a text looks the same in JSON."""
     return word.isprintable() and not {*word} & {'"', "\\"}

@@ -1,9 +1,10 @@
-"""Appending: the one thing that happens all the time."""
+"""The append: the one thing that happens all the time."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from itertools import accumulate
+from typing import Any
 
 from ...model import Appended
 from ...rules.codec import Packed
@@ -40,15 +41,6 @@ _RECORD_ONE = (
 _KEEP_TIME = "UPDATE session SET tip = ?, active_at = ?, active_s = ? WHERE number = ?"
 
 
-class End(NamedTuple):
-    """The message to append after, and whether the position after it is taken."""
-
-    pos: int
-    home: int | None
-    path_tokens: int
-    is_followed: bool
-
-
 def extend(tx: Connection, owner: str, session: str, it: Packed) -> Appended | None:
     """Put one new message after a tip that is the end of a segment of the session's own.
 
@@ -74,30 +66,24 @@ def extend(tx: Connection, owner: str, session: str, it: Packed) -> Appended | N
     )
 
 
-def _end_at(tx: Connection, pos: int) -> End:
-    if not pos:
-        return End(0, None, 0, False)
-    found = tx.row(
-        "SELECT home, path_tokens, EXISTS (SELECT 1 FROM message WHERE pos = m.pos + 1)"
-        " FROM message m WHERE pos = ?",
-        (pos,),
-    )
-    if found is None:
-        raise missing_message(pos)
-    home, path_tokens, is_followed = found
-    return End(pos, home, path_tokens, bool(is_followed))
-
-
 def write_after(
     tx: Connection, row: SessionRow, pos: int, batch: Sequence[Packed], now: int
 ) -> tuple[int, int | None]:
     """Write new messages after a position; return the first one's, and the context after them."""
-    end = _end_at(tx, pos)
-    first = _first_slot(tx, row, end)
+    home, tokens_before, is_followed = _end_at(tx, pos) if pos else (None, 0, 0)
+    if home == row.home and not is_followed:
+        first = pos + 1
+    else:
+        first = new_segment(tx, row.home, pos) << DEPTH_BITS | (pos & MAX_DEPTH) + 1
     last = first + len(batch) - 1
-    total = _insert(tx, row, batch, first, end.path_tokens, now)
+    running = list(accumulate((it.tokens for it in batch), initial=tokens_before))
+    rows = [
+        _row(it, at, row.home, tokens, said_at(it, now))
+        for at, it, tokens in zip(range(first, last + 1), batch, running[1:], strict=True)
+    ]
+    tx.insert_all(_INTO, _ROW, rows)
     record_change(tx, row, KIND_APPEND, first, last, now)
-    context = _context_after(tx, row, end, total)
+    context = _context_after(tx, row, pos, tokens_before, running[-1])
     messages = row.messages + len(batch)
     said = said_at(batch[-1], now)
     moved = row._replace(tip=last, context=context, messages=messages, active_at=said)
@@ -105,15 +91,20 @@ def write_after(
     return first, context
 
 
-def _first_slot(tx: Connection, row: SessionRow, end: End) -> int:
-    """Return the first position: after the end if that is ours and free, else in a new segment."""
-    if end.pos and end.home == row.home and not end.is_followed:
-        return end.pos + 1
-    return new_segment(tx, row.home, end.pos) << DEPTH_BITS | (end.pos & MAX_DEPTH) + 1
+def _end_at(tx: Connection, pos: int) -> tuple[int, int, int]:
+    """Return a message's home, the tokens up to it, and whether the position after it is taken."""
+    found: tuple[int, int, int] | None = tx.row(
+        "SELECT home, path_tokens, EXISTS (SELECT 1 FROM message WHERE pos = m.pos + 1)"
+        " FROM message m WHERE pos = ?",
+        (pos,),
+    )
+    if found is None:
+        raise missing_message(pos)
+    return found
 
 
 def new_segment(tx: Connection, home: int, parent: int) -> int:
-    """Begin a segment under a position; give its number."""
+    """Begin a segment under a position; return its number."""
     place = unpack_place(parent)
     lineage = extend_lineage(place, tx.lineage(place.segment) if place else [])
     number: int = tx.value(
@@ -123,32 +114,22 @@ def new_segment(tx: Connection, home: int, parent: int) -> int:
     return number
 
 
-def _insert(
-    tx: Connection, row: SessionRow, batch: Sequence[Packed], first: int, running: int, now: int
-) -> int:
-    """Insert the rows; give the sum of their tokens."""
-    start, rows = running, []
-    for pos, it in enumerate(batch, first):
-        running += it.tokens
-        said = said_at(it, now)
-        rows.append(_row(it, pos, row.home, running, said))
-    tx.insert_all(_INTO, _ROW, rows)
-    return running - start
-
-
 def _row(it: Packed, pos: int, home: int, running: int, said: int) -> tuple[Any, ...]:
     id, role, tokens, body = it.id, it.role, it.tokens, it.body
     kept = checksum((pos, home, id, role, tokens, 1, said, body))
     return pos, home, id, role, tokens, running, said, body, kept
 
 
-def _context_after(tx: Connection, row: SessionRow, end: End, added: int) -> int | None:
-    """Give the context after an append; None when it is to be worked out when asked."""
-    if end.pos == row.tip and row.context is not None:
+def _context_after(
+    tx: Connection, row: SessionRow, pos: int, tokens_before: int, tokens_after: int
+) -> int | None:
+    """Return the context after an append; None when it is to be worked out when asked."""
+    added = tokens_after - tokens_before
+    if pos == row.tip and row.context is not None:
         return row.context + added
     if not row.overlays and not row.edited:
-        return end.path_tokens + added
-    before = context_at(tx, row, end.pos, RECENT_STEPS)
+        return tokens_after
+    before = context_at(tx, row, pos, RECENT_STEPS)
     if before is None:
         tx.run("INSERT OR IGNORE INTO stale VALUES (?)", (row.tree,))
         return None
