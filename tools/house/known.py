@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 NAMES = """
-    Place Row Step View
+    Row View
 """
 CLASSES = ""
 FUNCTIONS = ""
