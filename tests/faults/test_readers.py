@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -237,3 +238,20 @@ def test_stores_that_settle_one_file_at_once_wait_for_each_other(path: Path) -> 
     assert len(ids_in(stores[0], "s")) == 450
     for store in stores:
         store.close()
+
+
+class _TakenFirst(list[object]):
+    """Holds a reader when it is looked at, and none when it is taken: another thread was first."""
+
+    def __bool__(self) -> bool:
+        return True
+
+
+def test_a_reader_that_another_thread_takes_first_is_made_anew(path: Path) -> None:
+    with open_store(path) as store:
+        make_session(store, "s")
+        fill(store, "s", 1)
+        readers: Any = store._runner._readers  # type: ignore[attr-defined]
+        readers._close_free()
+        readers._free = _TakenFirst()
+        assert len(ids_in(store, "s")) == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TypeVar
 
 from ...errors import ClosedError
@@ -52,12 +53,15 @@ class Readers:
 
     def _take(self) -> SqliteUnit:
         with self._changed:
-            while not self._free and not self._room and not self._is_closed:
+            while True:
+                if self._is_closed:
+                    raise ClosedError(f"{self._where}: the store is closed")
+                # Others take one without the lock, so that looking first would be too early.
+                with suppress(IndexError):
+                    return self._free.pop()
+                if self._room:
+                    break
                 self._changed.wait()
-            if self._is_closed:
-                raise ClosedError(f"{self._where}: the store is closed")
-            if self._free:
-                return self._free.pop()
             self._room -= 1
         try:
             with translated(self._where):
