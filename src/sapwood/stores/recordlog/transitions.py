@@ -50,12 +50,11 @@ def next_state(state: LogState, stored: LogDocument) -> LogState:
     return after
 
 
-def stored_record(
-    after: LogState, work: LogWork, record: Record, most: int | None = None
-) -> LogDocument:
+def stored_record(after: LogState, record: Record, most: int | None = None) -> LogDocument:
     """Return a record as it is stored; one of more than so many bytes is refused."""
     key = record_key(after.tree, after.log, after.n)
     segment, first, last = "", 0, 0
+    work = record.work
     if isinstance(work, Append):
         segment = segment_name(after.own(work.number))
         first, last = work.first, work.first + len(work.messages) - 1

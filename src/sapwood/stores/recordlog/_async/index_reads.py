@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from ....errors import NotFoundError
 from ....model import Message, Overlay
 from ..errors import BehindError
-from ..rows import LogRow, message_of
+from ..rows import message_of
 from ..state import LogState
-from ..view import LogView
 from .history import overlays_in
-from .logs import TRIES, AsyncLogs
-from .message_places import find_places_in
-from .rows import rows_at_in
+from .logs import TRIES, AsyncLogSubject
+from .rows import find_places_in, rows_at_in
 
 WantedContent = Mapping[str, tuple[Sequence[str], bool]]
 """By session: the ids of messages, and whether its overlays are wanted."""
@@ -21,11 +20,8 @@ SessionContent = tuple[dict[str, Message], list[Overlay]]
 """Messages by their ids, and overlays in force."""
 
 
-class AsyncLogIndexReads:
+class AsyncLogIndexReads(AsyncLogSubject):
     """Reads for an index that is kept beside the log."""
-
-    def __init__(self, logs: AsyncLogs) -> None:
-        self._logs = logs
 
     async def standpoint(self, owner: str, session: str) -> tuple[int, int | None]:
         """Return when a remembered session was made, and how deep its fork point is."""
@@ -49,10 +45,8 @@ class AsyncLogIndexReads:
     async def _states(self, owner: str, sessions: Mapping[str, object]) -> list[LogState]:
         found: list[LogState] = []
         for session in sessions:
-            try:
+            with suppress(NotFoundError):
                 found.append(await self._logs.remembered(owner, session))
-            except NotFoundError:
-                continue
         return found
 
     async def _look(
@@ -65,10 +59,9 @@ class AsyncLogIndexReads:
         laid = [(it, it.overlays if wanted[it.session][1] else []) for it in states]
         overlays = await overlays_in(self._logs, laid)
         return {
-            view.own.session: (_messages(view, list(some.values())), shown)
+            view.own.session: (
+                {row.id: message_of(row, view) for row in some.values() if row.body is not None},
+                shown,
+            )
             for view, some, shown in zip(views, rows, overlays, strict=True)
         }
-
-
-def _messages(view: LogView, rows: Sequence[LogRow]) -> dict[str, Message]:
-    return {row.id: message_of(row, view) for row in rows if row.body is not None}

@@ -20,15 +20,13 @@ from ...base.refusals import (
     range_order,
 )
 from ..place import log_of, to_wire
-from ..rows import is_inside
 from ..state import LaidOverlay, LogState
 from ..view import LogView, ViewPiece
 from ..work import AddOverlay, UndoOverlay
 from .descendants import descendants
-from .history import made_overlay, overlay_of, overlays_of
-from .logs import AsyncLogs, Decision
-from .message_places import get_place
-from .rows import rows_at
+from .history import made_overlay, overlays_of
+from .logs import AsyncLogSubject, Decision
+from .rows import get_place, get_row
 
 
 class _RangeEnd(NamedTuple):
@@ -40,18 +38,15 @@ class _RangeEnd(NamedTuple):
     base: int
 
 
-class AsyncLogOverlays:
+class AsyncLogOverlays(AsyncLogSubject):
     """Work on overlays."""
-
-    def __init__(self, logs: AsyncLogs) -> None:
-        self._logs = logs
 
     async def add(
         self, owner: str, session: str, new: NewOverlay, id: str, tokens: int, fence: Fence | None
     ) -> Overlay:
         """Put an overlay over a range."""
 
-        async def decide(state: LogState) -> Decision:
+        async def decide(state: LogState) -> Decision[AddOverlay]:
             _check_fence(state, fence)
             view = await self._logs.view(state)
             leaf = state.tip
@@ -66,10 +61,9 @@ class AsyncLogOverlays:
                 await self._refuse_taken(view, id)
             self._check_snapshot(view, begin.first, end.last, new.snapshot)
             work = await self._cover(view, pieces, begin, end, new, id, tokens)
-            return Decision(work, work)
+            return work, work
 
         state, work = await self._logs.change(owner, session, decide)
-        assert isinstance(work, AddOverlay)
         return made_overlay(state.overlays[-1], work)
 
     async def _cover(
@@ -82,13 +76,10 @@ class AsyncLogOverlays:
         id: str,
         tokens: int,
     ) -> AddOverlay:
-        first, last = to_wire(begin.first, view.own.log), to_wire(end.last, view.own.log)
-        assert first is not None
-        assert last is not None
         return AddOverlay(
             id=id,
-            first=first,
-            last=last,
+            first=to_wire(begin.first, view.own.log),
+            last=to_wire(end.last, view.own.log),
             above=begin.above,
             base=end.base,
             tokens=tokens,
@@ -101,21 +92,17 @@ class AsyncLogOverlays:
         )
 
     async def in_force(self, owner: str, session: str) -> list[Overlay]:
-        """List the overlays in force."""
         return await self._logs.look(
             owner, session, lambda view: overlays_of(self._logs, view.own, view.own.overlays)
         )
 
     async def undo(self, owner: str, session: str, overlay: str) -> Overlay:
-        """Take an overlay out of force."""
-
-        async def decide(state: LogState) -> Decision:
+        async def decide(state: LogState) -> Decision[Overlay]:
             laid = _get_laid(state, overlay)
-            told = await overlay_of(self._logs, state, laid)
-            return Decision(UndoOverlay(laid.stamp), told)
+            [told] = await overlays_of(self._logs, state, [laid])
+            return UndoOverlay(laid.stamp), told
 
         _, told = await self._logs.change(owner, session, decide)
-        assert isinstance(told, Overlay)
         return told
 
     async def _end(self, view: LogView, pieces: Sequence[ViewPiece], ref: EntryRef) -> _RangeEnd:
@@ -125,9 +112,7 @@ class AsyncLogOverlays:
             if laid in pieces:
                 return _RangeEnd(laid.first, laid.last, laid.above, laid.base)
         else:
-            spotted = await get_place(self._logs, view.own, ref.id)
-            rows = await rows_at(self._logs, view, [spotted])
-            row = rows[spotted.place]
+            row = await get_row(self._logs, view, ref.id)
             if row.body is None:
                 raise message_deleted(ref.id)
             if _is_visible(pieces, row.place):
@@ -170,7 +155,10 @@ def _check_fence(state: LogState, fence: Fence | None) -> None:
 
 
 def _is_visible(pieces: Sequence[ViewPiece], place: Place) -> bool:
-    return any(isinstance(piece, Span) and is_inside(place, piece) for piece in pieces)
+    return any(
+        isinstance(it, Span) and it.segment == place.segment and it.first <= place.depth <= it.last
+        for it in pieces
+    )
 
 
 def _refuse_edited(view: LogView, first: Place, last: Place, read: Mapping[str, int]) -> None:

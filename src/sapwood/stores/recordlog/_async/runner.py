@@ -8,12 +8,36 @@ from typing import TypeVar
 from ....calls import AsyncAnswer
 from ...base._async.runner import AsyncRunner
 from ...base.refusals import store_closed
+from .admin import AsyncLogAdmin
+from .documents import AsyncLogDocuments
 from .driver import AsyncLogDriver
+from .feed import AsyncLogFeed
+from .index_reads import AsyncLogIndexReads
 from .logs import AsyncLogs
-from .maintenance import settle
-from .unit import AsyncLogUnit
+from .messages import AsyncLogMessages
+from .overlays import AsyncLogOverlays
+from .search import AsyncLogSearch
+from .sessions import AsyncLogSessions
+from .sweep import settle
+from .usage import AsyncLogUsage
 
 T = TypeVar("T")
+
+
+class AsyncLogUnit:
+    """The subjects of work, over one database."""
+
+    def __init__(self, logs: AsyncLogs) -> None:
+        self.logs = logs
+        self.sessions = AsyncLogSessions(logs)
+        self.messages = AsyncLogMessages(logs)
+        self.overlays = AsyncLogOverlays(logs)
+        self.documents = AsyncLogDocuments(logs)
+        self.search = AsyncLogSearch(logs)
+        self.sighting = AsyncLogIndexReads(logs)
+        self.usage = AsyncLogUsage(logs)
+        self.feed = AsyncLogFeed(logs)
+        self.admin = AsyncLogAdmin(logs)
 
 
 class AsyncLogRunner(AsyncRunner):
@@ -35,7 +59,6 @@ class AsyncLogRunner(AsyncRunner):
         self._is_closed = False
 
     async def read(self, work: Callable[[AsyncLogUnit], AsyncAnswer[T]]) -> T:
-        """Run work that only reads."""
         await self._make_ready()
         return await work(self.unit)
 
@@ -50,12 +73,10 @@ class AsyncLogRunner(AsyncRunner):
         return self.unit
 
     async def settle(self) -> None:
-        """Finish what units of work left to be done."""
         await self._make_ready()
         await settle(self.logs)
 
     async def repair(self) -> None:
-        """Rebuild what is derived."""
         await self.write(lambda unit: unit.admin.repair())
 
     async def migrate(self) -> int:
@@ -76,6 +97,5 @@ class AsyncLogRunner(AsyncRunner):
             raise store_closed()
 
     async def aclose(self) -> None:
-        """Let go of connections."""
         self._is_closed = True
         await self._driver.aclose()

@@ -14,54 +14,42 @@ from ....rules.stored_text import stored_text
 from ....rules.text import fold
 from ....rules.tree import Place, Span
 from ...base.found import SUMMARY_ROLE, Said, counted, counted_terms, hit_of
-from ..errors import BehindError
 from ..place import log_of, public
 from ..rows import LogRow
 from ..state import LogState
 from ..view import LogView
 from .descendants import descendants, segments_of
 from .history import covers_of
-from .logs import TRIES, AsyncLogs, busy
+from .logs import AsyncLogSubject, again
 from .rows import rows_in_all
-from .sessions import alive
 
 FoundText = tuple[Said[LogState], str]
 
 
-class AsyncLogSearch:
+class AsyncLogSearch(AsyncLogSubject):
     """Searches the records of an owner's sessions."""
-
-    def __init__(self, logs: AsyncLogs) -> None:
-        self._logs = logs
 
     async def search(self, owner: str, search: Search, query: Query) -> Hits:
         """Find what matches, the best first; of equals, the newest."""
-        for _ in range(TRIES):
-            states = await self._asked(owner, search.session)
-            try:
-                said = await self._said(states, search.session)
-            except BehindError:
-                continue
-            except StoreCorruptError:
-                if not await self._logs.are_over(states):
-                    raise
-                continue
+
+        async def attempt() -> Hits:
+            if search.session is None:
+                states = await self._logs.alive(owner)
+            else:
+                states = [await self._logs.current(owner, search.session)]
+            is_scoped = search.session is not None
+            said = await self._logs.read_by(states, lambda views: self._said(views, is_scoped))
             return _hits(said, search, query)
-        raise busy()
 
-    async def _asked(self, owner: str, only: str | None) -> list[LogState]:
-        if only is None:
-            return await alive(self._logs, owner)
-        return [await self._logs.current(owner, only)]
+        return await again(attempt)
 
-    async def _said(self, states: Sequence[LogState], only: str | None) -> list[Said[LogState]]:
+    async def _said(self, views: Sequence[LogView], is_scoped: bool) -> list[Said[LogState]]:
         """Return all that was said, each once: by its home, or the oldest that stands on it."""
-        views = await self._logs.views(states)
         told: dict[Place | int, Said[LogState]] = {}
         # A message is told by its home; only one whose home is gone is told by a fork.
         for is_home in (True, False):
             for view in views:
-                await self._messages(view, told, is_home, only is not None)
+                await self._messages(view, told, is_home, is_scoped)
         for view in views:
             await self._summaries(view, told)
         return list(told.values())

@@ -22,15 +22,13 @@ from ...base.refusals import (
     range_order,
 )
 from ..place import log_of, to_wire
-from ..rows import is_inside
 from ..state import LaidOverlay, LogState
 from ..view import LogView, ViewPiece
 from ..work import AddOverlay, UndoOverlay
 from .descendants import descendants
-from .history import made_overlay, overlay_of, overlays_of
-from .logs import Decision, Logs
-from .message_places import get_place
-from .rows import rows_at
+from .history import made_overlay, overlays_of
+from .logs import Decision, LogSubject
+from .rows import get_place, get_row
 
 
 class _RangeEnd(NamedTuple):
@@ -42,18 +40,15 @@ class _RangeEnd(NamedTuple):
     base: int
 
 
-class LogOverlays:
+class LogOverlays(LogSubject):
     """Work on overlays."""
-
-    def __init__(self, logs: Logs) -> None:
-        self._logs = logs
 
     def add(
         self, owner: str, session: str, new: NewOverlay, id: str, tokens: int, fence: Fence | None
     ) -> Overlay:
         """Put an overlay over a range."""
 
-        def decide(state: LogState) -> Decision:
+        def decide(state: LogState) -> Decision[AddOverlay]:
             _check_fence(state, fence)
             view = self._logs.view(state)
             leaf = state.tip
@@ -68,10 +63,9 @@ class LogOverlays:
                 self._refuse_taken(view, id)
             self._check_snapshot(view, begin.first, end.last, new.snapshot)
             work = self._cover(view, pieces, begin, end, new, id, tokens)
-            return Decision(work, work)
+            return work, work
 
         state, work = self._logs.change(owner, session, decide)
-        assert isinstance(work, AddOverlay)
         return made_overlay(state.overlays[-1], work)
 
     def _cover(
@@ -84,13 +78,10 @@ class LogOverlays:
         id: str,
         tokens: int,
     ) -> AddOverlay:
-        first, last = to_wire(begin.first, view.own.log), to_wire(end.last, view.own.log)
-        assert first is not None
-        assert last is not None
         return AddOverlay(
             id=id,
-            first=first,
-            last=last,
+            first=to_wire(begin.first, view.own.log),
+            last=to_wire(end.last, view.own.log),
             above=begin.above,
             base=end.base,
             tokens=tokens,
@@ -103,21 +94,17 @@ class LogOverlays:
         )
 
     def in_force(self, owner: str, session: str) -> list[Overlay]:
-        """List the overlays in force."""
         return self._logs.look(
             owner, session, lambda view: overlays_of(self._logs, view.own, view.own.overlays)
         )
 
     def undo(self, owner: str, session: str, overlay: str) -> Overlay:
-        """Take an overlay out of force."""
-
-        def decide(state: LogState) -> Decision:
+        def decide(state: LogState) -> Decision[Overlay]:
             laid = _get_laid(state, overlay)
-            told = overlay_of(self._logs, state, laid)
-            return Decision(UndoOverlay(laid.stamp), told)
+            [told] = overlays_of(self._logs, state, [laid])
+            return UndoOverlay(laid.stamp), told
 
         _, told = self._logs.change(owner, session, decide)
-        assert isinstance(told, Overlay)
         return told
 
     def _end(self, view: LogView, pieces: Sequence[ViewPiece], ref: EntryRef) -> _RangeEnd:
@@ -127,9 +114,7 @@ class LogOverlays:
             if laid in pieces:
                 return _RangeEnd(laid.first, laid.last, laid.above, laid.base)
         else:
-            spotted = get_place(self._logs, view.own, ref.id)
-            rows = rows_at(self._logs, view, [spotted])
-            row = rows[spotted.place]
+            row = get_row(self._logs, view, ref.id)
             if row.body is None:
                 raise message_deleted(ref.id)
             if _is_visible(pieces, row.place):
@@ -172,7 +157,10 @@ def _check_fence(state: LogState, fence: Fence | None) -> None:
 
 
 def _is_visible(pieces: Sequence[ViewPiece], place: Place) -> bool:
-    return any(isinstance(piece, Span) and is_inside(place, piece) for piece in pieces)
+    return any(
+        isinstance(it, Span) and it.segment == place.segment and it.first <= place.depth <= it.last
+        for it in pieces
+    )
 
 
 def _refuse_edited(view: LogView, first: Place, last: Place, read: Mapping[str, int]) -> None:

@@ -10,12 +10,36 @@ from typing import TypeVar
 from ....calls import Answer
 from ...base._sync.runner import Runner
 from ...base.refusals import store_closed
+from .admin import LogAdmin
+from .documents import LogDocuments
 from .driver import LogDriver
+from .feed import LogFeed
+from .index_reads import LogIndexReads
 from .logs import Logs
-from .maintenance import settle
-from .unit import LogUnit
+from .messages import LogMessages
+from .overlays import LogOverlays
+from .search import LogSearch
+from .sessions import LogSessions
+from .sweep import settle
+from .usage import LogUsage
 
 T = TypeVar("T")
+
+
+class LogUnit:
+    """The subjects of work, over one database."""
+
+    def __init__(self, logs: Logs) -> None:
+        self.logs = logs
+        self.sessions = LogSessions(logs)
+        self.messages = LogMessages(logs)
+        self.overlays = LogOverlays(logs)
+        self.documents = LogDocuments(logs)
+        self.search = LogSearch(logs)
+        self.sighting = LogIndexReads(logs)
+        self.usage = LogUsage(logs)
+        self.feed = LogFeed(logs)
+        self.admin = LogAdmin(logs)
 
 
 class LogRunner(Runner):
@@ -37,7 +61,6 @@ class LogRunner(Runner):
         self._is_closed = False
 
     def read(self, work: Callable[[LogUnit], Answer[T]]) -> T:
-        """Run work that only reads."""
         self._make_ready()
         return work(self.unit)
 
@@ -52,12 +75,10 @@ class LogRunner(Runner):
         return self.unit
 
     def settle(self) -> None:
-        """Finish what units of work left to be done."""
         self._make_ready()
         settle(self.logs)
 
     def repair(self) -> None:
-        """Rebuild what is derived."""
         self.write(lambda unit: unit.admin.repair())
 
     def migrate(self) -> int:
@@ -78,6 +99,5 @@ class LogRunner(Runner):
             raise store_closed()
 
     def close(self) -> None:
-        """Let go of connections."""
         self._is_closed = True
         self._driver.close()

@@ -16,54 +16,42 @@ from ....rules.stored_text import stored_text
 from ....rules.text import fold
 from ....rules.tree import Place, Span
 from ...base.found import SUMMARY_ROLE, Said, counted, counted_terms, hit_of
-from ..errors import BehindError
 from ..place import log_of, public
 from ..rows import LogRow
 from ..state import LogState
 from ..view import LogView
 from .descendants import descendants, segments_of
 from .history import covers_of
-from .logs import TRIES, Logs, busy
+from .logs import LogSubject, again
 from .rows import rows_in_all
-from .sessions import alive
 
 FoundText = tuple[Said[LogState], str]
 
 
-class LogSearch:
+class LogSearch(LogSubject):
     """Searches the records of an owner's sessions."""
-
-    def __init__(self, logs: Logs) -> None:
-        self._logs = logs
 
     def search(self, owner: str, search: Search, query: Query) -> Hits:
         """Find what matches, the best first; of equals, the newest."""
-        for _ in range(TRIES):
-            states = self._asked(owner, search.session)
-            try:
-                said = self._said(states, search.session)
-            except BehindError:
-                continue
-            except StoreCorruptError:
-                if not self._logs.are_over(states):
-                    raise
-                continue
+
+        def attempt() -> Hits:
+            if search.session is None:
+                states = self._logs.alive(owner)
+            else:
+                states = [self._logs.current(owner, search.session)]
+            is_scoped = search.session is not None
+            said = self._logs.read_by(states, lambda views: self._said(views, is_scoped))
             return _hits(said, search, query)
-        raise busy()
 
-    def _asked(self, owner: str, only: str | None) -> list[LogState]:
-        if only is None:
-            return alive(self._logs, owner)
-        return [self._logs.current(owner, only)]
+        return again(attempt)
 
-    def _said(self, states: Sequence[LogState], only: str | None) -> list[Said[LogState]]:
+    def _said(self, views: Sequence[LogView], is_scoped: bool) -> list[Said[LogState]]:
         """Return all that was said, each once: by its home, or the oldest that stands on it."""
-        views = self._logs.views(states)
         told: dict[Place | int, Said[LogState]] = {}
         # A message is told by its home; only one whose home is gone is told by a fork.
         for is_home in (True, False):
             for view in views:
-                self._messages(view, told, is_home, only is not None)
+                self._messages(view, told, is_home, is_scoped)
         for view in views:
             self._summaries(view, told)
         return list(told.values())
