@@ -101,22 +101,16 @@ def _append(state: LogState, work: Append) -> LogState:
 
 def _edit(state: LogState, work: Edit) -> LogState:
     edited = Edited(state.n, work.tokens - work.original, False, work.appended)
-    litter = _superseded(state, work.number, work.depth, work.appended)
-    return _edited(state, work.number, work.depth, edited, litter)
+    return _edited(state, work.number, work.depth, edited)
 
 
-def _edited(
-    state: LogState, number: int, depth: int, edited: Edited, litter: list[tuple[int, int]]
-) -> LogState:
-    of_segment = state.edits.get(number, {}) | {depth: edited}
-    edits = state.edits | {number: of_segment}
-    return replace(state, edits=edits, litter=[*state.litter, *litter])
-
-
-def _superseded(state: LogState, number: int, depth: int, appended: int) -> list[tuple[int, int]]:
-    """Return where the present content of a message is."""
-    before = state.edits.get(number, {}).get(depth)
-    return [(appended, depth)] if before is None else [(before.n, 0)]
+def _edited(state: LogState, number: int, depth: int, edited: Edited) -> LogState:
+    """Let a message be as a record edited it; what it said until then is litter."""
+    of_segment = state.edits.get(number, {})
+    before = of_segment.get(depth)
+    litter = (edited.appended, depth) if before is None else (before.n, 0)
+    edits = state.edits | {number: of_segment | {depth: edited}}
+    return replace(state, edits=edits, litter=[*state.litter, litter])
 
 
 def _erase(state: LogState, work: Erase) -> LogState:
@@ -135,9 +129,8 @@ def _erase_own(state: LogState, spot: ErasedPlace, place: Place) -> LogState:
     before = state.edits.get(number, {}).get(place.depth)
     if before is not None and before.is_erased:
         return state
-    litter = _superseded(state, number, place.depth, spot.appended)
     edited = Edited(state.n, -spot.tokens, True, spot.appended)
-    after = _edited(state, number, place.depth, edited, litter)
+    after = _edited(state, number, place.depth, edited)
     return replace(after, messages=state.messages - (number > state.retired))
 
 
@@ -214,6 +207,12 @@ def _without_messages(state: LogState) -> LogState:
 def _change_session(state: LogState, work: LogWork) -> LogState:
     """Fold what changes a little of a session's state."""
     match work:
+        case PutDocument():
+            put = KeptDocument(
+                version_at(state, state.n), state.n, work.updated_us, work.expires_us
+            )
+            documents = state.documents | {work.key: put}
+            return replace(state, documents=documents, litter=_without_value(state, work.key))
         case ChangeProfile():
             return replace(state, profile=work.profile, version=state.version + 1)
         case MoveTip():
@@ -221,12 +220,6 @@ def _change_session(state: LogState, work: LogWork) -> LogState:
             return replace(state, tip=tip, tip_id=work.id, tip_base=work.base)
         case UndoOverlay():
             return replace(state, overlays=[it for it in state.overlays if it.stamp != work.stamp])
-        case PutDocument():
-            put = KeptDocument(
-                version_at(state, state.n), state.n, work.updated_us, work.expires_us
-            )
-            documents = state.documents | {work.key: put}
-            return replace(state, documents=documents, litter=_without_value(state, work.key))
         case DropDocument():
             documents = {key: it for key, it in state.documents.items() if key != work.key}
             return replace(state, documents=documents, litter=_without_value(state, work.key))

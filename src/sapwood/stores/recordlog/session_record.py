@@ -44,9 +44,7 @@ def patched(profile: LogProfile, patch: SessionPatch | NewSession) -> LogProfile
 def record_of(state: LogState, context: int) -> SessionRecord:
     """Return a session as users see it."""
     profile = state.profile
-    edge = None
-    if state.parent is not None:
-        edge = Edge(kind=EdgeKind(state.parent[0]), session=state.parent[1])
+    edge = state.parent and Edge(kind=EdgeKind(state.parent[0]), session=state.parent[1])
     return SessionRecord(
         id=state.session,
         tip=ROOT if state.tip_id is None else state.tip_id,

@@ -101,7 +101,7 @@ class MongoDriver(LogDriver):
             try:
                 collection.insert_many([to_mongo(it) for it in documents], ordered=False)
             except BulkWriteError as error:
-                told = _told_of(error)
+                told = _outcomes(error)
                 return [told.get(index, True) for index in range(len(documents))]
             return [True] * len(documents)
 
@@ -253,15 +253,15 @@ class MongoDriver(LogDriver):
             self._client.close()
 
 
-def _told_of(error: BulkWriteError) -> dict[int, CreateOutcome]:
+def _outcomes(error: BulkWriteError) -> dict[int, CreateOutcome]:
     """Return which documents were there already, or were refused; each answers for itself."""
     if error.details.get("writeConcernErrors"):
         what = "the write was not replicated in time"
         raise StoreUnavailableError(f"{WHERE}: {what}: try again") from error
-    return {it["index"]: _told(it) for it in error.details.get("writeErrors", [])}
+    return {it["index"]: _outcome(it) for it in error.details.get("writeErrors", [])}
 
 
-def _told(item: dict[str, Any]) -> CreateOutcome:
+def _outcome(item: dict[str, Any]) -> CreateOutcome:
     if item.get("code") == DUPLICATE:
         return False
     error = WriteError(str(item.get("errmsg")), item.get("code"), item)

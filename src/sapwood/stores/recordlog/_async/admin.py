@@ -130,10 +130,7 @@ class AsyncLogAdmin(AsyncLogSubject):
         """
         spots = {it.id: MessagePlace(it.place, it.n) for it in rows if it.id not in state.recent}
         right = lookups_of(replace(state, recent=spots, recent_usage={}))
-        found: list[LogDocument | None] = []
-        for start in range(0, len(right), AT_ONCE):
-            keys = [key_of(it) for it in right[start : start + AT_ONCE]]
-            found += await self._logs.driver.get(keys)
+        found = await self._logs.driver.get([key_of(it) for it in right]) if right else []
         return {
             id: it
             for id, it, stored in zip(spots, right, found, strict=True)

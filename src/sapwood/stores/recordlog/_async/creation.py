@@ -14,11 +14,10 @@ from ..errors import BehindError
 from ..fold import fold, turn_page
 from ..log_documents import LogEntry, digest, document_at, entry_of, record_key, value_key
 from ..place import log_of, to_wire
-from ..record import Record
+from ..record import Record, stored_record
 from ..rows import LogRow, first_digest
 from ..session_record import patched
 from ..state import NO_PROFILE, LaidOverlay, LogState, encode_state
-from ..transitions import stored_record
 from ..view import LogView
 from ..work import Append, AppendedMessage, BeginFork, Erase, ErasedPlace, LogWork, WritePage
 from .documents import copied, values_of

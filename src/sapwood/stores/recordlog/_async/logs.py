@@ -24,10 +24,9 @@ from ..log_documents import (
     owner_log,
     record_key,
 )
-from ..record import Record, decode_record
+from ..record import Record, decode_record, is_page_due, next_state, state_at, stored_record
 from ..rows import appended_rows
 from ..state import LogState, encode_state
-from ..transitions import is_page_due, next_state, state_at, stored_record
 from ..view import LogView
 from ..work import Append, LogWork
 from .driver import AsyncLogDriver
@@ -187,9 +186,8 @@ class AsyncLogs:
 
     async def remembered(self, owner: str, session: str) -> LogState:
         """Get a session's state, which may be old."""
-        state = self.cache.find_session(owner, session)
-        if state is None:
-            _, state = await self.find_entry(owner, session)
+        known = self.cache.find_session(owner, session)
+        state = known or (await self.find_entry(owner, session))[1]
         if state is None:
             raise no_session(session)
         return state
@@ -395,6 +393,8 @@ class AsyncLogSubject:
 async def again(attempt: Callable[[], AsyncAnswer[T]]) -> T:
     """Try until it is done by states that are not behind."""
     for _ in range(TRIES):
-        with suppress(BehindError):
+        try:
             return await attempt()
+        except BehindError:
+            continue
     raise busy()

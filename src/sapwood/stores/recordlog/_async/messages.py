@@ -25,8 +25,6 @@ from .rows import FIRST_PAGE, find_places, find_rows, get_place, row_at, rows_at
 
 
 class AsyncLogMessages(AsyncLogSubject):
-    """Work on messages."""
-
     async def append(
         self,
         owner: str,

@@ -39,8 +39,6 @@ class _RangeEnd(NamedTuple):
 
 
 class AsyncLogOverlays(AsyncLogSubject):
-    """Work on overlays."""
-
     async def add(
         self, owner: str, session: str, new: NewOverlay, id: str, tokens: int, fence: Fence | None
     ) -> Overlay:
@@ -59,37 +57,26 @@ class AsyncLogOverlays(AsyncLogSubject):
                 raise range_order()
             if new.id is not None:
                 await self._refuse_taken(view, id)
-            self._check_snapshot(view, begin.first, end.last, new.snapshot)
-            work = await self._cover(view, pieces, begin, end, new, id, tokens)
+            if new.snapshot is not None:
+                self._check_snapshot(view, begin.first, end.last, new.snapshot)
+            work = AddOverlay(
+                id=id,
+                first=to_wire(begin.first, state.log),
+                last=to_wire(end.last, state.log),
+                above=begin.above,
+                base=end.base,
+                tokens=tokens,
+                covered=_covered(view, pieces, begin, end),
+                stamp=await self._logs.stamp(),
+                created_by=session,
+                created_us=await self._logs.now(),
+                metadata=encode_json(new.metadata, "metadata"),
+                summary=new.summary,
+            )
             return work, work
 
         state, work = await self._logs.change(owner, session, decide)
         return made_overlay(state.overlays[-1], work)
-
-    async def _cover(
-        self,
-        view: LogView,
-        pieces: Sequence[ViewPiece],
-        begin: _RangeEnd,
-        end: _RangeEnd,
-        new: NewOverlay,
-        id: str,
-        tokens: int,
-    ) -> AddOverlay:
-        return AddOverlay(
-            id=id,
-            first=to_wire(begin.first, view.own.log),
-            last=to_wire(end.last, view.own.log),
-            above=begin.above,
-            base=end.base,
-            tokens=tokens,
-            covered=_covered(view, pieces, begin, end),
-            stamp=await self._logs.stamp(),
-            created_by=view.own.session,
-            created_us=await self._logs.now(),
-            metadata=encode_json(new.metadata, "metadata"),
-            summary=new.summary,
-        )
 
     async def in_force(self, owner: str, session: str) -> list[Overlay]:
         return await self._logs.look(
@@ -128,11 +115,7 @@ class AsyncLogOverlays(AsyncLogSubject):
             if any(laid.id == id for laid in state.overlays):
                 raise overlay_exists(id)
 
-    def _check_snapshot(
-        self, view: LogView, first: Place, last: Place, snapshot: str | None
-    ) -> None:
-        if snapshot is None:
-            return
+    def _check_snapshot(self, view: LogView, first: Place, last: Place, snapshot: str) -> None:
         read = _read_snapshot(view, snapshot)
         if any(self._logs.driver.is_taken_back(log, n) for log, n in read.items()):
             raise changed_since()

@@ -12,11 +12,10 @@ from .admin import AsyncLogAdmin
 from .documents import AsyncLogDocuments
 from .driver import AsyncLogDriver
 from .feed import AsyncLogFeed
-from .index_reads import AsyncLogIndexReads
 from .logs import AsyncLogs
 from .messages import AsyncLogMessages
 from .overlays import AsyncLogOverlays
-from .search import AsyncLogSearch
+from .search import AsyncLogIndexReads, AsyncLogSearch
 from .sessions import AsyncLogSessions
 from .sweep import settle
 from .usage import AsyncLogUsage
@@ -53,7 +52,6 @@ class AsyncLogRunner(AsyncRunner):
     ) -> None:
         self.logs = AsyncLogs(driver, new_id, clock)
         self.unit = AsyncLogUnit(self.logs)
-        self._driver = driver
         self._auto_migrate = auto_migrate
         self._is_ready = False
         self._is_closed = False
@@ -82,14 +80,14 @@ class AsyncLogRunner(AsyncRunner):
     async def migrate(self) -> int:
         """Set up what is missing; return the schema's version."""
         self._refuse_closed()
-        await self._driver.make_ready(may_migrate=True)
+        await self.logs.driver.make_ready(may_migrate=True)
         self._is_ready = True
-        return await self._driver.schema_version()
+        return await self.logs.driver.schema_version()
 
     async def _make_ready(self) -> None:
         self._refuse_closed()
         if not self._is_ready:
-            await self._driver.make_ready(may_migrate=self._auto_migrate)
+            await self.logs.driver.make_ready(may_migrate=self._auto_migrate)
             self._is_ready = True
 
     def _refuse_closed(self) -> None:
@@ -98,4 +96,4 @@ class AsyncLogRunner(AsyncRunner):
 
     async def aclose(self) -> None:
         self._is_closed = True
-        await self._driver.aclose()
+        await self.logs.driver.aclose()

@@ -67,7 +67,9 @@ class LogDocuments(LogSubject):
     ) -> Document:
         def decide(state: LogState) -> Decision[None]:
             now = self._logs.now()
-            _check_version(key, state.documents.get(key), expected_version, now)
+            kept = state.documents.get(key)
+            if expected_version != 0 or (kept is not None and not is_expired(kept, now)):
+                _check_version(key, kept, expected_version)
             expires = None if expires_in_us is None else now + expires_in_us
             if session is None and not state.documents:
                 # The first one sees to it that the owner is listed.
@@ -84,8 +86,7 @@ class LogDocuments(LogSubject):
 
         def decide(state: LogState) -> Decision[bool]:
             kept = state.documents.get(key)
-            if expected_version is not None and (kept is None or kept.version != expected_version):
-                raise stale_document(key, None if kept is None else kept.version, expected_version)
+            _check_version(key, kept, expected_version)
             if kept is None:
                 return None, False
             return DropDocument(key), not is_expired(kept, self._logs.now())
@@ -155,10 +156,7 @@ def is_expired(kept: KeptDocument, now: int) -> bool:
     return kept.expires_us is not None and kept.expires_us <= now
 
 
-def _check_version(key: str, kept: KeptDocument | None, expected: int | None, now: int) -> None:
-    if expected is None:
-        return
-    if expected == 0 and (kept is None or is_expired(kept, now)):
-        return
-    if kept is None or kept.version != expected:
-        raise stale_document(key, None if kept is None else kept.version, expected)
+def _check_version(key: str, kept: KeptDocument | None, expected: int | None) -> None:
+    found = None if kept is None else kept.version
+    if expected is not None and found != expected:
+        raise stale_document(key, found, expected)

@@ -112,11 +112,16 @@ def read(logs: Logs, view: LogView, query: Read) -> History:
 def records_ahead(state: LogState, query: Read) -> list[int]:
     """Return the records in which the end of a history stands, as far as it is sure to be read."""
     tip, limit = state.tip, query.limit
-    if not query.backwards or limit is None or query.before is not None or query.max_bytes:
-        return []
-    if tip is None or query.leaf not in (None, state.tip_id) or state.overlays:
-        return []
-    if log_of(tip.segment) != state.log:
+    if (
+        not query.backwards
+        or limit is None
+        or query.before is not None
+        or query.max_bytes
+        or tip is None
+        or query.leaf not in (None, state.tip_id)
+        or state.overlays
+        or log_of(tip.segment) != state.log
+    ):
         return []
     first = state.segments[number_of(tip.segment) - 1].first
     return state.records_of(number_of(tip.segment), max(first, tip.depth - limit), tip.depth)

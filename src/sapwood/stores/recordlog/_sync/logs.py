@@ -26,10 +26,9 @@ from ..log_documents import (
     owner_log,
     record_key,
 )
-from ..record import Record, decode_record
+from ..record import Record, decode_record, is_page_due, next_state, state_at, stored_record
 from ..rows import appended_rows
 from ..state import LogState, encode_state
-from ..transitions import is_page_due, next_state, state_at, stored_record
 from ..view import LogView
 from ..work import Append, LogWork
 from .driver import LogDriver
@@ -189,9 +188,8 @@ class Logs:
 
     def remembered(self, owner: str, session: str) -> LogState:
         """Get a session's state, which may be old."""
-        state = self.cache.find_session(owner, session)
-        if state is None:
-            _, state = self.find_entry(owner, session)
+        known = self.cache.find_session(owner, session)
+        state = known or (self.find_entry(owner, session))[1]
         if state is None:
             raise no_session(session)
         return state
@@ -397,6 +395,8 @@ class LogSubject:
 def again(attempt: Callable[[], Answer[T]]) -> T:
     """Try until it is done by states that are not behind."""
     for _ in range(TRIES):
-        with suppress(BehindError):
+        try:
             return attempt()
+        except BehindError:
+            continue
     raise busy()

@@ -27,8 +27,6 @@ from .rows import FIRST_PAGE, find_places, find_rows, get_place, row_at, rows_at
 
 
 class LogMessages(LogSubject):
-    """Work on messages."""
-
     def append(
         self,
         owner: str,

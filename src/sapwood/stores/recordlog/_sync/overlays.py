@@ -41,8 +41,6 @@ class _RangeEnd(NamedTuple):
 
 
 class LogOverlays(LogSubject):
-    """Work on overlays."""
-
     def add(
         self, owner: str, session: str, new: NewOverlay, id: str, tokens: int, fence: Fence | None
     ) -> Overlay:
@@ -61,37 +59,26 @@ class LogOverlays(LogSubject):
                 raise range_order()
             if new.id is not None:
                 self._refuse_taken(view, id)
-            self._check_snapshot(view, begin.first, end.last, new.snapshot)
-            work = self._cover(view, pieces, begin, end, new, id, tokens)
+            if new.snapshot is not None:
+                self._check_snapshot(view, begin.first, end.last, new.snapshot)
+            work = AddOverlay(
+                id=id,
+                first=to_wire(begin.first, state.log),
+                last=to_wire(end.last, state.log),
+                above=begin.above,
+                base=end.base,
+                tokens=tokens,
+                covered=_covered(view, pieces, begin, end),
+                stamp=self._logs.stamp(),
+                created_by=session,
+                created_us=self._logs.now(),
+                metadata=encode_json(new.metadata, "metadata"),
+                summary=new.summary,
+            )
             return work, work
 
         state, work = self._logs.change(owner, session, decide)
         return made_overlay(state.overlays[-1], work)
-
-    def _cover(
-        self,
-        view: LogView,
-        pieces: Sequence[ViewPiece],
-        begin: _RangeEnd,
-        end: _RangeEnd,
-        new: NewOverlay,
-        id: str,
-        tokens: int,
-    ) -> AddOverlay:
-        return AddOverlay(
-            id=id,
-            first=to_wire(begin.first, view.own.log),
-            last=to_wire(end.last, view.own.log),
-            above=begin.above,
-            base=end.base,
-            tokens=tokens,
-            covered=_covered(view, pieces, begin, end),
-            stamp=self._logs.stamp(),
-            created_by=view.own.session,
-            created_us=self._logs.now(),
-            metadata=encode_json(new.metadata, "metadata"),
-            summary=new.summary,
-        )
 
     def in_force(self, owner: str, session: str) -> list[Overlay]:
         return self._logs.look(
@@ -130,11 +117,7 @@ class LogOverlays(LogSubject):
             if any(laid.id == id for laid in state.overlays):
                 raise overlay_exists(id)
 
-    def _check_snapshot(
-        self, view: LogView, first: Place, last: Place, snapshot: str | None
-    ) -> None:
-        if snapshot is None:
-            return
+    def _check_snapshot(self, view: LogView, first: Place, last: Place, snapshot: str) -> None:
         read = _read_snapshot(view, snapshot)
         if any(self._logs.driver.is_taken_back(log, n) for log, n in read.items()):
             raise changed_since()

@@ -14,11 +14,10 @@ from .admin import LogAdmin
 from .documents import LogDocuments
 from .driver import LogDriver
 from .feed import LogFeed
-from .index_reads import LogIndexReads
 from .logs import Logs
 from .messages import LogMessages
 from .overlays import LogOverlays
-from .search import LogSearch
+from .search import LogIndexReads, LogSearch
 from .sessions import LogSessions
 from .sweep import settle
 from .usage import LogUsage
@@ -55,7 +54,6 @@ class LogRunner(Runner):
     ) -> None:
         self.logs = Logs(driver, new_id, clock)
         self.unit = LogUnit(self.logs)
-        self._driver = driver
         self._auto_migrate = auto_migrate
         self._is_ready = False
         self._is_closed = False
@@ -84,14 +82,14 @@ class LogRunner(Runner):
     def migrate(self) -> int:
         """Set up what is missing; return the schema's version."""
         self._refuse_closed()
-        self._driver.make_ready(may_migrate=True)
+        self.logs.driver.make_ready(may_migrate=True)
         self._is_ready = True
-        return self._driver.schema_version()
+        return self.logs.driver.schema_version()
 
     def _make_ready(self) -> None:
         self._refuse_closed()
         if not self._is_ready:
-            self._driver.make_ready(may_migrate=self._auto_migrate)
+            self.logs.driver.make_ready(may_migrate=self._auto_migrate)
             self._is_ready = True
 
     def _refuse_closed(self) -> None:
@@ -100,4 +98,4 @@ class LogRunner(Runner):
 
     def close(self) -> None:
         self._is_closed = True
-        self._driver.close()
+        self.logs.driver.close()
