@@ -18,7 +18,7 @@ from recordlog._async.dictionary import AsyncDictionaryDriver
 from recordlog._sync.dictionary import DictionaryDriver
 from recordlog.stores import AsyncDictionaryStore, DictionaryStore
 from sapwood.store import AsyncStore, Store
-from sapwood.stores.recordlog import transitions
+from sapwood.stores.recordlog import record
 from sapwood.stores.recordlog.log_documents import LogKey, LogKind
 from sapwood.testing import (
     AsyncDurableStoreContract,
@@ -33,7 +33,7 @@ from sapwood.testing import (
 
 @pytest.fixture(autouse=True)
 def _pages_come_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transitions, "PAGE", 3)
+    monkeypatch.setattr(record, "PAGE", 3)
 
 
 def out_of(log: DictionaryDriver | AsyncDictionaryDriver) -> TakeOut:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.rules.tree import Place
-from sapwood.stores.recordlog.changes import merged
+from sapwood.stores.recordlog.feed import merged
 from sapwood.stores.recordlog.fold import fold, turn_page
 from sapwood.stores.recordlog.place import log_of, number_of, segment_name, segment_of
 from sapwood.stores.recordlog.state import LogState, decode_state, encode_state

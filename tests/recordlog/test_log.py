@@ -17,7 +17,7 @@ from sapwood.errors import (
     StoreUnavailableError,
 )
 from sapwood.model import NewSession, Read, Search, SessionPatch, SessionQuery
-from sapwood.stores.recordlog import bundles
+from sapwood.stores.recordlog import record
 from sapwood.stores.recordlog._sync.documents import DOCUMENTS
 from sapwood.stores.recordlog._sync.feed import FEED
 from sapwood.stores.recordlog.log_documents import LogDocument, LogKey, LogKind, key_of, owner_log
@@ -224,13 +224,13 @@ def test_a_large_batch_is_stored_in_less_and_a_few_of_it_are_read(
     whole = store.read(ADA, "s", Read(leaf="x200"))
     assert whole.context_tokens == sum(it.tokens for it in whole.messages_only) > 0
     opened: list[int] = []
-    opening = bundles._opened
+    opening = record._opened
     monkeypatch.setattr(
-        bundles, "_opened", lambda it, where: opened.append(it.count) or opening(it, where)
+        record, "_opened", lambda it, where: opened.append(it.count) or opening(it, where)
     )
     page = store.read(ADA, "s", Read(limit=10, backwards=True))
     assert [it.text for it in page.messages_only] == large()[-10:]
-    assert sum(opened) <= bundles.IN_A_BUNDLE
+    assert sum(opened) <= record.IN_A_BUNDLE
     other = DictionaryStore(ManualClock(), log)
     assert shown(other.read(ADA, "s", Read(before=5, after=2))) == ["x0", "x1"]
     assert other.find_session(ADA, "s") == store.find_session(ADA, "s")

@@ -12,7 +12,7 @@ from servers.mongodb import FerretServer
 
 from sapwood.errors import StaleTipError
 from sapwood.stores.mongodb import MongoStore
-from sapwood.stores.recordlog import transitions
+from sapwood.stores.recordlog import record
 from sapwood.stores.recordlog._sync.leftovers import finish_leftovers
 from sapwood.testing import COUNTS
 
@@ -44,7 +44,7 @@ def test_rule_02_batches_sent_twice_by_racing_writers_land_once_and_whole(
         if applied[-1]:
             finish_leftovers(*args)
 
-    monkeypatch.setattr(transitions, "PAGE", 10_000)  # so that none says that it was done
+    monkeypatch.setattr(record, "PAGE", 10_000)  # so that none says that it was done
 
     def write(index: int, store: MongoStore) -> int:
         written = 0

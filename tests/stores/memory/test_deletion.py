@@ -44,7 +44,7 @@ def test_nothing_is_left_of_what_nobody_stands_on(store: MemoryStore) -> None:
     fork(store, "c", "b3", source="b")
     for session in "abc":
         store.delete_session(OWNER, session)
-    shelf = store._runner.locked._driver.shelf
+    shelf = store._runner.driver.shelf
     assert not shelf.segments
     left = list(shelf.documents.values())
     assert not [it for it in left if it.kind is LogKind.LOOKUP]

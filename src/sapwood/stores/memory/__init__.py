@@ -1,6 +1,6 @@
 """The memory store: for tests, and for sessions that need not outlive their process."""
 
-from .snapshot import MemorySnapshot
+from .shelf import MemorySnapshot
 from .store import AsyncMemoryStore, MemoryStore
 
 __all__ = ["AsyncMemoryStore", "MemorySnapshot", "MemoryStore"]

@@ -11,7 +11,7 @@ from ..._version import __version__
 from ...model import Health
 from ..recordlog._sync.driver import LogDriver
 from ..recordlog.log_documents import LogDocument, LogKey, LogKind, record_key
-from ..recordlog.row_cache import RowCache
+from ..recordlog.rows import RowCache
 from .shelf import Shelf
 
 SCHEMA_VERSION = 1

@@ -9,21 +9,20 @@ from itertools import count
 from typing import TypeVar
 
 from ...calls import AsyncAnswer
+from ...errors import UsageError
 from ..base._async.runner import AsyncRunner
 from ..base._async.unit import AsyncUnit
 from ..base._sync.runner import Runner
 from ..base.queues import CallerQueues
 from ..base.refusals import store_closed
 from ..base.sync_work import sync_work
-from ..recordlog._sync.documents import DOCUMENTS, is_expired, owner_state
+from ..recordlog._sync.documents import DOCUMENTS, is_expired
 from ..recordlog._sync.logs import Logs
-from ..recordlog._sync.maintenance import settle
-from ..recordlog._sync.sessions import alive
-from ..recordlog._sync.unit import LogUnit
+from ..recordlog._sync.runner import LogUnit
+from ..recordlog._sync.sweep import settle
 from ..recordlog.state import LogState
 from .driver import SCHEMA_VERSION, MemoryDriver
-from .shelf import Shelf
-from .snapshot import MemorySnapshot, check_snapshot
+from .shelf import MemorySnapshot, Shelf
 
 T = TypeVar("T")
 
@@ -38,24 +37,25 @@ class _NoQueues(CallerQueues):
         yield
 
 
-class LockedUnit:
-    """The one unit, which one caller at a time may work on until it is closed."""
+class MemoryRunner(Runner):
+    """Carries out units of work in the caller's thread: one at a time, until it is closed."""
 
     def __init__(self, clock: Callable[[], int]) -> None:
         self._lock = threading.RLock()
-        self._driver = MemoryDriver(clock)
+        self.driver = MemoryDriver(clock)
         marks = count()
-        self._logs = Logs(self._driver, lambda: str(next(marks)), clock)
+        self._logs = Logs(self.driver, lambda: str(next(marks)), clock)
         self._logs.queues = _NoQueues()
         self._unit = LogUnit(self._logs)
         self._is_closed = False
 
-    def run(self, work: Callable[[LogUnit], T]) -> T:
-        """Carry out work."""
+    def read(self, work: Callable[[LogUnit], T]) -> T:
         with self._lock:
             if self._is_closed:
                 raise store_closed()
             return work(self._unit)
+
+    write = read
 
     def settle(self) -> None:
         """Finish what units of work left to be done, and remove what expired a day ago."""
@@ -63,14 +63,14 @@ class LockedUnit:
         def work(unit: LogUnit) -> None:
             settle(self._logs)
             for owner in self._unit.admin.owners():
-                self._drop_expired(owner, None, owner_state(self._logs, owner, DOCUMENTS))
-                for state in alive(self._logs, owner):
+                self._drop_expired(owner, None, self._logs.owner_state(owner, DOCUMENTS))
+                for state in self._logs.alive(owner):
                     self._drop_expired(owner, state.session, state)
 
-        self.run(work)
+        self.read(work)
 
     def _drop_expired(self, owner: str, session: str | None, state: LogState) -> None:
-        long_ago = self._driver.now() - KEPT_EXPIRED_US
+        long_ago = self.driver.now() - KEPT_EXPIRED_US
         for key, kept in state.documents.items():
             if is_expired(kept, long_ago):
                 self._unit.documents.delete(owner, session, key, kept.version)
@@ -82,77 +82,62 @@ class LockedUnit:
             for owner in self._unit.admin.owners():
                 # The feed takes note when it is read: a cursor of this moment is to hold later.
                 self._unit.feed.end(owner)
-            return MemorySnapshot(self._driver.shelf, self._logs.stamp())
+            return MemorySnapshot(self.driver.shelf, self._logs.stamp())
 
-        return self.run(work)
+        return self.read(work)
 
     def restore(self, snapshot: MemorySnapshot) -> None:
         """Put what there was in the place of what there is."""
-        check_snapshot(snapshot)
+        if not isinstance(snapshot, MemorySnapshot):
+            raise UsageError(
+                f"a memory store is restored from what its snapshot() gave, "
+                f"not from a {type(snapshot).__name__}",
+                path="snapshot",
+            )
 
         def work(unit: LogUnit) -> None:
-            self._driver.replace(snapshot.shelf_after(self._driver.shelf))
+            self.driver.replace(snapshot.shelf_after(self.driver.shelf))
             self._logs.cache.clear(snapshot.stamp())
 
-        self.run(work)
+        self.read(work)
 
     def clear(self) -> None:
         """Put nothing in the place of what there is."""
         self.restore(MemorySnapshot(Shelf(), 0))
 
+    def repair(self) -> None:
+        self.read(lambda unit: unit.admin.repair())
+
+    def migrate(self) -> int:
+        return self.read(lambda _: SCHEMA_VERSION)
+
     def close(self) -> None:
         """Let go of everything."""
         with self._lock:
             self._is_closed = True
-            self._driver.close()
+            self.driver.close()
             self._logs.cache.clear()
-
-
-class MemoryRunner(Runner):
-    """Carries out units of work in the caller's thread."""
-
-    def __init__(self, locked: LockedUnit) -> None:
-        self.locked = locked
-
-    def read(self, work: Callable[[LogUnit], T]) -> T:
-        return self.locked.run(work)
-
-    def write(self, work: Callable[[LogUnit], T]) -> T:
-        return self.locked.run(work)
-
-    def settle(self) -> None:
-        self.locked.settle()
-
-    def repair(self) -> None:
-        self.locked.run(lambda unit: unit.admin.repair())
-
-    def migrate(self) -> int:
-        return self.locked.run(lambda _: SCHEMA_VERSION)
-
-    def close(self) -> None:
-        self.locked.close()
 
 
 class AsyncMemoryRunner(AsyncRunner):
     """Carries out units of work inside the call: none waits for anything but the lock."""
 
-    def __init__(self, locked: LockedUnit) -> None:
-        self.locked = locked
+    def __init__(self, clock: Callable[[], int]) -> None:
+        self.sync = MemoryRunner(clock)
 
     async def read(self, work: Callable[[AsyncUnit], AsyncAnswer[T]]) -> T:
-        return self.locked.run(sync_work(work))
+        return self.sync.read(sync_work(work))
 
-    async def write(self, work: Callable[[AsyncUnit], AsyncAnswer[T]]) -> T:
-        return self.locked.run(sync_work(work))
+    write = read
 
     async def settle(self) -> None:
-        self.locked.settle()
+        self.sync.settle()
 
     async def repair(self) -> None:
-        self.locked.run(lambda unit: unit.admin.repair())
+        self.sync.repair()
 
     async def migrate(self) -> int:
-        return self.locked.run(lambda _: SCHEMA_VERSION)
+        return self.sync.migrate()
 
     async def aclose(self) -> None:
-        self.locked.close()
+        self.sync.close()

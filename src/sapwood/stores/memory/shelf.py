@@ -1,4 +1,4 @@
-"""The documents of a memory store, and what finds them."""
+"""The documents of a memory store, what finds them, and how they were at one moment."""
 
 from __future__ import annotations
 
@@ -7,8 +7,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from operator import itemgetter
 
-from ..recordlog.entry import void_entry
-from ..recordlog.log_documents import LogDocument, LogKind, is_owner_log, record_key
+from ..recordlog.log_documents import (
+    LogDocument,
+    LogKey,
+    LogKind,
+    document_at,
+    is_owner_log,
+    record_key,
+)
 from ..recordlog.record import Record, encode_record
 from ..recordlog.work import SkipNumbers
 
@@ -104,7 +110,7 @@ class Shelf:
         given = {**before.forgotten, **before._counts()}  # an entry comes after what is forgotten
         for shard in given.keys() & here.keys():
             for k in range(here[shard] + 1, given.pop(shard) + 1):
-                self.add(void_entry(shard, f"{shard}/{k}"))
+                self.add(document_at(LogKey(LogKind.ENTRY, shard, f"{shard}/{k}"), b""))
         for shard in given.keys() & self.forgotten.keys():
             given[shard] = max(given[shard], self.forgotten[shard])
         self.forgotten.update(given)
@@ -148,7 +154,28 @@ class Shelf:
         """Remove documents. The names of records stay taken."""
         gone = [it for id in ids if (it := self.documents.pop(id, None)) is not None]
         for segment in {it.segment for it in gone} & self.segments.keys():
-            left = [it for it in self.segments[segment] if it[1] in self.documents]
-            self.segments[segment] = left
-            if not left:
+            self.segments[segment] = [
+                it for it in self.segments[segment] if it[1] in self.documents
+            ]
+            if not self.segments[segment]:
                 del self.segments[segment]
+
+
+class MemorySnapshot:
+    """What a memory store held at one moment. It never changes, and says nothing of itself."""
+
+    __slots__ = ("_shelf", "_stamp")
+
+    def __init__(self, shelf: Shelf, stamp: int) -> None:
+        self._shelf = shelf.copy()
+        self._stamp = stamp
+
+    def shelf_after(self, before: Shelf) -> Shelf:
+        """Return what it held, for a store that has this shelf now."""
+        shelf = self._shelf.copy()
+        shelf.go_on_after(before)
+        return shelf
+
+    def stamp(self) -> int:
+        """Return a stamp that is above all that it holds."""
+        return self._stamp

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from ...rules.codec import MAX_MESSAGE_BYTES
 from ..base._async.store import AsyncBaseStore
 from ..base._sync.store import BaseStore
-from .runner import AsyncMemoryRunner, LockedUnit, MemoryRunner
-from .snapshot import MemorySnapshot
+from .runner import AsyncMemoryRunner, MemoryRunner
+from .shelf import MemorySnapshot
 
 
 class MemoryStore(BaseStore):
@@ -24,7 +24,7 @@ class MemoryStore(BaseStore):
         new_id: Callable[[], str],
         max_message_bytes: int = MAX_MESSAGE_BYTES,
     ) -> None:
-        runner = MemoryRunner(LockedUnit(clock))
+        runner = MemoryRunner(clock)
         super().__init__(runner, new_id=new_id, max_message_bytes=max_message_bytes)
 
     def snapshot(self) -> MemorySnapshot:
@@ -32,7 +32,7 @@ class MemoryStore(BaseStore):
 
         It costs a pointer for each message, and never changes.
         """
-        return self._runner.locked.snapshot()
+        return self._runner.snapshot()
 
     def restore(self, snapshot: MemorySnapshot) -> None:
         """Replace all that the store holds by a snapshot, at once.
@@ -41,11 +41,11 @@ class MemoryStore(BaseStore):
         the change feed that is ahead of the snapshot is `NotFoundError`, as if the feed had been
         trimmed; a document's version is stale; an overlay made of what was read is `ConflictError`.
         """
-        self._runner.locked.restore(snapshot)
+        self._runner.restore(snapshot)
 
     def clear(self) -> None:
         """Forget all that the store holds, at once."""
-        self._runner.locked.clear()
+        self._runner.clear()
 
 
 class AsyncMemoryStore(AsyncBaseStore):
@@ -61,7 +61,7 @@ class AsyncMemoryStore(AsyncBaseStore):
         new_id: Callable[[], str],
         max_message_bytes: int = MAX_MESSAGE_BYTES,
     ) -> None:
-        runner = AsyncMemoryRunner(LockedUnit(clock))
+        runner = AsyncMemoryRunner(clock)
         super().__init__(runner, new_id=new_id, max_message_bytes=max_message_bytes)
 
     async def snapshot(self) -> MemorySnapshot:
@@ -69,7 +69,7 @@ class AsyncMemoryStore(AsyncBaseStore):
 
         It costs a pointer for each message, and never changes.
         """
-        return self._runner.locked.snapshot()
+        return self._runner.sync.snapshot()
 
     async def restore(self, snapshot: MemorySnapshot) -> None:
         """Replace all that the store holds by a snapshot, at once.
@@ -78,8 +78,8 @@ class AsyncMemoryStore(AsyncBaseStore):
         the change feed that is ahead of the snapshot is `NotFoundError`, as if the feed had been
         trimmed; a document's version is stale; an overlay made of what was read is `ConflictError`.
         """
-        self._runner.locked.restore(snapshot)
+        self._runner.sync.restore(snapshot)
 
     async def clear(self) -> None:
         """Forget all that the store holds, at once."""
-        self._runner.locked.clear()
+        self._runner.sync.clear()

@@ -34,11 +34,17 @@ _BY_CODE: dict[int, tuple[type[StoreError], str]] = {
     112: (StoreBusyError, "it was in the way of other writers: try again"),
     8000: (StoreError, "the server refused the user or the password"),
     14031: (StoreUnavailableError, "the server has no room left"),
+    # A router tells so of servers that it cannot reach, or that took too long.
+    **dict.fromkeys(
+        (6, 7, 89, 133, 134, 262, 9001, 11601),
+        (StoreUnavailableError, "a server cannot be reached"),
+    ),
+    **dict.fromkeys(
+        (91, 189, 10107, 10058, 11600, 11602, 13435, 13436),
+        (StoreUnavailableError, "the server is no primary now"),
+    ),
 }
 _TOO_LARGE = (10334, 17419, 17420)
-_LOST = (6, 7, 89, 133, 134, 262, 9001, 11601)
-"""A router tells so of servers that it cannot reach, or that took too long."""
-_NOT_PRIMARY = (91, 189, 10107, 10058, 11600, 11602, 13435, 13436)
 
 
 def translate(error: PyMongoError, where: str, most: int) -> SapwoodError:
@@ -62,10 +68,6 @@ def _of_server(error: OperationFailure, where: str, most: int) -> SapwoodError:
     if isinstance(error, WriteConcernError | WTimeoutError):
         what = "it is not known whether the write was replicated"
         return StoreUnavailableError(f"{where}: {what} ({_told(error)})")
-    if error.code in _LOST:
-        return StoreUnavailableError(f"{where}: a server cannot be reached ({_told(error)})")
-    if error.code in _NOT_PRIMARY:
-        return StoreUnavailableError(f"{where}: the server is no primary now ({_told(error)})")
     kind, advice = _BY_CODE.get(error.code or 0, (StoreError, "MongoDB failed"))
     return kind(f"{where}: {advice} ({_told(error)})")
 

@@ -28,12 +28,12 @@ class StateCache:
         return self._states.get(log)
 
     def find_session(self, owner: str, session: str) -> LogState | None:
-        """Find what is remembered of a session."""
-        log = self._names.get((owner, session))
-        return None if log is None else self._states.get(log)
+        """Find what is remembered of a session that is alive."""
+        state = self._states.get(self._names.get((owner, session), ""))
+        return state if state is not None and state.is_alive else None
 
-    def keep(self, state: LogState) -> None:
-        """Remember a state, unless a newer one is."""
+    def keep(self, state: LogState) -> LogState:
+        """Remember a state, unless a newer one is; return it."""
         with self._lock:
             known = self._states.pop(state.log, None)
             if known is not None and not state.is_alive:
@@ -41,6 +41,7 @@ class StateCache:
             self._states[state.log] = state if known is None or known.n <= state.n else known
             while len(self._states) > self._most:
                 self._drop(self._states.pop(next(iter(self._states))))
+        return state
 
     def name(self, state: LogState) -> None:
         """Remember that an entry names this log; a log alone is not known to be a session."""

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from ...errors import MessageTooLargeError
-from .log_documents import MOST_IN_A_RECORD
+import zlib
+from collections.abc import Callable
+from typing import TypeVar
+
+import msgspec
+
+from ...errors import MessageTooLargeError, StoreBusyError, StoreCorruptError
+
+T = TypeVar("T")
 
 
 class BehindError(Exception):
     """What was read is newer than the state that it is read by: catch up, and begin again."""
 
 
-def too_many(count: int) -> MessageTooLargeError:
+def busy() -> StoreBusyError:
+    """Return the error for a log that others changed again and again."""
+    return StoreBusyError("other writers were first, again and again: try again")
+
+
+def too_many(count: int, most: int) -> MessageTooLargeError:
     """Return the error for a batch of too many messages."""
     return MessageTooLargeError(
-        f"the batch has {count} messages and the limit is {MOST_IN_A_RECORD}: "
-        "append in smaller batches",
+        f"the batch has {count} messages and the limit is {most}: append in smaller batches",
         path="messages",
     )
 
@@ -26,3 +37,11 @@ def too_large(size: int, most: int) -> MessageTooLargeError:
         "what makes it all or nothing: append in smaller batches, or store large content elsewhere",
         path="messages",
     )
+
+
+def decoded(decode: Callable[[bytes], T], data: bytes, what: str) -> T:
+    """Decode what is stored; when that cannot be done, it is an error that says what it was."""
+    try:
+        return decode(data)
+    except (msgspec.MsgspecError, ValueError, TypeError, zlib.error) as error:
+        raise StoreCorruptError(f"{what} cannot be decoded: {error}") from error

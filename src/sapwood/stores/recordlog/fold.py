@@ -77,7 +77,7 @@ def _append(state: LogState, work: Append) -> LogState:
     segments = list(state.segments)
     last = work.first + len(work.messages) - 1
     if work.is_new:
-        segments.append(LogSegment(from_wire(work.parent, state.log), last))
+        segments.append(LogSegment(work.parent and from_wire(work.parent, state.log), last))
     else:
         segments[work.number - 1] = segments[work.number - 1]._replace(last=last)
     segment = state.own(work.number)
@@ -101,28 +101,21 @@ def _append(state: LogState, work: Append) -> LogState:
 
 def _edit(state: LogState, work: Edit) -> LogState:
     edited = Edited(state.n, work.tokens - work.original, False, work.appended)
-    litter = _superseded(state, work.number, work.depth, work.appended)
-    return _edited(state, work.number, work.depth, edited, litter)
+    return _edited(state, work.number, work.depth, edited)
 
 
-def _edited(
-    state: LogState, number: int, depth: int, edited: Edited, litter: list[tuple[int, int]]
-) -> LogState:
-    of_segment = state.edits.get(number, {}) | {depth: edited}
-    edits = state.edits | {number: of_segment}
-    return replace(state, edits=edits, litter=[*state.litter, *litter])
-
-
-def _superseded(state: LogState, number: int, depth: int, appended: int) -> list[tuple[int, int]]:
-    """Return where the present content of a message is."""
-    before = state.edits.get(number, {}).get(depth)
-    return [(appended, depth)] if before is None else [(before.n, 0)]
+def _edited(state: LogState, number: int, depth: int, edited: Edited) -> LogState:
+    """Let a message be as a record edited it; what it said until then is litter."""
+    of_segment = state.edits.get(number, {})
+    before = of_segment.get(depth)
+    litter = (edited.appended, depth) if before is None else (before.n, 0)
+    edits = state.edits | {number: of_segment | {depth: edited}}
+    return replace(state, edits=edits, litter=[*state.litter, litter])
 
 
 def _erase(state: LogState, work: Erase) -> LogState:
     for spot in work.spots:
         place = from_wire(spot.place, state.log)
-        assert place is not None
         if log_of(place.segment) == state.log:
             state = _erase_own(state, spot, place)
         else:
@@ -136,51 +129,24 @@ def _erase_own(state: LogState, spot: ErasedPlace, place: Place) -> LogState:
     before = state.edits.get(number, {}).get(place.depth)
     if before is not None and before.is_erased:
         return state
-    litter = _superseded(state, number, place.depth, spot.appended)
     edited = Edited(state.n, -spot.tokens, True, spot.appended)
-    after = _edited(state, number, place.depth, edited, litter)
+    after = _edited(state, number, place.depth, edited)
     return replace(after, messages=state.messages - (number > state.retired))
 
 
-def _change_profile(state: LogState, work: ChangeProfile) -> LogState:
-    return replace(state, profile=work.profile, version=state.version + 1)
-
-
-def _move_tip(state: LogState, work: MoveTip) -> LogState:
-    return replace(state, tip=from_wire(work.tip, state.log), tip_id=work.id, tip_base=work.base)
-
-
 def _add_overlay(state: LogState, work: AddOverlay) -> LogState:
-    first, last = from_wire(work.first, state.log), from_wire(work.last, state.log)
-    assert first is not None
-    assert last is not None
     laid = LaidOverlay(
         stamp=work.stamp,
         log=state.log,
         n=state.n,
         id=work.id,
-        first=first,
-        last=last,
+        first=from_wire(work.first, state.log),
+        last=from_wire(work.last, state.log),
         above=work.above,
         base=work.base,
         tokens=work.tokens,
     )
     return replace(state, overlays=[*state.overlays, laid])
-
-
-def _undo_overlay(state: LogState, work: UndoOverlay) -> LogState:
-    return replace(state, overlays=[it for it in state.overlays if it.stamp != work.stamp])
-
-
-def _put_document(state: LogState, work: PutDocument) -> LogState:
-    kept = KeptDocument(version_at(state, state.n), state.n, work.updated_us, work.expires_us)
-    documents = state.documents | {work.key: kept}
-    return replace(state, documents=documents, litter=_without_value(state, work.key))
-
-
-def _drop_document(state: LogState, work: DropDocument) -> LogState:
-    documents = {key: it for key, it in state.documents.items() if key != work.key}
-    return replace(state, documents=documents, litter=_without_value(state, work.key))
 
 
 def _without_value(state: LogState, key: str) -> list[tuple[int, int]]:
@@ -197,11 +163,6 @@ def _add_usage(state: LogState, work: AddUsage) -> LogState:
         usages=[*state.usages, state.n],
         recent_usage=state.recent_usage | {work.id: state.n},
     )
-
-
-def _begin_fork(state: LogState, work: BeginFork) -> LogState:
-    begun = BegunFork(work.shard, work.entry, work.log, from_wire(work.at, state.log))
-    return replace(state, begun_forks=[*state.begun_forks, begun])
 
 
 def _clear(state: LogState, work: Clear) -> LogState:
@@ -243,55 +204,68 @@ def _without_messages(state: LogState) -> LogState:
     )
 
 
-def _note_swept(state: LogState, work: NoteSwept) -> LogState:
-    if state.is_alive:
-        return replace(state, is_unswept=False)
-    return replace(state, is_unswept=False, documents={}, copies=[])
+def _change_session(state: LogState, work: LogWork) -> LogState:
+    """Fold what changes a little of a session's state."""
+    match work:
+        case PutDocument():
+            put = KeptDocument(
+                version_at(state, state.n), state.n, work.updated_us, work.expires_us
+            )
+            documents = state.documents | {work.key: put}
+            return replace(state, documents=documents, litter=_without_value(state, work.key))
+        case ChangeProfile():
+            return replace(state, profile=work.profile, version=state.version + 1)
+        case MoveTip():
+            tip = work.tip and from_wire(work.tip, state.log)
+            return replace(state, tip=tip, tip_id=work.id, tip_base=work.base)
+        case UndoOverlay():
+            return replace(state, overlays=[it for it in state.overlays if it.stamp != work.stamp])
+        case DropDocument():
+            documents = {key: it for key, it in state.documents.items() if key != work.key}
+            return replace(state, documents=documents, litter=_without_value(state, work.key))
+        case BeginFork():
+            at = work.at and from_wire(work.at, state.log)
+            begun = BegunFork(work.shard, work.entry, work.log, at)
+            return replace(state, begun_forks=[*state.begun_forks, begun])
+    return state
 
 
-def _write_page(state: LogState, work: WritePage) -> LogState:
-    return state if work.active_us is None else replace(state, active_us=work.active_us)
-
-
-def _skip_numbers(state: LogState, work: SkipNumbers) -> LogState:
-    return replace(state, n=work.n)
-
-
-def _advance_feed(state: LogState, work: AdvanceFeed) -> LogState:
-    return replace(state, seen=state.seen | {log: last for _, _, log, _, last in work.parts})
-
-
-def _register_reader(state: LogState, work: RegisterReader) -> LogState:
-    return replace(state, readers=state.readers | {work.reader: work.n})
-
-
-def _trim_feed(state: LogState, work: TrimFeed) -> LogState:
-    return replace(state, trimmed=max(state.trimmed, work.n))
-
-
-def _wipe_log(state: LogState, work: WipeLog) -> LogState:
-    return LogState(tree=state.tree, log=state.log, n=state.n, trimmed=state.n)
+def _change_log(state: LogState, work: LogWork) -> LogState:
+    """Fold what changes a little of the state of any log: its pages, numbers, and the feed's."""
+    match work:
+        case NoteSwept() if state.is_alive:
+            return replace(state, is_unswept=False)
+        case NoteSwept():
+            return replace(state, is_unswept=False, documents={}, copies=[])
+        case WritePage(active_us=int() as active_us):
+            return replace(state, active_us=active_us)
+        case SkipNumbers():
+            return replace(state, n=work.n)
+        case AdvanceFeed():
+            seen = {log: last for _, _, log, _, last in work.parts}
+            return replace(state, seen=state.seen | seen)
+        case RegisterReader():
+            return replace(state, readers=state.readers | {work.reader: work.n})
+        case TrimFeed():
+            return replace(state, trimmed=max(state.trimmed, work.n))
+        case WipeLog():
+            return LogState(tree=state.tree, log=state.log, n=state.n, trimmed=state.n)
+    return state
 
 
 _FOLDS: dict[type, Callable[[LogState, Any], LogState]] = {
     Append: _append,
     Edit: _edit,
     Erase: _erase,
-    ChangeProfile: _change_profile,
-    MoveTip: _move_tip,
     AddOverlay: _add_overlay,
-    UndoOverlay: _undo_overlay,
-    PutDocument: _put_document,
-    DropDocument: _drop_document,
     AddUsage: _add_usage,
-    BeginFork: _begin_fork,
     Clear: _clear,
     Retire: _retire,
-    NoteSwept: _note_swept,
-    WritePage: _write_page,
-    SkipNumbers: _skip_numbers,
-    AdvanceFeed: _advance_feed,
-    RegisterReader: _register_reader,
-    TrimFeed: _trim_feed,
-    WipeLog: _wipe_log,
+    **dict.fromkeys(
+        (ChangeProfile, MoveTip, UndoOverlay, PutDocument, DropDocument, BeginFork), _change_session
+    ),
+    **dict.fromkeys(
+        (NoteSwept, WritePage, SkipNumbers, AdvanceFeed, RegisterReader, TrimFeed, WipeLog),
+        _change_log,
+    ),
 }

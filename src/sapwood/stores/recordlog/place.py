@@ -47,16 +47,12 @@ def public(place: Place) -> Position:
     return Position(segment_name(place.segment), place.depth)
 
 
-def to_wire(place: Place | None, log: str) -> StoredPlace | None:
+def to_wire(place: Place, log: str) -> StoredPlace:
     """Return a position as it is stored in a log."""
-    if place is None:
-        return None
     own = log_of(place.segment)
     return "" if own == log else own, number_of(place.segment), place.depth
 
 
-def from_wire(wire: StoredPlace | None, log: str) -> Place | None:
+def from_wire(wire: StoredPlace, log: str) -> Place:
     """Return a stored position as the rules know it."""
-    if wire is None:
-        return None
     return Place(segment_of(wire[0] or log, wire[1]), wire[2])

@@ -1,17 +1,21 @@
-"""Messages as they stand: read from the records that appended and edited them."""
+"""Messages as they stand: read from the records that appended and edited them.
+
+A log that is in this process as a whole keeps those that were read in a `RowCache`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ...errors import StoreCorruptError
 from ...model import Message
 from ...rules.codec import decode_body, digest
 from ...rules.tree import Place, Span
-from .bundles import runs_of
+from .errors import BehindError
 from .log_documents import LogDocument
 from .place import segment_name
-from .record import decode_record, open_record
+from .record import open_record, runs_of, work_of
 from .state import Edited
 from .view import LogView
 from .work import Append, AppendedMessage, Edit
@@ -75,16 +79,18 @@ def _row(place: Place, n: int, said: AppendedMessage, base: int) -> LogRow:
     )
 
 
-def erased(row: LogRow) -> LogRow:
-    """Return a message that was erased."""
-    return row._replace(role="", tokens=0, body=None, digest=None)
+def as_edited(row: LogRow, edited: Edited | None, stored: LogDocument | None) -> LogRow:
+    """Return a message as it is now; `stored` is the record that edited it.
 
-
-def edited_by(row: LogRow, stored: LogDocument | None, edited: Edited) -> LogRow | None:
-    """Return a message as a record edited it; None when it was edited again since."""
-    work = decode_record(stored.data, stored.id).work if stored and stored.data else None
+    Begin again when it was edited once more since.
+    """
+    if edited is None:
+        return row
+    if edited.is_erased:
+        return row._replace(role="", tokens=0, body=None, digest=None)
+    work = work_of(stored)
     if not isinstance(work, Edit) or work.body is None:
-        return None
+        raise BehindError
     return row._replace(
         role=work.role or "",
         tokens=work.tokens,
@@ -119,6 +125,40 @@ def message_of(row: LogRow, view: LogView) -> Message:
     )
 
 
-def is_inside(place: Place, span: Span) -> bool:
-    """Whether a position lies in a span."""
-    return place.segment == span.segment and span.first <= place.depth <= span.last
+class RowCache:
+    """Messages as they were appended, by segment and depth; it grows with what is said and read."""
+
+    def __init__(self) -> None:
+        self._segments: dict[str, dict[int, LogRow]] = {}
+
+    def missing(self, spans: Iterable[Span]) -> list[Span]:
+        """Return what has to be read before all of the spans are here."""
+        missing: list[Span] = []
+        for span in spans:
+            rows = self._segments.get(segment_name(span.segment), {})
+            unread = [depth for depth in range(span.first, span.last + 1) if depth not in rows]
+            if unread:
+                missing.append(Span(span.segment, unread[0], unread[-1]))
+        return missing
+
+    def keep(self, rows: Iterable[LogRow]) -> None:
+        """Keep messages that were appended, or read."""
+        for row in rows:
+            of_segment = self._segments.setdefault(segment_name(row.place.segment), {})
+            of_segment[row.place.depth] = row
+
+    def rows(self, spans: Sequence[Span]) -> list[LogRow]:
+        """Return the messages of spans, all of which are here, in their order."""
+        found: list[LogRow] = []
+        for span in spans:
+            rows = self._segments[segment_name(span.segment)]
+            found += [rows[depth] for depth in range(span.first, span.last + 1)]
+        return found
+
+    def forget(self, segment: str, first: int, last: int) -> None:
+        """Forget the messages of a record that is no longer as it was."""
+        rows = self._segments.get(segment, {})
+        for depth in range(first, last + 1):
+            rows.pop(depth, None)
+        if not rows:
+            self._segments.pop(segment, None)

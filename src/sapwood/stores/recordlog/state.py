@@ -6,12 +6,13 @@ It grows with branches, edits, overlays and documents, and not with messages.
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import NamedTuple
+from typing import Any, NamedTuple, get_type_hints
 
 import msgspec
+from msgspec.structs import asdict
 
-from ...errors import StoreCorruptError
 from ...rules.tree import Place
+from .errors import decoded
 from .place import StoredPlace, from_wire, segment_of, to_wire
 from .work import LogProfile
 
@@ -94,7 +95,7 @@ NO_PROFILE = LogProfile(None, "active", [], b"{}", None)
 
 
 class LogState(msgspec.Struct, frozen=True, kw_only=True):
-    """A log up to its record `n`."""
+    """A log up to its record `n`. It is stored in this order: fields are only added at the end."""
 
     tree: str
     log: str
@@ -104,7 +105,6 @@ class LogState(msgspec.Struct, frozen=True, kw_only=True):
     """How many sessions of this name there were, with this one."""
     n: int = 0
     page: int = 0
-    page_bytes: int = 0
     is_alive: bool = True
     ended_us: int = 0
     profile: LogProfile = NO_PROFILE
@@ -133,8 +133,6 @@ class LogState(msgspec.Struct, frozen=True, kw_only=True):
     """Calls and figures by model."""
     usages: list[int] = []
     """The records that count usage."""
-    copies: list[tuple[str, int]] = []
-    """The copies of documents that it began with, by key and number."""
     begun_forks: list[BegunFork] = []
     recent: dict[str, MessagePlace] = {}
     """Messages since the page, whose ids are not looked up elsewhere yet."""
@@ -147,6 +145,9 @@ class LogState(msgspec.Struct, frozen=True, kw_only=True):
     trimmed: int = 0
     is_unswept: bool = False
     """Whether records of it are left that nobody stands on any more."""
+    copies: list[tuple[str, int]] = []
+    """The copies of documents that it began with, by key and number."""
+    page_bytes: int = 0
     tail: tuple[RecordSpan, ...] = ()
     """Which records have the newest messages, as far as this process saw them; it is not stored."""
 
@@ -180,103 +181,69 @@ class LogState(msgspec.Struct, frozen=True, kw_only=True):
         return not (self.recent or self.recent_usage or self.litter or self.foreign)
 
 
-class _StoredState(msgspec.Struct, array_like=True):
-    """The state as it is stored; fields are only ever added at the end."""
-
-    tree: str
-    log: str
-    owner: str
-    session: str
-    k: int
-    n: int
-    page: int
-    is_alive: bool
-    ended_us: int
-    profile: LogProfile
-    parent: tuple[str, str] | None
-    version: int
-    created_us: int
-    active_us: int
-    tip: StoredPlace | None
-    tip_id: str | None
-    tip_base: int
-    fork: StoredPlace | None
-    fork_id: str | None
-    homes: list[tuple[str, int]]
-    marks: list[int]
-    messages: int
-    segments: list[tuple[StoredPlace | None, int]]
-    edits: dict[int, dict[int, Edited]]
-    foreign: list[tuple[StoredPlace, tuple[int, int, str]]]
-    overlays: list[tuple[int, str, int, str, StoredPlace, StoredPlace, int, int, int]]
-    documents: dict[str, KeptDocument]
-    totals: dict[str, tuple[int, ...]]
-    usages: list[int]
-    begun_forks: list[tuple[str, str, str, StoredPlace | None]]
-    recent: dict[str, tuple[StoredPlace, int]]
-    recent_usage: dict[str, int]
-    litter: list[tuple[int, int]]
-    seen: dict[str, int]
-    readers: dict[str, int]
-    trimmed: int
-    is_unswept: bool
-    copies: list[tuple[str, int]]
-
-
-_SAME = [
-    name
-    for name in _StoredState.__struct_fields__
-    if name not in ("tip", "fork", "segments", "foreign", "overlays", "begun_forks", "recent")
-]
+_NOT_STORED = ("page_bytes", "tail")
+_STORED_AS: dict[str, Any] = {
+    "tip": StoredPlace | None,
+    "fork": StoredPlace | None,
+    "segments": list[tuple[StoredPlace | None, int]],
+    "foreign": list[tuple[StoredPlace, tuple[int, int, str]]],
+    "overlays": list[tuple[int, str, int, str, StoredPlace, StoredPlace, int, int, int]],
+    "begun_forks": list[tuple[str, str, str, StoredPlace | None]],
+    "recent": dict[str, tuple[StoredPlace, int]],
+}
+"""What has positions in it, which are stored in the words of `to_wire`."""
+_StoredState = msgspec.defstruct(
+    "_StoredState",
+    [
+        (name, _STORED_AS.get(name, kind))
+        for name, kind in get_type_hints(LogState).items()
+        if name not in _NOT_STORED
+    ],
+    array_like=True,
+)
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(_StoredState).decode
 
 
 def encode_state(state: LogState) -> bytes:
     """Encode a state."""
-
-    def wire(place: Place) -> StoredPlace:
-        made = to_wire(place, state.log)
-        assert made is not None
-        return made
-
-    wired = _StoredState(
-        **{name: getattr(state, name) for name in _SAME},
-        tip=to_wire(state.tip, state.log),
-        fork=to_wire(state.fork, state.log),
-        segments=[(to_wire(it.parent, state.log), it.last) for it in state.segments],
-        foreign=[(wire(place), what) for place, what in state.foreign.items()],
-        overlays=[(*it[:4], wire(it.first), wire(it.last), *it[6:]) for it in state.overlays],
-        begun_forks=[
-            (it.shard, it.entry, it.log, to_wire(it.at, state.log)) for it in state.begun_forks
+    log = state.log
+    fields = {name: getattr(state, name) for name in _StoredState.__struct_fields__}
+    fields |= {
+        "tip": state.tip and to_wire(state.tip, log),
+        "fork": state.fork and to_wire(state.fork, log),
+        "segments": [(it.parent and to_wire(it.parent, log), it.last) for it in state.segments],
+        "foreign": [(to_wire(place, log), what) for place, what in state.foreign.items()],
+        "overlays": [
+            (*it[:4], to_wire(it.first, log), to_wire(it.last, log), *it[6:])
+            for it in state.overlays
         ],
-        recent={id: (wire(it.place), it.n) for id, it in state.recent.items()},
-    )
-    return _encode(wired)
+        "begun_forks": [(*it[:3], it.at and to_wire(it.at, log)) for it in state.begun_forks],
+        "recent": {id: (to_wire(it.place, log), it.n) for id, it in state.recent.items()},
+    }
+    return _encode(_StoredState(**fields))
 
 
 def decode_state(data: bytes, where: str) -> LogState:
     """Decode a state; one that cannot be decoded is an error that says where."""
-    try:
-        wired = _decode(data)
-    except (msgspec.MsgspecError, ValueError, TypeError) as error:
-        raise StoreCorruptError(f"the state at {where} cannot be decoded: {error}") from error
+    fields = asdict(decoded(_decode, data, f"the state at {where}"))
+    log = fields["log"]
 
-    def place(wire: StoredPlace) -> Place:
-        return Place(segment_of(wire[0] or wired.log, wire[1]), wire[2])
+    def place(wire: StoredPlace | None) -> Place | None:
+        return wire and from_wire(wire, log)
 
-    return LogState(
-        **{name: getattr(wired, name) for name in _SAME},
-        page_bytes=len(data),
-        tip=from_wire(wired.tip, wired.log),
-        fork=from_wire(wired.fork, wired.log),
-        segments=[
-            LogSegment(from_wire(parent, wired.log), last) for parent, last in wired.segments
+    fields |= {
+        "tip": place(fields["tip"]),
+        "fork": place(fields["fork"]),
+        "segments": [LogSegment(place(parent), last) for parent, last in fields["segments"]],
+        "foreign": {from_wire(wire, log): what for wire, what in fields["foreign"]},
+        "overlays": [
+            LaidOverlay._make((*it[:4], from_wire(it[4], log), from_wire(it[5], log), *it[6:]))
+            for it in fields["overlays"]
         ],
-        foreign={place(wire): what for wire, what in wired.foreign},
-        overlays=[
-            LaidOverlay(*it[:4], place(it[4]), place(it[5]), *it[6:]) for it in wired.overlays
-        ],
-        begun_forks=[BegunFork(*it[:3], from_wire(it[3], wired.log)) for it in wired.begun_forks],
-        recent={id: MessagePlace(place(wire), n) for id, (wire, n) in wired.recent.items()},
-    )
+        "begun_forks": [BegunFork._make((*it[:3], place(it[3]))) for it in fields["begun_forks"]],
+        "recent": {
+            id: MessagePlace(from_wire(wire, log), n) for id, (wire, n) in fields["recent"].items()
+        },
+    }
+    return LogState(**fields, page_bytes=len(data))

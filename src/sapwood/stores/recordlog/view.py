@@ -69,6 +69,10 @@ class LogView:
         """Whether a position lies on the path to a leaf."""
         return is_on_path(place, leaf, self.lineage_of)
 
+    def covers(self, laid: LaidOverlay, place: Place) -> bool:
+        """Whether a position is under an overlay."""
+        return laid.first.depth <= place.depth and self.on_path(place, laid.last)
+
     def sees(self, place: Place) -> bool:
         """Whether the session sees a position."""
         return self.is_own(place.segment) or self.on_path(place, self.own.fork)
@@ -95,13 +99,12 @@ class LogView:
     def edits_in(self, span: Span) -> Iterator[tuple[int, Edited]]:
         """Yield the edits of a span by depth, in no order."""
         state = self.states[log_of(span.segment)]
+        foreign = self.own.foreign
         of_segment = state.edits.get(number_of(span.segment), {})
         for depth, edited in of_segment.items():
-            if span.first <= depth <= span.last and (Place(span.segment, depth)) not in (
-                self.own.foreign
-            ):
+            if span.first <= depth <= span.last and Place(span.segment, depth) not in foreign:
                 yield depth, edited
-        for place, (tokens, _, _) in self.own.foreign.items():
+        for place, (tokens, _, _) in foreign.items():
             if place.segment == span.segment and span.first <= place.depth <= span.last:
                 yield place.depth, Edited(0, -tokens, True, 0)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC
 from typing import Any
 
@@ -68,9 +68,6 @@ class MongoDriver(LogDriver):
         self._clock_us = 0
         self._clock_at = -CLOCK_S
 
-    def _of(self, kind: LogKind) -> Any:
-        return self._collections[kind]
-
     @contextmanager
     def _told(self) -> Iterator[None]:
         try:
@@ -93,7 +90,7 @@ class MongoDriver(LogDriver):
 
     def _send(self, documents: Sequence[LogDocument]) -> Sequence[CreateOutcome]:
         """Create documents of one kind; return of each whether it is new, or why it was refused."""
-        collection = self._of(documents[0].kind)
+        collection = self._collections[documents[0].kind]
         with self._told():
             if len(documents) == 1:
                 try:
@@ -104,14 +101,13 @@ class MongoDriver(LogDriver):
             try:
                 collection.insert_many([to_mongo(it) for it in documents], ordered=False)
             except BulkWriteError as error:
-                told = _told_of(error)
+                told = _outcomes(error)
                 return [told.get(index, True) for index in range(len(documents))]
             return [True] * len(documents)
 
     # by name
 
     def get(self, keys: Sequence[LogKey]) -> list[LogDocument | None]:
-        """Get documents by their names."""
         found: dict[tuple[LogKind, str], LogDocument] = {}
         with self._told():
             for kind, named in by_kind(keys):
@@ -120,7 +116,7 @@ class MongoDriver(LogDriver):
         return [found.get((key.kind, key.id)) for key in keys]
 
     def _find_all(self, kind: LogKind, keys: Sequence[LogKey]) -> list[dict[str, Any]]:
-        collection = self._of(kind)
+        collection = self._collections[kind]
         if len(keys) > (FEW if self._is_ferret else 1):
             found: list[dict[str, Any]] = collection.find(self._named(keys)).to_list(None)
             return found
@@ -145,30 +141,27 @@ class MongoDriver(LogDriver):
         """Find the newest page of a log, from its end."""
         asked = {**self._log_after(tree, log, -1), "page": True}
         with self._told():
-            cursor = self._of(LogKind.RECORD).find(asked).sort("_id", -1).limit(1)
+            cursor = self._collections[LogKind.RECORD].find(asked).sort("_id", -1).limit(1)
             found = cursor.to_list(None)
         return from_mongo(found[0], LogKind.RECORD) if found else None
 
     def following(self, tree: str, log: str, after: int) -> list[LogDocument]:
-        """Return the records of a log after a number."""
         asked = self._log_after(tree, log, after)
         with self._told():
-            cursor = self._of(LogKind.RECORD).find(asked).sort("_id", 1).limit(500)
+            cursor = self._collections[LogKind.RECORD].find(asked).sort("_id", 1).limit(500)
             return [from_mongo(it, LogKind.RECORD) for it in cursor.to_list(None)]
 
     def spans(self, tree: str, ranges: Sequence[tuple[str, int, int]]) -> list[LogDocument]:
-        """Return the records of several ranges."""
         each = [range_filter(*it) for it in ranges]
         asked = {"tree": tree, **(each[0] if len(each) == 1 else {"$or": each})}
         with self._told():
-            found = self._of(LogKind.RECORD).find(asked, batch_size=BATCH).to_list(None)
+            found = self._collections[LogKind.RECORD].find(asked, batch_size=BATCH).to_list(None)
         return [from_mongo(it, LogKind.RECORD) for it in found]
 
     def entries(self, owner: str | None) -> list[LogDocument]:
-        """Return the entries of an owner, or of everybody."""
         asked = {} if owner is None else {"owner": owner}
         with self._told():
-            found = self._of(LogKind.ENTRY).find(asked).to_list(None)
+            found = self._collections[LogKind.ENTRY].find(asked).to_list(None)
         return [from_mongo(it, LogKind.ENTRY) for it in found]
 
     def refresh(self) -> None:
@@ -177,47 +170,38 @@ class MongoDriver(LogDriver):
     # beside the records
 
     def create_all(self, documents: Sequence[LogDocument]) -> None:
-        """Create what is not there."""
         for document in documents:
             if document.kind is not documents[0].kind:
                 raise ValueError("these are of different kinds")
-        for told in self._send(documents):
+        for told in self._send(documents) if documents else ():
             is_new(told)
 
     def put(self, documents: Sequence[LogDocument]) -> None:
-        """Replace documents, but for those that were emptied."""
         with self._told():
             for document in documents:
                 asked = self._named([key_of(document)]) | {"data": {"$ne": b""}}
-                self._of(document.kind).bulk_write([ReplaceOne(asked, to_mongo(document))])
+                self._collections[document.kind].bulk_write([ReplaceOne(asked, to_mongo(document))])
 
     def blank(self, keys: Sequence[LogKey]) -> None:
-        """Empty documents."""
         with self._told():
             for kind, named in by_kind(keys):
-                self._of(kind).update_many(self._named(named), {"$set": BLANK})
+                self._collections[kind].update_many(self._named(named), {"$set": BLANK})
 
     def delete(self, keys: Sequence[LogKey]) -> None:
-        """Delete documents."""
         with self._told():
             for kind, named in by_kind(keys):
-                self._of(kind).delete_many(self._named(named))
+                self._collections[kind].delete_many(self._named(named))
 
     # the database as a whole
 
     def now(self) -> int:
         """Return the server's time, which is looked at once a minute and counted on from there."""
-        passed = time.monotonic() - self._clock_at
-        if passed >= CLOCK_S:
-            self._look_at_clock()
-            passed = time.monotonic() - self._clock_at
-        return self._clock_us + round(passed * 1_000_000)
-
-    def _look_at_clock(self) -> None:
-        moment = (self._hello())["localTime"]
-        # The answer to a command has no time zone, whatever the client was told: it is UTC.
-        self._clock_us = microseconds_of(moment.replace(tzinfo=UTC))
-        self._clock_at = time.monotonic()
+        if time.monotonic() - self._clock_at >= CLOCK_S:
+            moment = (self._hello())["localTime"]
+            # The answer to a command has no time zone, whatever the client was told: it is UTC.
+            self._clock_us = microseconds_of(moment.replace(tzinfo=UTC))
+            self._clock_at = time.monotonic()
+        return self._clock_us + round((time.monotonic() - self._clock_at) * 1_000_000)
 
     def _hello(self) -> dict[str, Any]:
         with self._told():
@@ -225,7 +209,6 @@ class MongoDriver(LogDriver):
             return hello
 
     def health(self) -> Health:
-        """Return which server this is."""
         hello = self._hello()
         with self._told():
             info = self._client.server_info()
@@ -259,12 +242,10 @@ class MongoDriver(LogDriver):
         """Make the indexes, then take note of it; who does it again changes nothing."""
         with self._told():
             records = [("tree", 1), ("segment", 1), ("last", 1)]
-            self._of(LogKind.RECORD).create_index(records, name="segment")
-            self._of(LogKind.ENTRY).create_index([("owner", 1)], name="owner")
-            try:
+            self._collections[LogKind.RECORD].create_index(records, name="segment")
+            self._collections[LogKind.ENTRY].create_index([("owner", 1)], name="owner")
+            with suppress(DuplicateKeyError):
                 self._database[f"{self._prefix}schema"].insert_one({"_id": SCHEMA_VERSION})
-            except DuplicateKeyError:
-                return
 
     def close(self) -> None:
         """Close the client, unless it is somebody else's."""
@@ -272,15 +253,15 @@ class MongoDriver(LogDriver):
             self._client.close()
 
 
-def _told_of(error: BulkWriteError) -> dict[int, CreateOutcome]:
+def _outcomes(error: BulkWriteError) -> dict[int, CreateOutcome]:
     """Return which documents were there already, or were refused; each answers for itself."""
     if error.details.get("writeConcernErrors"):
         what = "the write was not replicated in time"
         raise StoreUnavailableError(f"{WHERE}: {what}: try again") from error
-    return {it["index"]: _told(it) for it in error.details.get("writeErrors", [])}
+    return {it["index"]: _outcome(it) for it in error.details.get("writeErrors", [])}
 
 
-def _told(item: dict[str, Any]) -> CreateOutcome:
+def _outcome(item: dict[str, Any]) -> CreateOutcome:
     if item.get("code") == DUPLICATE:
         return False
     error = WriteError(str(item.get("errmsg")), item.get("code"), item)

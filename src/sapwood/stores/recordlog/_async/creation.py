@@ -2,42 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 
 from msgspec.structs import replace
 
 from ....errors import SapwoodError, StoreCorruptError, StoreError
-from ....model import EdgeKind, ForkPoint, NewSession, Root, SessionPatch
-from ....rules.tree import Place
+from ....model import EdgeKind, ForkPoint, NewSession
 from ...base.refusals import session_exists
-from ..entry import LogEntry, entry_of, stored_entry
 from ..errors import BehindError
-from ..log_documents import digest, value_key
-from ..lookup import copied_value
+from ..fold import fold, turn_page
+from ..log_documents import LogEntry, digest, document_at, entry_of, record_key, value_key
 from ..place import log_of, to_wire
-from ..profile import patched
-from ..state import NO_PROFILE, LogState
+from ..record import Record, stored_record
+from ..rows import LogRow, first_digest
+from ..session_record import patched
+from ..state import NO_PROFILE, LaidOverlay, LogState, encode_state
 from ..view import LogView
-from ..work import BeginFork, LogProfile
+from ..work import Append, AppendedMessage, BeginFork, Erase, ErasedPlace, LogWork, WritePage
 from .documents import copied, values_of
+from .history import PathEnd, covers_of, end_of
 from .leftovers import finish_leftovers
-from .logs import TRIES, AsyncLogs, Decision, busy
-from .message_places import get_place
-from .new_log import COPIED_AT_ONCE, AsyncNewLog, begin, give_up
-from .rows import rows_at, stream
+from .logs import AsyncLogs, Decision, again
+from .rows import stream
+
+COPIED_AT_ONCE = 256
+COPIED_BYTES = 1024 * 1024
 
 
 async def create(logs: AsyncLogs, owner: str, new: NewSession) -> LogState:
     """Create a session; another one of its name, created meanwhile, is an error."""
-    for _ in range(TRIES):
-        born = await _try_to_create(logs, owner, new)
-        if born is not None:
-            return born
-    raise busy()
+    return await again(lambda: _try_to_create(logs, owner, new))
 
 
-async def _try_to_create(logs: AsyncLogs, owner: str, new: NewSession) -> LogState | None:
-    """Create a session; None when its entry was taken: by another, or by who refused a fork."""
+async def _try_to_create(logs: AsyncLogs, owner: str, new: NewSession) -> LogState:
+    """Create a session; begin again when its entry was taken: by another, or by who refused it."""
     k, found = await logs.find_current(owner, new.id)
     if found is not None:
         raise session_exists(new.id)
@@ -47,11 +46,11 @@ async def _try_to_create(logs: AsyncLogs, owner: str, new: NewSession) -> LogSta
     if new.fork is not None:
         born = await _fork(logs, owner, born, new, new.fork)
     else:
-        await begin(logs, born)
+        await _begin(logs, born)
     entry = LogEntry(owner, new.id, k + 1, born.tree, born.log)
-    if not await logs.driver.create(stored_entry(entry)) and not await _is_ours(logs, entry):
-        await give_up(logs, born)
-        return None
+    if not await logs.driver.create(entry.stored()) and not await _is_ours(logs, entry):
+        await _give_up(logs, born)
+        raise BehindError
     logs.cache.keep(born)
     logs.cache.name(born)
     return born
@@ -79,20 +78,11 @@ async def _unborn(logs: AsyncLogs, owner: str, new: NewSession, k: int) -> LogSt
         owner=owner,
         session=new.id,
         k=k,
-        profile=_profile(NO_PROFILE, new),
+        profile=patched(NO_PROFILE, new),
         parent=edge,
         created_us=created,
         active_us=created,
     )
-
-
-def _profile(profile: LogProfile, new: NewSession) -> LogProfile:
-    given = {name: getattr(new, name) for name in SessionPatch.__struct_fields__}
-    return patched(profile, SessionPatch(**given))
-
-
-Point = tuple[Place | None, str | None, int]
-"""A position, the id of the message there, and the tokens down to it."""
 
 
 async def _fork(
@@ -100,55 +90,36 @@ async def _fork(
 ) -> LogState:
     """Let a session go on from a message of another: on its path, or on a copy of it."""
     if point.detach:
-        for _ in range(TRIES):
-            try:
-                return await _detach(logs, owner, born, new, point)
-            except BehindError:
-                continue
-        raise busy()
+        return await again(lambda: _detach(logs, owner, born, new, point))
     key = LogEntry(owner, born.session, born.k).key
     begun: list[LogState] = []
 
-    async def decide(state: LogState) -> Decision:
+    async def decide(state: LogState) -> Decision[LogState]:
         view = await logs.view(state)
-        at = await _point(logs, view, point.message)
-        standing = _standing(born, view, new, at)
+        end = await end_of(logs, view, point.message)
+        standing = _standing(born, view, new, end)
         begun.append(standing)
         await _copy_documents(logs, state, standing)
         # From here on the ids above it are looked up, and not read from the source's log.
         await finish_leftovers(logs, state)
-        return Decision(BeginFork(key.shard, key.id, born.log, to_wire(at[0], state.log)), standing)
+        at = end[0] and to_wire(end[0], state.log)
+        return BeginFork(key.shard, key.id, born.log, at), standing
 
     try:
         _, standing = await logs.change(owner, point.session, decide)
     except SapwoodError:
         with suppress(StoreError):
             for it in begun:
-                await give_up(logs, it)
+                await _give_up(logs, it)
         raise
-    assert isinstance(standing, LogState)
     # Of a document that was replaced meanwhile there are two copies.
     stale = {copy for it in begun for copy in it.copies} - set(standing.copies)
-    if stale:
-        await logs.driver.delete(
-            [value_key(standing.tree, standing.log, *it) for it in sorted(stale)]
-        )
-    await begin(logs, standing)
+    await logs.driver.delete([value_key(standing.tree, standing.log, *it) for it in sorted(stale)])
+    await _begin(logs, standing)
     return standing
 
 
-async def _point(logs: AsyncLogs, view: LogView, message: str | Root | None) -> Point:
-    own = view.own
-    if message is None or message == own.tip_id:
-        return own.tip, own.tip_id, own.tip_base
-    if isinstance(message, Root):
-        return None, None, 0
-    spotted = await get_place(logs, own, message)
-    rows = await rows_at(logs, view, [spotted])
-    return spotted.place, message, rows[spotted.place].base
-
-
-def _standing(born: LogState, view: LogView, new: NewSession, at: Point) -> LogState:
+def _standing(born: LogState, view: LogView, new: NewSession, at: PathEnd) -> LogState:
     source = view.own
     place, id, base = at
     logs = dict.fromkeys(log_of(span.segment) for span in view.spans(place))
@@ -170,21 +141,19 @@ def _dressed(born: LogState, source: LogState, new: NewSession) -> LogState:
     documents = copied(source, born.k)
     return replace(
         born,
-        profile=_profile(replace(source.profile, title=None), new),
+        profile=patched(replace(source.profile, title=None), new),
         documents=documents,
         copies=[(key, kept.n) for key, kept in documents.items()],
     )
 
 
 async def _copy_documents(logs: AsyncLogs, source: LogState, born: LogState) -> None:
-    keys = list(born.documents)
-    values = await values_of(logs, source, keys)
+    values = await values_of(logs, source, list(born.documents))
     copies = [
-        copied_value(born.tree, born.log, key, born.documents[key].n, value)
-        for key, value in zip(keys, values, strict=True)
+        document_at(value_key(born.tree, born.log, *copy), value)
+        for copy, value in zip(born.copies, values, strict=True)
     ]
-    if copies:
-        await logs.driver.create_all(copies)
+    await logs.driver.create_all(copies)
 
 
 async def _detach(
@@ -193,14 +162,14 @@ async def _detach(
     """Copy a path into a log of its own, record by record; nobody sees it before it is whole."""
     source = await logs.current(owner, point.session)
     view = await logs.view(source)
-    place, _, _ = await _point(logs, view, point.message)
+    place, _, _ = await end_of(logs, view, point.message)
     # Another try has a log of its own: nothing of this one is in its way.
     log = f"{born.log[:14]}{digest(logs.new_id())[:16]}"
     born = _dressed(replace(born, tree=log, log=log), source, new)
     await _copy_documents(logs, source, born)
-    copying = AsyncNewLog(logs, born)
+    copying = _NewLog(logs, born)
     try:
-        await copying.begin()
+        await _begin(logs, born)
         spans = [*reversed([*view.spans(place)])]
         async for rows in stream(logs, view, spans, backwards=False, page=COPIED_AT_ONCE):
             await copying.take(rows)
@@ -208,7 +177,102 @@ async def _detach(
         return await copying.end()
     except (BehindError, SapwoodError) as error:
         with suppress(StoreError):
-            await copying.give_up()
+            await _give_up(logs, copying.state)
         if isinstance(error, StoreCorruptError) and await logs.are_over([source]):
             raise BehindError from None
         raise
+
+
+async def _begin(logs: AsyncLogs, born: LogState) -> None:
+    """Write the first record of a log, with the state that it begins with."""
+    await _write(logs, born, WritePage(), encode_state(born))
+
+
+async def _write(logs: AsyncLogs, after: LogState, work: LogWork, data: bytes | None) -> None:
+    record = Record(logs.new_id(), await logs.stamp(), work, data)
+    await logs.driver.create(stored_record(after, record))
+
+
+async def _give_up(logs: AsyncLogs, born: LogState) -> None:
+    """Empty a log that nobody will know of; what was copied into it is left nowhere."""
+    await logs.driver.blank([record_key(born.tree, born.log, n) for n in range(born.n + 1)])
+    await logs.driver.delete([value_key(born.tree, born.log, *it) for it in born.copies])
+
+
+class _NewLog:
+    """A detached fork on its way: its path is one segment, in which every depth stays."""
+
+    def __init__(self, logs: AsyncLogs, born: LogState) -> None:
+        self._logs = logs
+        self._born = born
+        self.state = born
+        self._bases: list[int] = [0]
+
+    async def take(self, rows: Sequence[LogRow]) -> None:
+        """Copy messages as they are, those that were erased too."""
+        group: list[LogRow] = []
+        size = 0
+        for row in rows:
+            size += len(row.body or b"")
+            if group and size > COPIED_BYTES:
+                await self._append(group)
+                group, size = [], len(row.body or b"")
+            group.append(row)
+        await self._append(group)
+
+    async def _append(self, rows: Sequence[LogRow]) -> None:
+        said = [_copied(row) for row in rows]
+        first, base = len(self._bases), self._bases[-1]
+        at_us, is_new = self._born.created_us, not self.state.segments
+        await self._record(Append(at_us, 1, first, is_new, None, base, said))
+        for it in said:
+            self._bases.append(self._bases[-1] + it.tokens)
+        n = self.state.n
+        spots = [
+            ErasedPlace(("", 1, depth), n, 0, it.id, told=False)
+            for depth, it in enumerate(said, first)
+            if it.body is None
+        ]
+        if spots:
+            await self._record(Erase(at_us, spots))
+
+    async def cover(self, source: LogState, laid: Sequence[LaidOverlay]) -> None:
+        """Copy overlays."""
+        for it, work in zip(laid, await covers_of(self._logs, source, laid), strict=True):
+            first, last = it.first.depth, it.last.depth
+            copy = replace(
+                work,
+                first=("", 1, first),
+                last=("", 1, last),
+                above=self._bases[first - 1],
+                base=self._bases[last],
+                stamp=await self._logs.stamp(),
+            )
+            await self._record(copy)
+
+    async def _record(self, work: LogWork) -> None:
+        self.state = fold(self.state, work)
+        await _write(self._logs, self.state, work, None)
+
+    async def end(self) -> LogState:
+        """Write a page, so that the log is read from there."""
+        await finish_leftovers(self._logs, replace(self.state, litter=[]))
+        work = WritePage(self._born.active_us)
+        state = turn_page(self.state, fold(self.state, work))
+        data = encode_state(state)
+        await _write(self._logs, state, work, data)
+        return replace(state, page_bytes=len(data))
+
+
+def _copied(row: LogRow) -> AppendedMessage:
+    if row.body is None:
+        return AppendedMessage(row.id, None, 0, row.created_us, None, version=0)
+    return AppendedMessage(
+        row.id,
+        row.role,
+        row.tokens,
+        row.created_us,
+        row.body,
+        version=row.version,
+        digest=first_digest(row) if row.version > 1 else None,
+    )

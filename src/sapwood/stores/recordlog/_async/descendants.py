@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 from ....errors import StoreCorruptError
 from ....rules.tree import Place
-from ..entry import entry_of, void_entry
-from ..log_documents import LogKey, LogKind
+from ..log_documents import LogKey, LogKind, document_at, entry_of
 from ..place import log_of
-from ..state import BegunFork, LaidOverlay, LogState
+from ..state import BegunFork, LogState
 from ..view import LogView
 from .logs import AsyncLogs
 
@@ -53,18 +52,22 @@ def _with_remembered(logs: AsyncLogs, forks: Sequence[BegunFork]) -> list[BegunF
 
 async def _born(logs: AsyncLogs, forks: Sequence[BegunFork]) -> set[str]:
     """Return the logs of those forks that were begun and are sessions."""
-    keys = [LogKey(LogKind.ENTRY, fork.shard, fork.entry) for fork in forks]
-    entries = [None if it is None else entry_of(it) for it in await logs.driver.get(keys)]
-    named = {entry.log for entry in entries if entry is not None}
+    stored = await logs.driver.get([_entry_key(fork) for fork in forks])
+    named = {entry.log for it in stored if it is not None and (entry := entry_of(it)) is not None}
     return {fork.log for fork in forks if fork.log in named}
 
 
 async def _refuse_unborn(logs: AsyncLogs, forks: Sequence[BegunFork]) -> None:
     """Keep forks that were begun and are not there from coming to stand on what goes."""
-    keys = [LogKey(LogKind.ENTRY, fork.shard, fork.entry) for fork in forks]
-    for fork, stored in zip(forks, await logs.driver.get(keys) if keys else [], strict=True):
+    keys = [_entry_key(fork) for fork in forks]
+    for key, stored in zip(keys, await logs.driver.get(keys), strict=True):
         if stored is None:
-            await logs.driver.create(void_entry(fork.shard, fork.entry))
+            # An entry without content: nobody can make a session of it.
+            await logs.driver.create(document_at(key, b""))
+
+
+def _entry_key(fork: BegunFork) -> LogKey:
+    return LogKey(LogKind.ENTRY, fork.shard, fork.entry)
 
 
 async def quoting_overlays(logs: AsyncLogs, view: LogView, places: Sequence[Place]) -> list[str]:
@@ -76,23 +79,14 @@ async def quoting_overlays(logs: AsyncLogs, view: LogView, places: Sequence[Plac
         sessions.update({it.log: it for it in await descendants(logs, home)})
         if home.is_alive:
             sessions.setdefault(home.log, home)
-    laid: dict[int, str] = {}
     covered = [it for it in sessions.values() if it.overlays and it.log != view.own.log]
-    for seen_by in [view, *await logs.views(covered)]:
-        laid.update(_covering(seen_by, places))
-    return [id for _, id in sorted(laid.items())]
-
-
-def _covering(view: LogView, places: Sequence[Place]) -> dict[int, str]:
-    return {
+    quoting = {
         laid.stamp: laid.id
-        for laid in view.own.overlays
-        if any(_is_under(view, place, laid) for place in places)
+        for seen_by in (view, *await logs.views(covered))
+        for laid in seen_by.own.overlays
+        if any(seen_by.covers(laid, place) for place in places)
     }
-
-
-def _is_under(view: LogView, place: Place, laid: LaidOverlay) -> bool:
-    return laid.first.depth <= place.depth and view.on_path(place, laid.last)
+    return [id for _, id in sorted(quoting.items())]
 
 
 def segments_of(state: LogState) -> range:

@@ -3,64 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from ....calls import AsyncAnswer
 from ....errors import StoreCorruptError
 from ....model import Document
 from ...base.refusals import stale_document
-from ..entry import LogEntry, stored_entry
 from ..errors import BehindError
 from ..fold import version_at
-from ..log_documents import LogKey, owner_log, record_key, value_key
-from ..record import decode_record
+from ..log_documents import LogEntry, LogKey, record_key, value_key
+from ..record import work_of
 from ..state import KeptDocument, LogState
 from ..work import DropDocument, PutDocument
-from .logs import TRIES, AsyncLogs, ChangeOutcome, Decision, busy
+from .logs import AsyncLogs, AsyncLogSubject, Decision, again
+
+T = TypeVar("T")
 
 DOCUMENTS = "documents"
 
 
-class AsyncLogDocuments:
+class AsyncLogDocuments(AsyncLogSubject):
     """Work on documents. Expired ones stay stored: a fence may still name their version."""
-
-    def __init__(self, logs: AsyncLogs) -> None:
-        self._logs = logs
 
     async def find(self, owner: str, session: str | None, key: str) -> Document | None:
         """Find a document that has not expired."""
-        found = await self._read(owner, session, [key])
+        found = await self._read(owner, session, lambda kept: [key] if key in kept else [])
         return found[0] if found else None
 
     async def list_prefix(self, owner: str, session: str | None, prefix: str) -> list[Document]:
-        """List documents by their keys' beginning."""
-        return await self._read(owner, session, None, prefix)
+        return await self._read(
+            owner, session, lambda kept: sorted(it for it in kept if it.startswith(prefix))
+        )
 
     async def _read(
-        self, owner: str, session: str | None, keys: list[str] | None, prefix: str = ""
+        self,
+        owner: str,
+        session: str | None,
+        wanted: Callable[[dict[str, KeptDocument]], list[str]],
     ) -> list[Document]:
-        for _ in range(TRIES):
-            state = await self._shelf(owner, session)
+        async def attempt() -> list[Document]:
+            if session is None:
+                state = await self._logs.owner_state(owner, DOCUMENTS)
+            else:
+                state = await self._logs.current(owner, session)
             now = await self._logs.now()
-            wanted = sorted(state.documents) if keys is None else keys
-            live = [
-                key
-                for key in wanted
-                if key.startswith(prefix)
-                and key in state.documents
-                and not is_expired(state.documents[key], now)
-            ]
-            try:
-                return await self._documents(state, live)
-            except BehindError:
-                continue
-        raise busy()
+            kept = state.documents
+            live = [key for key in wanted(kept) if not is_expired(kept[key], now)]
+            values = await values_of(self._logs, state, live)
+            return [document_of(key, kept[key], it) for key, it in zip(live, values, strict=True)]
 
-    async def _documents(self, state: LogState, keys: Sequence[str]) -> list[Document]:
-        values = await values_of(self._logs, state, keys)
-        return [
-            document_of(key, state.documents[key], value)
-            for key, value in zip(keys, values, strict=True)
-        ]
+        return await again(attempt)
 
     async def put(
         self,
@@ -71,18 +63,18 @@ class AsyncLogDocuments:
         expected_version: int | None,
         expires_in_us: int | None,
     ) -> Document:
-        """Create or replace a document."""
-
-        async def decide(state: LogState) -> Decision:
+        async def decide(state: LogState) -> Decision[None]:
             now = await self._logs.now()
-            _check_version(key, state.documents.get(key), expected_version, now)
+            kept = state.documents.get(key)
+            if expected_version != 0 or (kept is not None and not is_expired(kept, now)):
+                _check_version(key, kept, expected_version)
             expires = None if expires_in_us is None else now + expires_in_us
             if session is None and not state.documents:
                 # The first one sees to it that the owner is listed.
-                await self._logs.driver.create_all([stored_entry(LogEntry(owner))])
-            return Decision(PutDocument(key, now, expires, value))
+                await self._logs.driver.create_all([LogEntry(owner).stored()])
+            return PutDocument(key, now, expires, value), None
 
-        state = (await self._change(owner, session, decide)).state
+        state, _ = await self._change(owner, session, decide)
         return document_of(key, state.documents[key], value)
 
     async def delete(
@@ -90,45 +82,25 @@ class AsyncLogDocuments:
     ) -> bool:
         """Delete a document; return whether it was there and not expired."""
 
-        async def decide(state: LogState) -> Decision:
+        async def decide(state: LogState) -> Decision[bool]:
             kept = state.documents.get(key)
-            if expected_version is not None and (kept is None or kept.version != expected_version):
-                raise stale_document(key, None if kept is None else kept.version, expected_version)
+            _check_version(key, kept, expected_version)
             if kept is None:
-                return Decision(None, False)
-            return Decision(DropDocument(key), not is_expired(kept, await self._logs.now()))
+                return None, False
+            return DropDocument(key), not is_expired(kept, await self._logs.now())
 
-        return bool((await self._change(owner, session, decide)).answer)
-
-    async def _shelf(self, owner: str, session: str | None) -> LogState:
-        if session is not None:
-            return await self._logs.current(owner, session)
-        return await owner_state(self._logs, owner, DOCUMENTS)
+        _, was_there = await self._change(owner, session, decide)
+        return was_there
 
     async def _change(
         self,
         owner: str,
         session: str | None,
-        decide: Callable[[LogState], AsyncAnswer[Decision]],
-    ) -> ChangeOutcome:
-        if session is not None:
-            return await self._logs.change(owner, session, decide)
-        log = owner_log(owner, DOCUMENTS)
-        return await self._logs.change_log(log, log, decide)
-
-
-async def owner_state(logs: AsyncLogs, owner: str, what: str) -> LogState:
-    """Get the state of a log of an owner's; one that has none is empty."""
-    log = owner_log(owner, what)
-    state = await logs.load(log, log) or LogState(tree=log, log=log)
-    [state] = await logs.catch_up([state])
-    return state
-
-
-async def value_of(logs: AsyncLogs, state: LogState, key: str) -> bytes:
-    """Read the value of a document."""
-    [value] = await values_of(logs, state, [key])
-    return value
+        decide: Callable[[LogState], AsyncAnswer[Decision[T]]],
+    ) -> tuple[LogState, T]:
+        if session is None:
+            return await self._logs.change_owner(owner, DOCUMENTS, decide)
+        return await self._logs.change(owner, session, decide)
 
 
 async def values_of(logs: AsyncLogs, state: LogState, keys: Sequence[str]) -> list[bytes]:
@@ -142,7 +114,7 @@ async def values_of(logs: AsyncLogs, state: LogState, keys: Sequence[str]) -> li
         if state.documents[key].n < 0:
             values.append(stored.data)
             continue
-        work = decode_record(stored.data, stored.id).work if stored.data else None
+        work = work_of(stored)
         if not isinstance(work, PutDocument) or work.value is None:
             raise BehindError
         values.append(work.value)
@@ -182,10 +154,7 @@ def is_expired(kept: KeptDocument, now: int) -> bool:
     return kept.expires_us is not None and kept.expires_us <= now
 
 
-def _check_version(key: str, kept: KeptDocument | None, expected: int | None, now: int) -> None:
-    if expected is None:
-        return
-    if expected == 0 and (kept is None or is_expired(kept, now)):
-        return
-    if kept is None or kept.version != expected:
-        raise stale_document(key, None if kept is None else kept.version, expected)
+def _check_version(key: str, kept: KeptDocument | None, expected: int | None) -> None:
+    found = None if kept is None else kept.version
+    if expected is not None and found != expected:
+        raise stale_document(key, found, expected)

@@ -2,7 +2,7 @@
 
 `create` is the only commit. What is committed is never in doubt afterwards: a record is there under
 its name, or it is not. Everything else is either read, or put beside the records by whoever comes
-by, as often as anybody likes, with the same outcome.
+by, as often as anybody likes, with the same outcome. Given nothing to do, a driver does nothing.
 
 A driver's exceptions do not leave it: it raises what `sapwood.errors` has, with `retryable` right.
 When it is not known whether a `create` was carried out it raises `StoreUnavailableError`; the log
@@ -20,7 +20,7 @@ from collections.abc import Sequence
 
 from ....model import Health
 from ..log_documents import MOST_IN_A_RECORD, LogDocument, LogKey
-from ..row_cache import RowCache
+from ..rows import RowCache
 
 
 class AsyncLogDriver(ABC):

@@ -7,20 +7,18 @@ and a writer need not know of it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import islice
 
 from ....errors import StoreCorruptError
 from ....model import Change, Changes
-from ..changes import FeedPart, changes_of, merged
-from ..cursor import LogCursor
-from ..entry import LogEntry, entry_of, stored_entry
 from ..errors import BehindError
-from ..log_documents import LogDocument, owner_log, record_key
-from ..record import decode_record
+from ..feed import FeedPart, LogCursor, changes_of, merged
+from ..log_documents import LogDocument, LogEntry, owner_log, record_key
+from ..record import decode_record, work_of
 from ..state import LogState
 from ..work import AdvanceFeed, RegisterReader, SkipNumbers, TrimFeed
-from .documents import owner_state
-from .logs import TRIES, AsyncLogs, ChangeOutcome, Decision, busy
+from .logs import AsyncLogs, AsyncLogSubject, Decision, again
 
 FEED = "feed"
 KEPT_US = 3_600_000_000
@@ -30,20 +28,12 @@ FEWEST_AT_ONCE = 8
 PARTS_AT_ONCE = 1000
 
 
-class AsyncLogFeed:
+class AsyncLogFeed(AsyncLogSubject):
     """Work on the change feed."""
-
-    def __init__(self, logs: AsyncLogs) -> None:
-        self._logs = logs
 
     async def changes(self, owner: str, after: str, limit: int) -> Changes:
         """Read a page; begin again when the feed was trimmed meanwhile."""
-        for _ in range(TRIES):
-            try:
-                return await self._read(owner, after, limit)
-            except BehindError:
-                continue
-        raise busy()
+        return await again(lambda: self._read(owner, after, limit))
 
     async def _read(self, owner: str, after: str, limit: int) -> Changes:
         state, noted = await self._advance(owner)
@@ -56,9 +46,9 @@ class AsyncLogFeed:
             records = await self._logs.driver.following(state.tree, state.log, page.cursor.n)
             _refuse_gap([it.n for it in records], page.cursor.n + 1, state.log)
             for stored in records:
-                if not stored.data:
+                work = work_of(stored)
+                if work is None:
                     raise BehindError
-                work = decode_record(stored.data, stored.id).work
                 n = work.n if isinstance(work, SkipNumbers) else stored.n
                 await page.take(n, work.parts if isinstance(work, AdvanceFeed) else [])
                 if not page.has_room():
@@ -67,9 +57,7 @@ class AsyncLogFeed:
         return Changes(changes=page.changes, cursor=str(reached), more=page.more)
 
     def _cursor(self, state: LogState, after: str) -> LogCursor:
-        def is_lost(n: int) -> bool:
-            return self._logs.driver.is_taken_back(state.log, n)
-
+        is_lost = partial(self._logs.driver.is_taken_back, state.log)
         return LogCursor.read(after, state.trimmed, state.n, is_lost)
 
     async def end(self, owner: str) -> str:
@@ -80,15 +68,14 @@ class AsyncLogFeed:
     async def register(self, owner: str, reader: str, after: str) -> None:
         """Keep what follows a cursor from being trimmed."""
 
-        async def decide(state: LogState) -> Decision:
+        async def decide(state: LogState) -> Decision[None]:
             if not state.readers:
                 # The first one sees to it that the owner is listed, for those who trim.
-                await self._logs.driver.create_all([stored_entry(LogEntry(owner))])
+                await self._logs.driver.create_all([LogEntry(owner).stored()])
             n = self._cursor(state, after).n
-            return Decision(None if state.readers.get(reader) == n else RegisterReader(reader, n))
+            return None if state.readers.get(reader) == n else RegisterReader(reader, n), None
 
-        log = owner_log(owner, FEED)
-        await self._logs.change_log(log, log, decide)
+        await self._logs.change_owner(owner, FEED, decide)
 
     async def _advance(self, owner: str) -> tuple[LogState, dict[int, Sequence[FeedPart]]]:
         """Take note of all that was recorded in the owner's sessions so far.
@@ -99,38 +86,38 @@ class AsyncLogFeed:
         noted: dict[int, Sequence[FeedPart]] = {}
         while any(last > state.seen.get(log, 0) for _, _, log, _, last in parts):
             state, told = await self._note(owner, parts)
-            if isinstance(told, AdvanceFeed):
+            if told is not None:
                 noted[state.n] = told.parts
         return state, noted
 
     async def _recorded(self, owner: str) -> tuple[LogState, list[FeedPart]]:
         """Return the state of the feed, and how far the logs of the owner's sessions have come."""
-        entries = [entry_of(stored) for stored in await self._logs.driver.entries(owner)]
-        named = [it for it in entries if it is not None and it.session and it.owner == owner]
+        named = [it for it in await self._logs.entries(owner) if it.session]
         ended = [(it.session, it.tree, it.log, 0, it.ended) for it in named if it.ended]
         states = [await self._logs.load_entry(it) for it in named if not it.ended]
         log = owner_log(owner, FEED)
-        known = await self._logs.load(log, log) or LogState(tree=log, log=log)
+        known = await self._logs.load_or_begin(log, log)
         feed, *current = await self._logs.catch_up([known, *states])
         names = {it.log: it.session for it in named}
         return feed, [*ended, *((names[it.log], it.tree, it.log, 0, it.n) for it in current)]
 
-    async def _note(self, owner: str, parts: Sequence[FeedPart]) -> ChangeOutcome:
-        async def decide(state: LogState) -> Decision:
+    async def _note(
+        self, owner: str, parts: Sequence[FeedPart]
+    ) -> tuple[LogState, AdvanceFeed | None]:
+        async def decide(state: LogState) -> Decision[AdvanceFeed | None]:
             unseen = [
                 (session, tree, log, state.seen.get(log, 0) + 1, last)
                 for session, tree, log, _, last in sorted(parts, key=lambda part: part[2])
                 if last > state.seen.get(log, 0)
             ]
             if not unseen:
-                return Decision(None)
+                return None, None
             if len(unseen) > 1:
                 unseen = merged(unseen, await self._stamps(unseen))
             work = AdvanceFeed(await self._logs.now(), unseen[:PARTS_AT_ONCE])
-            return Decision(work, work)
+            return work, work
 
-        log = owner_log(owner, FEED)
-        return await self._logs.change_log(log, log, decide)
+        return await self._logs.change_owner(owner, FEED, decide)
 
     async def _stamps(self, parts: Sequence[FeedPart]) -> list[list[int]]:
         """Return when each of the parts' first records was written."""
@@ -179,12 +166,11 @@ class _FeedPage:
             keys = [record_key(*parts[index][1:3], record) for index, record in some]
             found = await self._logs.driver.get(keys)
             for (index, record), stored in zip(some, found, strict=True):
-                _refuse_lost(stored, record, parts[index])
-                work = (
-                    decode_record(stored.data, stored.id).work if stored and stored.data else None
-                )
-                told = changes_of(work, parts[index][0]) if work is not None else []
-                self._take_changes(index, record, told)
+                session, _, log, _, last = parts[index]
+                # Where a log was ended, no record need have been.
+                if stored is None and record < last:
+                    raise StoreCorruptError(f"record {record} of log {log} is missing")
+                self._take_changes(index, record, changes_of(work_of(stored), session))
                 if self.more:
                     return
         self.cursor = LogCursor(n)
@@ -217,7 +203,7 @@ class _FeedPage:
 
 async def trim(logs: AsyncLogs, owner: str) -> None:
     """Forget what every registered reader has read and is old enough."""
-    state = await owner_state(logs, owner, FEED)
+    state = await logs.owner_state(owner, FEED)
     passed = min(state.readers.values(), default=0)
     if passed <= state.trimmed:
         return
@@ -225,7 +211,7 @@ async def trim(logs: AsyncLogs, owner: str) -> None:
     kept_from = await logs.now() - KEPT_US
     old = state.trimmed
     for stored in await logs.driver.get(keys):
-        work = decode_record(stored.data, stored.id).work if stored and stored.data else None
+        work = work_of(stored)
         if stored is None or (isinstance(work, AdvanceFeed) and work.at_us > kept_from):
             break
         if isinstance(work, AdvanceFeed):
@@ -233,18 +219,11 @@ async def trim(logs: AsyncLogs, owner: str) -> None:
             old = stored.n
     if old > state.trimmed:
 
-        async def decide(now: LogState) -> Decision:
-            return Decision(TrimFeed(old) if old > now.trimmed else None)
+        async def decide(now: LogState) -> Decision[None]:
+            return TrimFeed(old) if old > now.trimmed else None, None
 
         await logs.change_log(state.tree, state.log, decide)
         await logs.driver.blank(keys[: old - state.trimmed])
-
-
-def _refuse_lost(stored: LogDocument | None, record: int, part: FeedPart) -> None:
-    """Refuse to pass over a record of a session; where a log was ended, none need have been."""
-    _, _, log, _, last = part
-    if stored is None and record < last:
-        raise StoreCorruptError(f"record {record} of log {log} is missing")
 
 
 def _refuse_gap(numbers: Sequence[int], first: int, log: str) -> None:

@@ -1,32 +1,98 @@
-"""Reading a path as it is shown, within limits."""
+"""Reading a path as it is shown, within limits: overlays, pins, and the sum of their tokens."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from ....errors import StoreCorruptError
-from ....model import ROOT, Entry, History, Overlay, Read, Summary
+from ....model import ROOT, Entry, History, Overlay, Read, Root, Summary
 from ....rules.codec import decode_json
 from ....rules.overlay import clip
 from ....rules.tree import Place, Span
+from ...base.refusals import bad_pins
+from ..fold import PINS
 from ..log_documents import LogDocument, record_key
 from ..place import log_of, number_of, public
-from ..record import decode_record
+from ..record import work_of
 from ..rows import LogRow, message_of
 from ..state import LaidOverlay, LogState
-from ..view import LogView
+from ..view import LogView, ViewPiece
 from ..work import AddOverlay
+from .documents import is_expired, values_of
 from .logs import AsyncLogs
-from .message_places import get_place
-from .rows import FIRST_PAGE, rows_at, stream
-from .shown_path import ShownOverlay, show, sum_of
+from .rows import FIRST_PAGE, find_rows, get_row, stream
+
+PathEnd = tuple[Place | None, str | None, int]
+"""A position, the id of the message there, and the tokens down to it."""
+
+
+class ShownOverlay(NamedTuple):
+    """An overlay that is shown, and the pinned messages shown after it."""
+
+    laid: LaidOverlay
+    pinned: list[LogRow]
+
+
+async def _show(
+    logs: AsyncLogs, view: LogView, leaf: Place | None, *, strict: bool = False
+) -> list[Span | ShownOverlay]:
+    """Return what is shown at a leaf, from the leaf up."""
+    pieces = view.resolve(leaf)
+    pins: list[LogRow] = []
+    if any(isinstance(piece, LaidOverlay) for piece in pieces):
+        pins = await _find_pins(logs, view, strict=strict)
+    return [
+        it
+        if isinstance(it, Span)
+        else ShownOverlay(it, [row for row in pins if view.covers(it, row.place)])
+        for it in pieces
+    ]
+
+
+async def _find_pins(logs: AsyncLogs, view: LogView, *, strict: bool = False) -> list[LogRow]:
+    """Return the live messages that a session pins, by depth.
+
+    Pins that cannot be read are an error when it is `strict`, and none otherwise.
+    """
+    kept = view.own.documents.get(PINS)
+    if kept is None or is_expired(kept, await logs.now()):
+        return []
+    [value] = await values_of(logs, view.own, [PINS])
+    try:
+        ids = _pinned_ids(value, view.own.session)
+    except StoreCorruptError:
+        if strict:
+            raise
+        return []
+    live = [row for row in await find_rows(logs, view, ids) if row.body is not None]
+    return sorted(live, key=lambda row: row.place.depth)
+
+
+def _pinned_ids(data: bytes, session: str) -> list[str]:
+    ids = decode_json(data, f"the document 'pins' of session {session!r}")
+    if not isinstance(ids, list) or not all(isinstance(id, str) for id in ids):
+        raise bad_pins(session)
+    return ids
+
+
+def _sum_of(view: LogView, shown: Sequence[Span | ShownOverlay], base: int) -> int:
+    """Sum the tokens of what is shown at a leaf, whose running sum is `base`."""
+    pieces: list[ViewPiece] = [it if isinstance(it, Span) else it.laid for it in shown]
+    pinned = [row.tokens for it in shown if isinstance(it, ShownOverlay) for row in it.pinned]
+    return view.tokens(pieces, base) + sum(pinned)
+
+
+async def context_at(logs: AsyncLogs, view: LogView, leaf: Place | None, base: int) -> int:
+    """Sum the tokens of what a session is shown at a leaf."""
+    return _sum_of(view, await _show(logs, view, leaf), base)
 
 
 async def read(logs: AsyncLogs, view: LogView, query: Read) -> History:
     """Read a path as it is shown to a session."""
     own = view.own
-    leaf, leaf_id, base = await _leaf(logs, view, query)
-    shown = await show(logs, view, leaf, strict=query.overlays)
+    leaf, leaf_id, base = await end_of(logs, view, query.leaf)
+    shown = await _show(logs, view, leaf, strict=query.overlays)
     pieces: Sequence[Span | ShownOverlay] = shown if query.overlays else list(view.spans(leaf))
     window = _HistoryWindow(logs, view, query)
     await window.fill(pieces)
@@ -34,7 +100,7 @@ async def read(logs: AsyncLogs, view: LogView, query: Read) -> History:
         entries=window.entries,
         leaf=ROOT if leaf_id is None else leaf_id,
         tip=ROOT if own.tip_id is None else own.tip_id,
-        context_tokens=sum_of(view, shown, base),
+        context_tokens=_sum_of(view, shown, base),
         more=window.more,
         bytes=window.bytes,
         snapshot=snapshot_of(view),
@@ -44,28 +110,30 @@ async def read(logs: AsyncLogs, view: LogView, query: Read) -> History:
 def records_ahead(state: LogState, query: Read) -> list[int]:
     """Return the records in which the end of a history stands, as far as it is sure to be read."""
     tip, limit = state.tip, query.limit
-    if not query.backwards or limit is None or query.before is not None or query.max_bytes:
-        return []
-    if tip is None or query.leaf not in (None, state.tip_id) or state.overlays:
-        return []
-    if log_of(tip.segment) != state.log:
+    if (
+        not query.backwards
+        or limit is None
+        or query.before is not None
+        or query.max_bytes
+        or tip is None
+        or query.leaf not in (None, state.tip_id)
+        or state.overlays
+        or log_of(tip.segment) != state.log
+    ):
         return []
     first = state.segments[number_of(tip.segment) - 1].first
     return state.records_of(number_of(tip.segment), max(first, tip.depth - limit), tip.depth)
 
 
-async def _leaf(
-    logs: AsyncLogs, view: LogView, query: Read
-) -> tuple[Place | None, str | None, int]:
+async def end_of(logs: AsyncLogs, view: LogView, message: str | Root | None) -> PathEnd:
+    """Return the end of the path to a message that a session sees; to the tip, if it is None."""
     own = view.own
-    if query.leaf is None or query.leaf == own.tip_id:
+    if message is None or message == own.tip_id:
         return own.tip, own.tip_id, own.tip_base
-    if query.leaf is ROOT:
+    if isinstance(message, Root):
         return None, None, 0
-    assert isinstance(query.leaf, str)
-    spotted = await get_place(logs, own, query.leaf)
-    rows = await rows_at(logs, view, [spotted])
-    return spotted.place, query.leaf, rows[spotted.place].base
+    row = await get_row(logs, view, message)
+    return row.place, message, row.base
 
 
 def snapshot_of(view: LogView) -> str:
@@ -129,13 +197,11 @@ class _HistoryWindow:
         laid = shown.laid
         if laid.last.depth <= after or (before is not None and laid.first.depth >= before):
             return
-        overlay = await overlay_of(self._logs, self._view.own, laid)
+        [overlay] = await overlays_of(self._logs, self._view.own, [laid])
         size = len(overlay.summary.encode()) + sum(len(it.body or b"") for it in shown.pinned)
         if self._has_room(size):
-            self.entries.append(self._summary(overlay, shown.pinned))
-
-    def _summary(self, overlay: Overlay, pinned: Sequence[LogRow]) -> Summary:
-        return Summary(overlay=overlay, pinned=[message_of(row, self._view) for row in pinned])
+            pinned = [message_of(row, self._view) for row in shown.pinned]
+            self.entries.append(Summary(overlay=overlay, pinned=pinned))
 
     def _has_room(self, size: int) -> bool:
         """Count an entry in, or note that it was cut off; the first always fits."""
@@ -147,12 +213,6 @@ class _HistoryWindow:
             return False
         self.bytes += size
         return True
-
-
-async def overlay_of(logs: AsyncLogs, state: LogState, laid: LaidOverlay) -> Overlay:
-    """Read an overlay in force."""
-    [overlay] = await overlays_of(logs, state, [laid])
-    return overlay
 
 
 async def overlays_of(
@@ -182,7 +242,7 @@ async def covers_of(
 
 
 def _cover_of(laid: LaidOverlay, stored: LogDocument | None) -> AddOverlay:
-    work = decode_record(stored.data, stored.id).work if stored and stored.data else None
+    work = work_of(stored)
     if not isinstance(work, AddOverlay):
         raise StoreCorruptError(f"overlay {laid.id!r} is missing")
     return work

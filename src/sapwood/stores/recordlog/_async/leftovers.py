@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 
 from ....errors import StoreCorruptError
 from ....rules.tree import Place
-from ..log_documents import LogDocument, record_key
-from ..lookup import lookups_of
+from ..log_documents import LogDocument, lookups_of, record_key
 from ..place import log_of, number_of, to_wire
 from ..redaction import tidied
 from ..state import LogState
 from ..work import Erase, ErasedPlace
 
 if TYPE_CHECKING:
-    from .logs import AsyncLogs
+    from .logs import AsyncLogs, Decision
 
 AT_ONCE = 200
 LOOKS = 5
@@ -23,9 +22,7 @@ LOOKS = 5
 
 async def finish_leftovers(logs: AsyncLogs, state: LogState) -> None:
     """Do all that a state says is left to be done."""
-    lookups = lookups_of(state)
-    if lookups:
-        await logs.driver.create_all(lookups)
+    await logs.driver.create_all(lookups_of(state))
     await erase_leftovers(logs, state)
 
 
@@ -46,21 +43,17 @@ async def _erase_in_others(logs: AsyncLogs, state: LogState) -> None:
 
 
 async def _erase_in(logs: AsyncLogs, state: LogState, log: str, places: Sequence[Place]) -> None:
-    from .logs import Decision
-
-    async def decide(other: LogState) -> Decision:
+    async def decide(other: LogState) -> Decision[None]:
         spots = [_spot(state, place) for place in places if not _is_erased(other, place)]
-        return Decision(Erase(state.active_us, spots) if spots else None)
+        return Erase(state.active_us, spots) if spots else None, None
 
-    outcome = await logs.change_log(state.tree, log, decide)
-    await _tidy(logs, outcome.state)
+    other, _ = await logs.change_log(state.tree, log, decide)
+    await _tidy(logs, other)
 
 
 def _spot(state: LogState, place: Place) -> ErasedPlace:
-    wire = to_wire(place, log_of(place.segment))
-    assert wire is not None
     tokens, appended, id = state.foreign[place]
-    return ErasedPlace(wire, appended, tokens, id, told=False)
+    return ErasedPlace(to_wire(place, log_of(place.segment)), appended, tokens, id, told=False)
 
 
 def _is_erased(state: LogState, place: Place) -> bool:

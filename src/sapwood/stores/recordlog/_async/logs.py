@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeVar
+from contextlib import suppress
+from typing import TypeVar
 
 from msgspec.structs import replace
 
 from ....calls import AsyncAnswer
-from ....errors import SapwoodError, StoreBusyError, StoreCorruptError, StoreUnavailableError
+from ....errors import SapwoodError, StoreCorruptError, StoreUnavailableError
 from ...base.queues import AsyncCallerQueues
 from ...base.refusals import no_session
 from ..cache import StateCache
-from ..entry import LogEntry, entry_of
-from ..errors import BehindError, too_many
+from ..errors import BehindError, busy, too_many
 from ..fold import fold, turn_page
-from ..log_documents import LogDocument, entry_key, record_key
-from ..record import Record, decode_record
+from ..log_documents import (
+    LogDocument,
+    LogEntry,
+    entry_key,
+    entry_of,
+    key_of,
+    owner_log,
+    record_key,
+)
+from ..record import Record, decode_record, is_page_due, next_state, state_at, stored_record
 from ..rows import appended_rows
 from ..state import LogState, encode_state
-from ..transitions import is_page_due, next_state, state_at, stored_record
 from ..view import LogView
 from ..work import Append, LogWork
 from .driver import AsyncLogDriver
@@ -28,25 +35,14 @@ from .leftovers import finish_leftovers
 T = TypeVar("T")
 
 TRIES = 200
-SENDINGS = 2
 FIRST = 6
 """How many first records are looked for: a later one shows that a log is there, and lost some."""
 MOST_ENTRIES = 64
 """How many entries of one name are got at once, at most."""
 
 
-class Decision(NamedTuple):
-    """What to record, or None for nothing; and what to answer the caller besides."""
-
-    work: LogWork | None
-    answer: object = None
-
-
-class ChangeOutcome(NamedTuple):
-    """The state after a decision was carried out, and what the decision answered."""
-
-    state: LogState
-    answer: object
+Decision = tuple[LogWork | None, T]
+"""What to record, or None for nothing; and what to answer the caller besides."""
 
 
 class AsyncLogs:
@@ -75,6 +71,16 @@ class AsyncLogs:
         """Return what is remembered of a log, or read it; None when there is no such log."""
         return self.cache.find(log) or await self.read_log(tree, log)
 
+    async def load_or_begin(self, tree: str, log: str) -> LogState:
+        """Load a log; one that is not there yet is empty."""
+        return await self.load(tree, log) or LogState(tree=tree, log=log)
+
+    async def owner_state(self, owner: str, what: str) -> LogState:
+        """Get the state of a log of an owner's."""
+        log = owner_log(owner, what)
+        [state] = await self.catch_up([await self.load_or_begin(log, log)])
+        return state
+
     async def read_log(self, tree: str, log: str) -> LogState | None:
         """Read a log from its newest page on."""
         for is_last in (False, True):
@@ -91,7 +97,7 @@ class AsyncLogs:
                     return None
             if page is not None and page.data:
                 try:
-                    return self._kept(await self._follow(state_at(page)))
+                    return self.cache.keep(await self._follow(state_at(page)))
                 except BehindError:
                     if is_last:
                         raise StoreCorruptError(f"log {log} has an empty record") from None
@@ -124,14 +130,22 @@ class AsyncLogs:
                 if read is None:
                     raise StoreCorruptError(f"log {state.log} has no page") from None
                 after = read
-            current.append(self._kept(after))
+            current.append(self.cache.keep(after))
         return current
 
-    def _kept(self, state: LogState) -> LogState:
-        self.cache.keep(state)
-        return state
-
     # sessions
+
+    async def entries(self, owner: str | None) -> list[LogEntry]:
+        """Return the entries of an owner, or of everybody, but for those that are void."""
+        read = [entry_of(stored) for stored in await self.driver.entries(owner)]
+        return [it for it in read if it is not None and owner in (None, it.owner)]
+
+    async def alive(self, owner: str) -> list[LogState]:
+        """Return the sessions of an owner, up to date, in the order in which they were created."""
+        named = [it for it in await self.entries(owner) if it.session and not it.ended]
+        states = [await self.load_entry(entry) for entry in named]
+        current = await self.catch_up(states) if states else []
+        return sorted((it for it in current if it.is_alive), key=lambda it: it.log)
 
     async def find_entry(self, owner: str, session: str) -> tuple[int, LogState | None]:
         """Find the session of a name by its entries: how many there were, and the one alive."""
@@ -172,9 +186,8 @@ class AsyncLogs:
 
     async def remembered(self, owner: str, session: str) -> LogState:
         """Get a session's state, which may be old."""
-        state = self.cache.find_session(owner, session)
-        if state is None or not state.is_alive:
-            _, state = await self.find_entry(owner, session)
+        known = self.cache.find_session(owner, session)
+        state = known or (await self.find_entry(owner, session))[1]
         if state is None:
             raise no_session(session)
         return state
@@ -182,7 +195,7 @@ class AsyncLogs:
     async def current(self, owner: str, session: str) -> LogState:
         """Get a session's state as it is now."""
         known = self.cache.find_session(owner, session)
-        if known is not None and known.is_alive:
+        if known is not None:
             [known] = await self.catch_up([known])
         if known is None or not known.is_alive:
             _, known = await self.find_current(owner, session)
@@ -190,24 +203,20 @@ class AsyncLogs:
             raise no_session(session)
         return known
 
-    async def view(self, state: LogState, fetched: Sequence[LogDocument] = ()) -> LogView:
+    async def view(self, state: LogState) -> LogView:
         """Put together what a session sees, of homes that are up to date."""
-        [view] = await self.views([state])
-        view.fetched = fetched
-        return view
+        return (await self.views([state]))[0]
 
     async def views(self, states: Sequence[LogState]) -> list[LogView]:
         """Put together what several sessions see, with one look at all their homes."""
-        homes = [await self._home(it, log) for it in states for log, _ in it.homes]
-        unique = list({home.log: home for home in homes}.values())
-        current = {it.log: it for it in (await self.catch_up(unique) if unique else [])}
+        homes: dict[str, LogState] = {}
+        for state, log in ((it, log) for it in states for log, _ in it.homes):
+            home = await self.load(state.tree, log)
+            if home is None:
+                raise StoreCorruptError(f"session {state.session!r} stands on a missing log")
+            homes[log] = home
+        current = {it.log: it for it in (await self.catch_up([*homes.values()]) if homes else [])}
         return [LogView(it, {log: current[log] for log, _ in it.homes}) for it in states]
-
-    async def _home(self, state: LogState, log: str) -> LogState:
-        home = await self.load(state.tree, log)
-        if home is None:
-            raise StoreCorruptError(f"session {state.session!r} stands on a missing log")
-        return home
 
     async def look(
         self,
@@ -220,32 +229,40 @@ class AsyncLogs:
 
         `ahead` says which of its records will be read: they are got as its newest is looked for.
         """
-        for _ in range(TRIES):
+
+        async def attempt() -> T:
             state, fetched = await self._current_with(owner, session, ahead)
-            try:
-                return await work(await self.view(state, fetched))
-            except BehindError:
-                continue
-            except StoreCorruptError:
-                if not await self.are_over([state]):
-                    raise
-        raise busy()
+            return await self.read_by([state], lambda views: work(views[0]), fetched)
+
+        return await again(attempt)
 
     async def read_at(self, state: LogState, work: Callable[[LogView], AsyncAnswer[T]]) -> T:
         """Read a session by a state that may not be the newest any more; then by that."""
         session = state.session
         for _ in range(TRIES):
-            try:
-                return await work(await self.view(state))
-            except BehindError:
-                [state] = await self.catch_up([state])
-            except StoreCorruptError:
-                if not await self.are_over([state]):
-                    raise
-                [state] = await self.catch_up([state])
+            with suppress(BehindError):
+                return await self.read_by([state], lambda views: work(views[0]))
+            [state] = await self.catch_up([state])
             if not state.is_alive:
                 raise no_session(session)
         raise busy()
+
+    async def read_by(
+        self,
+        states: Sequence[LogState],
+        work: Callable[[list[LogView]], AsyncAnswer[T]],
+        fetched: Sequence[LogDocument] = (),
+    ) -> T:
+        """Read sessions by these states; `BehindError` when what is missing may be gone since."""
+        try:
+            views = await self.views(states)
+            if fetched:
+                views[0].fetched = fetched
+            return await work(views)
+        except StoreCorruptError:
+            if await self.are_over(states):
+                raise BehindError from None
+            raise
 
     async def are_over(self, states: Sequence[LogState]) -> bool:
         """Whether a log went on: what is missing may have been cleared away since."""
@@ -256,7 +273,7 @@ class AsyncLogs:
         self, owner: str, session: str, ahead: Callable[[LogState], Sequence[int]] | None
     ) -> tuple[LogState, Sequence[LogDocument]]:
         known = self.cache.find_session(owner, session)
-        numbers = ahead(known) if ahead and known is not None and known.is_alive else ()
+        numbers = ahead(known) if ahead and known is not None else ()
         if known is None or not numbers:
             return await self.current(owner, session), ()
         keys = [record_key(known.tree, known.log, n) for n in (known.n + 1, *numbers)]
@@ -268,59 +285,69 @@ class AsyncLogs:
     # commits
 
     async def change(
-        self, owner: str, session: str, decide: Callable[[LogState], AsyncAnswer[Decision]]
-    ) -> ChangeOutcome:
-        """Decide by a session's state and record it; decide again when another was first."""
+        self, owner: str, session: str, decide: Callable[[LogState], AsyncAnswer[Decision[T]]]
+    ) -> tuple[LogState, T]:
+        """Decide by a session's state and record it; decide again when another was first.
+
+        Returns the state after that, and what was answered.
+        """
         state = await self.remembered(owner, session)
         async with self.queues.of(state.log):
             state = self.cache.find(state.log) or state
-            is_current = False
-            for _ in range(TRIES):
-                if not state.is_alive:
-                    state, is_current = await self.current(owner, session), True
-                outcome = await self._attempt(state, decide, is_current)
-                if outcome is not None:
-                    return outcome
-                [state] = await self.catch_up([state])
-                is_current = True
-        raise busy()
+            return await self._decide(state, decide, lambda: self.current(owner, session))
 
     async def change_log(
-        self, tree: str, log: str, decide: Callable[[LogState], AsyncAnswer[Decision]]
-    ) -> ChangeOutcome:
+        self, tree: str, log: str, decide: Callable[[LogState], AsyncAnswer[Decision[T]]]
+    ) -> tuple[LogState, T]:
         """Decide by the state of any log, whether its session is alive or not."""
         async with self.queues.of(log):
-            state = await self.load(tree, log) or LogState(tree=tree, log=log)
-            is_current = False
-            for _ in range(TRIES):
-                outcome = await self._attempt(state, decide, is_current)
-                if outcome is not None:
-                    return outcome
-                [state] = await self.catch_up([state])
-                is_current = True
+            return await self._decide(await self.load_or_begin(tree, log), decide, None)
+
+    async def change_owner(
+        self, owner: str, what: str, decide: Callable[[LogState], AsyncAnswer[Decision[T]]]
+    ) -> tuple[LogState, T]:
+        """Decide by the state of a log of an owner's."""
+        log = owner_log(owner, what)
+        return await self.change_log(log, log, decide)
+
+    async def _decide(
+        self,
+        state: LogState,
+        decide: Callable[[LogState], AsyncAnswer[Decision[T]]],
+        successor: Callable[[], AsyncAnswer[LogState]] | None,
+    ) -> tuple[LogState, T]:
+        is_current = False
+        for _ in range(TRIES):
+            if successor is not None and not state.is_alive:
+                state, is_current = await successor(), True
+            outcome = await self._attempt(state, decide, is_current)
+            if outcome is not None:
+                return outcome
+            [state] = await self.catch_up([state])
+            is_current = True
         raise busy()
 
     async def _attempt(
-        self, state: LogState, decide: Callable[[LogState], AsyncAnswer[Decision]], is_current: bool
-    ) -> ChangeOutcome | None:
+        self,
+        state: LogState,
+        decide: Callable[[LogState], AsyncAnswer[Decision[T]]],
+        is_current: bool,
+    ) -> tuple[LogState, T] | None:
         """Decide and record; None when the state is not, or may not be, the newest."""
         try:
-            decision = await decide(state)
+            work, answer = await decide(state)
         except BehindError:
             return None
-        except StoreCorruptError:
-            if is_current and not await self.are_over([state]):
-                raise
-            return None
-        except SapwoodError:
+        except SapwoodError as error:
             # What is wrong by an old state may be right by the one that is there now.
-            if is_current:
+            is_damage = isinstance(error, StoreCorruptError)
+            if is_current and not (is_damage and await self.are_over([state])):
                 raise
             return None
-        if decision.work is None:
-            return ChangeOutcome(state, decision.answer) if is_current else None
-        after = await self.commit(state, decision.work)
-        return None if after is None else ChangeOutcome(after, decision.answer)
+        if work is None:
+            return (state, answer) if is_current else None
+        after = await self.commit(state, work)
+        return None if after is None else (after, answer)
 
     async def commit(self, state: LogState, work: LogWork) -> LogState | None:
         """Create the next record of a log; None when somebody else did."""
@@ -333,38 +360,41 @@ class AsyncLogs:
             data = encode_state(after)
             after = replace(after, page_bytes=len(data))
         if isinstance(work, Append) and len(work.messages) > self.driver.max_messages:
-            raise too_many(len(work.messages))
+            raise too_many(len(work.messages), self.driver.max_messages)
         mark = self.new_id()
         record = Record(mark, await self.stamp(), work, data)
-        stored = stored_record(after, work, record, self.driver.max_data_bytes)
+        stored = stored_record(after, record, self.driver.max_data_bytes)
         if not await self._create(stored, mark):
             return None
         if self.driver.rows is not None and isinstance(work, Append):
             self.driver.rows.keep(appended_rows(work, after.n, after.own(work.number)))
-        return self._kept(after)
+        return self.cache.keep(after)
 
     async def _create(self, stored: LogDocument, mark: str) -> bool:
-        """Create a record; when the answer is lost, find out whose it is."""
-        in_doubt = False
-        for left in reversed(range(SENDINGS)):
-            try:
-                if await self.driver.create(stored):
-                    return True
-            except StoreUnavailableError:
-                in_doubt = True
-                if not left:
-                    raise
-                continue
-            return in_doubt and await self._is_ours(stored, mark)
-        return False
-
-    async def _is_ours(self, stored: LogDocument, mark: str) -> bool:
-        [found] = await self.driver.get([record_key(stored.shard, stored.log, stored.n)])
+        """Create a record; when the answer is lost, send it once more and find out whose it is."""
+        try:
+            return await self.driver.create(stored)
+        except StoreUnavailableError:
+            if await self.driver.create(stored):
+                return True
+        [found] = await self.driver.get([key_of(stored)])
         if found is None or not found.data:
             return False
         return decode_record(found.data, found.id).mark == mark
 
 
-def busy() -> StoreBusyError:
-    """Return the error for a log that others changed again and again."""
-    return StoreBusyError("other writers were first, again and again: try again")
+class AsyncLogSubject:
+    """Work on one subject, over the logs of one database."""
+
+    def __init__(self, logs: AsyncLogs) -> None:
+        self._logs = logs
+
+
+async def again(attempt: Callable[[], AsyncAnswer[T]]) -> T:
+    """Try until it is done by states that are not behind."""
+    for _ in range(TRIES):
+        try:
+            return await attempt()
+        except BehindError:
+            continue
+    raise busy()

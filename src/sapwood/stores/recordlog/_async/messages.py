@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import NamedTuple
 
 from ....errors import StoreError, StoreUnavailableError
 from ....model import Appended, Deleted, Gap, History, Leaf, Message, Read, Root
@@ -21,17 +20,11 @@ from .append import AsyncLogAppend
 from .descendants import quoting_overlays, segments_of
 from .history import read, records_ahead
 from .leftovers import erase_leftovers
-from .logs import AsyncLogs, Decision
-from .message_places import find_places, get_place
-from .rows import FIRST_PAGE, row_at, rows_at, stream
+from .logs import AsyncLogSubject, Decision
+from .rows import FIRST_PAGE, find_places, find_rows, get_place, row_at, rows_at, stream
 
 
-class AsyncLogMessages:
-    """Work on messages."""
-
-    def __init__(self, logs: AsyncLogs) -> None:
-        self._logs = logs
-
+class AsyncLogMessages(AsyncLogSubject):
     async def append(
         self,
         owner: str,
@@ -40,7 +33,6 @@ class AsyncLogMessages:
         parent: str | Root | None,
         expected_tip: str | Root | None,
     ) -> Appended:
-        """Append a batch."""
         appending = AsyncLogAppend(self._logs, batch, parent, expected_tip)
         try:
             return await appending.run(owner, session)
@@ -48,7 +40,6 @@ class AsyncLogMessages:
             raise in_doubt(error, batch) from error.__cause__
 
     async def read(self, owner: str, session: str, query: Read) -> History:
-        """Read a path."""
         return await self._logs.look(
             owner,
             session,
@@ -57,34 +48,24 @@ class AsyncLogMessages:
         )
 
     async def find(self, owner: str, session: str, ids: Sequence[str]) -> list[Message | None]:
-        """Find messages by id."""
-
         async def work(view: LogView) -> list[Message | None]:
-            spots = await find_places(self._logs, view.own, ids)
-            rows = await rows_at(self._logs, view, list(spots.values()))
-            found = {row.id: message_of(row, view) for row in rows.values() if row.body is not None}
+            rows = await find_rows(self._logs, view, ids)
+            found = {row.id: message_of(row, view) for row in rows if row.body is not None}
             return [found.get(id) for id in ids]
 
         return await self._logs.look(owner, session, work)
 
     async def update(self, owner: str, session: str, message: Packed) -> Message:
-        """Replace a message's content."""
-
-        async def decide(state: LogState) -> Decision:
+        async def decide(state: LogState) -> Decision[tuple[LogRow, LogView]]:
             view = await self._logs.view(state)
-            spots = await find_places(self._logs, state, [message.id])
-            rows = await rows_at(self._logs, view, list(spots.values()))
-            row = next(iter(rows.values()), None)
+            row = next(iter(await find_rows(self._logs, view, [message.id])), None)
             if row is None or row.body is None:
                 raise no_message(session, message.id)
             if not view.is_own(row.place.segment):
                 raise edit_inherited(message.id)
-            edit = _edit(row, message, await self._logs.now())
-            return Decision(edit, _EditedFrom(row, view))
+            return _edit(row, message, await self._logs.now()), (row, view)
 
-        state, told = await self._logs.change(owner, session, decide)
-        assert isinstance(told, _EditedFrom)
-        row, view = told
+        state, (row, view) = await self._logs.change(owner, session, decide)
         with suppress(StoreError):
             await erase_leftovers(self._logs, state)
         return message_of(
@@ -98,24 +79,22 @@ class AsyncLogMessages:
         )
 
     async def delete(self, owner: str, session: str, ids: Sequence[str]) -> Deleted:
-        """Erase messages."""
-
-        async def decide(state: LogState) -> Decision:
+        async def decide(state: LogState) -> Decision[Deleted]:
             view = await self._logs.view(state)
             doomed = await self._doomed(view, ids)
             if not doomed:
-                return Decision(None, Deleted(ids=[], quoting_overlays=[]))
-            places = [row.place for row in doomed]
-            quoting = await quoting_overlays(self._logs, view, places)
-            erase = Erase(await self._logs.now(), [_spot(state, row) for row in doomed])
+                return None, Deleted(ids=[], quoting_overlays=[])
+            quoting = await quoting_overlays(self._logs, view, [row.place for row in doomed])
+            spots = [
+                ErasedPlace(to_wire(it.place, state.log), it.n, it.original, it.id) for it in doomed
+            ]
             told = Deleted(ids=[row.id for row in doomed], quoting_overlays=quoting)
-            return Decision(erase, told)
+            return Erase(await self._logs.now(), spots), told
 
         state, told = await self._logs.change(owner, session, decide)
         # It is committed: what fails here is done by the next who comes by.
         with suppress(StoreError):
             await erase_leftovers(self._logs, state)
-        assert isinstance(told, Deleted)
         return told
 
     async def _doomed(self, view: LogView, ids: Sequence[str]) -> list[LogRow]:
@@ -180,13 +159,6 @@ class AsyncLogMessages:
         return await self._logs.look(owner, session, work)
 
 
-class _EditedFrom(NamedTuple):
-    """A message as it stood before it was edited."""
-
-    row: LogRow
-    view: LogView
-
-
 def _edit(row: LogRow, message: Packed, now: int) -> Edit:
     return Edit(
         at_us=now,
@@ -202,12 +174,6 @@ def _edit(row: LogRow, message: Packed, now: int) -> Edit:
         digest=first_digest(row),
         body=message.body,
     )
-
-
-def _spot(state: LogState, row: LogRow) -> ErasedPlace:
-    wire = to_wire(row.place, state.log)
-    assert wire is not None
-    return ErasedPlace(wire, row.n, row.original, row.id)
 
 
 def _following(view: LogView, place: Place | None) -> list[Place]:

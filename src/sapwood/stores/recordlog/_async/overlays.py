@@ -20,15 +20,13 @@ from ...base.refusals import (
     range_order,
 )
 from ..place import log_of, to_wire
-from ..rows import is_inside
 from ..state import LaidOverlay, LogState
 from ..view import LogView, ViewPiece
 from ..work import AddOverlay, UndoOverlay
 from .descendants import descendants
-from .history import made_overlay, overlay_of, overlays_of
-from .logs import AsyncLogs, Decision
-from .message_places import get_place
-from .rows import rows_at
+from .history import made_overlay, overlays_of
+from .logs import AsyncLogSubject, Decision
+from .rows import get_place, get_row
 
 
 class _RangeEnd(NamedTuple):
@@ -40,18 +38,13 @@ class _RangeEnd(NamedTuple):
     base: int
 
 
-class AsyncLogOverlays:
-    """Work on overlays."""
-
-    def __init__(self, logs: AsyncLogs) -> None:
-        self._logs = logs
-
+class AsyncLogOverlays(AsyncLogSubject):
     async def add(
         self, owner: str, session: str, new: NewOverlay, id: str, tokens: int, fence: Fence | None
     ) -> Overlay:
         """Put an overlay over a range."""
 
-        async def decide(state: LogState) -> Decision:
+        async def decide(state: LogState) -> Decision[AddOverlay]:
             _check_fence(state, fence)
             view = await self._logs.view(state)
             leaf = state.tip
@@ -64,58 +57,39 @@ class AsyncLogOverlays:
                 raise range_order()
             if new.id is not None:
                 await self._refuse_taken(view, id)
-            self._check_snapshot(view, begin.first, end.last, new.snapshot)
-            work = await self._cover(view, pieces, begin, end, new, id, tokens)
-            return Decision(work, work)
+            if new.snapshot is not None:
+                self._check_snapshot(view, begin.first, end.last, new.snapshot)
+            work = AddOverlay(
+                id=id,
+                first=to_wire(begin.first, state.log),
+                last=to_wire(end.last, state.log),
+                above=begin.above,
+                base=end.base,
+                tokens=tokens,
+                covered=_covered(view, pieces, begin, end),
+                stamp=await self._logs.stamp(),
+                created_by=session,
+                created_us=await self._logs.now(),
+                metadata=encode_json(new.metadata, "metadata"),
+                summary=new.summary,
+            )
+            return work, work
 
         state, work = await self._logs.change(owner, session, decide)
-        assert isinstance(work, AddOverlay)
         return made_overlay(state.overlays[-1], work)
 
-    async def _cover(
-        self,
-        view: LogView,
-        pieces: Sequence[ViewPiece],
-        begin: _RangeEnd,
-        end: _RangeEnd,
-        new: NewOverlay,
-        id: str,
-        tokens: int,
-    ) -> AddOverlay:
-        first, last = to_wire(begin.first, view.own.log), to_wire(end.last, view.own.log)
-        assert first is not None
-        assert last is not None
-        return AddOverlay(
-            id=id,
-            first=first,
-            last=last,
-            above=begin.above,
-            base=end.base,
-            tokens=tokens,
-            covered=_covered(view, pieces, begin, end),
-            stamp=await self._logs.stamp(),
-            created_by=view.own.session,
-            created_us=await self._logs.now(),
-            metadata=encode_json(new.metadata, "metadata"),
-            summary=new.summary,
-        )
-
     async def in_force(self, owner: str, session: str) -> list[Overlay]:
-        """List the overlays in force."""
         return await self._logs.look(
             owner, session, lambda view: overlays_of(self._logs, view.own, view.own.overlays)
         )
 
     async def undo(self, owner: str, session: str, overlay: str) -> Overlay:
-        """Take an overlay out of force."""
-
-        async def decide(state: LogState) -> Decision:
+        async def decide(state: LogState) -> Decision[Overlay]:
             laid = _get_laid(state, overlay)
-            told = await overlay_of(self._logs, state, laid)
-            return Decision(UndoOverlay(laid.stamp), told)
+            [told] = await overlays_of(self._logs, state, [laid])
+            return UndoOverlay(laid.stamp), told
 
         _, told = await self._logs.change(owner, session, decide)
-        assert isinstance(told, Overlay)
         return told
 
     async def _end(self, view: LogView, pieces: Sequence[ViewPiece], ref: EntryRef) -> _RangeEnd:
@@ -125,9 +99,7 @@ class AsyncLogOverlays:
             if laid in pieces:
                 return _RangeEnd(laid.first, laid.last, laid.above, laid.base)
         else:
-            spotted = await get_place(self._logs, view.own, ref.id)
-            rows = await rows_at(self._logs, view, [spotted])
-            row = rows[spotted.place]
+            row = await get_row(self._logs, view, ref.id)
             if row.body is None:
                 raise message_deleted(ref.id)
             if _is_visible(pieces, row.place):
@@ -143,11 +115,7 @@ class AsyncLogOverlays:
             if any(laid.id == id for laid in state.overlays):
                 raise overlay_exists(id)
 
-    def _check_snapshot(
-        self, view: LogView, first: Place, last: Place, snapshot: str | None
-    ) -> None:
-        if snapshot is None:
-            return
+    def _check_snapshot(self, view: LogView, first: Place, last: Place, snapshot: str) -> None:
         read = _read_snapshot(view, snapshot)
         if any(self._logs.driver.is_taken_back(log, n) for log, n in read.items()):
             raise changed_since()
@@ -170,7 +138,10 @@ def _check_fence(state: LogState, fence: Fence | None) -> None:
 
 
 def _is_visible(pieces: Sequence[ViewPiece], place: Place) -> bool:
-    return any(isinstance(piece, Span) and is_inside(place, piece) for piece in pieces)
+    return any(
+        isinstance(it, Span) and it.segment == place.segment and it.first <= place.depth <= it.last
+        for it in pieces
+    )
 
 
 def _refuse_edited(view: LogView, first: Place, last: Place, read: Mapping[str, int]) -> None:

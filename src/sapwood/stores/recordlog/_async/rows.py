@@ -1,22 +1,105 @@
-"""Reading messages: by where they stand, and by range."""
+"""Reading messages: by their ids, by where they stand, and by range."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
+from itertools import islice
 
 from ....errors import StoreCorruptError
 from ....rules.tree import Place, Span
+from ...base.refusals import no_message
 from ..errors import BehindError
-from ..log_documents import LogDocument, LogKey, record_key
+from ..log_documents import LogDocument, LogKey, id_key, record_key, spotted_by
 from ..place import log_of, segment_name
-from ..rows import LogRow, edited_by, erased, rows_of
-from ..state import Edited, MessagePlace
+from ..rows import LogRow, as_edited, rows_of
+from ..state import Edited, LogState, MessagePlace
 from ..view import LogView
 from .logs import AsyncLogs
 
 FIRST_PAGE = 16
 MOST_IN_A_PAGE = 256
 MOST_RANGES = 50
+
+
+async def find_places(
+    logs: AsyncLogs, state: LogState, ids: Iterable[str]
+) -> dict[str, MessagePlace]:
+    """Find where messages stand that a session sees, deleted or not: one probe for each home."""
+    [found] = await find_places_in(logs, [(state, list(ids))])
+    return found
+
+
+async def find_places_in(
+    logs: AsyncLogs, asked: Sequence[tuple[LogState, Sequence[str]]]
+) -> list[dict[str, MessagePlace]]:
+    """Find where messages of several sessions stand, with one look for all of them."""
+    probes = [_probes(state, ids) for state, ids in asked]
+    keys = [key for some in probes for _, _, key in some]
+    answers = iter(await logs.driver.get(keys) if keys else [])
+    found: list[dict[str, MessagePlace]] = []
+    for (state, ids), some in zip(asked, probes, strict=True):
+        spots = {id: state.recent[id] for id in ids if id in state.recent}
+        inherited: dict[str, list[MessagePlace]] = {}
+        for (id, log, _), stored in zip(some, islice(answers, len(some)), strict=True):
+            if stored is None:
+                continue
+            spotted = spotted_by(stored, log)
+            if log != state.log:
+                inherited.setdefault(id, []).append(spotted)
+            elif spotted.n > state.n:
+                raise BehindError
+            else:
+                spots[id] = spotted
+        await _add_inherited(logs, state, spots, inherited)
+        found.append(spots)
+    return found
+
+
+def _probes(state: LogState, ids: Iterable[str]) -> list[tuple[str, str, LogKey]]:
+    """Return the look-ups of ids that are not recent: the id, the home, and the name."""
+    homes = [(state.log, state.epoch), *(state.homes if state.fork else [])]
+    return [
+        (id, log, id_key(state.tree, log, epoch, id))
+        for id in dict.fromkeys(ids)
+        if id not in state.recent
+        for log, epoch in homes
+    ]
+
+
+async def _add_inherited(
+    logs: AsyncLogs,
+    state: LogState,
+    found: dict[str, MessagePlace],
+    inherited: dict[str, list[MessagePlace]],
+) -> None:
+    """Add what stands on the path to the fork point, of ids that are not the session's own."""
+    if all(id in found for id in inherited):
+        return
+    view = await logs.view(state)
+    for id, spots in inherited.items():
+        for spotted in spots:
+            if id not in found and view.on_path(spotted.place, state.fork):
+                found[id] = spotted
+
+
+async def get_place(logs: AsyncLogs, state: LogState, id: str) -> MessagePlace:
+    """Get where a message stands that a session sees."""
+    found = await find_places(logs, state, [id])
+    if id not in found:
+        raise no_message(state.session, id)
+    return found[id]
+
+
+async def get_row(logs: AsyncLogs, view: LogView, id: str) -> LogRow:
+    """Get a message that a session sees, deleted or not, by its id."""
+    [row] = (await rows_at(logs, view, [await get_place(logs, view.own, id)])).values()
+    return row
+
+
+async def find_rows(logs: AsyncLogs, view: LogView, ids: Iterable[str]) -> list[LogRow]:
+    """Find messages that a session sees, deleted or not, by their ids."""
+    spots = await find_places(logs, view.own, ids)
+    return list((await rows_at(logs, view, list(spots.values()))).values())
 
 
 async def rows_at(
@@ -31,15 +114,13 @@ async def rows_at_in(
     logs: AsyncLogs, asked: Sequence[tuple[LogView, Sequence[MessagePlace]]]
 ) -> list[dict[Place, LogRow]]:
     """Read messages of several sessions, with one look for all of them."""
-    every = await _by_record(logs, asked)
-    for (_, spots), rows in zip(asked, every, strict=True):
+    appended: list[tuple[LogView, list[LogRow]]] = []
+    for (view, spots), rows in zip(asked, await _by_record(logs, asked), strict=True):
         for spotted in spots:
             if spotted.place not in rows:
                 raise StoreCorruptError(f"the record of the message at {spotted.place} is missing")
-    views = [view for view, _ in asked]
-    edited = await _as_edited_in(
-        logs, [(view, list(rows.values())) for view, rows in zip(views, every, strict=True)]
-    )
+        appended.append((view, list(rows.values())))
+    edited = await _as_edited(logs, appended)
     return [{row.place: row for row in rows} for rows in edited]
 
 
@@ -84,10 +165,12 @@ async def row_at(logs: AsyncLogs, view: LogView, place: Place) -> LogRow:
 async def rows_in_all(logs: AsyncLogs, view: LogView, spans: Sequence[Span]) -> list[LogRow]:
     """Read the messages of spans, deleted ones too, in their order."""
     cache = logs.driver.rows
-    if cache is None:
-        return await _as_edited(logs, view, await _appended(logs, view, spans))
-    cache.keep(await _appended(logs, view, cache.missing(spans)))
-    return await _as_edited(logs, view, cache.rows(spans))
+    rows = await _appended(logs, view, spans if cache is None else cache.missing(spans))
+    if cache is not None:
+        cache.keep(rows)
+        rows = cache.rows(spans)
+    [edited] = await _as_edited(logs, [(view, rows)])
+    return edited
 
 
 async def _appended(logs: AsyncLogs, view: LogView, spans: Sequence[Span]) -> list[LogRow]:
@@ -97,10 +180,14 @@ async def _appended(logs: AsyncLogs, view: LogView, spans: Sequence[Span]) -> li
         some = spans[start : start + MOST_RANGES]
         found = _rows_inside(view.fetched, some)
         if len(found) < sum(it.last - it.first + 1 for it in some):
-            ranges = [(segment_name(it.segment), it.first, it.last) for it in some]
-            found = _rows_inside(await logs.driver.spans(view.own.tree, ranges), some)
+            found = await _by_range(logs, view, some)
         rows += await _complete(logs, view, some, found)
     return rows
+
+
+async def _by_range(logs: AsyncLogs, view: LogView, spans: Sequence[Span]) -> dict[Place, LogRow]:
+    ranges = [(segment_name(it.segment), it.first, it.last) for it in spans]
+    return _rows_inside(await logs.driver.spans(view.own.tree, ranges), spans)
 
 
 def _rows_inside(records: Iterable[LogDocument], spans: Sequence[Span]) -> dict[Place, LogRow]:
@@ -128,8 +215,7 @@ async def _complete(
         missing = [place for place in missing if place not in rows]
     if missing:
         await logs.driver.refresh()
-        ranges = [(segment_name(it.segment), it.first, it.last) for it in spans]
-        rows = rows | _rows_inside(await logs.driver.spans(view.own.tree, ranges), spans)
+        rows = rows | await _by_range(logs, view, spans)
         missing = [place for place in missing if place not in rows]
     if missing:
         raise StoreCorruptError(
@@ -151,37 +237,33 @@ async def _by_name(logs: AsyncLogs, view: LogView, missing: Sequence[Place]) -> 
     return rows
 
 
-async def _as_edited(logs: AsyncLogs, view: LogView, rows: Sequence[LogRow]) -> list[LogRow]:
-    """Return messages as they are now; begin again when a record was cleared up since."""
-    [edited] = await _as_edited_in(logs, [(view, rows)])
-    return edited
-
-
-async def _as_edited_in(
+async def _as_edited(
     logs: AsyncLogs, asked: Sequence[tuple[LogView, Sequence[LogRow]]]
 ) -> list[list[LogRow]]:
-    """Return messages of several sessions as they are now, with one look for all of them."""
+    """Return messages of several sessions as they are now, with one look for all of them.
+
+    Begin again when a record was cleared up since.
+    """
     changes = [_changes(view, rows) for view, rows in asked]
-    named = [_edits(view, some) for (view, _), some in zip(asked, changes, strict=True)]
+    named = [
+        {
+            place: record_key(view.own.tree, log_of(place.segment), it.n)
+            for place, it in some.items()
+            if not it.is_erased
+        }
+        for (view, _), some in zip(asked, changes, strict=True)
+    ]
     keys = list(dict.fromkeys(key for names in named for key in names.values()))
     found = dict(zip(keys, await logs.driver.get(keys) if keys else [], strict=True))
     edited: list[list[LogRow]] = []
     for (_, rows), some, names in zip(asked, changes, named, strict=True):
-        if not some:
-            edited.append(list(rows))
-            continue
         edits = {place: found[key] for place, key in names.items()}
-        edited.append([_as_is(row, some.get(row.place), edits.get(row.place)) for row in rows])
+        edited.append(
+            [as_edited(it, some.get(it.place), edits.get(it.place)) for it in rows]
+            if some
+            else list(rows)
+        )
     return edited
-
-
-def _edits(view: LogView, changes: Mapping[Place, Edited]) -> dict[Place, LogKey]:
-    """Return the records by which messages were edited that are still there."""
-    return {
-        place: record_key(view.own.tree, log_of(place.segment), it.n)
-        for place, it in changes.items()
-        if not it.is_erased
-    }
 
 
 def _changes(view: LogView, rows: Sequence[LogRow]) -> dict[Place, Edited]:
@@ -194,17 +276,6 @@ def _changes(view: LogView, rows: Sequence[LogRow]) -> dict[Place, Edited]:
         elif row.body is None:
             raise BehindError
     return changes
-
-
-def _as_is(row: LogRow, edited: Edited | None, stored: LogDocument | None) -> LogRow:
-    if edited is None:
-        return row
-    if edited.is_erased:
-        return erased(row)
-    made = edited_by(row, stored, edited)
-    if made is None:
-        raise BehindError
-    return made
 
 
 async def stream(

@@ -8,12 +8,35 @@ from typing import TypeVar
 from ....calls import AsyncAnswer
 from ...base._async.runner import AsyncRunner
 from ...base.refusals import store_closed
+from .admin import AsyncLogAdmin
+from .documents import AsyncLogDocuments
 from .driver import AsyncLogDriver
+from .feed import AsyncLogFeed
 from .logs import AsyncLogs
-from .maintenance import settle
-from .unit import AsyncLogUnit
+from .messages import AsyncLogMessages
+from .overlays import AsyncLogOverlays
+from .search import AsyncLogIndexReads, AsyncLogSearch
+from .sessions import AsyncLogSessions
+from .sweep import settle
+from .usage import AsyncLogUsage
 
 T = TypeVar("T")
+
+
+class AsyncLogUnit:
+    """The subjects of work, over one database."""
+
+    def __init__(self, logs: AsyncLogs) -> None:
+        self.logs = logs
+        self.sessions = AsyncLogSessions(logs)
+        self.messages = AsyncLogMessages(logs)
+        self.overlays = AsyncLogOverlays(logs)
+        self.documents = AsyncLogDocuments(logs)
+        self.search = AsyncLogSearch(logs)
+        self.sighting = AsyncLogIndexReads(logs)
+        self.usage = AsyncLogUsage(logs)
+        self.feed = AsyncLogFeed(logs)
+        self.admin = AsyncLogAdmin(logs)
 
 
 class AsyncLogRunner(AsyncRunner):
@@ -29,13 +52,11 @@ class AsyncLogRunner(AsyncRunner):
     ) -> None:
         self.logs = AsyncLogs(driver, new_id, clock)
         self.unit = AsyncLogUnit(self.logs)
-        self._driver = driver
         self._auto_migrate = auto_migrate
         self._is_ready = False
         self._is_closed = False
 
     async def read(self, work: Callable[[AsyncLogUnit], AsyncAnswer[T]]) -> T:
-        """Run work that only reads."""
         await self._make_ready()
         return await work(self.unit)
 
@@ -50,25 +71,23 @@ class AsyncLogRunner(AsyncRunner):
         return self.unit
 
     async def settle(self) -> None:
-        """Finish what units of work left to be done."""
         await self._make_ready()
         await settle(self.logs)
 
     async def repair(self) -> None:
-        """Rebuild what is derived."""
         await self.write(lambda unit: unit.admin.repair())
 
     async def migrate(self) -> int:
         """Set up what is missing; return the schema's version."""
         self._refuse_closed()
-        await self._driver.make_ready(may_migrate=True)
+        await self.logs.driver.make_ready(may_migrate=True)
         self._is_ready = True
-        return await self._driver.schema_version()
+        return await self.logs.driver.schema_version()
 
     async def _make_ready(self) -> None:
         self._refuse_closed()
         if not self._is_ready:
-            await self._driver.make_ready(may_migrate=self._auto_migrate)
+            await self.logs.driver.make_ready(may_migrate=self._auto_migrate)
             self._is_ready = True
 
     def _refuse_closed(self) -> None:
@@ -76,6 +95,5 @@ class AsyncLogRunner(AsyncRunner):
             raise store_closed()
 
     async def aclose(self) -> None:
-        """Let go of connections."""
         self._is_closed = True
-        await self._driver.aclose()
+        await self.logs.driver.aclose()

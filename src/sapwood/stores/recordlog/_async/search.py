@@ -1,11 +1,12 @@
-"""Searching: all that there is to be found is looked at."""
+"""Searching: all that there is to be found is looked at, or an index beside the log is filled."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
-from ....errors import StoreCorruptError
-from ....model import EntryRef, Hits, Search
+from ....errors import NotFoundError, StoreCorruptError
+from ....model import EntryRef, Hits, Message, Overlay, Search
 from ....rules.match import MessageFacts, matches
 from ....rules.query import Query
 from ....rules.query import terms as terms_of
@@ -16,52 +17,45 @@ from ....rules.tree import Place, Span
 from ...base.found import SUMMARY_ROLE, Said, counted, counted_terms, hit_of
 from ..errors import BehindError
 from ..place import log_of, public
-from ..rows import LogRow
+from ..rows import LogRow, message_of
 from ..state import LogState
 from ..view import LogView
 from .descendants import descendants, segments_of
-from .history import covers_of
-from .logs import TRIES, AsyncLogs, busy
-from .rows import rows_in_all
-from .sessions import alive
+from .history import covers_of, overlays_in
+from .logs import TRIES, AsyncLogSubject, again
+from .rows import find_places_in, rows_at_in, rows_in_all
 
 FoundText = tuple[Said[LogState], str]
+WantedContent = Mapping[str, tuple[Sequence[str], bool]]
+"""By session: the ids of messages, and whether its overlays are wanted."""
+SessionContent = tuple[dict[str, Message], list[Overlay]]
+"""Messages by their ids, and overlays in force."""
 
 
-class AsyncLogSearch:
+class AsyncLogSearch(AsyncLogSubject):
     """Searches the records of an owner's sessions."""
-
-    def __init__(self, logs: AsyncLogs) -> None:
-        self._logs = logs
 
     async def search(self, owner: str, search: Search, query: Query) -> Hits:
         """Find what matches, the best first; of equals, the newest."""
-        for _ in range(TRIES):
-            states = await self._asked(owner, search.session)
-            try:
-                said = await self._said(states, search.session)
-            except BehindError:
-                continue
-            except StoreCorruptError:
-                if not await self._logs.are_over(states):
-                    raise
-                continue
+
+        async def attempt() -> Hits:
+            if search.session is None:
+                states = await self._logs.alive(owner)
+            else:
+                states = [await self._logs.current(owner, search.session)]
+            is_scoped = search.session is not None
+            said = await self._logs.read_by(states, lambda views: self._said(views, is_scoped))
             return _hits(said, search, query)
-        raise busy()
 
-    async def _asked(self, owner: str, only: str | None) -> list[LogState]:
-        if only is None:
-            return await alive(self._logs, owner)
-        return [await self._logs.current(owner, only)]
+        return await again(attempt)
 
-    async def _said(self, states: Sequence[LogState], only: str | None) -> list[Said[LogState]]:
+    async def _said(self, views: Sequence[LogView], is_scoped: bool) -> list[Said[LogState]]:
         """Return all that was said, each once: by its home, or the oldest that stands on it."""
-        views = await self._logs.views(states)
         told: dict[Place | int, Said[LogState]] = {}
         # A message is told by its home; only one whose home is gone is told by a fork.
         for is_home in (True, False):
             for view in views:
-                await self._messages(view, told, is_home, only is not None)
+                await self._messages(view, told, is_home, is_scoped)
         for view in views:
             await self._summaries(view, told)
         return list(told.values())
@@ -76,23 +70,16 @@ class AsyncLogSearch:
             spans = [whole_segment(own, number) for number in segments_of(own)]
         rows = await rows_in_all(self._logs, view, spans) if spans else []
         for row in rows:
-            teller = await self._teller(view, row.place, is_home, is_scoped)
-            if row.body is None or row.place in told or teller is None:
+            if row.body is None or row.place in told:
                 continue
-            said = _said_in(row, teller)
+            said = _said_in(row, await self._teller(view, row.place, is_scoped))
             if said is not None:
                 told[row.place] = said
 
-    async def _teller(
-        self, view: LogView, place: Place, is_home: bool, is_scoped: bool
-    ) -> LogState | None:
-        home = view.home_of(place.segment)
-        if is_home or home is None:
-            if home is None and is_scoped:
-                return await self._oldest(view, place)
-            return view.own
-        # Its home is alive, and tells of it, unless only this session is asked.
-        return view.states[log_of(place.segment)] if is_scoped else None
+    async def _teller(self, view: LogView, place: Place, is_scoped: bool) -> LogState:
+        if view.home_of(place.segment) is not None:
+            return view.states[log_of(place.segment)]
+        return await self._oldest(view, place) if is_scoped else view.own
 
     async def _oldest(self, view: LogView, place: Place) -> LogState:
         home = view.states[log_of(place.segment)]
@@ -159,3 +146,50 @@ def _facts(said: Said[LogState]) -> MessageFacts:
     return MessageFacts(
         role=said.role, created_us=said.created_us, title=profile.title, tags=profile.tags
     )
+
+
+class AsyncLogIndexReads(AsyncLogSubject):
+    """Reads for an index that is kept beside the log."""
+
+    async def standpoint(self, owner: str, session: str) -> tuple[int, int | None]:
+        """Return when a remembered session was made, and how deep its fork point is."""
+        state = await self._logs.remembered(owner, session)
+        return state.created_us, None if state.fork is None else state.fork.depth
+
+    async def look(
+        self, owner: str, wanted: WantedContent, is_remembered: bool
+    ) -> dict[str, SessionContent]:
+        """Find messages and overlays with a few looks; by what is remembered, or as it is now."""
+        for _ in range(TRIES):
+            states = await self._states(owner, wanted)
+            if states and not is_remembered:
+                states = [it for it in await self._logs.catch_up(states) if it.is_alive]
+            try:
+                return await self._look(states, wanted)
+            except BehindError:
+                is_remembered = False
+        raise BehindError
+
+    async def _states(self, owner: str, sessions: Mapping[str, object]) -> list[LogState]:
+        found: list[LogState] = []
+        for session in sessions:
+            with suppress(NotFoundError):
+                found.append(await self._logs.remembered(owner, session))
+        return found
+
+    async def _look(
+        self, states: Sequence[LogState], wanted: WantedContent
+    ) -> dict[str, SessionContent]:
+        views = await self._logs.views(states)
+        spots = await find_places_in(self._logs, [(it, wanted[it.session][0]) for it in states])
+        asked = [(view, list(some.values())) for view, some in zip(views, spots, strict=True)]
+        rows = await rows_at_in(self._logs, asked)
+        laid = [(it, it.overlays if wanted[it.session][1] else []) for it in states]
+        overlays = await overlays_in(self._logs, laid)
+        return {
+            view.own.session: (
+                {row.id: message_of(row, view) for row in some.values() if row.body is not None},
+                shown,
+            )
+            for view, some, shown in zip(views, rows, overlays, strict=True)
+        }

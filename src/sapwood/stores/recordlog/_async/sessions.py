@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 
-from ....errors import NotFoundError, StoreCorruptError, StoreError
+from ....errors import NotFoundError, StoreError
 from ....model import (
     NewSession,
     Root,
@@ -17,37 +17,27 @@ from ....model import (
 )
 from ....rules.tree import Span
 from ...base.refusals import stale_session
-from ..entry import entry_of
-from ..errors import BehindError
-from ..log_documents import owner_log
 from ..place import to_wire
-from ..profile import patched, record_of
-from ..session_pages import page_of
+from ..session_record import page_of, patched, record_of
 from ..state import LogState
 from ..view import LogView
 from ..work import ChangeProfile, Clear, MoveTip, Retire, WipeLog
 from .creation import create
-from .documents import DOCUMENTS, is_expired, owner_state
+from .documents import DOCUMENTS, is_expired
 from .feed import FEED
-from .logs import TRIES, AsyncLogs, Decision, busy
-from .message_places import get_place
-from .rows import rows_at
-from .shown_path import context_at
+from .history import context_at
+from .logs import AsyncLogSubject, Decision, again
+from .rows import get_row
 from .sweep import end_entry, forget_owner, sweep
 
 
-class AsyncLogSessions:
+class AsyncLogSessions(AsyncLogSubject):
     """Work on sessions."""
 
-    def __init__(self, logs: AsyncLogs) -> None:
-        self._logs = logs
-
     async def create(self, owner: str, new: NewSession) -> SessionRecord:
-        """Create a session."""
         return await self._record(await create(self._logs, owner, new))
 
     async def find(self, owner: str, session: str) -> SessionRecord | None:
-        """Find a session's record."""
         try:
             return await self._logs.look(owner, session, self._record_in)
         except NotFoundError:
@@ -63,53 +53,44 @@ class AsyncLogSessions:
     async def update(
         self, owner: str, session: str, patch: SessionPatch, expected_version: int | None
     ) -> SessionRecord:
-        """Change a session's record."""
-
-        async def decide(state: LogState) -> Decision:
+        async def decide(state: LogState) -> Decision[None]:
             if expected_version is not None and state.version != expected_version:
                 raise stale_session(session, state.version, expected_version)
-            return Decision(ChangeProfile(patched(state.profile, patch)))
+            return ChangeProfile(patched(state.profile, patch)), None
 
-        return await self._record((await self._logs.change(owner, session, decide)).state)
+        state, _ = await self._logs.change(owner, session, decide)
+        return await self._record(state)
 
     async def checkout(self, owner: str, session: str, message: str | Root) -> SessionRecord:
         """Move the tip."""
 
-        async def decide(state: LogState) -> Decision:
+        async def decide(state: LogState) -> Decision[None]:
             if not isinstance(message, str):
-                return Decision(MoveTip(None, None, 0))
-            spotted = await get_place(self._logs, state, message)
-            view = await self._logs.view(state)
-            rows = await rows_at(self._logs, view, [spotted])
-            base = rows[spotted.place].base
-            return Decision(MoveTip(to_wire(spotted.place, state.log), message, base))
+                return MoveTip(None, None, 0), None
+            row = await get_row(self._logs, await self._logs.view(state), message)
+            return MoveTip(to_wire(row.place, state.log), message, row.base), None
 
-        return await self._record((await self._logs.change(owner, session, decide)).state)
+        state, _ = await self._logs.change(owner, session, decide)
+        return await self._record(state)
 
     async def list_page(self, owner: str, query: SessionQuery) -> SessionPage:
-        """List sessions."""
-        for _ in range(TRIES):
-            states, cursor = page_of(await alive(self._logs, owner), query)
-            try:
-                views = await self._logs.views(states)
-                sessions = [await self._record_in(it) for it in views]
-            except BehindError:
-                continue
-            except StoreCorruptError:
-                if not await self._logs.are_over(states):
-                    raise
-                continue
+        async def attempt() -> SessionPage:
+            states, cursor = page_of(await self._logs.alive(owner), query)
+            sessions = await self._logs.read_by(states, self._records_in)
             return SessionPage(sessions=sessions, cursor=cursor)
-        raise busy()
+
+        return await again(attempt)
+
+    async def _records_in(self, views: Sequence[LogView]) -> list[SessionRecord]:
+        return [await self._record_in(it) for it in views]
 
     async def delete(self, owner: str, session: str) -> None:
         """Delete a session; its records are emptied after that."""
 
-        async def decide(state: LogState) -> Decision:
-            return Decision(Retire(await self._logs.now()), state)
+        async def decide(state: LogState) -> Decision[LogState]:
+            return Retire(await self._logs.now()), state
 
         state, before = await self._logs.change(owner, session, decide)
-        assert isinstance(before, LogState)
         with suppress(StoreError):
             await sweep(self._logs, state)
             await end_entry(self._logs, before)
@@ -117,8 +98,8 @@ class AsyncLogSessions:
     async def clear(self, owner: str, session: str) -> SessionRecord:
         """Retire a session's messages and go on."""
 
-        async def decide(state: LogState) -> Decision:
-            return Decision(Clear(await self._logs.now()))
+        async def decide(state: LogState) -> Decision[None]:
+            return Clear(await self._logs.now()), None
 
         state, _ = await self._logs.change(owner, session, decide)
         cleared = await self._record(state)  # before others' changes are seen
@@ -127,29 +108,34 @@ class AsyncLogSessions:
         return cleared
 
     async def erase_owner(self, owner: str) -> None:
-        """Delete all that an owner has."""
-        while states := await alive(self._logs, owner):
+        while states := await self._logs.alive(owner):
             for state in states:
                 with suppress(NotFoundError):  # another may erase the same owner
                     await self.delete(owner, state.session)
         for what in (DOCUMENTS, FEED):
-            await self._wipe(owner_log(owner, what))
+            await self._wipe(owner, what)
         await forget_owner(self._logs, owner)
 
-    async def _wipe(self, log: str) -> None:
-        async def decide(state: LogState) -> Decision:
-            return Decision(WipeLog() if state.n else None)
+    async def _wipe(self, owner: str, what: str) -> None:
+        async def decide(state: LogState) -> Decision[None]:
+            return WipeLog() if state.n else None, None
 
-        state, _ = await self._logs.change_log(log, log, decide)
+        state, _ = await self._logs.change_owner(owner, what, decide)
         if state.n:
             await sweep(self._logs, state)
 
     async def statistics(self, owner: str) -> Statistics:
-        """Count what an owner has."""
-        views = await self._views(owner)
+        async def attempt() -> Statistics:
+            return await self._logs.read_by(
+                await self._logs.alive(owner), lambda views: self._count(owner, views)
+            )
+
+        return await again(attempt)
+
+    async def _count(self, owner: str, views: Sequence[LogView]) -> Statistics:
         states = [view.own for view in views]
         now = await self._logs.now()
-        shelves = [await owner_state(self._logs, owner, DOCUMENTS), *states]
+        shelves = [await self._logs.owner_state(owner, DOCUMENTS), *states]
         return Statistics(
             sessions=len(states),
             messages=sum(state.messages for state in states) + _left_behind(views),
@@ -158,17 +144,6 @@ class AsyncLogSessions:
                 not is_expired(kept, now) for it in shelves for kept in it.documents.values()
             ),
         )
-
-    async def _views(self, owner: str) -> list[LogView]:
-        """Return what the sessions of an owner see; look again when one is gone meanwhile."""
-        for _ in range(TRIES):
-            states = await alive(self._logs, owner)
-            try:
-                return await self._logs.views(states)
-            except StoreCorruptError:
-                if not await self._logs.are_over(states):
-                    raise
-        raise busy()
 
 
 def _left_behind(views: Sequence[LogView]) -> int:
@@ -184,12 +159,3 @@ def _left_behind(views: Sequence[LogView]) -> int:
         span.last - span.first + 1 - sum(it.is_erased for _, it in view.edits_in(span))
         for span, view in deepest.values()
     )
-
-
-async def alive(logs: AsyncLogs, owner: str) -> list[LogState]:
-    """Return the sessions of an owner, up to date, in the order in which they were created."""
-    entries = [entry_of(stored) for stored in await logs.driver.entries(owner)]
-    named = [it for it in entries if it is not None and it.session and not it.ended]
-    states = [await logs.load_entry(entry) for entry in named if entry.owner == owner]
-    current = await logs.catch_up(states) if states else []
-    return sorted((it for it in current if it.is_alive), key=lambda it: it.log)

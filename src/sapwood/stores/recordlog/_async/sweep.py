@@ -1,6 +1,7 @@
 """What a deletion leaves to be done: records are emptied, unless somebody still stands on them.
 
-Their names stay taken, so that a writer who decided by an old state is refused for ever.
+Their names stay taken, so that a writer who decided by an old state is refused for ever. `settle`
+brings all logs to where nothing is left to be done beside them.
 """
 
 from __future__ import annotations
@@ -8,15 +9,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 
+from msgspec.structs import replace
+
 from ....errors import StoreCorruptError
-from ..entry import LogEntry, entry_of, stored_entry
-from ..log_documents import LogDocument, LogKey, id_key, key_of, record_key, usage_key, value_key
+from ..log_documents import (
+    LogDocument,
+    LogEntry,
+    LogKey,
+    entry_of,
+    id_key,
+    key_of,
+    owner_log,
+    record_key,
+    usage_key,
+    value_key,
+)
 from ..place import log_of, number_of
-from ..record import decode_record
+from ..record import work_of
 from ..redaction import Needed, swept
 from ..state import LogState
-from ..work import AddUsage, Append, NoteSwept
+from ..work import AddUsage, Append, NoteSwept, WritePage
 from .descendants import descendants
+from .documents import DOCUMENTS
+from .feed import FEED, trim
 from .logs import AsyncLogs, Decision
 
 AT_ONCE = 200
@@ -40,19 +55,18 @@ async def _sweep_log(logs: AsyncLogs, state: LogState) -> None:
         keys = [record_key(state.tree, state.log, n) for n in numbers]
         found = [it for it in await logs.driver.get(keys) if it is not None and it.data]
         await _sweep_some(logs, state, found, needed)
-    if not state.is_alive and state.copies:
-        copies = [value_key(state.tree, state.log, key, n) for key, n in state.copies]
-        await logs.driver.delete(copies)
+    if not state.is_alive:
+        await logs.driver.delete([value_key(state.tree, state.log, *it) for it in state.copies])
 
 
 async def _note_swept(logs: AsyncLogs, swept: LogState) -> LogState:
     """Note that nothing is left to be swept, unless more was retired since."""
 
-    async def decide(state: LogState) -> Decision:
+    async def decide(state: LogState) -> Decision[None]:
         is_done = state.is_unswept and state.marks == swept.marks
-        return Decision(NoteSwept() if is_done else None)
+        return NoteSwept() if is_done else None, None
 
-    state = (await logs.change_log(swept.tree, swept.log, decide)).state
+    state, _ = await logs.change_log(swept.tree, swept.log, decide)
     if not state.is_alive and state.page > swept.page:
         # It goes on without the state that the deletion itself left.
         [retired] = await logs.driver.get([record_key(state.tree, state.log, swept.page)])
@@ -77,21 +91,12 @@ async def _needed(logs: AsyncLogs, state: LogState) -> Needed:
 async def _sweep_some(
     logs: AsyncLogs, state: LogState, records: Sequence[LogDocument], needed: Needed
 ) -> None:
-    empty: list[LogDocument] = []
-    cut: list[LogDocument] = []
-    for stored in records:
-        fate = _fate(stored, state, needed)
-        if fate is False:
-            empty.append(stored)
-        elif isinstance(fate, LogDocument):
-            cut.append(fate)
-    lookups = [key for it in (*empty, *cut) for key in _lookups(it, state, needed)]
-    if lookups:
-        await logs.driver.delete(lookups)
-    if cut:
-        await logs.driver.put(cut)
-    if empty:
-        await logs.driver.blank([key_of(it) for it in empty])
+    fates = [(stored, _fate(stored, state, needed)) for stored in records]
+    empty = [stored for stored, fate in fates if fate is False]
+    cut = [fate for _, fate in fates if isinstance(fate, LogDocument)]
+    await logs.driver.delete([key for it in (*empty, *cut) for key in _lookups(it, state, needed)])
+    await logs.driver.put(cut)
+    await logs.driver.blank([key_of(it) for it in empty])
 
 
 def _fate(stored: LogDocument, state: LogState, needed: Needed) -> LogDocument | bool:
@@ -105,7 +110,7 @@ def _fate(stored: LogDocument, state: LogState, needed: Needed) -> LogDocument |
 def _lookups(stored: LogDocument, state: LogState, needed: Needed) -> list[LogKey]:
     """Return the look-ups of messages that nobody stands on, or of a usage."""
     with suppress(StoreCorruptError):
-        work = decode_record(stored.data, stored.id).work
+        work = work_of(stored)
         if isinstance(work, AddUsage) and not state.is_alive:
             return [usage_key(state.tree, state.log, work.id)]
         if isinstance(work, Append):
@@ -121,15 +126,14 @@ def _lookups(stored: LogDocument, state: LogState, needed: Needed) -> list[LogKe
 async def end_entry(logs: AsyncLogs, state: LogState) -> None:
     """Note in its entry that a session is gone, so that nobody has to look at its log."""
     entry = LogEntry(state.owner, state.session, state.k, state.tree, state.log, state.n + 1)
-    await logs.driver.put([stored_entry(entry)])
+    await logs.driver.put([entry.stored()])
 
 
 async def forget_owner(logs: AsyncLogs, owner: str) -> None:
     """Empty the entries of an owner of whom nothing is left, but for what was made since."""
     gone: list[LogKey] = []
-    for stored in await logs.driver.entries(owner):
-        entry = entry_of(stored)
-        if entry is None or not entry.session:
+    for entry in await logs.entries(owner):
+        if not entry.session:
             continue
         if not entry.ended:
             [state] = await logs.catch_up([await logs.load_entry(entry)])
@@ -137,6 +141,43 @@ async def forget_owner(logs: AsyncLogs, owner: str) -> None:
                 continue
             await sweep(logs, state)
         gone.append(entry.key)
-    if gone:
-        await logs.driver.blank(gone)
+    await logs.driver.blank(gone)
     await logs.driver.delete([LogEntry(owner).key])
+
+
+async def settle(logs: AsyncLogs) -> None:
+    """Finish what units of work left to be done, for all owners; then tell of damage."""
+    damage: StoreCorruptError | None = None
+    for stored in await logs.driver.entries(None):
+        try:
+            await _settle_entry(logs, entry_of(stored))
+        except StoreCorruptError as error:
+            damage = damage or error
+    if damage is not None:
+        raise damage
+
+
+async def _settle_entry(logs: AsyncLogs, entry: LogEntry | None) -> None:
+    if entry is None or entry.ended:
+        return
+    if not entry.session:
+        for what in (DOCUMENTS, FEED):
+            log = owner_log(entry.owner, what)
+            await _settle_log(logs, log, log)
+        await trim(logs, entry.owner)
+        return
+    state = await _settle_log(logs, entry.tree, entry.log)
+    if state.is_unswept:
+        state = await sweep(logs, state)
+    if not (state.is_alive or state.is_unswept):
+        await logs.driver.put([replace(entry, ended=state.n).stored()])
+
+
+async def _settle_log(logs: AsyncLogs, tree: str, log: str) -> LogState:
+    """Write a page where something is left to be done; that is done before the page is written."""
+
+    async def decide(state: LogState) -> Decision[None]:
+        return None if state.is_settled else WritePage(), None
+
+    state, _ = await logs.change_log(tree, log, decide)
+    return state

@@ -8,35 +8,32 @@ from ....errors import StoreCorruptError
 from ....model import Usage, UsageTotal
 from ...base.refusals import usage_conflict
 from ..errors import BehindError
-from ..log_documents import record_key, usage_key
-from ..lookup import counted_by
-from ..record import decode_record
+from ..log_documents import counted_by, record_key, usage_key
+from ..record import work_of
 from ..state import LogState
 from ..work import AddUsage
-from .logs import AsyncLogs, Decision
+from .logs import AsyncLogSubject, Decision
 
 AT_ONCE = 500
 
 
-class AsyncLogUsage:
+class AsyncLogUsage(AsyncLogSubject):
     """Work on usage."""
-
-    def __init__(self, logs: AsyncLogs) -> None:
-        self._logs = logs
 
     async def add(self, owner: str, session: str, usage: Usage) -> bool:
         """Record a call; return whether it was new."""
 
-        async def decide(state: LogState) -> Decision:
+        async def decide(state: LogState) -> Decision[bool]:
             work = _work(usage)
             n = await self._find(state, usage.id)
             if n is None:
-                return Decision(work, True)
+                return work, True
             if (await self._read(state, [n]))[0] != work:
                 raise usage_conflict(usage.id)
-            return Decision(None, False)
+            return None, False
 
-        return bool((await self._logs.change(owner, session, decide)).answer)
+        _, is_new = await self._logs.change(owner, session, decide)
+        return is_new
 
     async def _find(self, state: LogState, id: str) -> int | None:
         if id in state.recent_usage:
@@ -55,16 +52,13 @@ class AsyncLogUsage:
             some = numbers[start : start + AT_ONCE]
             keys = [record_key(state.tree, state.log, n) for n in some]
             for stored in await self._logs.driver.get(keys):
-                work = (
-                    decode_record(stored.data, stored.id).work if stored and stored.data else None
-                )
+                work = work_of(stored)
                 if not isinstance(work, AddUsage):
                     raise StoreCorruptError(f"a usage of session {state.session!r} is missing")
                 found.append(work)
         return found
 
     async def totals_by_model(self, owner: str, session: str) -> list[UsageTotal]:
-        """Sum by model."""
         state = await self._logs.current(owner, session)
         return [_total(None, model, state.totals[model]) for model in sorted(state.totals)]
 

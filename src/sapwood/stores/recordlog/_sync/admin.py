@@ -12,57 +12,45 @@ from msgspec.structs import replace
 from ....errors import NotFoundError, StoreCorruptError
 from ....model import Health, Problem
 from ....rules.codec import decode_body
-from ..entry import LogEntry, entry_of
 from ..errors import BehindError
 from ..fold import fold
-from ..log_documents import key_of, record_key
-from ..lookup import lookups_of
+from ..log_documents import LogDocument, LogEntry, key_of, lookups_of, record_key
 from ..record import decode_record
 from ..rows import LogRow
 from ..state import LogState, MessagePlace, decode_state
 from ..view import LogView
 from ..work import WritePage
 from .descendants import segments_of
-from .documents import DOCUMENTS, owner_state, values_of
+from .documents import DOCUMENTS, values_of
 from .history import covers_of
-from .logs import Logs
-from .maintenance import settle
+from .logs import LogSubject
 from .rows import rows_in_all
 from .search import whole_segment
+from .sweep import settle
 
 AT_ONCE = 500
 
 
-class LogAdmin:
+class LogAdmin(LogSubject):
     """Work on the store as a whole."""
 
-    def __init__(self, logs: Logs) -> None:
-        self._logs = logs
-
     def health(self) -> Health:
-        """Return which store this is."""
         return self._logs.driver.health()
 
     def schema_version(self) -> int:
-        """Return the schema's version."""
         return self._logs.driver.schema_version()
 
     def owners(self) -> list[str]:
         """List the owners that have a session or a document."""
         owners: set[str] = set()
         for entry in self._entries():
-            if entry.owner in owners:
-                continue
-            if entry.session:
-                has_something = self._is_there(entry)
-            else:
-                shelf = owner_state(self._logs, entry.owner, DOCUMENTS)
-                has_something = bool(shelf.documents)
-            if has_something:
+            if entry.owner not in owners and self._has_something(entry):
                 owners.add(entry.owner)
         return sorted(owners)
 
-    def _is_there(self, entry: LogEntry) -> bool:
+    def _has_something(self, entry: LogEntry) -> bool:
+        if not entry.session:
+            return bool((self._logs.owner_state(entry.owner, DOCUMENTS)).documents)
         try:
             return (self._loaded(entry)).is_alive
         except StoreCorruptError:
@@ -73,8 +61,7 @@ class LogAdmin:
         return state
 
     def _entries(self) -> list[LogEntry]:
-        entries = [entry_of(stored) for stored in self._logs.driver.entries(None)]
-        return [it for it in entries if it is not None and not it.ended]
+        return [it for it in self._logs.entries(None) if not it.ended]
 
     def check(self) -> list[Problem]:
         """Look for damage, and for what does not add up."""
@@ -91,15 +78,6 @@ class LogAdmin:
                 problems.append(Problem(kind="session", where=where, what=str(error)))
         return problems
 
-    def _sessions(self) -> list[LogState]:
-        """Return the sessions that are alive, but for those that cannot be read at all."""
-        states: list[LogState] = []
-        for entry in self._entries():
-            if entry.session:
-                with suppress(StoreCorruptError):
-                    states.append(self._loaded(entry))
-        return [it for it in states if it.is_alive]
-
     def _faults(self, view: LogView) -> list[Problem]:
         state = view.own
         where = f"session {state.session!r} of {state.owner!r}"
@@ -108,7 +86,10 @@ class LogAdmin:
         values_of(self._logs, state, list(state.documents))
         folded = self._folded(state)
         problems = [it for row in rows for it in _body_faults(row)]
-        problems += self._lookup_faults(state, rows)
+        problems += [
+            Problem(kind="id", where=f"message {id!r}", what="it cannot be found by its id")
+            for id in self._wrong_lookups(state, rows)
+        ]
         if folded is not None and _figures(folded) != _figures(state):
             what = "its state is not what its records add up to"
             problems.append(Problem(kind="state", where=where, what=what))
@@ -142,48 +123,44 @@ class LogAdmin:
                     folded = decode_state(record.state, stored.id)
         return folded
 
-    def _lookup_faults(self, state: LogState, rows: Sequence[LogRow]) -> list[Problem]:
-        wanted = lookups_of(_found_by(state, rows))
-        ids = [row.id for row in rows if row.id not in state.recent]
-        faults = []
-        for start in range(0, len(wanted), AT_ONCE):
-            some = wanted[start : start + AT_ONCE]
-            found = self._logs.driver.get([key_of(it) for it in some])
-            for id, right, stored in zip(ids[start:], some, found, strict=False):
-                if stored is None or stored.data != right.data:
-                    what = "it cannot be found by its id"
-                    faults.append(Problem(kind="id", where=f"message {id!r}", what=what))
-        return faults
+    def _wrong_lookups(self, state: LogState, rows: Sequence[LogRow]) -> dict[str, LogDocument]:
+        """Return the look-ups that should be there and are not, by the ids of messages.
+
+        Those of messages since the page are still to come.
+        """
+        spots = {it.id: MessagePlace(it.place, it.n) for it in rows if it.id not in state.recent}
+        right = lookups_of(replace(state, recent=spots, recent_usage={}))
+        found = self._logs.driver.get([key_of(it) for it in right]) if right else []
+        return {
+            id: it
+            for id, it, stored in zip(spots, right, found, strict=True)
+            if stored is None or stored.data != it.data
+        }
 
     def repair(self) -> None:
         """Make look-ups anew, and write a state down again that does not add up."""
         with suppress(StoreCorruptError):  # damage stays, and is told by a check
             settle(self._logs)
-        for state in self._sessions():
-            view = self._logs.view(state)
-            try:
-                rows = self._rows(view)
-                folded = self._folded(state)
-            except (StoreCorruptError, BehindError):
-                continue
-            right = lookups_of(_found_by(state, rows))
-            found = self._logs.driver.get([key_of(it) for it in right]) if right else []
-            wrong = [a for a, b in zip(right, found, strict=True) if b is None or a.data != b.data]
-            if wrong:
-                self._logs.driver.delete([key_of(it) for it in wrong])
-                self._logs.driver.create_all(wrong)
-            if folded is not None and _figures(folded) != _figures(state):
-                self._write_down(folded)
+        for entry in self._entries():
+            state = None
+            with suppress(StoreCorruptError):
+                state = self._loaded(entry) if entry.session else None
+            if state is not None and state.is_alive:
+                self._repair(state)
 
-    def _write_down(self, folded: LogState) -> None:
-        self._logs.cache.forget(folded.log)
-        self._logs.commit(folded, WritePage())
-
-
-def _found_by(state: LogState, rows: Sequence[LogRow]) -> LogState:
-    """Return a state of which all look-ups are still to be made, but those that are to come."""
-    spots = {row.id: MessagePlace(row.place, row.n) for row in rows if row.id not in state.recent}
-    return replace(state, recent=spots, recent_usage={})
+    def _repair(self, state: LogState) -> None:
+        view = self._logs.view(state)
+        try:
+            rows = self._rows(view)
+            folded = self._folded(state)
+        except (StoreCorruptError, BehindError):
+            return
+        wrong = list((self._wrong_lookups(state, rows)).values())
+        self._logs.driver.delete([key_of(it) for it in wrong])
+        self._logs.driver.create_all(wrong)
+        if folded is not None and _figures(folded) != _figures(state):
+            self._logs.cache.forget(folded.log)
+            self._logs.commit(folded, WritePage())
 
 
 def _figures(state: LogState) -> LogState:

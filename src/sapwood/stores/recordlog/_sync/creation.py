@@ -4,42 +4,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 
 from msgspec.structs import replace
 
 from ....errors import SapwoodError, StoreCorruptError, StoreError
-from ....model import EdgeKind, ForkPoint, NewSession, Root, SessionPatch
-from ....rules.tree import Place
+from ....model import EdgeKind, ForkPoint, NewSession
 from ...base.refusals import session_exists
-from ..entry import LogEntry, entry_of, stored_entry
 from ..errors import BehindError
-from ..log_documents import digest, value_key
-from ..lookup import copied_value
+from ..fold import fold, turn_page
+from ..log_documents import LogEntry, digest, document_at, entry_of, record_key, value_key
 from ..place import log_of, to_wire
-from ..profile import patched
-from ..state import NO_PROFILE, LogState
+from ..record import Record, stored_record
+from ..rows import LogRow, first_digest
+from ..session_record import patched
+from ..state import NO_PROFILE, LaidOverlay, LogState, encode_state
 from ..view import LogView
-from ..work import BeginFork, LogProfile
+from ..work import Append, AppendedMessage, BeginFork, Erase, ErasedPlace, LogWork, WritePage
 from .documents import copied, values_of
+from .history import PathEnd, covers_of, end_of
 from .leftovers import finish_leftovers
-from .logs import TRIES, Decision, Logs, busy
-from .message_places import get_place
-from .new_log import COPIED_AT_ONCE, NewLog, begin, give_up
-from .rows import rows_at, stream
+from .logs import Decision, Logs, again
+from .rows import stream
+
+COPIED_AT_ONCE = 256
+COPIED_BYTES = 1024 * 1024
 
 
 def create(logs: Logs, owner: str, new: NewSession) -> LogState:
     """Create a session; another one of its name, created meanwhile, is an error."""
-    for _ in range(TRIES):
-        born = _try_to_create(logs, owner, new)
-        if born is not None:
-            return born
-    raise busy()
+    return again(lambda: _try_to_create(logs, owner, new))
 
 
-def _try_to_create(logs: Logs, owner: str, new: NewSession) -> LogState | None:
-    """Create a session; None when its entry was taken: by another, or by who refused a fork."""
+def _try_to_create(logs: Logs, owner: str, new: NewSession) -> LogState:
+    """Create a session; begin again when its entry was taken: by another, or by who refused it."""
     k, found = logs.find_current(owner, new.id)
     if found is not None:
         raise session_exists(new.id)
@@ -49,11 +48,11 @@ def _try_to_create(logs: Logs, owner: str, new: NewSession) -> LogState | None:
     if new.fork is not None:
         born = _fork(logs, owner, born, new, new.fork)
     else:
-        begin(logs, born)
+        _begin(logs, born)
     entry = LogEntry(owner, new.id, k + 1, born.tree, born.log)
-    if not logs.driver.create(stored_entry(entry)) and not _is_ours(logs, entry):
-        give_up(logs, born)
-        return None
+    if not logs.driver.create(entry.stored()) and not _is_ours(logs, entry):
+        _give_up(logs, born)
+        raise BehindError
     logs.cache.keep(born)
     logs.cache.name(born)
     return born
@@ -81,72 +80,46 @@ def _unborn(logs: Logs, owner: str, new: NewSession, k: int) -> LogState:
         owner=owner,
         session=new.id,
         k=k,
-        profile=_profile(NO_PROFILE, new),
+        profile=patched(NO_PROFILE, new),
         parent=edge,
         created_us=created,
         active_us=created,
     )
 
 
-def _profile(profile: LogProfile, new: NewSession) -> LogProfile:
-    given = {name: getattr(new, name) for name in SessionPatch.__struct_fields__}
-    return patched(profile, SessionPatch(**given))
-
-
-Point = tuple[Place | None, str | None, int]
-"""A position, the id of the message there, and the tokens down to it."""
-
-
 def _fork(logs: Logs, owner: str, born: LogState, new: NewSession, point: ForkPoint) -> LogState:
     """Let a session go on from a message of another: on its path, or on a copy of it."""
     if point.detach:
-        for _ in range(TRIES):
-            try:
-                return _detach(logs, owner, born, new, point)
-            except BehindError:
-                continue
-        raise busy()
+        return again(lambda: _detach(logs, owner, born, new, point))
     key = LogEntry(owner, born.session, born.k).key
     begun: list[LogState] = []
 
-    def decide(state: LogState) -> Decision:
+    def decide(state: LogState) -> Decision[LogState]:
         view = logs.view(state)
-        at = _point(logs, view, point.message)
-        standing = _standing(born, view, new, at)
+        end = end_of(logs, view, point.message)
+        standing = _standing(born, view, new, end)
         begun.append(standing)
         _copy_documents(logs, state, standing)
         # From here on the ids above it are looked up, and not read from the source's log.
         finish_leftovers(logs, state)
-        return Decision(BeginFork(key.shard, key.id, born.log, to_wire(at[0], state.log)), standing)
+        at = end[0] and to_wire(end[0], state.log)
+        return BeginFork(key.shard, key.id, born.log, at), standing
 
     try:
         _, standing = logs.change(owner, point.session, decide)
     except SapwoodError:
         with suppress(StoreError):
             for it in begun:
-                give_up(logs, it)
+                _give_up(logs, it)
         raise
-    assert isinstance(standing, LogState)
     # Of a document that was replaced meanwhile there are two copies.
     stale = {copy for it in begun for copy in it.copies} - set(standing.copies)
-    if stale:
-        logs.driver.delete([value_key(standing.tree, standing.log, *it) for it in sorted(stale)])
-    begin(logs, standing)
+    logs.driver.delete([value_key(standing.tree, standing.log, *it) for it in sorted(stale)])
+    _begin(logs, standing)
     return standing
 
 
-def _point(logs: Logs, view: LogView, message: str | Root | None) -> Point:
-    own = view.own
-    if message is None or message == own.tip_id:
-        return own.tip, own.tip_id, own.tip_base
-    if isinstance(message, Root):
-        return None, None, 0
-    spotted = get_place(logs, own, message)
-    rows = rows_at(logs, view, [spotted])
-    return spotted.place, message, rows[spotted.place].base
-
-
-def _standing(born: LogState, view: LogView, new: NewSession, at: Point) -> LogState:
+def _standing(born: LogState, view: LogView, new: NewSession, at: PathEnd) -> LogState:
     source = view.own
     place, id, base = at
     logs = dict.fromkeys(log_of(span.segment) for span in view.spans(place))
@@ -168,35 +141,33 @@ def _dressed(born: LogState, source: LogState, new: NewSession) -> LogState:
     documents = copied(source, born.k)
     return replace(
         born,
-        profile=_profile(replace(source.profile, title=None), new),
+        profile=patched(replace(source.profile, title=None), new),
         documents=documents,
         copies=[(key, kept.n) for key, kept in documents.items()],
     )
 
 
 def _copy_documents(logs: Logs, source: LogState, born: LogState) -> None:
-    keys = list(born.documents)
-    values = values_of(logs, source, keys)
+    values = values_of(logs, source, list(born.documents))
     copies = [
-        copied_value(born.tree, born.log, key, born.documents[key].n, value)
-        for key, value in zip(keys, values, strict=True)
+        document_at(value_key(born.tree, born.log, *copy), value)
+        for copy, value in zip(born.copies, values, strict=True)
     ]
-    if copies:
-        logs.driver.create_all(copies)
+    logs.driver.create_all(copies)
 
 
 def _detach(logs: Logs, owner: str, born: LogState, new: NewSession, point: ForkPoint) -> LogState:
     """Copy a path into a log of its own, record by record; nobody sees it before it is whole."""
     source = logs.current(owner, point.session)
     view = logs.view(source)
-    place, _, _ = _point(logs, view, point.message)
+    place, _, _ = end_of(logs, view, point.message)
     # Another try has a log of its own: nothing of this one is in its way.
     log = f"{born.log[:14]}{digest(logs.new_id())[:16]}"
     born = _dressed(replace(born, tree=log, log=log), source, new)
     _copy_documents(logs, source, born)
-    copying = NewLog(logs, born)
+    copying = _NewLog(logs, born)
     try:
-        copying.begin()
+        _begin(logs, born)
         spans = [*reversed([*view.spans(place)])]
         for rows in stream(logs, view, spans, backwards=False, page=COPIED_AT_ONCE):
             copying.take(rows)
@@ -204,7 +175,102 @@ def _detach(logs: Logs, owner: str, born: LogState, new: NewSession, point: Fork
         return copying.end()
     except (BehindError, SapwoodError) as error:
         with suppress(StoreError):
-            copying.give_up()
+            _give_up(logs, copying.state)
         if isinstance(error, StoreCorruptError) and logs.are_over([source]):
             raise BehindError from None
         raise
+
+
+def _begin(logs: Logs, born: LogState) -> None:
+    """Write the first record of a log, with the state that it begins with."""
+    _write(logs, born, WritePage(), encode_state(born))
+
+
+def _write(logs: Logs, after: LogState, work: LogWork, data: bytes | None) -> None:
+    record = Record(logs.new_id(), logs.stamp(), work, data)
+    logs.driver.create(stored_record(after, record))
+
+
+def _give_up(logs: Logs, born: LogState) -> None:
+    """Empty a log that nobody will know of; what was copied into it is left nowhere."""
+    logs.driver.blank([record_key(born.tree, born.log, n) for n in range(born.n + 1)])
+    logs.driver.delete([value_key(born.tree, born.log, *it) for it in born.copies])
+
+
+class _NewLog:
+    """A detached fork on its way: its path is one segment, in which every depth stays."""
+
+    def __init__(self, logs: Logs, born: LogState) -> None:
+        self._logs = logs
+        self._born = born
+        self.state = born
+        self._bases: list[int] = [0]
+
+    def take(self, rows: Sequence[LogRow]) -> None:
+        """Copy messages as they are, those that were erased too."""
+        group: list[LogRow] = []
+        size = 0
+        for row in rows:
+            size += len(row.body or b"")
+            if group and size > COPIED_BYTES:
+                self._append(group)
+                group, size = [], len(row.body or b"")
+            group.append(row)
+        self._append(group)
+
+    def _append(self, rows: Sequence[LogRow]) -> None:
+        said = [_copied(row) for row in rows]
+        first, base = len(self._bases), self._bases[-1]
+        at_us, is_new = self._born.created_us, not self.state.segments
+        self._record(Append(at_us, 1, first, is_new, None, base, said))
+        for it in said:
+            self._bases.append(self._bases[-1] + it.tokens)
+        n = self.state.n
+        spots = [
+            ErasedPlace(("", 1, depth), n, 0, it.id, told=False)
+            for depth, it in enumerate(said, first)
+            if it.body is None
+        ]
+        if spots:
+            self._record(Erase(at_us, spots))
+
+    def cover(self, source: LogState, laid: Sequence[LaidOverlay]) -> None:
+        """Copy overlays."""
+        for it, work in zip(laid, covers_of(self._logs, source, laid), strict=True):
+            first, last = it.first.depth, it.last.depth
+            copy = replace(
+                work,
+                first=("", 1, first),
+                last=("", 1, last),
+                above=self._bases[first - 1],
+                base=self._bases[last],
+                stamp=self._logs.stamp(),
+            )
+            self._record(copy)
+
+    def _record(self, work: LogWork) -> None:
+        self.state = fold(self.state, work)
+        _write(self._logs, self.state, work, None)
+
+    def end(self) -> LogState:
+        """Write a page, so that the log is read from there."""
+        finish_leftovers(self._logs, replace(self.state, litter=[]))
+        work = WritePage(self._born.active_us)
+        state = turn_page(self.state, fold(self.state, work))
+        data = encode_state(state)
+        _write(self._logs, state, work, data)
+        return replace(state, page_bytes=len(data))
+
+
+def _copied(row: LogRow) -> AppendedMessage:
+    if row.body is None:
+        return AppendedMessage(row.id, None, 0, row.created_us, None, version=0)
+    return AppendedMessage(
+        row.id,
+        row.role,
+        row.tokens,
+        row.created_us,
+        row.body,
+        version=row.version,
+        digest=first_digest(row) if row.version > 1 else None,
+    )

@@ -5,64 +5,56 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from ....calls import Answer
 from ....errors import StoreCorruptError
 from ....model import Document
 from ...base.refusals import stale_document
-from ..entry import LogEntry, stored_entry
 from ..errors import BehindError
 from ..fold import version_at
-from ..log_documents import LogKey, owner_log, record_key, value_key
-from ..record import decode_record
+from ..log_documents import LogEntry, LogKey, record_key, value_key
+from ..record import work_of
 from ..state import KeptDocument, LogState
 from ..work import DropDocument, PutDocument
-from .logs import TRIES, ChangeOutcome, Decision, Logs, busy
+from .logs import Decision, Logs, LogSubject, again
+
+T = TypeVar("T")
 
 DOCUMENTS = "documents"
 
 
-class LogDocuments:
+class LogDocuments(LogSubject):
     """Work on documents. Expired ones stay stored: a fence may still name their version."""
-
-    def __init__(self, logs: Logs) -> None:
-        self._logs = logs
 
     def find(self, owner: str, session: str | None, key: str) -> Document | None:
         """Find a document that has not expired."""
-        found = self._read(owner, session, [key])
+        found = self._read(owner, session, lambda kept: [key] if key in kept else [])
         return found[0] if found else None
 
     def list_prefix(self, owner: str, session: str | None, prefix: str) -> list[Document]:
-        """List documents by their keys' beginning."""
-        return self._read(owner, session, None, prefix)
+        return self._read(
+            owner, session, lambda kept: sorted(it for it in kept if it.startswith(prefix))
+        )
 
     def _read(
-        self, owner: str, session: str | None, keys: list[str] | None, prefix: str = ""
+        self,
+        owner: str,
+        session: str | None,
+        wanted: Callable[[dict[str, KeptDocument]], list[str]],
     ) -> list[Document]:
-        for _ in range(TRIES):
-            state = self._shelf(owner, session)
+        def attempt() -> list[Document]:
+            if session is None:
+                state = self._logs.owner_state(owner, DOCUMENTS)
+            else:
+                state = self._logs.current(owner, session)
             now = self._logs.now()
-            wanted = sorted(state.documents) if keys is None else keys
-            live = [
-                key
-                for key in wanted
-                if key.startswith(prefix)
-                and key in state.documents
-                and not is_expired(state.documents[key], now)
-            ]
-            try:
-                return self._documents(state, live)
-            except BehindError:
-                continue
-        raise busy()
+            kept = state.documents
+            live = [key for key in wanted(kept) if not is_expired(kept[key], now)]
+            values = values_of(self._logs, state, live)
+            return [document_of(key, kept[key], it) for key, it in zip(live, values, strict=True)]
 
-    def _documents(self, state: LogState, keys: Sequence[str]) -> list[Document]:
-        values = values_of(self._logs, state, keys)
-        return [
-            document_of(key, state.documents[key], value)
-            for key, value in zip(keys, values, strict=True)
-        ]
+        return again(attempt)
 
     def put(
         self,
@@ -73,18 +65,18 @@ class LogDocuments:
         expected_version: int | None,
         expires_in_us: int | None,
     ) -> Document:
-        """Create or replace a document."""
-
-        def decide(state: LogState) -> Decision:
+        def decide(state: LogState) -> Decision[None]:
             now = self._logs.now()
-            _check_version(key, state.documents.get(key), expected_version, now)
+            kept = state.documents.get(key)
+            if expected_version != 0 or (kept is not None and not is_expired(kept, now)):
+                _check_version(key, kept, expected_version)
             expires = None if expires_in_us is None else now + expires_in_us
             if session is None and not state.documents:
                 # The first one sees to it that the owner is listed.
-                self._logs.driver.create_all([stored_entry(LogEntry(owner))])
-            return Decision(PutDocument(key, now, expires, value))
+                self._logs.driver.create_all([LogEntry(owner).stored()])
+            return PutDocument(key, now, expires, value), None
 
-        state = (self._change(owner, session, decide)).state
+        state, _ = self._change(owner, session, decide)
         return document_of(key, state.documents[key], value)
 
     def delete(
@@ -92,45 +84,25 @@ class LogDocuments:
     ) -> bool:
         """Delete a document; return whether it was there and not expired."""
 
-        def decide(state: LogState) -> Decision:
+        def decide(state: LogState) -> Decision[bool]:
             kept = state.documents.get(key)
-            if expected_version is not None and (kept is None or kept.version != expected_version):
-                raise stale_document(key, None if kept is None else kept.version, expected_version)
+            _check_version(key, kept, expected_version)
             if kept is None:
-                return Decision(None, False)
-            return Decision(DropDocument(key), not is_expired(kept, self._logs.now()))
+                return None, False
+            return DropDocument(key), not is_expired(kept, self._logs.now())
 
-        return bool((self._change(owner, session, decide)).answer)
-
-    def _shelf(self, owner: str, session: str | None) -> LogState:
-        if session is not None:
-            return self._logs.current(owner, session)
-        return owner_state(self._logs, owner, DOCUMENTS)
+        _, was_there = self._change(owner, session, decide)
+        return was_there
 
     def _change(
         self,
         owner: str,
         session: str | None,
-        decide: Callable[[LogState], Answer[Decision]],
-    ) -> ChangeOutcome:
-        if session is not None:
-            return self._logs.change(owner, session, decide)
-        log = owner_log(owner, DOCUMENTS)
-        return self._logs.change_log(log, log, decide)
-
-
-def owner_state(logs: Logs, owner: str, what: str) -> LogState:
-    """Get the state of a log of an owner's; one that has none is empty."""
-    log = owner_log(owner, what)
-    state = logs.load(log, log) or LogState(tree=log, log=log)
-    [state] = logs.catch_up([state])
-    return state
-
-
-def value_of(logs: Logs, state: LogState, key: str) -> bytes:
-    """Read the value of a document."""
-    [value] = values_of(logs, state, [key])
-    return value
+        decide: Callable[[LogState], Answer[Decision[T]]],
+    ) -> tuple[LogState, T]:
+        if session is None:
+            return self._logs.change_owner(owner, DOCUMENTS, decide)
+        return self._logs.change(owner, session, decide)
 
 
 def values_of(logs: Logs, state: LogState, keys: Sequence[str]) -> list[bytes]:
@@ -144,7 +116,7 @@ def values_of(logs: Logs, state: LogState, keys: Sequence[str]) -> list[bytes]:
         if state.documents[key].n < 0:
             values.append(stored.data)
             continue
-        work = decode_record(stored.data, stored.id).work if stored.data else None
+        work = work_of(stored)
         if not isinstance(work, PutDocument) or work.value is None:
             raise BehindError
         values.append(work.value)
@@ -184,10 +156,7 @@ def is_expired(kept: KeptDocument, now: int) -> bool:
     return kept.expires_us is not None and kept.expires_us <= now
 
 
-def _check_version(key: str, kept: KeptDocument | None, expected: int | None, now: int) -> None:
-    if expected is None:
-        return
-    if expected == 0 and (kept is None or is_expired(kept, now)):
-        return
-    if kept is None or kept.version != expected:
-        raise stale_document(key, None if kept is None else kept.version, expected)
+def _check_version(key: str, kept: KeptDocument | None, expected: int | None) -> None:
+    found = None if kept is None else kept.version
+    if expected is not None and found != expected:
+        raise stale_document(key, found, expected)

@@ -5,23 +5,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeVar
+from contextlib import suppress
+from typing import TypeVar
 
 from msgspec.structs import replace
 
 from ....calls import Answer
-from ....errors import SapwoodError, StoreBusyError, StoreCorruptError, StoreUnavailableError
+from ....errors import SapwoodError, StoreCorruptError, StoreUnavailableError
 from ...base.queues import CallerQueues
 from ...base.refusals import no_session
 from ..cache import StateCache
-from ..entry import LogEntry, entry_of
-from ..errors import BehindError, too_many
+from ..errors import BehindError, busy, too_many
 from ..fold import fold, turn_page
-from ..log_documents import LogDocument, entry_key, record_key
-from ..record import Record, decode_record
+from ..log_documents import (
+    LogDocument,
+    LogEntry,
+    entry_key,
+    entry_of,
+    key_of,
+    owner_log,
+    record_key,
+)
+from ..record import Record, decode_record, is_page_due, next_state, state_at, stored_record
 from ..rows import appended_rows
 from ..state import LogState, encode_state
-from ..transitions import is_page_due, next_state, state_at, stored_record
 from ..view import LogView
 from ..work import Append, LogWork
 from .driver import LogDriver
@@ -30,25 +37,14 @@ from .leftovers import finish_leftovers
 T = TypeVar("T")
 
 TRIES = 200
-SENDINGS = 2
 FIRST = 6
 """How many first records are looked for: a later one shows that a log is there, and lost some."""
 MOST_ENTRIES = 64
 """How many entries of one name are got at once, at most."""
 
 
-class Decision(NamedTuple):
-    """What to record, or None for nothing; and what to answer the caller besides."""
-
-    work: LogWork | None
-    answer: object = None
-
-
-class ChangeOutcome(NamedTuple):
-    """The state after a decision was carried out, and what the decision answered."""
-
-    state: LogState
-    answer: object
+Decision = tuple[LogWork | None, T]
+"""What to record, or None for nothing; and what to answer the caller besides."""
 
 
 class Logs:
@@ -77,6 +73,16 @@ class Logs:
         """Return what is remembered of a log, or read it; None when there is no such log."""
         return self.cache.find(log) or self.read_log(tree, log)
 
+    def load_or_begin(self, tree: str, log: str) -> LogState:
+        """Load a log; one that is not there yet is empty."""
+        return self.load(tree, log) or LogState(tree=tree, log=log)
+
+    def owner_state(self, owner: str, what: str) -> LogState:
+        """Get the state of a log of an owner's."""
+        log = owner_log(owner, what)
+        [state] = self.catch_up([self.load_or_begin(log, log)])
+        return state
+
     def read_log(self, tree: str, log: str) -> LogState | None:
         """Read a log from its newest page on."""
         for is_last in (False, True):
@@ -93,7 +99,7 @@ class Logs:
                     return None
             if page is not None and page.data:
                 try:
-                    return self._kept(self._follow(state_at(page)))
+                    return self.cache.keep(self._follow(state_at(page)))
                 except BehindError:
                     if is_last:
                         raise StoreCorruptError(f"log {log} has an empty record") from None
@@ -126,14 +132,22 @@ class Logs:
                 if read is None:
                     raise StoreCorruptError(f"log {state.log} has no page") from None
                 after = read
-            current.append(self._kept(after))
+            current.append(self.cache.keep(after))
         return current
 
-    def _kept(self, state: LogState) -> LogState:
-        self.cache.keep(state)
-        return state
-
     # sessions
+
+    def entries(self, owner: str | None) -> list[LogEntry]:
+        """Return the entries of an owner, or of everybody, but for those that are void."""
+        read = [entry_of(stored) for stored in self.driver.entries(owner)]
+        return [it for it in read if it is not None and owner in (None, it.owner)]
+
+    def alive(self, owner: str) -> list[LogState]:
+        """Return the sessions of an owner, up to date, in the order in which they were created."""
+        named = [it for it in self.entries(owner) if it.session and not it.ended]
+        states = [self.load_entry(entry) for entry in named]
+        current = self.catch_up(states) if states else []
+        return sorted((it for it in current if it.is_alive), key=lambda it: it.log)
 
     def find_entry(self, owner: str, session: str) -> tuple[int, LogState | None]:
         """Find the session of a name by its entries: how many there were, and the one alive."""
@@ -174,9 +188,8 @@ class Logs:
 
     def remembered(self, owner: str, session: str) -> LogState:
         """Get a session's state, which may be old."""
-        state = self.cache.find_session(owner, session)
-        if state is None or not state.is_alive:
-            _, state = self.find_entry(owner, session)
+        known = self.cache.find_session(owner, session)
+        state = known or (self.find_entry(owner, session))[1]
         if state is None:
             raise no_session(session)
         return state
@@ -184,7 +197,7 @@ class Logs:
     def current(self, owner: str, session: str) -> LogState:
         """Get a session's state as it is now."""
         known = self.cache.find_session(owner, session)
-        if known is not None and known.is_alive:
+        if known is not None:
             [known] = self.catch_up([known])
         if known is None or not known.is_alive:
             _, known = self.find_current(owner, session)
@@ -192,24 +205,20 @@ class Logs:
             raise no_session(session)
         return known
 
-    def view(self, state: LogState, fetched: Sequence[LogDocument] = ()) -> LogView:
+    def view(self, state: LogState) -> LogView:
         """Put together what a session sees, of homes that are up to date."""
-        [view] = self.views([state])
-        view.fetched = fetched
-        return view
+        return (self.views([state]))[0]
 
     def views(self, states: Sequence[LogState]) -> list[LogView]:
         """Put together what several sessions see, with one look at all their homes."""
-        homes = [self._home(it, log) for it in states for log, _ in it.homes]
-        unique = list({home.log: home for home in homes}.values())
-        current = {it.log: it for it in (self.catch_up(unique) if unique else [])}
+        homes: dict[str, LogState] = {}
+        for state, log in ((it, log) for it in states for log, _ in it.homes):
+            home = self.load(state.tree, log)
+            if home is None:
+                raise StoreCorruptError(f"session {state.session!r} stands on a missing log")
+            homes[log] = home
+        current = {it.log: it for it in (self.catch_up([*homes.values()]) if homes else [])}
         return [LogView(it, {log: current[log] for log, _ in it.homes}) for it in states]
-
-    def _home(self, state: LogState, log: str) -> LogState:
-        home = self.load(state.tree, log)
-        if home is None:
-            raise StoreCorruptError(f"session {state.session!r} stands on a missing log")
-        return home
 
     def look(
         self,
@@ -222,32 +231,40 @@ class Logs:
 
         `ahead` says which of its records will be read: they are got as its newest is looked for.
         """
-        for _ in range(TRIES):
+
+        def attempt() -> T:
             state, fetched = self._current_with(owner, session, ahead)
-            try:
-                return work(self.view(state, fetched))
-            except BehindError:
-                continue
-            except StoreCorruptError:
-                if not self.are_over([state]):
-                    raise
-        raise busy()
+            return self.read_by([state], lambda views: work(views[0]), fetched)
+
+        return again(attempt)
 
     def read_at(self, state: LogState, work: Callable[[LogView], Answer[T]]) -> T:
         """Read a session by a state that may not be the newest any more; then by that."""
         session = state.session
         for _ in range(TRIES):
-            try:
-                return work(self.view(state))
-            except BehindError:
-                [state] = self.catch_up([state])
-            except StoreCorruptError:
-                if not self.are_over([state]):
-                    raise
-                [state] = self.catch_up([state])
+            with suppress(BehindError):
+                return self.read_by([state], lambda views: work(views[0]))
+            [state] = self.catch_up([state])
             if not state.is_alive:
                 raise no_session(session)
         raise busy()
+
+    def read_by(
+        self,
+        states: Sequence[LogState],
+        work: Callable[[list[LogView]], Answer[T]],
+        fetched: Sequence[LogDocument] = (),
+    ) -> T:
+        """Read sessions by these states; `BehindError` when what is missing may be gone since."""
+        try:
+            views = self.views(states)
+            if fetched:
+                views[0].fetched = fetched
+            return work(views)
+        except StoreCorruptError:
+            if self.are_over(states):
+                raise BehindError from None
+            raise
 
     def are_over(self, states: Sequence[LogState]) -> bool:
         """Whether a log went on: what is missing may have been cleared away since."""
@@ -258,7 +275,7 @@ class Logs:
         self, owner: str, session: str, ahead: Callable[[LogState], Sequence[int]] | None
     ) -> tuple[LogState, Sequence[LogDocument]]:
         known = self.cache.find_session(owner, session)
-        numbers = ahead(known) if ahead and known is not None and known.is_alive else ()
+        numbers = ahead(known) if ahead and known is not None else ()
         if known is None or not numbers:
             return self.current(owner, session), ()
         keys = [record_key(known.tree, known.log, n) for n in (known.n + 1, *numbers)]
@@ -270,59 +287,69 @@ class Logs:
     # commits
 
     def change(
-        self, owner: str, session: str, decide: Callable[[LogState], Answer[Decision]]
-    ) -> ChangeOutcome:
-        """Decide by a session's state and record it; decide again when another was first."""
+        self, owner: str, session: str, decide: Callable[[LogState], Answer[Decision[T]]]
+    ) -> tuple[LogState, T]:
+        """Decide by a session's state and record it; decide again when another was first.
+
+        Returns the state after that, and what was answered.
+        """
         state = self.remembered(owner, session)
         with self.queues.of(state.log):
             state = self.cache.find(state.log) or state
-            is_current = False
-            for _ in range(TRIES):
-                if not state.is_alive:
-                    state, is_current = self.current(owner, session), True
-                outcome = self._attempt(state, decide, is_current)
-                if outcome is not None:
-                    return outcome
-                [state] = self.catch_up([state])
-                is_current = True
-        raise busy()
+            return self._decide(state, decide, lambda: self.current(owner, session))
 
     def change_log(
-        self, tree: str, log: str, decide: Callable[[LogState], Answer[Decision]]
-    ) -> ChangeOutcome:
+        self, tree: str, log: str, decide: Callable[[LogState], Answer[Decision[T]]]
+    ) -> tuple[LogState, T]:
         """Decide by the state of any log, whether its session is alive or not."""
         with self.queues.of(log):
-            state = self.load(tree, log) or LogState(tree=tree, log=log)
-            is_current = False
-            for _ in range(TRIES):
-                outcome = self._attempt(state, decide, is_current)
-                if outcome is not None:
-                    return outcome
-                [state] = self.catch_up([state])
-                is_current = True
+            return self._decide(self.load_or_begin(tree, log), decide, None)
+
+    def change_owner(
+        self, owner: str, what: str, decide: Callable[[LogState], Answer[Decision[T]]]
+    ) -> tuple[LogState, T]:
+        """Decide by the state of a log of an owner's."""
+        log = owner_log(owner, what)
+        return self.change_log(log, log, decide)
+
+    def _decide(
+        self,
+        state: LogState,
+        decide: Callable[[LogState], Answer[Decision[T]]],
+        successor: Callable[[], Answer[LogState]] | None,
+    ) -> tuple[LogState, T]:
+        is_current = False
+        for _ in range(TRIES):
+            if successor is not None and not state.is_alive:
+                state, is_current = successor(), True
+            outcome = self._attempt(state, decide, is_current)
+            if outcome is not None:
+                return outcome
+            [state] = self.catch_up([state])
+            is_current = True
         raise busy()
 
     def _attempt(
-        self, state: LogState, decide: Callable[[LogState], Answer[Decision]], is_current: bool
-    ) -> ChangeOutcome | None:
+        self,
+        state: LogState,
+        decide: Callable[[LogState], Answer[Decision[T]]],
+        is_current: bool,
+    ) -> tuple[LogState, T] | None:
         """Decide and record; None when the state is not, or may not be, the newest."""
         try:
-            decision = decide(state)
+            work, answer = decide(state)
         except BehindError:
             return None
-        except StoreCorruptError:
-            if is_current and not self.are_over([state]):
-                raise
-            return None
-        except SapwoodError:
+        except SapwoodError as error:
             # What is wrong by an old state may be right by the one that is there now.
-            if is_current:
+            is_damage = isinstance(error, StoreCorruptError)
+            if is_current and not (is_damage and self.are_over([state])):
                 raise
             return None
-        if decision.work is None:
-            return ChangeOutcome(state, decision.answer) if is_current else None
-        after = self.commit(state, decision.work)
-        return None if after is None else ChangeOutcome(after, decision.answer)
+        if work is None:
+            return (state, answer) if is_current else None
+        after = self.commit(state, work)
+        return None if after is None else (after, answer)
 
     def commit(self, state: LogState, work: LogWork) -> LogState | None:
         """Create the next record of a log; None when somebody else did."""
@@ -335,38 +362,41 @@ class Logs:
             data = encode_state(after)
             after = replace(after, page_bytes=len(data))
         if isinstance(work, Append) and len(work.messages) > self.driver.max_messages:
-            raise too_many(len(work.messages))
+            raise too_many(len(work.messages), self.driver.max_messages)
         mark = self.new_id()
         record = Record(mark, self.stamp(), work, data)
-        stored = stored_record(after, work, record, self.driver.max_data_bytes)
+        stored = stored_record(after, record, self.driver.max_data_bytes)
         if not self._create(stored, mark):
             return None
         if self.driver.rows is not None and isinstance(work, Append):
             self.driver.rows.keep(appended_rows(work, after.n, after.own(work.number)))
-        return self._kept(after)
+        return self.cache.keep(after)
 
     def _create(self, stored: LogDocument, mark: str) -> bool:
-        """Create a record; when the answer is lost, find out whose it is."""
-        in_doubt = False
-        for left in reversed(range(SENDINGS)):
-            try:
-                if self.driver.create(stored):
-                    return True
-            except StoreUnavailableError:
-                in_doubt = True
-                if not left:
-                    raise
-                continue
-            return in_doubt and self._is_ours(stored, mark)
-        return False
-
-    def _is_ours(self, stored: LogDocument, mark: str) -> bool:
-        [found] = self.driver.get([record_key(stored.shard, stored.log, stored.n)])
+        """Create a record; when the answer is lost, send it once more and find out whose it is."""
+        try:
+            return self.driver.create(stored)
+        except StoreUnavailableError:
+            if self.driver.create(stored):
+                return True
+        [found] = self.driver.get([key_of(stored)])
         if found is None or not found.data:
             return False
         return decode_record(found.data, found.id).mark == mark
 
 
-def busy() -> StoreBusyError:
-    """Return the error for a log that others changed again and again."""
-    return StoreBusyError("other writers were first, again and again: try again")
+class LogSubject:
+    """Work on one subject, over the logs of one database."""
+
+    def __init__(self, logs: Logs) -> None:
+        self._logs = logs
+
+
+def again(attempt: Callable[[], Answer[T]]) -> T:
+    """Try until it is done by states that are not behind."""
+    for _ in range(TRIES):
+        try:
+            return attempt()
+        except BehindError:
+            continue
+    raise busy()

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import NamedTuple
 
 from ....errors import StoreError, StoreUnavailableError
 from ....model import Appended, Deleted, Gap, History, Leaf, Message, Read, Root
@@ -23,17 +22,11 @@ from .append import LogAppend
 from .descendants import quoting_overlays, segments_of
 from .history import read, records_ahead
 from .leftovers import erase_leftovers
-from .logs import Decision, Logs
-from .message_places import find_places, get_place
-from .rows import FIRST_PAGE, row_at, rows_at, stream
+from .logs import Decision, LogSubject
+from .rows import FIRST_PAGE, find_places, find_rows, get_place, row_at, rows_at, stream
 
 
-class LogMessages:
-    """Work on messages."""
-
-    def __init__(self, logs: Logs) -> None:
-        self._logs = logs
-
+class LogMessages(LogSubject):
     def append(
         self,
         owner: str,
@@ -42,7 +35,6 @@ class LogMessages:
         parent: str | Root | None,
         expected_tip: str | Root | None,
     ) -> Appended:
-        """Append a batch."""
         appending = LogAppend(self._logs, batch, parent, expected_tip)
         try:
             return appending.run(owner, session)
@@ -50,7 +42,6 @@ class LogMessages:
             raise in_doubt(error, batch) from error.__cause__
 
     def read(self, owner: str, session: str, query: Read) -> History:
-        """Read a path."""
         return self._logs.look(
             owner,
             session,
@@ -59,34 +50,24 @@ class LogMessages:
         )
 
     def find(self, owner: str, session: str, ids: Sequence[str]) -> list[Message | None]:
-        """Find messages by id."""
-
         def work(view: LogView) -> list[Message | None]:
-            spots = find_places(self._logs, view.own, ids)
-            rows = rows_at(self._logs, view, list(spots.values()))
-            found = {row.id: message_of(row, view) for row in rows.values() if row.body is not None}
+            rows = find_rows(self._logs, view, ids)
+            found = {row.id: message_of(row, view) for row in rows if row.body is not None}
             return [found.get(id) for id in ids]
 
         return self._logs.look(owner, session, work)
 
     def update(self, owner: str, session: str, message: Packed) -> Message:
-        """Replace a message's content."""
-
-        def decide(state: LogState) -> Decision:
+        def decide(state: LogState) -> Decision[tuple[LogRow, LogView]]:
             view = self._logs.view(state)
-            spots = find_places(self._logs, state, [message.id])
-            rows = rows_at(self._logs, view, list(spots.values()))
-            row = next(iter(rows.values()), None)
+            row = next(iter(find_rows(self._logs, view, [message.id])), None)
             if row is None or row.body is None:
                 raise no_message(session, message.id)
             if not view.is_own(row.place.segment):
                 raise edit_inherited(message.id)
-            edit = _edit(row, message, self._logs.now())
-            return Decision(edit, _EditedFrom(row, view))
+            return _edit(row, message, self._logs.now()), (row, view)
 
-        state, told = self._logs.change(owner, session, decide)
-        assert isinstance(told, _EditedFrom)
-        row, view = told
+        state, (row, view) = self._logs.change(owner, session, decide)
         with suppress(StoreError):
             erase_leftovers(self._logs, state)
         return message_of(
@@ -100,24 +81,22 @@ class LogMessages:
         )
 
     def delete(self, owner: str, session: str, ids: Sequence[str]) -> Deleted:
-        """Erase messages."""
-
-        def decide(state: LogState) -> Decision:
+        def decide(state: LogState) -> Decision[Deleted]:
             view = self._logs.view(state)
             doomed = self._doomed(view, ids)
             if not doomed:
-                return Decision(None, Deleted(ids=[], quoting_overlays=[]))
-            places = [row.place for row in doomed]
-            quoting = quoting_overlays(self._logs, view, places)
-            erase = Erase(self._logs.now(), [_spot(state, row) for row in doomed])
+                return None, Deleted(ids=[], quoting_overlays=[])
+            quoting = quoting_overlays(self._logs, view, [row.place for row in doomed])
+            spots = [
+                ErasedPlace(to_wire(it.place, state.log), it.n, it.original, it.id) for it in doomed
+            ]
             told = Deleted(ids=[row.id for row in doomed], quoting_overlays=quoting)
-            return Decision(erase, told)
+            return Erase(self._logs.now(), spots), told
 
         state, told = self._logs.change(owner, session, decide)
         # It is committed: what fails here is done by the next who comes by.
         with suppress(StoreError):
             erase_leftovers(self._logs, state)
-        assert isinstance(told, Deleted)
         return told
 
     def _doomed(self, view: LogView, ids: Sequence[str]) -> list[LogRow]:
@@ -182,13 +161,6 @@ class LogMessages:
         return self._logs.look(owner, session, work)
 
 
-class _EditedFrom(NamedTuple):
-    """A message as it stood before it was edited."""
-
-    row: LogRow
-    view: LogView
-
-
 def _edit(row: LogRow, message: Packed, now: int) -> Edit:
     return Edit(
         at_us=now,
@@ -204,12 +176,6 @@ def _edit(row: LogRow, message: Packed, now: int) -> Edit:
         digest=first_digest(row),
         body=message.body,
     )
-
-
-def _spot(state: LogState, row: LogRow) -> ErasedPlace:
-    wire = to_wire(row.place, state.log)
-    assert wire is not None
-    return ErasedPlace(wire, row.n, row.original, row.id)
 
 
 def _following(view: LogView, place: Place | None) -> list[Place]:

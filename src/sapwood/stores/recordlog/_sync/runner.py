@@ -10,12 +10,35 @@ from typing import TypeVar
 from ....calls import Answer
 from ...base._sync.runner import Runner
 from ...base.refusals import store_closed
+from .admin import LogAdmin
+from .documents import LogDocuments
 from .driver import LogDriver
+from .feed import LogFeed
 from .logs import Logs
-from .maintenance import settle
-from .unit import LogUnit
+from .messages import LogMessages
+from .overlays import LogOverlays
+from .search import LogIndexReads, LogSearch
+from .sessions import LogSessions
+from .sweep import settle
+from .usage import LogUsage
 
 T = TypeVar("T")
+
+
+class LogUnit:
+    """The subjects of work, over one database."""
+
+    def __init__(self, logs: Logs) -> None:
+        self.logs = logs
+        self.sessions = LogSessions(logs)
+        self.messages = LogMessages(logs)
+        self.overlays = LogOverlays(logs)
+        self.documents = LogDocuments(logs)
+        self.search = LogSearch(logs)
+        self.sighting = LogIndexReads(logs)
+        self.usage = LogUsage(logs)
+        self.feed = LogFeed(logs)
+        self.admin = LogAdmin(logs)
 
 
 class LogRunner(Runner):
@@ -31,13 +54,11 @@ class LogRunner(Runner):
     ) -> None:
         self.logs = Logs(driver, new_id, clock)
         self.unit = LogUnit(self.logs)
-        self._driver = driver
         self._auto_migrate = auto_migrate
         self._is_ready = False
         self._is_closed = False
 
     def read(self, work: Callable[[LogUnit], Answer[T]]) -> T:
-        """Run work that only reads."""
         self._make_ready()
         return work(self.unit)
 
@@ -52,25 +73,23 @@ class LogRunner(Runner):
         return self.unit
 
     def settle(self) -> None:
-        """Finish what units of work left to be done."""
         self._make_ready()
         settle(self.logs)
 
     def repair(self) -> None:
-        """Rebuild what is derived."""
         self.write(lambda unit: unit.admin.repair())
 
     def migrate(self) -> int:
         """Set up what is missing; return the schema's version."""
         self._refuse_closed()
-        self._driver.make_ready(may_migrate=True)
+        self.logs.driver.make_ready(may_migrate=True)
         self._is_ready = True
-        return self._driver.schema_version()
+        return self.logs.driver.schema_version()
 
     def _make_ready(self) -> None:
         self._refuse_closed()
         if not self._is_ready:
-            self._driver.make_ready(may_migrate=self._auto_migrate)
+            self.logs.driver.make_ready(may_migrate=self._auto_migrate)
             self._is_ready = True
 
     def _refuse_closed(self) -> None:
@@ -78,6 +97,5 @@ class LogRunner(Runner):
             raise store_closed()
 
     def close(self) -> None:
-        """Let go of connections."""
         self._is_closed = True
-        self._driver.close()
+        self.logs.driver.close()

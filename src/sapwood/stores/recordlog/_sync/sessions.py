@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 
-from ....errors import NotFoundError, StoreCorruptError, StoreError
+from ....errors import NotFoundError, StoreError
 from ....model import (
     NewSession,
     Root,
@@ -19,37 +19,27 @@ from ....model import (
 )
 from ....rules.tree import Span
 from ...base.refusals import stale_session
-from ..entry import entry_of
-from ..errors import BehindError
-from ..log_documents import owner_log
 from ..place import to_wire
-from ..profile import patched, record_of
-from ..session_pages import page_of
+from ..session_record import page_of, patched, record_of
 from ..state import LogState
 from ..view import LogView
 from ..work import ChangeProfile, Clear, MoveTip, Retire, WipeLog
 from .creation import create
-from .documents import DOCUMENTS, is_expired, owner_state
+from .documents import DOCUMENTS, is_expired
 from .feed import FEED
-from .logs import TRIES, Decision, Logs, busy
-from .message_places import get_place
-from .rows import rows_at
-from .shown_path import context_at
+from .history import context_at
+from .logs import Decision, LogSubject, again
+from .rows import get_row
 from .sweep import end_entry, forget_owner, sweep
 
 
-class LogSessions:
+class LogSessions(LogSubject):
     """Work on sessions."""
 
-    def __init__(self, logs: Logs) -> None:
-        self._logs = logs
-
     def create(self, owner: str, new: NewSession) -> SessionRecord:
-        """Create a session."""
         return self._record(create(self._logs, owner, new))
 
     def find(self, owner: str, session: str) -> SessionRecord | None:
-        """Find a session's record."""
         try:
             return self._logs.look(owner, session, self._record_in)
         except NotFoundError:
@@ -65,53 +55,44 @@ class LogSessions:
     def update(
         self, owner: str, session: str, patch: SessionPatch, expected_version: int | None
     ) -> SessionRecord:
-        """Change a session's record."""
-
-        def decide(state: LogState) -> Decision:
+        def decide(state: LogState) -> Decision[None]:
             if expected_version is not None and state.version != expected_version:
                 raise stale_session(session, state.version, expected_version)
-            return Decision(ChangeProfile(patched(state.profile, patch)))
+            return ChangeProfile(patched(state.profile, patch)), None
 
-        return self._record((self._logs.change(owner, session, decide)).state)
+        state, _ = self._logs.change(owner, session, decide)
+        return self._record(state)
 
     def checkout(self, owner: str, session: str, message: str | Root) -> SessionRecord:
         """Move the tip."""
 
-        def decide(state: LogState) -> Decision:
+        def decide(state: LogState) -> Decision[None]:
             if not isinstance(message, str):
-                return Decision(MoveTip(None, None, 0))
-            spotted = get_place(self._logs, state, message)
-            view = self._logs.view(state)
-            rows = rows_at(self._logs, view, [spotted])
-            base = rows[spotted.place].base
-            return Decision(MoveTip(to_wire(spotted.place, state.log), message, base))
+                return MoveTip(None, None, 0), None
+            row = get_row(self._logs, self._logs.view(state), message)
+            return MoveTip(to_wire(row.place, state.log), message, row.base), None
 
-        return self._record((self._logs.change(owner, session, decide)).state)
+        state, _ = self._logs.change(owner, session, decide)
+        return self._record(state)
 
     def list_page(self, owner: str, query: SessionQuery) -> SessionPage:
-        """List sessions."""
-        for _ in range(TRIES):
-            states, cursor = page_of(alive(self._logs, owner), query)
-            try:
-                views = self._logs.views(states)
-                sessions = [self._record_in(it) for it in views]
-            except BehindError:
-                continue
-            except StoreCorruptError:
-                if not self._logs.are_over(states):
-                    raise
-                continue
+        def attempt() -> SessionPage:
+            states, cursor = page_of(self._logs.alive(owner), query)
+            sessions = self._logs.read_by(states, self._records_in)
             return SessionPage(sessions=sessions, cursor=cursor)
-        raise busy()
+
+        return again(attempt)
+
+    def _records_in(self, views: Sequence[LogView]) -> list[SessionRecord]:
+        return [self._record_in(it) for it in views]
 
     def delete(self, owner: str, session: str) -> None:
         """Delete a session; its records are emptied after that."""
 
-        def decide(state: LogState) -> Decision:
-            return Decision(Retire(self._logs.now()), state)
+        def decide(state: LogState) -> Decision[LogState]:
+            return Retire(self._logs.now()), state
 
         state, before = self._logs.change(owner, session, decide)
-        assert isinstance(before, LogState)
         with suppress(StoreError):
             sweep(self._logs, state)
             end_entry(self._logs, before)
@@ -119,8 +100,8 @@ class LogSessions:
     def clear(self, owner: str, session: str) -> SessionRecord:
         """Retire a session's messages and go on."""
 
-        def decide(state: LogState) -> Decision:
-            return Decision(Clear(self._logs.now()))
+        def decide(state: LogState) -> Decision[None]:
+            return Clear(self._logs.now()), None
 
         state, _ = self._logs.change(owner, session, decide)
         cleared = self._record(state)  # before others' changes are seen
@@ -129,29 +110,34 @@ class LogSessions:
         return cleared
 
     def erase_owner(self, owner: str) -> None:
-        """Delete all that an owner has."""
-        while states := alive(self._logs, owner):
+        while states := self._logs.alive(owner):
             for state in states:
                 with suppress(NotFoundError):  # another may erase the same owner
                     self.delete(owner, state.session)
         for what in (DOCUMENTS, FEED):
-            self._wipe(owner_log(owner, what))
+            self._wipe(owner, what)
         forget_owner(self._logs, owner)
 
-    def _wipe(self, log: str) -> None:
-        def decide(state: LogState) -> Decision:
-            return Decision(WipeLog() if state.n else None)
+    def _wipe(self, owner: str, what: str) -> None:
+        def decide(state: LogState) -> Decision[None]:
+            return WipeLog() if state.n else None, None
 
-        state, _ = self._logs.change_log(log, log, decide)
+        state, _ = self._logs.change_owner(owner, what, decide)
         if state.n:
             sweep(self._logs, state)
 
     def statistics(self, owner: str) -> Statistics:
-        """Count what an owner has."""
-        views = self._views(owner)
+        def attempt() -> Statistics:
+            return self._logs.read_by(
+                self._logs.alive(owner), lambda views: self._count(owner, views)
+            )
+
+        return again(attempt)
+
+    def _count(self, owner: str, views: Sequence[LogView]) -> Statistics:
         states = [view.own for view in views]
         now = self._logs.now()
-        shelves = [owner_state(self._logs, owner, DOCUMENTS), *states]
+        shelves = [self._logs.owner_state(owner, DOCUMENTS), *states]
         return Statistics(
             sessions=len(states),
             messages=sum(state.messages for state in states) + _left_behind(views),
@@ -160,17 +146,6 @@ class LogSessions:
                 not is_expired(kept, now) for it in shelves for kept in it.documents.values()
             ),
         )
-
-    def _views(self, owner: str) -> list[LogView]:
-        """Return what the sessions of an owner see; look again when one is gone meanwhile."""
-        for _ in range(TRIES):
-            states = alive(self._logs, owner)
-            try:
-                return self._logs.views(states)
-            except StoreCorruptError:
-                if not self._logs.are_over(states):
-                    raise
-        raise busy()
 
 
 def _left_behind(views: Sequence[LogView]) -> int:
@@ -186,12 +161,3 @@ def _left_behind(views: Sequence[LogView]) -> int:
         span.last - span.first + 1 - sum(it.is_erased for _, it in view.edits_in(span))
         for span, view in deepest.values()
     )
-
-
-def alive(logs: Logs, owner: str) -> list[LogState]:
-    """Return the sessions of an owner, up to date, in the order in which they were created."""
-    entries = [entry_of(stored) for stored in logs.driver.entries(owner)]
-    named = [it for it in entries if it is not None and it.session and not it.ended]
-    states = [logs.load_entry(entry) for entry in named if entry.owner == owner]
-    current = logs.catch_up(states) if states else []
-    return sorted((it for it in current if it.is_alive), key=lambda it: it.log)

@@ -2,7 +2,8 @@
 # src/sapwood/stores/recordlog/_async/sweep.py
 """What a deletion leaves to be done: records are emptied, unless somebody still stands on them.
 
-Their names stay taken, so that a writer who decided by an old state is refused for ever.
+Their names stay taken, so that a writer who decided by an old state is refused for ever. `settle`
+brings all logs to where nothing is left to be done beside them.
 """
 
 from __future__ import annotations
@@ -10,15 +11,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 
+from msgspec.structs import replace
+
 from ....errors import StoreCorruptError
-from ..entry import LogEntry, entry_of, stored_entry
-from ..log_documents import LogDocument, LogKey, id_key, key_of, record_key, usage_key, value_key
+from ..log_documents import (
+    LogDocument,
+    LogEntry,
+    LogKey,
+    entry_of,
+    id_key,
+    key_of,
+    owner_log,
+    record_key,
+    usage_key,
+    value_key,
+)
 from ..place import log_of, number_of
-from ..record import decode_record
+from ..record import work_of
 from ..redaction import Needed, swept
 from ..state import LogState
-from ..work import AddUsage, Append, NoteSwept
+from ..work import AddUsage, Append, NoteSwept, WritePage
 from .descendants import descendants
+from .documents import DOCUMENTS
+from .feed import FEED, trim
 from .logs import Decision, Logs
 
 AT_ONCE = 200
@@ -42,19 +57,18 @@ def _sweep_log(logs: Logs, state: LogState) -> None:
         keys = [record_key(state.tree, state.log, n) for n in numbers]
         found = [it for it in logs.driver.get(keys) if it is not None and it.data]
         _sweep_some(logs, state, found, needed)
-    if not state.is_alive and state.copies:
-        copies = [value_key(state.tree, state.log, key, n) for key, n in state.copies]
-        logs.driver.delete(copies)
+    if not state.is_alive:
+        logs.driver.delete([value_key(state.tree, state.log, *it) for it in state.copies])
 
 
 def _note_swept(logs: Logs, swept: LogState) -> LogState:
     """Note that nothing is left to be swept, unless more was retired since."""
 
-    def decide(state: LogState) -> Decision:
+    def decide(state: LogState) -> Decision[None]:
         is_done = state.is_unswept and state.marks == swept.marks
-        return Decision(NoteSwept() if is_done else None)
+        return NoteSwept() if is_done else None, None
 
-    state = (logs.change_log(swept.tree, swept.log, decide)).state
+    state, _ = logs.change_log(swept.tree, swept.log, decide)
     if not state.is_alive and state.page > swept.page:
         # It goes on without the state that the deletion itself left.
         [retired] = logs.driver.get([record_key(state.tree, state.log, swept.page)])
@@ -79,21 +93,12 @@ def _needed(logs: Logs, state: LogState) -> Needed:
 def _sweep_some(
     logs: Logs, state: LogState, records: Sequence[LogDocument], needed: Needed
 ) -> None:
-    empty: list[LogDocument] = []
-    cut: list[LogDocument] = []
-    for stored in records:
-        fate = _fate(stored, state, needed)
-        if fate is False:
-            empty.append(stored)
-        elif isinstance(fate, LogDocument):
-            cut.append(fate)
-    lookups = [key for it in (*empty, *cut) for key in _lookups(it, state, needed)]
-    if lookups:
-        logs.driver.delete(lookups)
-    if cut:
-        logs.driver.put(cut)
-    if empty:
-        logs.driver.blank([key_of(it) for it in empty])
+    fates = [(stored, _fate(stored, state, needed)) for stored in records]
+    empty = [stored for stored, fate in fates if fate is False]
+    cut = [fate for _, fate in fates if isinstance(fate, LogDocument)]
+    logs.driver.delete([key for it in (*empty, *cut) for key in _lookups(it, state, needed)])
+    logs.driver.put(cut)
+    logs.driver.blank([key_of(it) for it in empty])
 
 
 def _fate(stored: LogDocument, state: LogState, needed: Needed) -> LogDocument | bool:
@@ -107,7 +112,7 @@ def _fate(stored: LogDocument, state: LogState, needed: Needed) -> LogDocument |
 def _lookups(stored: LogDocument, state: LogState, needed: Needed) -> list[LogKey]:
     """Return the look-ups of messages that nobody stands on, or of a usage."""
     with suppress(StoreCorruptError):
-        work = decode_record(stored.data, stored.id).work
+        work = work_of(stored)
         if isinstance(work, AddUsage) and not state.is_alive:
             return [usage_key(state.tree, state.log, work.id)]
         if isinstance(work, Append):
@@ -123,15 +128,14 @@ def _lookups(stored: LogDocument, state: LogState, needed: Needed) -> list[LogKe
 def end_entry(logs: Logs, state: LogState) -> None:
     """Note in its entry that a session is gone, so that nobody has to look at its log."""
     entry = LogEntry(state.owner, state.session, state.k, state.tree, state.log, state.n + 1)
-    logs.driver.put([stored_entry(entry)])
+    logs.driver.put([entry.stored()])
 
 
 def forget_owner(logs: Logs, owner: str) -> None:
     """Empty the entries of an owner of whom nothing is left, but for what was made since."""
     gone: list[LogKey] = []
-    for stored in logs.driver.entries(owner):
-        entry = entry_of(stored)
-        if entry is None or not entry.session:
+    for entry in logs.entries(owner):
+        if not entry.session:
             continue
         if not entry.ended:
             [state] = logs.catch_up([logs.load_entry(entry)])
@@ -139,6 +143,43 @@ def forget_owner(logs: Logs, owner: str) -> None:
                 continue
             sweep(logs, state)
         gone.append(entry.key)
-    if gone:
-        logs.driver.blank(gone)
+    logs.driver.blank(gone)
     logs.driver.delete([LogEntry(owner).key])
+
+
+def settle(logs: Logs) -> None:
+    """Finish what units of work left to be done, for all owners; then tell of damage."""
+    damage: StoreCorruptError | None = None
+    for stored in logs.driver.entries(None):
+        try:
+            _settle_entry(logs, entry_of(stored))
+        except StoreCorruptError as error:
+            damage = damage or error
+    if damage is not None:
+        raise damage
+
+
+def _settle_entry(logs: Logs, entry: LogEntry | None) -> None:
+    if entry is None or entry.ended:
+        return
+    if not entry.session:
+        for what in (DOCUMENTS, FEED):
+            log = owner_log(entry.owner, what)
+            _settle_log(logs, log, log)
+        trim(logs, entry.owner)
+        return
+    state = _settle_log(logs, entry.tree, entry.log)
+    if state.is_unswept:
+        state = sweep(logs, state)
+    if not (state.is_alive or state.is_unswept):
+        logs.driver.put([replace(entry, ended=state.n).stored()])
+
+
+def _settle_log(logs: Logs, tree: str, log: str) -> LogState:
+    """Write a page where something is left to be done; that is done before the page is written."""
+
+    def decide(state: LogState) -> Decision[None]:
+        return None if state.is_settled else WritePage(), None
+
+    state, _ = logs.change_log(tree, log, decide)
+    return state

@@ -10,35 +10,32 @@ from ....errors import StoreCorruptError
 from ....model import Usage, UsageTotal
 from ...base.refusals import usage_conflict
 from ..errors import BehindError
-from ..log_documents import record_key, usage_key
-from ..lookup import counted_by
-from ..record import decode_record
+from ..log_documents import counted_by, record_key, usage_key
+from ..record import work_of
 from ..state import LogState
 from ..work import AddUsage
-from .logs import Decision, Logs
+from .logs import Decision, LogSubject
 
 AT_ONCE = 500
 
 
-class LogUsage:
+class LogUsage(LogSubject):
     """Work on usage."""
-
-    def __init__(self, logs: Logs) -> None:
-        self._logs = logs
 
     def add(self, owner: str, session: str, usage: Usage) -> bool:
         """Record a call; return whether it was new."""
 
-        def decide(state: LogState) -> Decision:
+        def decide(state: LogState) -> Decision[bool]:
             work = _work(usage)
             n = self._find(state, usage.id)
             if n is None:
-                return Decision(work, True)
+                return work, True
             if (self._read(state, [n]))[0] != work:
                 raise usage_conflict(usage.id)
-            return Decision(None, False)
+            return None, False
 
-        return bool((self._logs.change(owner, session, decide)).answer)
+        _, is_new = self._logs.change(owner, session, decide)
+        return is_new
 
     def _find(self, state: LogState, id: str) -> int | None:
         if id in state.recent_usage:
@@ -57,16 +54,13 @@ class LogUsage:
             some = numbers[start : start + AT_ONCE]
             keys = [record_key(state.tree, state.log, n) for n in some]
             for stored in self._logs.driver.get(keys):
-                work = (
-                    decode_record(stored.data, stored.id).work if stored and stored.data else None
-                )
+                work = work_of(stored)
                 if not isinstance(work, AddUsage):
                     raise StoreCorruptError(f"a usage of session {state.session!r} is missing")
                 found.append(work)
         return found
 
     def totals_by_model(self, owner: str, session: str) -> list[UsageTotal]:
-        """Sum by model."""
         state = self._logs.current(owner, session)
         return [_total(None, model, state.totals[model]) for model in sorted(state.totals)]
 

@@ -1,0 +1,115 @@
+"""A session's record: changed by patches, as users see it, and among others on a page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import datetime
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from ...model import (
+    ROOT,
+    Edge,
+    EdgeKind,
+    NewSession,
+    SessionPatch,
+    SessionQuery,
+    SessionRecord,
+    microseconds_of,
+)
+from ...rules.codec import decode_json, encode_json
+from ..base.refusals import bad_listing_cursor
+from .place import public
+from .state import LogState
+from .work import LogProfile
+
+PageKey = tuple[int, str]
+
+_CURSOR = re.compile(r"(active|created)\.(-?[0-9]{1,20})\.([0-9a-f]{1,40})", re.ASCII)
+
+
+def patched(profile: LogProfile, patch: SessionPatch | NewSession) -> LogProfile:
+    """Return a profile with what a patch, or a new session, gives."""
+    fields = {name: getattr(patch, name) for name in LogProfile.__struct_fields__}
+    given = {name: it for name, it in fields.items() if it is not UNSET}
+    if "tags" in given:
+        given["tags"] = list(given["tags"])
+    if "attributes" in given:
+        given["attributes"] = encode_json(given["attributes"], "attributes")
+    return replace(profile, **given)
+
+
+def record_of(state: LogState, context: int) -> SessionRecord:
+    """Return a session as users see it."""
+    profile = state.profile
+    edge = state.parent and Edge(kind=EdgeKind(state.parent[0]), session=state.parent[1])
+    return SessionRecord(
+        id=state.session,
+        tip=ROOT if state.tip_id is None else state.tip_id,
+        tip_position=None if state.tip is None else public(state.tip),
+        title=profile.title,
+        state=profile.state,
+        tags=list(profile.tags),
+        attributes=decode_json(profile.attributes, f"session {state.session!r}"),
+        budget=profile.budget,
+        model=profile.model,
+        source=profile.source,
+        end_reason=profile.end_reason,
+        parent=edge,
+        forked_at=None if state.fork is None else public(state.fork),
+        messages=state.messages,
+        context_tokens=context,
+        version=state.version,
+        created_us=state.created_us,
+        active_us=state.active_us,
+    )
+
+
+def page_of(states: Iterable[LogState], query: SessionQuery) -> tuple[list[LogState], str | None]:
+    """Return a page of sessions, newest first, and the cursor that continues it."""
+    start = None if query.cursor is None else _read_cursor(query.cursor, query.order)
+    found = [
+        state
+        for state in states
+        if (start is None or _key(state, query.order) < start) and _matches(state, query)
+    ]
+    found.sort(key=lambda state: _key(state, query.order), reverse=True)
+    page = found[: query.limit]
+    if len(found) <= query.limit:
+        return page, None
+    second, log = _key(page[-1], query.order)
+    return page, f"{query.order}.{second}.{log}"
+
+
+def _key(state: LogState, order: str) -> PageKey:
+    return (state.active_us // 1_000_000 if order == "active" else 0), state.log
+
+
+def _read_cursor(cursor: str, order: str) -> PageKey:
+    match = _CURSOR.fullmatch(cursor) if isinstance(cursor, str) else None
+    if match is None or match[1] != order:
+        raise bad_listing_cursor(cursor)
+    return int(match[2]), match[3]
+
+
+def _matches(state: LogState, query: SessionQuery) -> bool:
+    profile = state.profile
+    return (
+        (query.state is None or profile.state == query.state)
+        and set(query.tags) <= set(profile.tags)
+        and (
+            query.title_prefix is None
+            or (profile.title is not None and profile.title.startswith(query.title_prefix))
+        )
+        and (query.parent is None or (state.parent is not None and state.parent[1] == query.parent))
+        and _within(state.created_us, query.created_from, query.created_until)
+        and _within(state.active_us, query.active_from, query.active_until)
+    )
+
+
+def _within(time_us: int, start: datetime | None, until: datetime | None) -> bool:
+    return (start is None or microseconds_of(start) <= time_us) and (
+        until is None or time_us < microseconds_of(until)
+    )
