@@ -41,7 +41,7 @@ class AsyncRecordSource(AsyncSource):
     async def standpoint(self, owner: str, session: str) -> Standpoint:
         """Get a session as it is remembered."""
         unit = await self._runner.here().ready_unit()
-        return Standpoint(*await unit.sighting.standpoint(owner, session))
+        return Standpoint(*await unit.index_reads.standpoint(owner, session))
 
     async def look(
         self, owner: str, wanted: WantedEntries, *, as_followed: bool = False
@@ -49,7 +49,7 @@ class AsyncRecordSource(AsyncSource):
         """Look at all sessions at once; one by one where something cannot be decoded."""
         unit = await self._runner.here().ready_unit()
         try:
-            found = await unit.sighting.look(owner, wanted, as_followed)
+            found = await unit.index_reads.look(owner, wanted, as_followed)
         except StoreCorruptError:
             return await super().look(owner, wanted)
         return {session: SourceContent(*it) for session, it in found.items()}

@@ -43,7 +43,7 @@ class RecordSource(Source):
     def standpoint(self, owner: str, session: str) -> Standpoint:
         """Get a session as it is remembered."""
         unit = self._runner.here().ready_unit()
-        return Standpoint(*unit.sighting.standpoint(owner, session))
+        return Standpoint(*unit.index_reads.standpoint(owner, session))
 
     def look(
         self, owner: str, wanted: WantedEntries, *, as_followed: bool = False
@@ -51,7 +51,7 @@ class RecordSource(Source):
         """Look at all sessions at once; one by one where something cannot be decoded."""
         unit = self._runner.here().ready_unit()
         try:
-            found = unit.sighting.look(owner, wanted, as_followed)
+            found = unit.index_reads.look(owner, wanted, as_followed)
         except StoreCorruptError:
             return super().look(owner, wanted)
         return {session: SourceContent(*it) for session, it in found.items()}

@@ -33,7 +33,7 @@ class AsyncLogUnit:
         self.overlays = AsyncLogOverlays(logs)
         self.documents = AsyncLogDocuments(logs)
         self.search = AsyncLogSearch(logs)
-        self.sighting = AsyncLogIndexReads(logs)
+        self.index_reads = AsyncLogIndexReads(logs)
         self.usage = AsyncLogUsage(logs)
         self.feed = AsyncLogFeed(logs)
         self.admin = AsyncLogAdmin(logs)

@@ -82,7 +82,7 @@ class LogFeed(LogSubject):
     def _advance(self, owner: str) -> tuple[LogState, dict[int, Sequence[FeedPart]]]:
         """Take note of all that was recorded in the owner's sessions so far.
 
-        Gives the feed's state, and what it was that was noted here, by record.
+        Returns the feed's state, and what it was that was noted here, by record.
         """
         state, parts = self._recorded(owner)
         noted: dict[int, Sequence[FeedPart]] = {}

@@ -35,7 +35,7 @@ class LogUnit:
         self.overlays = LogOverlays(logs)
         self.documents = LogDocuments(logs)
         self.search = LogSearch(logs)
-        self.sighting = LogIndexReads(logs)
+        self.index_reads = LogIndexReads(logs)
         self.usage = LogUsage(logs)
         self.feed = LogFeed(logs)
         self.admin = LogAdmin(logs)
