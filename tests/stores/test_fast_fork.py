@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import closing
+from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
+import psycopg
 import pytest
-from servers import postgres
+from servers import mariadb, postgres
 from servers.sql import MariaDb
+from tier import often
 
 from sapwood.errors import AlreadyExistsError, NotFoundError
 from sapwood.model import (
@@ -31,15 +36,23 @@ from sapwood.stores.sqlalchemy.fork import SqlForkStatements
 from sapwood.testing.makers import ADA, cover, fork_of, say, shown
 
 NOW = 1_700_000_000_000_000
+FAR_DOWN = ForkPoint(session="deep")
+"""On MariaDB a path of so many segments is left to be planned."""
 new_id = IdMaker(lambda: NOW, os.urandom)
 
 
 class Forks(NamedTuple):
-    """A store whose fast forks can be turned off, and what they answered."""
+    """A store whose forks are made in one way or the other, and what a client of its server runs.
+
+    It takes locks: that of all owners alone, and that of all trees.
+    """
 
     store: Store
     patch: pytest.MonkeyPatch
     kind: Any
+    connect: Callable[[], Any]
+    lock_owners: str
+    lock_trees: str
 
     def planned(self, new: NewSession) -> Any:
         with self.patch.context() as patch:
@@ -51,21 +64,33 @@ class Forks(NamedTuple):
             raise AssertionError(f"{new} is planned")
 
         with self.patch.context() as patch:
-            patch.setattr(self.kind, "stand_on", refuse)
+            if new.fork != FAR_DOWN or self.kind is PostgresForkStatements:
+                patch.setattr(self.kind, "stand_on", refuse)
             return self.store.create_session(ADA, new)
 
 
-@pytest.fixture(params=["postgres"])
+@pytest.fixture(params=["postgres", "mariadb"])
 def forks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Forks]:
     url = request.getfixturevalue(f"{request.param}_url")
     kept: dict[str, Any] = {"new_id": new_id, "clock": lambda: NOW}
     if request.param == "postgres":
         postgres.empty()
-        with PostgresStore(url, schema=postgres.schema(), **kept) as store:
-            yield Forks(store, monkeypatch, PostgresForkStatements)
+        name = postgres.schema()
+        locks = (
+            f"SELECT number FROM {name}.owner WHERE name = '{ADA}' FOR UPDATE",
+            f"SELECT {name}.lock_tree(tree) FROM {name}.session",
+        )
+        with PostgresStore(url, schema=name, **kept) as store:
+            client = partial(psycopg.connect, url)
+            yield Forks(store, monkeypatch, PostgresForkStatements, client, *locks)
     else:
-        with SqlAlchemyStore.from_url(MariaDb().url(), **kept) as store:
-            yield Forks(store, monkeypatch, SqlForkStatements)
+        database, client = MariaDb(), partial(mariadb.connect, url)
+        locks = (
+            f"SELECT number FROM {database.prefix()}owner WHERE name = '{ADA}' FOR UPDATE",
+            f"SELECT number FROM {database.prefix()}home FOR UPDATE",
+        )
+        with SqlAlchemyStore.from_url(database.url(), **kept) as store:
+            yield Forks(store, monkeypatch, SqlForkStatements, client, *locks)
 
 
 def grow(store: Store, session: str, *ids: str, parent: str | None = None) -> None:
@@ -121,7 +146,7 @@ def plant_the_odd(store: Store) -> None:
     store.add_overlay(ADA, "deep", cover("d40", "d60", id="far down"))
 
 
-def places(store: Store) -> list[tuple[str, Any]]:
+def places() -> list[tuple[str, Any]]:
     own = {
         "s": ["m0", "m1", "m3", "m4", "m5", "m7", "m8", "m9", "m10", "m11", "x1", "x3", "y1"],
         "f": ["m2", "m5", "m8", "f0", "f1", "f3"],
@@ -129,7 +154,7 @@ def places(store: Store) -> list[tuple[str, Any]]:
         "at the tip": ["m4", "m11", "a1"],
         "heir": ["gone1", "gone2", "h1"],
         "heir of an heir": ["gone0", "gone1", "h0"],
-        "deep": ["deep2", "d1", "d50", "e63"],
+        "deep": ["deep2", "d1", "d50", "e60"],
         "empty": [],
     }
     return [(session, at) for session, ids in own.items() for at in (None, ROOT, *ids)]
@@ -140,7 +165,7 @@ def facts(store: Store, id: str) -> str:
     record = store.find_session(ADA, id)
     assert record is not None
     path = [ROOT, *(it.id for it in store.read(ADA, id, Read(overlays=False)).messages_only)]
-    all_ids = {at for _, at in places(store) if isinstance(at, str)}
+    all_ids = {at for _, at in places() if isinstance(at, str)}
     told = [
         record,
         store.read(ADA, id, Read()),
@@ -149,16 +174,15 @@ def facts(store: Store, id: str) -> str:
         [(it.key, it.value, it.updated_us) for it in store.list_documents(ADA, session=id)],
         store.total_usage(ADA, id),
         store.list_leaves(ADA, id),
-        [store.list_children(ADA, id, at) for at in path],
+        [store.list_children(ADA, id, at) for at in (*path[:3], *path[-3:])],
         [] if record.tip is ROOT else store.list_gaps(ADA, id, str(record.tip)),
         store.find_messages(ADA, id, sorted(all_ids)),
     ]
     return msgspec.json.encode(told, enc_hook=str).decode().replace(f'"{id}"', '"the fork"')
 
 
-def goes_on(store: Store, id: str) -> list[Any]:
-    """Write to a session, and tell what it is like then."""
-    cursor = store.changes(ADA, limit=10_000).cursor
+def goes_on(store: Store, id: str, cursor: str) -> tuple[list[Any], str]:
+    """Write to a session; return what it is like then, and where the feed goes on."""
     told: list[Any] = []
     for parent in (None, ROOT):
         store.append(ADA, id, [say(f"after {parent}", tokens=5)], parent=parent)
@@ -168,40 +192,37 @@ def goes_on(store: Store, id: str) -> list[Any]:
     for overlay in store.list_overlays(ADA, id):
         store.undo_overlay(ADA, id, overlay.id)
         told.append(shown(store.read(ADA, id, Read())))
-    found = store.changes(ADA, after=cursor).changes
-    assert {it.session for it in found} == {id}
-    told.append([(it.kind, it.message, it.depth) for it in found])
-    return told
+    page = store.changes(ADA, after=cursor)
+    assert {it.session for it in page.changes} == {id}
+    told.append([(it.kind, it.message, it.depth) for it in page.changes])
+    return told, page.cursor
 
 
 def test_a_fast_fork_is_what_a_planned_one_is(forks: Forks) -> None:
     store = forks.store
     plant(store)
-    for n, (source, at) in enumerate(places(store)):
+    cursor = store.changes(ADA, limit=10_000).cursor
+    tried = places()[:: often(3, 1)]
+    for n, (source, at) in enumerate(tried):
         ids = f"fast {n}", f"planned {n}"
-        before = store.changes(ADA, limit=10_000).cursor
         one = forks.fast(fork_of(source, at, id=ids[0]))
         two = forks.planned(fork_of(source, at, id=ids[1]))
-        assert store.changes(ADA, after=before).changes == []
         assert msgspec.structs.replace(one, id="") == msgspec.structs.replace(two, id="")
         assert store.find_session(ADA, ids[0]) == one
         assert facts(store, ids[0]) == facts(store, ids[1]), (source, at)
+    assert store.changes(ADA, after=cursor).changes == []
     assert store.admin.check() == []
-    statistics = store.statistics(ADA)
-    for n in range(len(places(store))):
-        assert goes_on(store, f"fast {n}") == goes_on(store, f"planned {n}")
-    store.update_message(ADA, "s", say("m0", "changed", tokens=70))
-    store.settle()
-    for n in range(0, len(places(store)), 5):
-        one, two = (store.find_session(ADA, f"{kind} {n}") for kind in ("fast", "planned"))
-        assert one.context_tokens == two.context_tokens
-    assert store.admin.check() == []
+    for n, place in enumerate(tried):
+        fast, cursor = goes_on(store, f"fast {n}", cursor)
+        planned, cursor = goes_on(store, f"planned {n}", cursor)
+        assert fast == planned, place
+    before = store.statistics(ADA).sessions
     for kind in ("fast", "planned"):
-        for n in range(len(places(store))):
+        for n in range(len(tried)):
             store.delete_session(ADA, f"{kind} {n}")
         store.settle()
         assert store.admin.check() == []
-    assert statistics.sessions - store.statistics(ADA).sessions == 2 * len(places(store))
+    assert before - store.statistics(ADA).sessions == 2 * len(tried)
 
 
 def test_a_fast_fork_says_of_itself_what_a_planned_one_does(forks: Forks) -> None:
@@ -274,4 +295,52 @@ def test_a_detached_fork_takes_the_overlays_along(forks: Forks) -> None:
             for overlays in (store.list_overlays(ADA, id), store.list_overlays(ADA, attached.id))
         )
         assert copies == kept
+    assert store.admin.check() == []
+
+
+@pytest.mark.parametrize("at", [None, "m0"])
+def test_rule_06_a_fast_fork_waits_for_the_owner_and_then_for_the_tree(
+    forks: Forks, at: str | None
+) -> None:
+    store = forks.store
+    store.create_session(ADA, NewSession(id="s"))
+    grow(store, "s", "m0", "m1")
+    with ThreadPoolExecutor() as threads, closing(forks.connect()) as client:
+        cursor = client.cursor()
+        for lock in (forks.lock_owners, forks.lock_trees):
+            cursor.execute("BEGIN")
+            cursor.execute(lock)
+            fork = threads.submit(forks.fast, fork_of("s", at, id=lock))
+            assert wait([fork], timeout=0.3).not_done
+            # Whoever has the owner gets the tree: they never wait for each other.
+            cursor.execute(forks.lock_trees)
+            client.rollback()
+            assert fork.result(timeout=20).tip == (at or "m1")
+
+
+def test_rule_06_fast_forks_race_with_all_that_changes_their_source(forks: Forks) -> None:
+    store = forks.store
+    store.create_session(ADA, NewSession(id="s"))
+    grow(store, "s", *(f"m{n}" for n in range(8)))
+    store.add_overlay(ADA, "s", cover("m1", "m3", id="o", tokens=1))
+
+    def fork(way: int) -> None:
+        for n in range(12):
+            id = f"fork {way} {n}"
+            made = store.create_session(ADA, fork_of("s", "m5" if way else None, id=id))
+            assert made.context_tokens >= 1
+            if n % 3 == 0:
+                store.delete_session(ADA, id)
+
+    def change() -> None:
+        for n in range(12):
+            store.append(ADA, "s", [say(f"n{n}", tokens=2)])
+            store.put_document(ADA, "pins", b'["m2"]' if n % 2 else b"[]", session="s")
+            store.update_message(ADA, "s", say("m4", f"changed {n}", tokens=n))
+
+    with ThreadPoolExecutor() as threads:
+        for done in [threads.submit(fork, 0), threads.submit(fork, 1), threads.submit(change)]:
+            done.result()
+    assert store.admin.check() == []
+    store.settle()
     assert store.admin.check() == []

@@ -47,7 +47,7 @@ class Watched(NamedTuple):
         return made.id, trips
 
 
-@pytest.fixture(params=["postgres"])
+@pytest.fixture(params=["postgres", "mariadb"])
 def watched(request: pytest.FixtureRequest) -> Iterator[Watched]:
     """Open a store through a proxy, which counts what it is asked."""
     url = request.getfixturevalue(f"{request.param}_url")
