@@ -6,12 +6,14 @@ from typing import Any
 
 from sqlalchemy import bindparam, delete, select
 
+from ...model import ForkPoint, NewSession, SessionRecord
 from ...rules.tree import spans_up
 from ..relational._sync.fork import CopiedPath, ForkStatements
 from ..relational.position import DEPTH_BITS, MAX_DEPTH, bounds, unpack_place
 from ..relational.rows import SessionRow
 from ..relational.walk import ending_on_path
 from .append import new_segment
+from .fast_fork import fork_at_once
 from .overlays import SqlOverlayStatements, put_all_in_force
 from .tables import Tables
 from .tx import Row, Tx
@@ -25,6 +27,9 @@ class SqlForkStatements(ForkStatements):
 
     def __init__(self, tx: Tx) -> None:
         self._tx = tx
+
+    def fork_at_once(self, owner: str, new: NewSession, point: ForkPoint) -> SessionRecord | None:
+        return fork_at_once(self._tx, owner, new, point)
 
     def copy_documents(self, fork: SessionRow, source: SessionRow) -> None:
         found = self._tx.rows(_documents, owner=source.owner, session=source.number)

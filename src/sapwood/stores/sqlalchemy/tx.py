@@ -10,7 +10,7 @@ from sqlalchemy import bindparam, insert, select, update
 from sqlalchemy.engine import Connection, Dialect
 
 from ...errors import MessageTooLargeError, StoreCorruptError
-from ...rules.tree import Place
+from ...rules.tree import LINEAGE_CAP, Place
 from ..relational.position import unpack_lineage
 from .direct import Direct
 from .extra import Extra, NewRow
@@ -70,6 +70,7 @@ class Tx:
         self.owner_name: str | None = None
         self.session_name: str | None = None
         self.left_to_sweep = False
+        self.fills_columns = extra is not None
         self.most_bytes: int | None = None
         self.made = statements.of
         self._statements = statements
@@ -186,6 +187,12 @@ class Tx:
                 raise StoreCorruptError(f"segment {segment} is missing")
             found = self._lineages[segment] = unpack_lineage(data)
         return found
+
+    def know_lineage(self, segment: int, data: bytes) -> None:
+        """Keep a segment's lineage, and those of all above it if it leads to the root."""
+        above = self._lineages[segment] = unpack_lineage(data)
+        if len(above) < LINEAGE_CAP:
+            self._lineages |= {place.segment: above[n:] for n, place in enumerate(above, 1)}
 
     def learn_lineages(self, segments: Sequence[int]) -> None:
         """Look up the lineages of segments that will be asked for."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from ....model import ForkPoint, NewSession, SessionRecord
 from ...relational._async.fork import AsyncForkStatements, CopiedPath
 from ...relational.position import DEPTH_BITS, MAX_DEPTH
 from ...relational.rows import Row, SessionRow
 from ..rows import OVERLAY_COLUMNS
 from ..words import home_word
+from .fast_fork import fork_at_once
 from .tx import AsyncTx
 
 _IN_FORCE = " WHERE f.tree = %s AND f.session = %s AND {s}.is_on_path(f.tree, f.last, %s)"
@@ -44,6 +46,11 @@ class AsyncPostgresForkStatements(AsyncForkStatements):
 
     def __init__(self, tx: AsyncTx) -> None:
         self._tx = tx
+
+    async def fork_at_once(
+        self, owner: str, new: NewSession, point: ForkPoint
+    ) -> SessionRecord | None:
+        return await fork_at_once(self._tx, owner, new, point)
 
     async def copy_documents(self, fork: SessionRow, source: SessionRow) -> None:
         args = (fork.tree, fork.number, source.tree, source.number)

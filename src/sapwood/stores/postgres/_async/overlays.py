@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 from ....model import Overlay
 from ....rules.tree import Place
 from ...relational._async.overlays import AsyncOverlayStatements
@@ -23,6 +26,20 @@ _INSERT = (
     " created_by, created_at, metadata, summary, words)"
     " VALUES (%s, nextval('{s}.overlay_number'), %s, %s, %s, %s, %s, %s, %s, %s, %s,"
     f" %s::tsvector || array_to_tsvector(%s::text[])) RETURNING {OVERLAY_COLUMNS}"
+)
+_INSERT_ALL = (
+    "WITH made AS (INSERT INTO {s}.overlay AS o (tree, number, id, first, last, tokens,"
+    " covered_tokens, created_by, created_at, metadata, summary, words)"
+    " SELECT %(tree)s, nextval('{s}.overlay_number'), u.id, u.first, u.last, u.tokens,"
+    " u.covered_tokens, u.created_by, u.created_at, u.metadata, u.summary,"
+    " u.words::tsvector || array_to_tsvector(%(marks)s::text[])"
+    " FROM unnest(%(id)s::text[], %(first)s::bigint[], %(last)s::bigint[], %(tokens)s::bigint[],"
+    " %(covered_tokens)s::bigint[], %(created_by)s::text[], %(created_at)s::bigint[],"
+    " %(metadata)s::bytea[], %(summary)s::bytea[], %(words)s::text[]) WITH ORDINALITY"
+    " u(id, first, last, tokens, covered_tokens, created_by, created_at, metadata, summary, words,"
+    " nth) ORDER BY u.nth RETURNING o.number, o.first, o.last)"
+    " INSERT INTO {s}.in_force (tree, session, last, width, overlay)"
+    " SELECT %(tree)s, %(session)s, made.last, -(made.first & 16777215), made.number FROM made"
 )
 _FIND = (
     f"SELECT {OVERLAY_COLUMNS} FROM {{s}}.overlay o JOIN {{s}}.in_force f ON f.tree = o.tree"
@@ -72,6 +89,18 @@ class AsyncPostgresOverlayStatements(AsyncOverlayStatements):
             (session.tree, session.number, new.last, width, made[OVERLAY_NUMBER]),
         )
         return made
+
+    async def add_all(self, session: SessionRow, overlays: Iterable[NewOverlayRow]) -> None:
+        columns = map(list, zip(*overlays, strict=True))
+        args: dict[str, Any] = dict(zip(NewOverlayRow._fields, columns, strict=True))
+        args |= {
+            "tree": session.tree,
+            "session": session.number,
+            "marks": [owner_word(session.owner)],
+            "words": [text_words(text) for text in args["summary"]],
+            "summary": [text.encode() for text in args["summary"]],
+        }
+        await self._tx.run(_INSERT_ALL, args)
 
     async def remove(self, session: SessionRow, found: Row) -> None:
         number = found[OVERLAY_NUMBER]

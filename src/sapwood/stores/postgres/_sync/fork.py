@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
+from ....model import ForkPoint, NewSession, SessionRecord
 from ...relational._sync.fork import CopiedPath, ForkStatements
 from ...relational.position import DEPTH_BITS, MAX_DEPTH
 from ...relational.rows import Row, SessionRow
 from ..rows import OVERLAY_COLUMNS
 from ..words import home_word
+from .fast_fork import fork_at_once
 from .tx import Tx
 
 _IN_FORCE = " WHERE f.tree = %s AND f.session = %s AND {s}.is_on_path(f.tree, f.last, %s)"
@@ -46,6 +48,9 @@ class PostgresForkStatements(ForkStatements):
 
     def __init__(self, tx: Tx) -> None:
         self._tx = tx
+
+    def fork_at_once(self, owner: str, new: NewSession, point: ForkPoint) -> SessionRecord | None:
+        return fork_at_once(self._tx, owner, new, point)
 
     def copy_documents(self, fork: SessionRow, source: SessionRow) -> None:
         args = (fork.tree, fork.number, source.tree, source.number)

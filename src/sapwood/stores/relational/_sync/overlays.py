@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ....model import EntryRef, Fence, NewOverlay, Overlay
@@ -60,6 +61,11 @@ class OverlayStatements(Protocol):
     @abstractmethod
     def add(self, session: SessionRow, new: NewOverlayRow) -> Row:
         """Store an overlay, and put it in force for a session."""
+
+    def add_all(self, session: SessionRow, overlays: Iterable[NewOverlayRow]) -> None:
+        """Store overlays, the oldest first, and put them in force for a session."""
+        for new in overlays:
+            self.add(session, new)
 
     @abstractmethod
     def remove(self, session: SessionRow, found: Row) -> None:

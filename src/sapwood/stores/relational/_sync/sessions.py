@@ -118,6 +118,10 @@ class RelationalSessions:
 
     def create(self, owner: str, new: NewSession) -> SessionRecord:
         """Create a session."""
+        if new.fork is not None and not new.fork.detach:
+            made = self._dialect.fork.fork_at_once(owner, new, new.fork)
+            if made is not None:
+                return made
         lookup = self._dialect.lookup
         # The owner comes first: where it is locked, that is before any tree.
         number = lookup.own_number(owner)

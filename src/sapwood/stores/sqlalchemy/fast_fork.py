@@ -1,0 +1,373 @@
+"""Forks in few round trips on MariaDB: a block that locks, a look at sums, a block that writes.
+
+At the tip the context is the source's, and there is nothing to look at.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from contextlib import suppress
+from itertools import islice
+from typing import Any, NamedTuple
+
+from msgspec import UNSET
+from sqlalchemy import (
+    and_,
+    bindparam,
+    case,
+    delete,
+    exists,
+    func,
+    insert,
+    literal_column,
+    null,
+    or_,
+    select,
+    true,
+    union,
+    union_all,
+    update,
+)
+
+from ...errors import MessageTooLargeError, StoreCorruptError
+from ...model import ROOT, EdgeKind, ForkPoint, NewSession, SessionRecord
+from ...rules.codec import encode_json
+from ...rules.overlay import Cover, resolve_up
+from ...rules.tree import LINEAGE_CAP, Span, spans_up
+from ..relational.pins import PINS_KEY, pinned_ids
+from ..relational.position import DEPTH_BITS, MAX_DEPTH, bounds, place_of, unpack_place
+from ..relational.rows import Profile, SessionRow
+from ..relational.walk import pins_under
+from .direct import Compound, has_compounds, number
+from .locks import lock_owner
+from .lookup import is_seen, key_of
+from .rows import pack_tags, session_columns
+from .sessions import SqlSessionStatements
+from .tables import Tables
+from .tx import ROWS_AT_ONCE, Tx
+
+_LOCK = """BEGIN NOT ATOMIC
+DECLARE sapwood_at_owner, sapwood_at_tree, sapwood_locked, sapwood_at_source BIGINT;
+SET sapwood_at_owner = ({}); SET sapwood_at_tree = ({}); SET sapwood_locked = ({});
+SET sapwood_at_source = ({}); {}; END"""
+_WRITE = """BEGIN NOT ATOMIC DECLARE sapwood_new_home, sapwood_new_fork BIGINT;
+{}; SET sapwood_new_home = LAST_INSERT_ID(); {};
+{}; SET sapwood_new_fork = LAST_INSERT_ID(); {}; {}; {}; {}; {}; END"""
+_OWNER: Any = literal_column("sapwood_at_owner")
+_TREE: Any = literal_column("sapwood_at_tree")
+_SOURCE: Any = literal_column("sapwood_at_source")
+_HOME: Any = literal_column("sapwood_new_home")
+_FORK: Any = literal_column("sapwood_new_fork")
+_EDIT, _PIN = 0, -1
+"""What stands in the place of an overlay's number in the other rows of a look."""
+_SEEN = ("pos", "home", "id", "path_tokens")
+
+
+class _Point(NamedTuple):
+    """Where a fork is to stand, and what it takes over, as it is read with its source locked."""
+
+    owner: int
+    tree: int
+    is_taken: int
+    has_parent: int
+    tags: bytes
+    budget: int | None
+    attributes: bytes
+    model: bytes | None
+    origin: bytes | None
+    pins: bytes | None
+    fork_lineage: bytes | None
+    pos: int
+    home: int
+    id: bytes | str | None
+    running: int
+    writer: int
+    lineage: bytes | None
+
+
+def fork_at_once(tx: Tx, owner: str, new: NewSession, point: ForkPoint) -> SessionRecord | None:
+    """Fork a session; None, and nothing written, when it has to be planned."""
+    if tx.fills_columns or not has_compounds(tx.conn.dialect):
+        return None
+    parent = point.session if new.parent is None else new.parent.session
+    found = _find(tx, owner, new.id, parent, point)
+    if found is None:
+        return None
+    source, at = found
+    path = spans_up(unpack_place(at.pos), tx.lineage)
+    ranges = [bounds(span) for span in islice(path, LINEAGE_CAP + 1)]
+    if len(ranges) > LINEAGE_CAP:
+        return None
+    context = source.context if at.pos == source.tip else None
+    if context is None:
+        context = _context(tx, source, at, ranges)
+    if context is None:
+        return None
+    now = tx.now() if new.created_us is None else new.created_us
+    profile = _profile(new, parent, at)
+    values = {f"new_{key}": value for key, value in profile._asdict().items()} | {
+        "new_owner": at.owner,
+        "new_id": new.id,
+        "new_key": key_of(owner, new.id),
+        "new_tree": at.tree,
+        "new_tip": at.pos,
+        "new_context": context,
+        "now": now,
+        "now_s": now // 1_000_000,
+        "source": source.number,
+        "writer": at.writer,
+        "at_home": at.home,
+        **_ends(ranges),
+    }
+    try:
+        tx.refuse_large(values)
+    except MessageTooLargeError:
+        return None
+    # Names are bytes there.
+    given = {key: it.encode() if isinstance(it, str) else it for key, it in values.items()}
+    tx.direct(_write, len(ranges)).run(tx.conn, given)
+    figures = (new.id, at.pos, _name(at.id), at.pos, context, 0, 1, now, now)
+    return SqlSessionStatements(tx).record_of((*figures, *profile), context)
+
+
+def _find(
+    tx: Tx, owner: str, id: str, parent: str, point: ForkPoint
+) -> tuple[SessionRow, _Point] | None:
+    """Lock a source, and find out where its fork is to stand; None when that is odd."""
+    by_id = isinstance(point.message, str)
+    asked = {
+        "owner_name": owner.encode(),
+        "source": key_of(owner, point.session),
+        "taken": key_of(owner, id),
+        "parent": key_of(owner, parent),
+        "message": point.message.encode() if isinstance(point.message, str) else None,
+    }
+    size = len(_Point._fields)
+    seen: list[tuple[SessionRow, _Point]] = []
+    for row in tx.direct(_lock, by_id).run(tx.conn, asked).all():
+        at, source = _Point._make(row[:size]), SessionRow._make(row[size:])
+        if at.is_taken or not at.has_parent or at.tree != source.tree:
+            return None
+        if at.fork_lineage is not None:
+            tx.know_lineage(source.fork >> DEPTH_BITS, at.fork_lineage)
+        if point.message is ROOT or not (by_id or source.tip):
+            at = at._replace(pos=0, home=0, id=None, running=0, writer=0)
+        elif at.pos is None or at.lineage is None:
+            continue
+        else:
+            tx.know_lineage(at.pos >> DEPTH_BITS, at.lineage)
+        if not by_id or is_seen(tx, source, at.pos, at.home):
+            seen.append((source._replace(id=point.session), at))
+    return seen[0] if len(seen) == 1 else None
+
+
+def _profile(new: NewSession, parent: str, at: _Point) -> Profile:
+    attributes = at.attributes
+    if new.attributes is not UNSET:
+        attributes = encode_json(new.attributes, "attributes")
+    return Profile(
+        title=None if new.title is None else new.title.encode(),
+        state=new.state,
+        tags=at.tags if new.tags is UNSET else pack_tags(new.tags),
+        budget=at.budget if new.budget is UNSET else new.budget,
+        parent_kind=(EdgeKind.BRANCH if new.parent is None else new.parent.kind).value,
+        parent=parent,
+        attributes=attributes,
+        model=_name(at.model) if new.model is UNSET else new.model,
+        source=_name(at.origin) if new.source is UNSET else new.source,
+        end_reason=new.end_reason,
+    )
+
+
+def _name(found: bytes | str | None) -> str | None:
+    return found.decode() if isinstance(found, bytes) else found
+
+
+def _context(
+    tx: Tx, source: SessionRow, at: _Point, ranges: Sequence[tuple[int, int]]
+) -> int | None:
+    """Sum the tokens shown at a fork's point, as `sums.sum_of` does; None when some are missing."""
+    ids: list[str] = []
+    # Reading says what is wrong with pins; a sum must not stop a write.
+    with suppress(StoreCorruptError):
+        ids = [] if at.pins is None else pinned_ids(at.pins, source.id)
+    if len(ids) > ROWS_AT_ONCE:
+        return None
+    asked = {"tree": source.tree, "source": source.number, "ids": ids}
+    rows = tx.conn.execute(tx.made(_look, len(ranges)), asked | _ends(ranges)).all()
+    edits = [(pos, delta) for kind, pos, delta, *_ in rows if kind == _EDIT]
+    pins = {pos: tokens for kind, pos, tokens, *_ in rows if kind == _PIN}
+    covers = sorted(
+        (last, -(first & MAX_DEPTH), overlay, first, sums)
+        for overlay, first, last, *sums in rows
+        if overlay > 0
+    )
+
+    def deepest(span: Span) -> Cover | None:
+        first, last = bounds(span)
+        nth = bisect_left(covers, (last + 1,)) - 1
+        if nth < 0 or covers[nth][0] < first:
+            return None
+        end, _, overlay, begin, sums = covers[nth]
+        return Cover(overlay, place_of(begin), place_of(end), sums)
+
+    total = at.running
+    for item in resolve_up(unpack_place(at.pos), tx.lineage, deepest):
+        if isinstance(item, Span):
+            first, last = bounds(item)
+            total += sum(delta for pos, delta in edits if first <= pos <= last)
+        elif None in item.row:
+            return None
+        else:
+            tokens, at_last, above = item.row
+            total += tokens - at_last + above
+            total += sum(pins[pos] for pos in pins_under(pins, item, tx.lineage))
+    return total
+
+
+def _ends(ranges: Sequence[tuple[int, int]]) -> dict[str, int]:
+    named = {f"low_{n}": low for n, (low, _) in enumerate(ranges)}
+    return named | {f"high_{n}": high for n, (_, high) in enumerate(ranges)}
+
+
+def _is_within(column: Any, count: int) -> Any:
+    """Whether a column lies in one of so many ranges."""
+    between = [column.between(bindparam(f"low_{n}"), bindparam(f"high_{n}")) for n in range(count)]
+    return or_(literal_column("FALSE"), *between)
+
+
+def _lock(t: Tables, by_id: bool) -> Compound:
+    """Lock owner, tree and source, in this order, then read what is there."""
+    s, h = t.session.c, t.home.c
+    wanted = s.key == bindparam("source")
+    tree = select(s.tree).where(wanted)
+    locked = select(h.number).where(h.number == _TREE).with_for_update()
+    source = select(s.number).where(wanted).with_for_update()
+    return Compound(_LOCK, [lock_owner(t, shared=True), tree, locked, source, _point(t, by_id)])
+
+
+def _point(t: Tables, by_id: bool) -> Any:
+    s, p, d = t.session.c, t.profile.c, t.document.c
+    other, writer = t.session.alias("other"), t.session.alias("writer")
+    near, far = t.segment.alias("near"), t.segment.alias("far")
+    at = (_named(t) if by_id else _tip(t)).subquery("at_point")
+    pins = select(d.value).where(
+        d.owner == s.owner,
+        d.session == s.number,
+        d.key == literal_column(f"'{PINS_KEY}'"),
+        d.expires_at.is_(None),
+    )
+    joined = (
+        t.session.join(t.profile, p.session == s.number)
+        .outerjoin(at, true())
+        .outerjoin(near, near.c.number == at.c.pos.bitwise_rshift(number(DEPTH_BITS)))
+        .outerjoin(far, far.c.number == s.fork.bitwise_rshift(number(DEPTH_BITS)))
+        .outerjoin(writer, writer.c.home == at.c.home)
+    )
+    return (
+        select(
+            _OWNER,
+            _TREE,
+            exists().where(other.c.key == bindparam("taken")),
+            exists().where(other.c.key == bindparam("parent")),
+            *p["tags", "budget", "attributes", "model", "source"],
+            pins.scalar_subquery(),
+            far.c.lineage,
+            *at.c[_SEEN],
+            # Where the session that wrote the fork point is gone, the source's homes are taken.
+            func.coalesce(writer.c.number, s.number),
+            near.c.lineage,
+            *session_columns(t),
+        )
+        .select_from(joined)
+        .where(s.number == _SOURCE)
+    )
+
+
+def _tip(t: Tables) -> Any:
+    s, m = t.session.c, t.message.c
+    joined = t.session.join(t.message, and_(m.tree == s.tree, m.pos == s.tip))
+    return select(*m[_SEEN]).select_from(joined).where(s.number == _SOURCE)
+
+
+def _named(t: Tables) -> Any:
+    m = t.message.c
+    found = select(*m[_SEEN]).select_from(_in_homes(t, _SOURCE))
+    return found.where(m.id == bindparam("message"))
+
+
+def _in_homes(t: Tables, source: Any) -> Any:
+    """Join the messages that a session may see: those of its own home and of inherited ones."""
+    s, i = t.session.c, t.inherited.c
+    own = select(s.home).where(s.number == source)
+    homes = union(own, select(i.home).where(i.session == source)).subquery("homes")
+    return homes.join(t.message, t.message.c.home == homes.c.home)
+
+
+def _look(t: Tables, count: int) -> Any:
+    """Return what a context is the sum of: overlays, edits on a path of so many ranges, and pins.
+
+    An overlay comes with the running sums at its last message and above its first one.
+    """
+    f, o, e, m = t.in_force.c, t.overlay.c, t.edit.c, t.message.c
+    source: Any = bindparam("source")
+    last, above, depth = t.message.alias("at_last"), t.message.alias("above"), number(MAX_DEPTH)
+    begins = o.first.bitwise_and(depth) == t.segment.c.parent.bitwise_and(depth) + number(1)
+    up = case((begins, t.segment.c.parent), else_=o.first - number(1))
+    joined = (
+        t.in_force.join(t.overlay, o.number == f.overlay)
+        .outerjoin(t.segment, t.segment.c.number == o.first.bitwise_rshift(number(DEPTH_BITS)))
+        .outerjoin(last, and_(last.c.tree == o.tree, last.c.pos == o.last))
+        .outerjoin(above, and_(above.c.tree == o.tree, above.c.pos == up))
+    )
+    above_it = case((up == number(0), number(0)), else_=above.c.path_tokens)
+    overlays = select(o.number, o.first, o.last, o.tokens, last.c.path_tokens, above_it)
+    rest = [null(), null(), null()]
+    edits = select(number(_EDIT), e.pos, e.delta, *rest)
+    pins = select(number(_PIN), m.pos, m.tokens, *rest).select_from(_in_homes(t, source))
+    return union_all(
+        overlays.select_from(joined).where(f.session == source, _is_within(f.last, count)),
+        edits.where(e.tree == bindparam("tree"), _is_within(e.pos, count)),
+        pins.where(m.id.in_(bindparam("ids", expanding=True)), m.body.is_not(None)),
+    )
+
+
+def _write(t: Tables, count: int) -> Compound:
+    """Write a fork that stands on a path of so many ranges."""
+    i, d, f = t.inherited.c, t.document.c, t.in_force.c
+    source: Any = bindparam("source")
+    given = ("owner", "id", "key", "tree", "tip", "context")
+    session: dict[str, Any] = {key: bindparam(f"new_{key}") for key in given}
+    session |= {"fork": session["tip"], "home": _HOME, "version": number(1)}
+    session |= dict.fromkeys(("ends", "running", "messages", "overlays"), number(0))
+    session |= dict.fromkeys(("created_at", "active_at"), bindparam("now"))
+    profile: dict[str, Any] = {key: bindparam(f"new_{key}") for key in Profile._fields}
+    documents = select(d.owner, _FORK, d.key, d.updated_at, null(), d.value).where(
+        d.owner == bindparam("new_owner"), d.session == source, d.expires_at.is_(None)
+    )
+    # At the root there is no home, and no range.
+    inherited = select(i.home).where(i.session == bindparam("writer"))
+    homes = union(inherited, select(bindparam("at_home").label("home"))).subquery("homes")
+    overlays = select(_FORK, f.last, f.width, f.overlay).where(
+        f.session == source, _is_within(f.last, count)
+    )
+    kept = ["owner", "session", "key", "updated_at", "expires_at", "value"]
+    return Compound(
+        _WRITE,
+        [
+            insert(t.home).values(number=null()).inline(),
+            # Its number is taken; there is no tree of that name for anybody to lock.
+            delete(t.home).where(t.home.c.number == _HOME),
+            insert(t.session).values(session | {"active_s": bindparam("now_s")}).inline(),
+            insert(t.profile).values({"session": _FORK, **profile}).inline(),
+            insert(t.document).from_select(kept, documents.order_by(d.version)),
+            insert(t.inherited).from_select(
+                ["session", "home"], select(_FORK, homes.c.home).where(homes.c.home > number(0))
+            ),
+            insert(t.in_force).from_select(["session", "last", "width", "overlay"], overlays),
+            update(t.session)
+            .where(t.session.c.number == _FORK)
+            .values(overlays=literal_column("ROW_COUNT()")),
+        ],
+    )
