@@ -15,11 +15,8 @@ from .tables import Tables
 from .tx import Tx
 
 
-class SqlDocumentStatements(DocumentStatements):
+class SqlDocumentStatements(DocumentStatements[Tx]):
     """Statements about documents."""
-
-    def __init__(self, tx: Tx) -> None:
-        self._tx = tx
 
     def scope_of(self, session: SessionRow) -> DocumentScope:
         return DocumentScope(session.owner, session.number)

@@ -59,16 +59,13 @@ def bound_of(tx: Tx, owner: str) -> int:
     return newest(tx, number)
 
 
-class SqlFeedStatements(FeedStatements):
+class SqlFeedStatements(FeedStatements[Tx]):
     """Statements about the feed.
 
     A cursor is the last message that was read, and the last of the other changes after it.
     """
 
     beginning = (0, 0)
-
-    def __init__(self, tx: Tx) -> None:
-        self._tx = tx
 
     def is_lost(self, owner: int | None, cursor: FeedCursor) -> tuple[bool, bool]:
         found = self._tx.row(_standing, owner=owner) or (0, 0, 0, 0, 0)

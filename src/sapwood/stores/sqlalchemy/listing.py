@@ -14,11 +14,8 @@ from .tables import Tables
 from .tx import Tx
 
 
-class SqlListingStatements(ListingStatements):
+class SqlListingStatements(ListingStatements[Tx]):
     """Statements about pages of sessions."""
-
-    def __init__(self, tx: Tx) -> None:
-        self._tx = tx
 
     def page(
         self, owner: int, query: SessionQuery, after: tuple[int, int] | None, most: int

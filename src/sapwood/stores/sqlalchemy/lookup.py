@@ -189,11 +189,8 @@ def _at(t: Tables) -> Any:
     )
 
 
-class SqlLookupStatements(LookupStatements):
+class SqlLookupStatements(LookupStatements[Tx]):
     """Statements that every subject needs."""
-
-    def __init__(self, tx: Tx) -> None:
-        self._tx = tx
 
     def find_owner(self, name: str) -> int | None:
         return find_owner(self._tx, name)

@@ -34,15 +34,12 @@ from .tables import Tables
 from .tx import Row, Tx
 
 
-class SqlMessageStatements(MessageStatements):
+class SqlMessageStatements(MessageStatements[Tx]):
     """Statements about messages."""
 
     # Whatever is read upwards from the tip is looked up only as far as it is shown.
     spans_at_once = 1
     may_have_landed = True
-
-    def __init__(self, tx: Tx) -> None:
-        self._tx = tx
 
     def rows_at(self, session: SessionRow, positions: Sequence[int]) -> dict[int, Row]:
         return rows_at(self._tx, session.tree, positions)

@@ -27,11 +27,8 @@ from .tables import Tables
 from .tx import Row, Tx
 
 
-class SqlOverlayStatements(OverlayStatements):
+class SqlOverlayStatements(OverlayStatements[Tx]):
     """Statements about overlays."""
-
-    def __init__(self, tx: Tx) -> None:
-        self._tx = tx
 
     def find(self, session: SessionRow, id: str) -> Row:
         return self._tx.row(_find, session=session.number, tree=session.tree, id=id)

@@ -18,10 +18,10 @@ from ...model import EntryRef, Hits, Search
 from ...rules.query import Query
 from ...rules.stored_text import stored_text
 from ..base.found import SUMMARY_ROLE, Said
+from ..relational._sync.dialect import Dialect
 from ..relational._sync.lookup import get_session
 from ..relational.position import public
 from ..relational.rows import SessionRow, summary_text
-from .dialect import SqlDialect
 from .found import Found
 from .lookup import homes_of, is_seen
 from .rows import unpack_tags
@@ -45,7 +45,7 @@ Told = tuple[Said[None], str | None, list[str]]
 class SqlSearch:
     """Work on searching."""
 
-    def __init__(self, tx: Tx, dialect: SqlDialect) -> None:
+    def __init__(self, tx: Tx, dialect: Dialect) -> None:
         self._tx = tx
         self._dialect = dialect
 

@@ -29,11 +29,8 @@ from .tx import Tx
 _PLACE = ("tree", "tip", "fork", "context", "messages", "overlays")
 
 
-class SqlSessionStatements(SessionStatements):
+class SqlSessionStatements(SessionStatements[Tx]):
     """Statements about sessions."""
-
-    def __init__(self, tx: Tx) -> None:
-        self._tx = tx
 
     def find_record(self, owner: str, session: str) -> RecordRow | None:
         found: RecordRow | None = self._tx.row(_record, key=key_of(owner, session))

@@ -167,11 +167,8 @@ def _unknown_in(t: Tables) -> Any:
     return select(s.number).where(*wanted).order_by(s.number)
 
 
-class SqlSumStatements(SumStatements):
+class SqlSumStatements(SumStatements[Tx]):
     """Statements about what a session shows."""
-
-    def __init__(self, tx: Tx) -> None:
-        self._tx = tx
 
     def visible(self, session: SessionRow, leaf: int) -> Iterator[Span | Cover]:
         return View(self._tx, session).visible(leaf)

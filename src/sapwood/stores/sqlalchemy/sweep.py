@@ -22,13 +22,10 @@ CHUNKS_AT_ONCE = 4
 """How many chunks a deletion does away with itself; the rest is for `settle`, or the next."""
 
 
-class SqlSweepStatements(SweepStatements):
+class SqlSweepStatements(SweepStatements[Tx]):
     """Statements about what deletions leave to be done."""
 
     rows_at_once = 500
-
-    def __init__(self, tx: Tx) -> None:
-        self._tx = tx
 
     def retire(self, session: SessionRow) -> None:
         tx = self._tx

@@ -18,11 +18,8 @@ _SUMMED = ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens",
 _FIGURES = ("model", "message", *_SUMMED)
 
 
-class SqlUsageStatements(UsageStatements):
+class SqlUsageStatements(UsageStatements[Tx]):
     """Statements about usage."""
-
-    def __init__(self, tx: Tx) -> None:
-        self._tx = tx
 
     def find(self, session: SessionRow, id: str) -> UsageRow | None:
         found: UsageRow | None = self._tx.row(_find, session=session.number, id=id)

@@ -27,11 +27,8 @@ _LIST = (
 )
 
 
-class SqliteDocumentStatements(DocumentStatements):
+class SqliteDocumentStatements(DocumentStatements[Connection]):
     """Statements about documents."""
-
-    def __init__(self, tx: Connection) -> None:
-        self._tx = tx
 
     def scope_of(self, session: SessionRow) -> DocumentScope:
         return DocumentScope(session.owner, session.number)

@@ -19,11 +19,8 @@ _ORDERS = {
 }
 
 
-class SqliteListingStatements(ListingStatements):
+class SqliteListingStatements(ListingStatements[Connection]):
     """Statements about pages of sessions."""
-
-    def __init__(self, tx: Connection) -> None:
-        self._tx = tx
 
     def page(
         self, owner: int, query: SessionQuery, after: tuple[int, int] | None, most: int

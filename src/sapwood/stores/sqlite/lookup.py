@@ -78,11 +78,8 @@ def is_seen(tx: Connection, session: SessionRow, pos: int, home: int) -> bool:
     return place is not None and is_on_path(place, fork, tx.lineage)
 
 
-class SqliteLookupStatements(LookupStatements):
+class SqliteLookupStatements(LookupStatements[Connection]):
     """Statements that every subject needs. There is one writer at a time: nothing is locked."""
-
-    def __init__(self, tx: Connection) -> None:
-        self._tx = tx
 
     def find_owner(self, name: str) -> int | None:
         return find_owner(self._tx, name)

@@ -58,15 +58,12 @@ _DELETED = f"SELECT {MESSAGE_COLUMNS} FROM message m WHERE m.pos BETWEEN ? AND ?
 _NO_LIMIT = -1
 
 
-class SqliteMessageStatements(MessageStatements):
+class SqliteMessageStatements(MessageStatements[Connection]):
     """Statements about messages."""
 
     # Whatever is read upwards from the tip is looked up only as far as it is shown.
     spans_at_once = 1
     may_have_landed = False
-
-    def __init__(self, tx: Connection) -> None:
-        self._tx = tx
 
     def rows_at(self, session: SessionRow, positions: Sequence[int]) -> dict[int, Row]:
         found = (self._tx.row(_AT, (pos,)) for pos in positions)

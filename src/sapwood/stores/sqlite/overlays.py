@@ -37,11 +37,8 @@ _FIGURES_AT = (
 _EDITED = "SELECT 1 FROM edit WHERE pos BETWEEN ? AND ? AND seq > ?"
 
 
-class SqliteOverlayStatements(OverlayStatements):
+class SqliteOverlayStatements(OverlayStatements[Connection]):
     """Statements about overlays."""
-
-    def __init__(self, tx: Connection) -> None:
-        self._tx = tx
 
     def find(self, session: SessionRow, id: str) -> Row | None:
         found: Row | None = self._tx.row(_FIND, (session.number, session.tree, id))

@@ -13,9 +13,9 @@ import apsw
 
 from ...model import Hits, Search
 from ...rules.query import Query
+from ..relational._sync.dialect import Dialect
 from ..relational._sync.lookup import get_session
 from .connection import Connection
-from .dialect import SqliteDialect
 from .feed import KIND_APPEND, KIND_COVER, KIND_UPDATE
 from .finding import Finder
 from .index.asking import Question
@@ -39,7 +39,7 @@ class SqliteSearch:
     def __init__(
         self,
         tx: Connection,
-        dialect: SqliteDialect,
+        dialect: Dialect,
         index: IndexReader,
         on_lag: Callable[[], None] | None = None,
     ) -> None:

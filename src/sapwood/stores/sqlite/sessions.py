@@ -64,11 +64,8 @@ _COUNT = (
 )
 
 
-class SqliteSessionStatements(SessionStatements):
+class SqliteSessionStatements(SessionStatements[Connection]):
     """Statements about sessions."""
-
-    def __init__(self, tx: Connection) -> None:
-        self._tx = tx
 
     def find_record(self, owner: str, session: str) -> Row | None:
         found: Row | None = self._tx.row(_RECORD, (owner, session))

@@ -150,11 +150,8 @@ def renew_context(tx: Connection, session: SessionRow) -> int:
     return context
 
 
-class SqliteSumStatements(SumStatements):
+class SqliteSumStatements(SumStatements[Connection]):
     """Statements about what a session shows."""
-
-    def __init__(self, tx: Connection) -> None:
-        self._tx = tx
 
     def visible(self, session: SessionRow, leaf: int) -> Iterator[Span | Cover]:
         return View(self._tx, session).visible(leaf)

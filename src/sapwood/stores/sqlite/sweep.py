@@ -25,13 +25,10 @@ _CUT = (
 )
 
 
-class SqliteSweepStatements(SweepStatements):
+class SqliteSweepStatements(SweepStatements[Connection]):
     """Statements about what deletions leave to be done."""
 
     rows_at_once = 100
-
-    def __init__(self, tx: Connection) -> None:
-        self._tx = tx
 
     def retire(self, session: SessionRow) -> None:
         tx = self._tx

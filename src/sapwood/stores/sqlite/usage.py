@@ -29,11 +29,8 @@ _OF_OWNER = (
 )
 
 
-class SqliteUsageStatements(UsageStatements):
+class SqliteUsageStatements(UsageStatements[Connection]):
     """Statements about usage; an owner's totals are kept."""
-
-    def __init__(self, tx: Connection) -> None:
-        self._tx = tx
 
     def find(self, session: SessionRow, id: str) -> Row | None:
         found: Row | None = self._tx.row(_FIND, (session.number, id))

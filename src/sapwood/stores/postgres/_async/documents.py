@@ -24,11 +24,8 @@ _LIST = (
 )
 
 
-class AsyncPostgresDocumentStatements(AsyncDocumentStatements):
+class AsyncPostgresDocumentStatements(AsyncDocumentStatements[AsyncTx]):
     """Statements about documents; an owner's own are placed in a tree below zero."""
-
-    def __init__(self, tx: AsyncTx) -> None:
-        self._tx = tx
 
     def scope_of(self, session: SessionRow) -> DocumentScope:
         return DocumentScope(session.tree, session.number)

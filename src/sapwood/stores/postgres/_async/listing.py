@@ -16,11 +16,8 @@ _ORDERS = {
 }
 
 
-class AsyncPostgresListingStatements(AsyncListingStatements):
+class AsyncPostgresListingStatements(AsyncListingStatements[AsyncTx]):
     """Statements about pages of sessions."""
-
-    def __init__(self, tx: AsyncTx) -> None:
-        self._tx = tx
 
     async def page(
         self, owner: int, query: SessionQuery, after: tuple[int, int] | None, most: int

@@ -75,11 +75,8 @@ async def rows_at(tx: AsyncTx, tree: int, positions: Sequence[int]) -> dict[int,
     return {row[0]: row for row in await tx.rows(_AT, (tree, list(positions)))}
 
 
-class AsyncPostgresLookupStatements(AsyncLookupStatements):
+class AsyncPostgresLookupStatements(AsyncLookupStatements[AsyncTx]):
     """Statements that every subject needs."""
-
-    def __init__(self, tx: AsyncTx) -> None:
-        self._tx = tx
 
     async def find_owner(self, name: str) -> int | None:
         return await find_owner(self._tx, name)

@@ -97,14 +97,11 @@ _DEPTHS = (
 )
 
 
-class AsyncPostgresMessageStatements(AsyncMessageStatements):
+class AsyncPostgresMessageStatements(AsyncMessageStatements[AsyncTx]):
     """Statements about messages."""
 
     spans_at_once = sys.maxsize
     may_have_landed = True
-
-    def __init__(self, tx: AsyncTx) -> None:
-        self._tx = tx
 
     async def rows_at(self, session: SessionRow, positions: Sequence[int]) -> dict[int, Row]:
         return await rows_at(self._tx, session.tree, positions)

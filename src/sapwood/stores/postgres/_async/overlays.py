@@ -46,11 +46,8 @@ _CHANGED = (
 )
 
 
-class AsyncPostgresOverlayStatements(AsyncOverlayStatements):
+class AsyncPostgresOverlayStatements(AsyncOverlayStatements[AsyncTx]):
     """Statements about overlays."""
-
-    def __init__(self, tx: AsyncTx) -> None:
-        self._tx = tx
 
     async def find(self, session: SessionRow, id: str) -> Row | None:
         found: Row | None = await self._tx.row(_FIND, (session.number, session.tree, id))

@@ -103,11 +103,8 @@ _COUNT = (
 )
 
 
-class AsyncPostgresSessionStatements(AsyncSessionStatements):
+class AsyncPostgresSessionStatements(AsyncSessionStatements[AsyncTx]):
     """Statements about sessions."""
-
-    def __init__(self, tx: AsyncTx) -> None:
-        self._tx = tx
 
     async def find_record(self, owner: str, session: str) -> Row | None:
         rows = await self._tx.call(_RECORD, (owner, session))

@@ -99,11 +99,8 @@ async def renew_one(tx: AsyncTx) -> bool:
     return True
 
 
-class AsyncPostgresSumStatements(AsyncSumStatements):
+class AsyncPostgresSumStatements(AsyncSumStatements[AsyncTx]):
     """Statements about what a session shows, which the server works out."""
-
-    def __init__(self, tx: AsyncTx) -> None:
-        self._tx = tx
 
     async def visible(self, session: SessionRow, leaf: int) -> list[Span | Cover]:
         return await visible(self._tx, session, leaf)

@@ -39,13 +39,10 @@ _CUT = (
 _DELETE = "DELETE FROM {s}.segment WHERE tree = %s AND number = %s RETURNING parent"
 
 
-class AsyncPostgresSweepStatements(AsyncSweepStatements):
+class AsyncPostgresSweepStatements(AsyncSweepStatements[AsyncTx]):
     """Statements about what deletions leave to be done."""
 
     rows_at_once = 500
-
-    def __init__(self, tx: AsyncTx) -> None:
-        self._tx = tx
 
     async def retire(self, session: SessionRow) -> None:
         tx, place = self._tx, (session.tree, session.number)

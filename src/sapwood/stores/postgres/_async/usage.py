@@ -34,11 +34,8 @@ _OF_OWNER = (
 )
 
 
-class AsyncPostgresUsageStatements(AsyncUsageStatements):
+class AsyncPostgresUsageStatements(AsyncUsageStatements[AsyncTx]):
     """Statements about usage."""
-
-    def __init__(self, tx: AsyncTx) -> None:
-        self._tx = tx
 
     async def find(self, session: SessionRow, id: str) -> Row | None:
         found: Row | None = await self._tx.row(_FIND, (session.tree, session.number, id))

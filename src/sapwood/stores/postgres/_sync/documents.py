@@ -26,11 +26,8 @@ _LIST = (
 )
 
 
-class PostgresDocumentStatements(DocumentStatements):
+class PostgresDocumentStatements(DocumentStatements[Tx]):
     """Statements about documents; an owner's own are placed in a tree below zero."""
-
-    def __init__(self, tx: Tx) -> None:
-        self._tx = tx
 
     def scope_of(self, session: SessionRow) -> DocumentScope:
         return DocumentScope(session.tree, session.number)

@@ -18,11 +18,8 @@ _ORDERS = {
 }
 
 
-class PostgresListingStatements(ListingStatements):
+class PostgresListingStatements(ListingStatements[Tx]):
     """Statements about pages of sessions."""
-
-    def __init__(self, tx: Tx) -> None:
-        self._tx = tx
 
     def page(
         self, owner: int, query: SessionQuery, after: tuple[int, int] | None, most: int

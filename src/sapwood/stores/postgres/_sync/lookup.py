@@ -71,11 +71,8 @@ def rows_at(tx: Tx, tree: int, positions: Sequence[int]) -> dict[int, Any]:
     return {row[0]: row for row in tx.rows(_AT, (tree, list(positions)))}
 
 
-class PostgresLookupStatements(LookupStatements):
+class PostgresLookupStatements(LookupStatements[Tx]):
     """Statements that every subject needs."""
-
-    def __init__(self, tx: Tx) -> None:
-        self._tx = tx
 
     def find_owner(self, name: str) -> int | None:
         return find_owner(self._tx, name)

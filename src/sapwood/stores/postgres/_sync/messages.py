@@ -99,14 +99,11 @@ _DEPTHS = (
 )
 
 
-class PostgresMessageStatements(MessageStatements):
+class PostgresMessageStatements(MessageStatements[Tx]):
     """Statements about messages."""
 
     spans_at_once = sys.maxsize
     may_have_landed = True
-
-    def __init__(self, tx: Tx) -> None:
-        self._tx = tx
 
     def rows_at(self, session: SessionRow, positions: Sequence[int]) -> dict[int, Row]:
         return rows_at(self._tx, session.tree, positions)

@@ -48,11 +48,8 @@ _CHANGED = (
 )
 
 
-class PostgresOverlayStatements(OverlayStatements):
+class PostgresOverlayStatements(OverlayStatements[Tx]):
     """Statements about overlays."""
-
-    def __init__(self, tx: Tx) -> None:
-        self._tx = tx
 
     def find(self, session: SessionRow, id: str) -> Row | None:
         found: Row | None = self._tx.row(_FIND, (session.number, session.tree, id))

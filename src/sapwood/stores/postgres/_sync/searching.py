@@ -9,11 +9,11 @@ from typing import Any
 
 from ....model import Hits, Search
 from ....rules.query import Query
+from ...relational._sync.dialect import Dialect
 from ...relational._sync.lookup import get_session
 from ...relational.rows import SessionRow
 from ..found import Found
 from ..words import question
-from .dialect import PostgresDialect
 from .tx import Tx
 
 MOST_IN_A_BATCH = 1_000
@@ -49,7 +49,7 @@ _BEGINNING = {"at": 2**63 - 1, "kind": 1, "tree": 2**63 - 1, "key": 2**63 - 1}
 class PostgresSearch:
     """Work on searching."""
 
-    def __init__(self, tx: Tx, dialect: PostgresDialect) -> None:
+    def __init__(self, tx: Tx, dialect: Dialect) -> None:
         self._tx = tx
         self._dialect = dialect
 

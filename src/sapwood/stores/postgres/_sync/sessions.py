@@ -105,11 +105,8 @@ _COUNT = (
 )
 
 
-class PostgresSessionStatements(SessionStatements):
+class PostgresSessionStatements(SessionStatements[Tx]):
     """Statements about sessions."""
-
-    def __init__(self, tx: Tx) -> None:
-        self._tx = tx
 
     def find_record(self, owner: str, session: str) -> Row | None:
         rows = self._tx.call(_RECORD, (owner, session))

@@ -101,11 +101,8 @@ def renew_one(tx: Tx) -> bool:
     return True
 
 
-class PostgresSumStatements(SumStatements):
+class PostgresSumStatements(SumStatements[Tx]):
     """Statements about what a session shows, which the server works out."""
-
-    def __init__(self, tx: Tx) -> None:
-        self._tx = tx
 
     def visible(self, session: SessionRow, leaf: int) -> list[Span | Cover]:
         return visible(self._tx, session, leaf)

@@ -41,13 +41,10 @@ _CUT = (
 _DELETE = "DELETE FROM {s}.segment WHERE tree = %s AND number = %s RETURNING parent"
 
 
-class PostgresSweepStatements(SweepStatements):
+class PostgresSweepStatements(SweepStatements[Tx]):
     """Statements about what deletions leave to be done."""
 
     rows_at_once = 500
-
-    def __init__(self, tx: Tx) -> None:
-        self._tx = tx
 
     def retire(self, session: SessionRow) -> None:
         tx, place = self._tx, (session.tree, session.number)

@@ -36,11 +36,8 @@ _OF_OWNER = (
 )
 
 
-class PostgresUsageStatements(UsageStatements):
+class PostgresUsageStatements(UsageStatements[Tx]):
     """Statements about usage."""
-
-    def __init__(self, tx: Tx) -> None:
-        self._tx = tx
 
     def find(self, session: SessionRow, id: str) -> Row | None:
         found: Row | None = self._tx.row(_FIND, (session.tree, session.number, id))

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from ....model import Document
 from ...base.refusals import stale_document
 from ..pins import PINS_KEY
 from ..rows import DOCUMENT_EXPIRES_AT, DOCUMENT_VERSION, DocumentScope, Row, SessionRow
+from ..statements import SubjectStatements, T
 from .lookup import get_session
 
 if TYPE_CHECKING:
     from .dialect import AsyncDialect
 
 
-class AsyncDocumentStatements(Protocol):
+class AsyncDocumentStatements(SubjectStatements[T]):
     """Statements about documents. A row begins with version, key, updated_at, expires_at, value."""
 
     @abstractmethod

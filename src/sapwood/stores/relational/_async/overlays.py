@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from ....model import EntryRef, Fence, NewOverlay, Overlay
 from ....rules.codec import encode_json
@@ -30,13 +30,14 @@ from ..rows import (
     Row,
     SessionRow,
 )
+from ..statements import SubjectStatements, T
 from .lookup import find_seen, get_pos, get_session
 
 if TYPE_CHECKING:
     from .dialect import AsyncDialect
 
 
-class AsyncOverlayStatements(Protocol):
+class AsyncOverlayStatements(SubjectStatements[T]):
     """Statements about overlays.
 
     A row begins with number, id, first, last, tokens, covered_tokens, created_by, created_at,

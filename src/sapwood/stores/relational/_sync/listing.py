@@ -6,18 +6,19 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from ....calls import Answer
 from ....model import SessionPage, SessionQuery, SessionRecord
 from ...base.refusals import bad_listing_cursor
 from ..rows import CONTEXT_IN_RECORD, Row
+from ..statements import SubjectStatements, T
 
 if TYPE_CHECKING:
     from .dialect import Dialect
 
 
-class ListingStatements(Protocol):
+class ListingStatements(SubjectStatements[T]):
     """Statements about pages. A row is `active_s`, the session's number, then its record's row."""
 
     @abstractmethod

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from ....errors import StoreCorruptError
 from ....model import Appended, ChangeKind, Deleted, Gap, History, Leaf, Message, Read, Root
@@ -15,6 +15,7 @@ from ....rules.tree import Span
 from ...base.refusals import delete_inherited, edit_inherited, no_message
 from ..position import public
 from ..rows import BODY, ID, POS, HasRoom, HomeNames, Row, SeenMessage, SessionRow, Touches
+from ..statements import SubjectStatements, T
 from .append import append_planned
 from .lookup import find_seen, get_pos, get_session
 from .read import read_path
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from .dialect import Dialect
 
 
-class MessageStatements(Protocol):
+class MessageStatements(SubjectStatements[T]):
     """Statements about messages.
 
     A row begins with pos, home, id, role, tokens, version, created_at, body, which is None where

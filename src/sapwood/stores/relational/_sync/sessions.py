@@ -7,7 +7,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
 
@@ -24,6 +24,7 @@ from ....model import (
 from ....rules.codec import encode_json
 from ...base.refusals import no_session, session_exists, stale_session
 from ..rows import CONTEXT_IN_RECORD, Profile, Row, SessionRow, Touches
+from ..statements import SubjectStatements, T
 from .fork import fork_session
 from .listing import list_page
 from .lookup import get_pos, get_session
@@ -35,7 +36,7 @@ ERASED_AT_ONCE = 100
 """How many sessions one transaction erases: a server has room for so many locks only."""
 
 
-class SessionStatements(Protocol):
+class SessionStatements(SubjectStatements[T]):
     """Statements about sessions. The columns of a record's row stand in `relational.rows`."""
 
     @abstractmethod

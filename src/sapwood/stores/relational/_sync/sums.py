@@ -6,14 +6,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
-from typing import Protocol
 
 from ....rules.overlay import Cover
 from ....rules.tree import Span
 from ..rows import SessionRow
+from ..statements import SubjectStatements, T
 
 
-class SumStatements(Protocol):
+class SumStatements(SubjectStatements[T]):
     """Statements about what a session shows at a leaf, and about its tokens."""
 
     @abstractmethod

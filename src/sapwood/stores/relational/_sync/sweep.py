@@ -10,16 +10,17 @@ that it stood on itself is looked at again.
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from ..position import whole_segment
 from ..rows import SessionRow
+from ..statements import SubjectStatements, T
 
 if TYPE_CHECKING:
     from .dialect import Dialect
 
 
-class SweepStatements(Protocol):
+class SweepStatements(SubjectStatements[T]):
     """Statements about what is left to be done: a list of segments, by tree."""
 
     rows_at_once: int

@@ -5,18 +5,19 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from ....model import Usage, UsageTotal
 from ...base.refusals import usage_conflict
 from ..rows import Row, SessionRow
+from ..statements import SubjectStatements, T
 from .lookup import get_session
 
 if TYPE_CHECKING:
     from .dialect import Dialect
 
 
-class UsageStatements(Protocol):
+class UsageStatements(SubjectStatements[T]):
     """Statements about usage. A total is a row with the fields of `UsageTotal`, in their order."""
 
     @abstractmethod
