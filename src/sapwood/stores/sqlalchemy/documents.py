@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import bindparam, delete, func, or_, select
+from sqlalchemy import bindparam, func, or_, select
 
 from ...model import Document
 from ..relational._sync.documents import DocumentStatements
 from ..relational.rows import DOCUMENT_KEY, DOCUMENT_VERSION, DocumentScope, SessionRow, document_of
 from ..relational.rows import Row as DocumentRow
+from .by_key import delete_by
 from .lookup import find_owner, own_number
 from .tables import Tables
 from .tx import Tx
+
+_DELETE = delete_by("document", "version")
 
 
 class SqlDocumentStatements(DocumentStatements[Tx]):
@@ -59,7 +62,7 @@ class SqlDocumentStatements(DocumentStatements[Tx]):
         return (self._tx.add("document", **_of(scope), **stored), *stored.values())
 
     def delete(self, scope: DocumentScope, found: DocumentRow) -> None:
-        self._tx.run(_delete, version=found[DOCUMENT_VERSION])
+        self._tx.run(_DELETE, version=found[DOCUMENT_VERSION])
 
     def list_prefix(self, scope: DocumentScope, prefix: str, now: int) -> list[DocumentRow]:
         # Text has characters where it is text, and bytes where it is bytes.
@@ -89,10 +92,6 @@ def _find(t: Tables) -> Any:
 
 def _lock(t: Tables) -> Any:
     return _find(t).with_for_update()
-
-
-def _delete(t: Tables) -> Any:
-    return delete(t.document).where(t.document.c.version == bindparam("version"))
 
 
 def _list(t: Tables) -> Any:

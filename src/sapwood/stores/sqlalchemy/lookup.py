@@ -13,9 +13,14 @@ from ...rules.tree import is_on_path
 from ..relational._sync.lookup import LookupStatements
 from ..relational.position import place_of, unpack_place
 from ..relational.rows import SeenMessage, SessionRow, Touches
+from .by_key import select_by
 from .rows import message_columns, session_columns
 from .tables import Tables
 from .tx import ROWS_AT_ONCE, Row, Tx
+
+_OWNER = select_by("owner", "name", of=["number"])
+_INHERITED = select_by("inherited", "session", of=["home"])
+_ID_AT = select_by("message", "tree", "pos", of=["id"])
 
 LOCKING_TRIES = 10
 
@@ -32,7 +37,7 @@ def key_of(owner: str, session: str) -> bytes:
 def find_owner(tx: Tx, name: str) -> int | None:
     """Find an owner's number."""
     tx.owner_name = name
-    found: int | None = tx.value(_owner, name=name)
+    found: int | None = tx.value(_OWNER, name=name)
     return found
 
 
@@ -43,10 +48,6 @@ def own_number(tx: Tx, name: str) -> int:
     if found is None:
         found = tx.add("owner", name=name, trimmed=0, trimmed_change=0)
     return found
-
-
-def _owner(t: Tables) -> Any:
-    return select(t.owner.c.number).where(t.owner.c.name == bindparam("name"))
 
 
 # sessions
@@ -131,7 +132,7 @@ def homes_of(tx: Tx, session: SessionRow) -> list[int]:
     """Give the homes of the messages that a session may see."""
     if not session.fork:
         return [session.home]
-    return [session.home, *(home for (home,) in tx.rows(_inherited, session=session.number))]
+    return [session.home, *(home for (home,) in tx.rows(_INHERITED, session=session.number))]
 
 
 def in_parts(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
@@ -144,7 +145,7 @@ def id_at(tx: Tx, tree: int, pos: int) -> str | Root:
     """Give the id of the message at a position."""
     if not pos:
         return ROOT
-    found: str = tx.value(_id_at, tree=tree, pos=pos)
+    found: str = tx.value(_ID_AT, tree=tree, pos=pos)
     return found
 
 
@@ -164,10 +165,6 @@ def rows_at(tx: Tx, tree: int, positions: Iterable[int]) -> dict[int, Row]:
     }
 
 
-def _inherited(t: Tables) -> Any:
-    return select(t.inherited.c.home).where(t.inherited.c.session == bindparam("session"))
-
-
 def _seen(t: Tables) -> Any:
     m = t.message.c
     # Without the tree, which the homes are of: by it a server might go through all its messages.
@@ -175,11 +172,6 @@ def _seen(t: Tables) -> Any:
         m.home.in_(bindparam("homes", expanding=True)),
         m.id.in_(bindparam("ids", expanding=True)),
     )
-
-
-def _id_at(t: Tables) -> Any:
-    m = t.message.c
-    return select(m.id).where(m.tree == bindparam("tree"), m.pos == bindparam("pos"))
 
 
 def _at(t: Tables) -> Any:

@@ -20,11 +20,15 @@ from ..relational.rows import (
 )
 from ..relational.walk import ranges_between
 from .appending import put_session
+from .by_key import delete_by, select_by
 from .lookup import in_parts
 from .rows import overlay_columns
 from .sums import deltas_between, path_tokens
 from .tables import Tables
 from .tx import Row, Tx
+
+_BY_ID = select_by("overlay", "tree", "id", of=["number"])
+_OUT_OF_FORCE = delete_by("in_force", "session", "last", "overlay")
 
 
 class SqlOverlayStatements(OverlayStatements[Tx]):
@@ -37,7 +41,7 @@ class SqlOverlayStatements(OverlayStatements[Tx]):
         return list(self._tx.rows(_in_force, session=session.number))
 
     def is_taken(self, session: SessionRow, id: str) -> bool:
-        return self._tx.row(_by_id, tree=session.tree, id=id) is not None
+        return self._tx.row(_BY_ID, tree=session.tree, id=id) is not None
 
     def add(self, session: SessionRow, new: NewOverlayRow) -> Row:
         values = new._asdict() | {"summary": new.summary.encode()}
@@ -48,7 +52,7 @@ class SqlOverlayStatements(OverlayStatements[Tx]):
     def remove(self, session: SessionRow, found: Row) -> None:
         number = found[OVERLAY_NUMBER]
         self._tx.run(
-            _out_of_force, session=session.number, last=found[OVERLAY_LAST], overlay=number
+            _OUT_OF_FORCE, session=session.number, last=found[OVERLAY_LAST], overlay=number
         )
         drop_unused(self._tx, [number])
 
@@ -101,11 +105,6 @@ def drop_unused(tx: Tx, numbers: Sequence[int]) -> None:
         tx.run(_drop_unused, numbers=some)
 
 
-def _by_id(t: Tables) -> Any:
-    o = t.overlay.c
-    return select(*overlay_columns(t)).where(o.tree == bindparam("tree"), o.id == bindparam("id"))
-
-
 def _joined(t: Tables) -> Any:
     return select(*overlay_columns(t)).select_from(
         t.overlay.join(t.in_force, t.in_force.c.overlay == t.overlay.c.number)
@@ -123,15 +122,6 @@ def _find(t: Tables) -> Any:
         t.in_force.c.session == bindparam("session"),
         o.tree == bindparam("tree"),
         o.id == bindparam("id"),
-    )
-
-
-def _out_of_force(t: Tables) -> Any:
-    f = t.in_force.c
-    return delete(t.in_force).where(
-        f.session == bindparam("session"),
-        f.last == bindparam("last"),
-        f.overlay == bindparam("overlay"),
     )
 
 

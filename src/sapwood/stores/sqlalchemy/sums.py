@@ -20,10 +20,14 @@ from ..relational._sync.sums import SumStatements
 from ..relational.position import bounds, pack_place
 from ..relational.rows import OVERLAY_TOKENS, TOKENS, SessionRow
 from ..relational.walk import pins_under
+from .by_key import select_by, update_by
 from .lookup import in_parts, lock_row, lock_tree, rows_at
 from .tables import Tables
 from .tx import Tx
 from .view import View
+
+_PATH_TOKENS = select_by("message", "tree", "pos", of=["path_tokens"])
+_PUT_CONTEXT = update_by("session", "number")
 
 
 def context_at(tx: Tx, session: SessionRow, leaf: int, most_steps: int | None = None) -> int | None:
@@ -64,7 +68,7 @@ def path_tokens(tx: Tx, tree: int, pos: int) -> int:
     """Give a message's running sum; 0 at the root."""
     if not pos:
         return 0
-    found: int | None = tx.value(_path_tokens, tree=tree, pos=pos)
+    found: int | None = tx.value(_PATH_TOKENS, tree=tree, pos=pos)
     if found is None:
         raise StoreCorruptError(f"the message at position {pos} is missing")
     return found
@@ -101,7 +105,7 @@ def renew_context(tx: Tx, session: SessionRow) -> int:
     """Work out a session's context at its tip, and keep it."""
     context = context_at(tx, session, session.tip)
     assert context is not None
-    tx.run(_put_context, of_number=session.number, context=context)
+    tx.run(_PUT_CONTEXT, of_number=session.number, context=context)
     return context
 
 
@@ -120,11 +124,6 @@ def renew_one(tx: Tx) -> bool:
 
 def _any_edit(t: Tables) -> Any:
     return select(t.edit.c.seq).where(t.edit.c.tree == bindparam("tree")).limit(1)
-
-
-def _path_tokens(t: Tables) -> Any:
-    m = t.message.c
-    return select(m.path_tokens).where(m.tree == bindparam("tree"), m.pos == bindparam("pos"))
 
 
 def _deltas(t: Tables) -> Any:
@@ -151,10 +150,6 @@ def _begun_at(t: Tables) -> Any:
 def _forget_context(t: Tables) -> Any:
     wanted = t.session.c.number.in_(bindparam("numbers", expanding=True))
     return update(t.session).where(wanted).values(context=None, ends=0)
-
-
-def _put_context(t: Tables) -> Any:
-    return update(t.session).where(t.session.c.number == bindparam("of_number"))
 
 
 def _some_unknown(t: Tables) -> Any:
