@@ -6,12 +6,10 @@ from typing import Any
 
 from sqlalchemy import bindparam, func, or_, select
 
-from ...model import Document
 from ..relational._sync.documents import DocumentStatements
-from ..relational.rows import DOCUMENT_KEY, DOCUMENT_VERSION, DocumentScope, SessionRow, document_of
+from ..relational.rows import DOCUMENT_KEY, DOCUMENT_VERSION, DocumentScope
 from ..relational.rows import Row as DocumentRow
 from .by_key import delete_by
-from .lookup import find_owner, own_number
 from .tables import Tables
 from .tx import Tx
 
@@ -20,15 +18,6 @@ _DELETE = delete_by("document", "version")
 
 class SqlDocumentStatements(DocumentStatements[Tx]):
     """Statements about documents."""
-
-    def scope_of(self, session: SessionRow) -> DocumentScope:
-        return DocumentScope(session.owner, session.number)
-
-    def find_scope(self, owner: str) -> DocumentScope:
-        return DocumentScope(find_owner(self._tx, owner), 0)
-
-    def own_scope(self, owner: str) -> DocumentScope:
-        return DocumentScope(own_number(self._tx, owner), 0)
 
     def find(self, scope: DocumentScope, key: str) -> DocumentRow | None:
         found: DocumentRow | None = self._tx.row(_find, **_of(scope), key=key)
@@ -70,9 +59,6 @@ class SqlDocumentStatements(DocumentStatements[Tx]):
         rows = self._tx.rows(_list, **_of(scope), size=size, prefix=prefix, now=now)
         # Sorted here: which order a server gives depends on its collation.
         return sorted(rows, key=lambda row: row[DOCUMENT_KEY].encode())
-
-    def document_of(self, row: DocumentRow) -> Document:
-        return document_of(row)
 
 
 def _of(scope: DocumentScope) -> dict[str, int | None]:

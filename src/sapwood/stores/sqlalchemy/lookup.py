@@ -53,34 +53,20 @@ def own_number(tx: Tx, name: str) -> int:
 # sessions
 
 
-def find_session(
-    tx: Tx, owner: str, session: str, touches: Touches = Touches.NOTHING
-) -> SessionRow | None:
-    """Find a session of an owner; in a write its owner, tree and row are locked, in this order."""
-    tx.owner_name, tx.session_name = owner, session
-    key = key_of(owner, session)
-    if tx.locks and touches is not Touches.NOTHING:
-        tx.lock_owner(owner, shared=touches is Touches.APPENDS)
-    found = tx.row(_session, key=key)
-    if found is not None and tx.locks and tx.kind != "sqlite":
-        found = _locked(tx, key, found)
-    if found is None:
-        return None
-    row = SessionRow._make(found)
-    tx.know_home(row.home, row.id)
+def _locked(tx: Tx, key: bytes, tree: int) -> SessionRow | None:
+    row = None
+    for _ in range(LOCKING_TRIES):
+        lock_tree(tx, tree)
+        row = _row(tx.row(_lock_session, key=key))
+        # A clear may have moved it to another tree before the lock was had.
+        if row is None or row.tree == tree:
+            break
+        tree = row.tree
     return row
 
 
-def _locked(tx: Tx, key: bytes, found: Row) -> Row:
-    tree = SessionRow._make(found).tree
-    for _ in range(LOCKING_TRIES):
-        lock_tree(tx, tree)
-        found = tx.row(_lock_session, key=key)
-        # A clear may have moved it to another tree before the lock was had.
-        if found is None or SessionRow._make(found).tree == tree:
-            break
-        tree = SessionRow._make(found).tree
-    return found
+def _row(found: Row) -> SessionRow | None:
+    return None if found is None else SessionRow._make(found)
 
 
 def lock_tree(tx: Tx, tree: int) -> None:
@@ -91,8 +77,7 @@ def lock_tree(tx: Tx, tree: int) -> None:
 
 def lock_row(tx: Tx, number: int) -> SessionRow | None:
     """Lock a session by its number; its tree is locked already."""
-    found = tx.row(_lock_number, number=number)
-    return None if found is None else SessionRow._make(found)
+    return _row(tx.row(_lock_number, number=number))
 
 
 def _session(t: Tables) -> Any:
@@ -191,11 +176,20 @@ class SqlLookupStatements(LookupStatements[Tx]):
         return own_number(self._tx, name)
 
     def find_session(self, owner: str, session: str) -> SessionRow | None:
-        found = self._tx.row(_session, key=key_of(owner, session))
-        return None if found is None else SessionRow._make(found)
+        return _row(self._tx.row(_session, key=key_of(owner, session)))
 
     def lock_session(self, owner: str, session: str, touches: Touches) -> SessionRow | None:
-        return find_session(self._tx, owner, session, touches)
+        """Find a session; in a write its owner, tree and row are locked, in this order."""
+        tx, key = self._tx, key_of(owner, session)
+        tx.owner_name, tx.session_name = owner, session
+        if tx.locks and touches is not Touches.NOTHING:
+            tx.lock_owner(owner, shared=touches is Touches.APPENDS)
+        row = self.find_session(owner, session)
+        if row is not None and tx.locks and tx.kind != "sqlite":
+            row = _locked(tx, key, row.tree)
+        if row is not None:
+            tx.know_home(row.home, row.id)
+        return row
 
     def find_all_seen(self, session: SessionRow, ids: Sequence[str]) -> dict[str, SeenMessage]:
         return find_all_seen(self._tx, session, ids)

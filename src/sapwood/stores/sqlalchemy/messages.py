@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from sqlalchemy import bindparam, func, or_, select, update
@@ -14,14 +14,12 @@ from ..relational._sync.messages import MessageStatements
 from ..relational.position import DEPTH_BITS, MAX_DEPTH, bounds, unpack_place, whole_segment
 from ..relational.rows import (
     BODY,
-    HOME,
     TOKENS,
     HasRoom,
     HomeNames,
     SeenMessage,
     SessionRow,
     first_digest,
-    message_of,
     taken,
 )
 from ..relational.walk import covering, inherited_follower, parent_pos
@@ -51,25 +49,17 @@ class SqlMessageStatements(MessageStatements[Tx]):
     def rows_at(self, session: SessionRow, positions: Sequence[int]) -> dict[int, Row]:
         return rows_at(self._tx, session.tree, positions)
 
-    def messages_of(
-        self, session: SessionRow, rows: Iterable[Row], names: HomeNames
-    ) -> list[Message]:
-        return [message_of(row, self._tx.home_name(row[HOME])) for row in rows]
-
-    def home_names(self, session: SessionRow, homes: Iterable[int]) -> HomeNames:
+    def home_names(self, session: SessionRow, homes: Collection[int]) -> HomeNames:
         return {home: self._tx.home_name(home) for home in homes}
 
     # changes
 
-    def before_change(self, session: SessionRow, pos: int) -> tuple[int, bytes]:
-        [(_, role, kept, body, id, tokens)] = self._contents(session, [pos])
-        first = first_digest(role, kept, body, id)
-        assert first is not None
-        return tokens, first
-
-    def rewrite(self, session: SessionRow, pos: int, new: Packed, first: bytes) -> None:
+    def rewrite(self, session: SessionRow, pos: int, new: Packed) -> int:
+        [(_, *before, tokens)] = self._contents(session, [pos])
+        first = first_digest(*before)
         content = {"role": new.role, "tokens": new.tokens, "digest": first, "body": new.body}
         self._tx.run(_rewrite, of_tree=session.tree, of_pos=pos, **content)
+        return int(tokens)
 
     def erase(self, session: SessionRow, doomed: Sequence[SeenMessage]) -> dict[int, int]:
         positions = [it.pos for it in doomed]

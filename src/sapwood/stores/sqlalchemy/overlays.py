@@ -7,7 +7,6 @@ from typing import Any
 
 from sqlalchemy import and_, bindparam, delete, exists, select
 
-from ...model import Overlay
 from ...rules.tree import Place
 from ..relational._sync.overlays import OverlayStatements
 from ..relational.position import MAX_DEPTH
@@ -16,10 +15,8 @@ from ..relational.rows import (
     OVERLAY_NUMBER,
     NewOverlayRow,
     SessionRow,
-    overlay_of,
 )
 from ..relational.walk import ranges_between
-from .appending import put_session
 from .by_key import delete_by, select_by
 from .lookup import in_parts
 from .rows import overlay_columns
@@ -56,12 +53,6 @@ class SqlOverlayStatements(OverlayStatements[Tx]):
         )
         drop_unused(self._tx, [number])
 
-    def keep_count(self, session: SessionRow, last: int) -> None:
-        self._tx.run(put_session, of_number=session.number, overlays=session.overlays)
-
-    def tokens_of(self, session: SessionRow, number: int) -> int:
-        return int(self._tx.value(_overlay_tokens, number=number))
-
     def tokens_between(self, session: SessionRow, first: int, last: int) -> int:
         tx, tree = self._tx, session.tree
         running, own, delta = tx.row(_sums_at, tree=tree, pos=first)
@@ -75,12 +66,6 @@ class SqlOverlayStatements(OverlayStatements[Tx]):
             if self._tx.row(_edited_since, **args) is not None:
                 return True
         return False
-
-    def overlay_of(self, row: Row) -> Overlay:
-        return overlay_of(row)
-
-    def removed(self, row: Row) -> Overlay:
-        return overlay_of(row)
 
 
 def put_in_force(tx: Tx, session: int, first: int, last: int, overlay: int) -> None:
@@ -123,10 +108,6 @@ def _find(t: Tables) -> Any:
         o.tree == bindparam("tree"),
         o.id == bindparam("id"),
     )
-
-
-def _overlay_tokens(t: Tables) -> Any:
-    return select(t.overlay.c.tokens).where(t.overlay.c.number == bindparam("number"))
 
 
 def _sums_at(t: Tables) -> Any:

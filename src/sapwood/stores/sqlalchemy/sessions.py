@@ -16,13 +16,14 @@ from ..relational.rows import (
     TITLE_IN_RECORD,
     Profile,
     SessionRow,
+    Touches,
     new_row,
     record_of,
 )
 from ..relational.rows import Row as RecordRow
 from .appending import put_session
 from .by_key import delete_by, select_by, update_by
-from .lookup import find_owner, find_session, key_of
+from .lookup import SqlLookupStatements, find_owner, key_of
 from .rows import pack_tags, records, unpack_tags
 from .tables import Tables
 from .tx import Tx
@@ -49,9 +50,6 @@ class SqlSessionStatements(SessionStatements[Tx]):
     def record_of(self, row: RecordRow, context: int) -> SessionRecord:
         title, tags = row[TITLE_IN_RECORD], unpack_tags(row[TAGS_IN_RECORD])
         return record_of(row, context, None if title is None else title.decode(), tags)
-
-    def pack_title(self, title: str | None) -> bytes | None:
-        return None if title is None else title.encode()
 
     def pack_tags(self, tags: list[str]) -> bytes:
         return pack_tags(tags)
@@ -105,8 +103,9 @@ class SqlSessionStatements(SessionStatements[Tx]):
         return find_owner(self._tx, name)
 
     def lock_some(self, owner: str, number: int, most: int) -> list[SessionRow | None]:
-        found = self._tx.rows(_some, owner=number, most=most)
-        return [find_session(self._tx, owner, id) for (id,) in found]
+        lookup = SqlLookupStatements(self._tx)
+        ids = [id for (id,) in self._tx.rows(_some, owner=number, most=most)]
+        return [lookup.lock_session(owner, id, Touches.NOTHING) for id in ids]
 
     def erase_rest(self, owner: int) -> None:
         for statement in _ERASE_REST:

@@ -101,12 +101,10 @@ def leave_to_sum(tx: Tx, session: SessionRow, pos: int, is_followed: bool) -> No
         tx.run(_forget_context, numbers=some)
 
 
-def renew_context(tx: Tx, session: SessionRow) -> int:
-    """Work out a session's context at its tip, and keep it."""
+def renew_context(tx: Tx, session: SessionRow) -> None:
+    """Work out a session's context at its tip; keep it, and how many overlays its row has."""
     context = context_at(tx, session, session.tip)
-    assert context is not None
-    tx.run(_PUT_CONTEXT, of_number=session.number, context=context)
-    return context
+    tx.run(_PUT_CONTEXT, of_number=session.number, context=context, overlays=session.overlays)
 
 
 def renew_one(tx: Tx) -> bool:
@@ -176,5 +174,5 @@ class SqlSumStatements(SumStatements[Tx]):
         assert found is not None
         return found
 
-    def renew_context(self, session: SessionRow) -> int:
-        return renew_context(self._tx, session)
+    def renew_context(self, session: SessionRow) -> None:
+        renew_context(self._tx, session)

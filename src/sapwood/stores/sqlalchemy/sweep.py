@@ -74,17 +74,16 @@ class SqlSweepStatements(SweepStatements[Tx]):
             self._tx.run(_delete_edits, tree=tree, positions=some)
         return len(doomed)
 
-    def delete_segment(self, tree: int, segment: int) -> None:
-        parent = self._tx.value(_PARENT, number=segment)
-        self._tx.run(_DROP_SEGMENT, number=segment)
-        self._add(tree, parent >> DEPTH_BITS if parent else 0)
-
     def _add(self, tree: int, segment: int) -> None:
         """Put a segment on the list; 0 stands for the tree itself."""
         if self._tx.row(_IS_LEFT, tree=tree, segment=segment) is None:
             self._tx.add("sweep", tree=tree, segment=segment)
 
-    def take_off(self, tree: int, segment: int) -> None:
+    def take_off(self, tree: int, segment: int, *, is_empty: bool) -> None:
+        if is_empty:
+            parent = self._tx.value(_PARENT, number=segment)
+            self._tx.run(_DROP_SEGMENT, number=segment)
+            self._add(tree, parent >> DEPTH_BITS if parent else 0)
         self._tx.run(_DONE, tree=tree, segment=segment)
         if segment == 0 and self._tx.row(_any_session, tree=tree) is None:
             self._tx.run(_DROP_TREE, number=tree)

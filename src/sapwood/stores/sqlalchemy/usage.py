@@ -29,11 +29,10 @@ class SqlUsageStatements(UsageStatements[Tx]):
         figures = dict(zip(_FIGURES, figures_of(usage), strict=True))
         self._tx.add("usage", session=session.number, id=usage.id, **figures)
 
-    def by_model(self, session: SessionRow) -> list[UsageRow]:
+    def of_session(self, session: SessionRow, *, by_message: bool) -> list[UsageRow]:
+        if by_message:
+            return list(self._tx.rows(_by_message, session=session.number))
         return self._by_name(_by_model, session=session.number)
-
-    def by_message(self, session: SessionRow) -> list[UsageRow]:
-        return list(self._tx.rows(_by_message, session=session.number))
 
     def of_owner(self, owner: str) -> list[UsageRow]:
         return self._by_name(_of_owner, owner=owner)

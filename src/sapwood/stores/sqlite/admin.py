@@ -18,9 +18,9 @@ from .connection import Connection
 from .documents import DOCUMENT_COLUMNS, document_of
 from .index.checking import index_problems
 from .lookup import SESSION_COLUMNS, id_at, missing_message
-from .overlays import get_overlay
+from .overlays import BY_NUMBER
 from .repair import FORCE_FAULTS, WRONG_SUMS, repair
-from .rows import MESSAGE_COLUMNS, refuse_if_changed
+from .rows import MESSAGE_COLUMNS, overlay_of, refuse_if_changed
 from .sums import context_at, overlays_with_wrong_sums
 from .usage_totals import owners_with_wrong_totals
 
@@ -115,7 +115,7 @@ class SqliteAdmin:
     def _summaries(self) -> Iterator[Problem]:
         for (number,) in self._tx.rows("SELECT number FROM overlay"):
             try:
-                get_overlay(self._tx, number)
+                overlay_of(self._tx.row(BY_NUMBER, (number,)))
             except (StoreCorruptError, UnicodeDecodeError) as error:
                 yield Problem(kind="overlay", where=str(number), what=str(error))
 

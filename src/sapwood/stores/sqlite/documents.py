@@ -5,11 +5,10 @@ from __future__ import annotations
 from ...errors import StoreCorruptError
 from ...model import Document
 from ..relational._sync.documents import DocumentStatements
-from ..relational.rows import DOCUMENT_VERSION, DocumentScope, Row, SessionRow
+from ..relational.rows import DOCUMENT_VERSION, DocumentScope, Row
 from .checksum import checksum
 from .connection import Connection
 from .erasure import note_erasure_apart
-from .owners import find_owner, own_number
 
 KEPT_EXPIRED_US = 24 * 3600 * 1_000_000
 """Whoever held a lease may still write, and renew it, while nobody else has taken it."""
@@ -28,23 +27,11 @@ _LIST = (
 
 
 class SqliteDocumentStatements(DocumentStatements[Connection]):
-    """Statements about documents."""
-
-    def scope_of(self, session: SessionRow) -> DocumentScope:
-        return DocumentScope(session.owner, session.number)
-
-    def find_scope(self, owner: str) -> DocumentScope:
-        return DocumentScope(find_owner(self._tx, owner), 0)
-
-    def own_scope(self, owner: str) -> DocumentScope:
-        return DocumentScope(own_number(self._tx, owner), 0)
+    """Statements about documents. There is one writer at a time: nothing is locked."""
 
     def find(self, scope: DocumentScope, key: str) -> Row | None:
         found: Row | None = self._tx.row(_FIND, (*scope, key))
         return found
-
-    # There is one writer at a time.
-    lock = find
 
     def put(
         self,

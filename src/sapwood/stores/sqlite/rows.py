@@ -63,11 +63,6 @@ def _changed_message(row: tuple[Any, ...]) -> StoreCorruptError:
     )
 
 
-def first_digest(tx: Connection, pos: int) -> bytes:
-    """Give the digest of a live message as it was first appended."""
-    return before_change(tx, pos)[1]
-
-
 def before_change(tx: Connection, pos: int) -> tuple[int, bytes]:
     """Return the tokens of a live message, and its digest as it was first appended."""
     kept, *row = tx.row(f"SELECT m.digest, {MESSAGE_COLUMNS} FROM message m WHERE pos = ?", (pos,))

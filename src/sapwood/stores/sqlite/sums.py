@@ -142,12 +142,11 @@ def _pinned_tokens(view: View, cover: Cover) -> int:
     return sum(view.tx.value("SELECT tokens FROM message WHERE pos = ?", (pos,)) for pos in pinned)
 
 
-def renew_context(tx: Connection, session: SessionRow) -> int:
-    """Work out a session's context at its tip, and keep it."""
-    context = keep_context_at(tx, session, session.tip)
-    lead = context - path_tokens(tx, session.tip)
-    tx.run("UPDATE session SET lead = ? WHERE number = ?", (lead, session.number))
-    return context
+def renew_context(tx: Connection, session: SessionRow) -> None:
+    """Work out a session's context at its tip; keep it, and how many overlays its row has."""
+    lead = keep_context_at(tx, session, session.tip) - path_tokens(tx, session.tip)
+    sql = "UPDATE session SET lead = ?, overlays = ? WHERE number = ?"
+    tx.run(sql, (lead, session.overlays, session.number))
 
 
 class SqliteSumStatements(SumStatements[Connection]):
@@ -167,5 +166,5 @@ class SqliteSumStatements(SumStatements[Connection]):
     def keep_context_at(self, session: SessionRow, leaf: int) -> int:
         return keep_context_at(self._tx, session, leaf)
 
-    def renew_context(self, session: SessionRow) -> int:
-        return renew_context(self._tx, session)
+    def renew_context(self, session: SessionRow) -> None:
+        renew_context(self._tx, session)

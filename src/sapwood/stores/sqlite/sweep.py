@@ -59,13 +59,12 @@ class SqliteSweepStatements(SweepStatements[Connection]):
             note_erasure(self._tx)
         return len(gone)
 
-    def delete_segment(self, tree: int, segment: int) -> None:
-        sql = "DELETE FROM segment WHERE number = ? RETURNING parent"
-        self._add(self._tx.value(sql, (segment,)))
-
     def _add(self, stood_on: int) -> None:
         if stood_on:
             self._tx.run("INSERT OR IGNORE INTO sweep VALUES (?)", (stood_on >> DEPTH_BITS,))
 
-    def take_off(self, tree: int, segment: int) -> None:
+    def take_off(self, tree: int, segment: int, *, is_empty: bool) -> None:
+        if is_empty:
+            sql = "DELETE FROM segment WHERE number = ? RETURNING parent"
+            self._add(self._tx.value(sql, (segment,)))
         self._tx.run("DELETE FROM sweep WHERE segment = ?", (segment,))

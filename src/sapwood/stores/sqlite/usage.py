@@ -41,11 +41,8 @@ class SqliteUsageStatements(UsageStatements[Connection]):
         self._tx.run(_ADD, (session.number, usage.id, model, message, *figures))
         add_call(self._tx, session.owner, model, tuple(figures))
 
-    def by_model(self, session: SessionRow) -> list[Row]:
-        return self._tx.rows(_BY_MODEL, (session.number,))
-
-    def by_message(self, session: SessionRow) -> list[Row]:
-        return self._tx.rows(_BY_MESSAGE, (session.number,))
+    def of_session(self, session: SessionRow, *, by_message: bool) -> list[Row]:
+        return self._tx.rows(_BY_MESSAGE if by_message else _BY_MODEL, (session.number,))
 
     def of_owner(self, owner: str) -> list[Row]:
         return self._tx.rows(_OF_OWNER, (owner,))

@@ -10,7 +10,7 @@ from ...relational.position import DEPTH_BITS, MAX_DEPTH, pack_place, place_of
 from ...relational.rows import SessionRow, summary_text
 from ..rows import SESSION_COLUMNS
 from ..words import body_words, home_word, owner_word, text_words
-from .sums import context_at
+from .sums import AsyncPostgresSumStatements
 from .tx import AsyncTx
 
 WRONG_SUMS = """
@@ -143,10 +143,7 @@ async def _rebuild_sessions(tx: AsyncTx, trees: Trees) -> None:
         " OR EXISTS (SELECT 1 FROM {s}.message m WHERE m.tree = s.tree AND m.pos = s.tip))",
         (trees,),
     ):
-        row = SessionRow._make(found)
-        context = await context_at(tx, row, row.tip)
-        sql = "UPDATE {s}.session SET context = %s WHERE tree = %s AND number = %s"
-        await tx.run(sql, (context, row.tree, row.number))
+        await AsyncPostgresSumStatements(tx).renew_context(SessionRow._make(found))
 
 
 async def _rebuild_words(tx: AsyncTx, trees: Trees) -> None:

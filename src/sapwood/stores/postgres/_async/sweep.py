@@ -74,13 +74,12 @@ class AsyncPostgresSweepStatements(AsyncSweepStatements[AsyncTx]):
         gone: int = await self._tx.value(_CUT, args)
         return gone
 
-    async def delete_segment(self, tree: int, segment: int) -> None:
-        await self._add(tree, await self._tx.value(_DELETE, (tree, segment)))
-
     async def _add(self, tree: int, stood_on: int) -> None:
         if stood_on:
             await self._tx.run(_ADD, (tree, stood_on >> DEPTH_BITS))
 
-    async def take_off(self, tree: int, segment: int) -> None:
+    async def take_off(self, tree: int, segment: int, *, is_empty: bool) -> None:
+        if is_empty:
+            await self._add(tree, await self._tx.value(_DELETE, (tree, segment)))
         text = "DELETE FROM {s}.sweep WHERE tree = %s AND segment = %s"
         await self._tx.run(text, (tree, segment))

@@ -13,7 +13,7 @@ from ...relational.rows import SessionRow
 from ..rows import SESSION_COLUMNS
 from ..words import body_words, home_word, owner_word
 from .repair import BY_NUMBER, FORCE_FAULTS, MESSAGES, PAGE, SEGMENTS, WRONG_SUMS, lineage_above
-from .sums import context_at
+from .sums import PostgresSumStatements
 from .tx import Tx
 
 _LIVE = "SELECT count(*) FROM {s}.message WHERE tree = %s AND home = %s AND body IS NOT NULL"
@@ -108,7 +108,7 @@ class PostgresAdmin:
         in_force = self._tx.value(_IN_FORCE, (row.tree, row.number))
         if in_force != row.overlays:
             faults.append(f"it counts {row.overlays} overlays and has {in_force}")
-        context = context_at(self._tx, row, row.tip)
+        context = PostgresSumStatements(self._tx).context_at(row, row.tip)
         if row.context not in (None, context):
             faults.append(f"it counts {row.context} tokens shown and shows {context}")
         return faults

@@ -12,7 +12,7 @@ from ...relational.position import DEPTH_BITS, MAX_DEPTH, pack_place, place_of
 from ...relational.rows import SessionRow, summary_text
 from ..rows import SESSION_COLUMNS
 from ..words import body_words, home_word, owner_word, text_words
-from .sums import context_at
+from .sums import PostgresSumStatements
 from .tx import Tx
 
 WRONG_SUMS = """
@@ -145,10 +145,7 @@ def _rebuild_sessions(tx: Tx, trees: Trees) -> None:
         " OR EXISTS (SELECT 1 FROM {s}.message m WHERE m.tree = s.tree AND m.pos = s.tip))",
         (trees,),
     ):
-        row = SessionRow._make(found)
-        context = context_at(tx, row, row.tip)
-        sql = "UPDATE {s}.session SET context = %s WHERE tree = %s AND number = %s"
-        tx.run(sql, (context, row.tree, row.number))
+        PostgresSumStatements(tx).renew_context(SessionRow._make(found))
 
 
 def _rebuild_words(tx: Tx, trees: Trees) -> None:

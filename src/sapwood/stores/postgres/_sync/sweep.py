@@ -76,13 +76,12 @@ class PostgresSweepStatements(SweepStatements[Tx]):
         gone: int = self._tx.value(_CUT, args)
         return gone
 
-    def delete_segment(self, tree: int, segment: int) -> None:
-        self._add(tree, self._tx.value(_DELETE, (tree, segment)))
-
     def _add(self, tree: int, stood_on: int) -> None:
         if stood_on:
             self._tx.run(_ADD, (tree, stood_on >> DEPTH_BITS))
 
-    def take_off(self, tree: int, segment: int) -> None:
+    def take_off(self, tree: int, segment: int, *, is_empty: bool) -> None:
+        if is_empty:
+            self._add(tree, self._tx.value(_DELETE, (tree, segment)))
         text = "DELETE FROM {s}.sweep WHERE tree = %s AND segment = %s"
         self._tx.run(text, (tree, segment))

@@ -26,9 +26,11 @@ from ..rows import (
     OVERLAY_FIRST,
     OVERLAY_LAST,
     OVERLAY_NUMBER,
+    OVERLAY_TOKENS,
     NewOverlayRow,
     Row,
     SessionRow,
+    overlay_of,
 )
 from ..statements import SubjectStatements, T
 from .lookup import find_seen, get_pos, get_session
@@ -65,14 +67,6 @@ class AsyncOverlayStatements(SubjectStatements[T]):
         """Take an overlay out of force; it goes when no session has it any more."""
 
     @abstractmethod
-    async def keep_count(self, session: SessionRow, last: int) -> None:
-        """Keep how many overlays a session has, after one that ends at `last` came or went."""
-
-    @abstractmethod
-    async def tokens_of(self, session: SessionRow, number: int) -> int:
-        """Return the tokens of an overlay's summary."""
-
-    @abstractmethod
     async def tokens_between(self, session: SessionRow, first: int, last: int) -> int:
         """Return the tokens of the messages between two positions of a segment."""
 
@@ -82,13 +76,13 @@ class AsyncOverlayStatements(SubjectStatements[T]):
     ) -> bool:
         """Whether something on the path between two places was changed after a snapshot."""
 
-    @abstractmethod
     def overlay_of(self, row: Row) -> Overlay:
         """Return the overlay of a row; a damaged one is `StoreCorruptError`."""
+        return overlay_of(row)
 
-    @abstractmethod
     def removed(self, row: Row) -> Overlay:
         """Return the overlay of a row that is gone by now, as far as it can be read."""
+        return overlay_of(row)
 
 
 class AsyncRelationalOverlays:
@@ -124,7 +118,7 @@ class AsyncRelationalOverlays:
             summary=new.summary,
         )
         stored = await self._dialect.overlays.add(row, made)
-        await self._renew(row, +1, made.last)
+        await self._dialect.sums.renew_context(row._replace(overlays=row.overlays + 1))
         return self._dialect.overlays.overlay_of(stored)
 
     async def in_force(self, owner: str, session: str) -> list[Overlay]:
@@ -138,13 +132,8 @@ class AsyncRelationalOverlays:
         row = await get_session(self._dialect, owner, session)
         found = await self._find(row, overlay)
         await self._dialect.overlays.remove(row, found)
-        await self._renew(row, -1, found[OVERLAY_LAST])
+        await self._dialect.sums.renew_context(row._replace(overlays=row.overlays - 1))
         return self._dialect.overlays.removed(found)
-
-    async def _renew(self, row: SessionRow, added: int, last: int) -> None:
-        counted = row._replace(overlays=row.overlays + added)
-        await self._dialect.overlays.keep_count(counted, last)
-        await self._dialect.sums.renew_context(counted)
 
     async def _find(self, row: SessionRow, id: str) -> Row:
         found = await self._dialect.overlays.find(row, id)
@@ -199,7 +188,7 @@ class AsyncRelationalOverlays:
 
     async def _tokens_of(self, row: SessionRow, item: Span | Cover, first: _CoveredEnd) -> int:
         if isinstance(item, Cover):
-            return await self._dialect.overlays.tokens_of(row, item.number)
+            return int(item.row[OVERLAY_TOKENS])
         if first.is_in(item):
             item = item._replace(first=first.first.depth)
         return await self._dialect.overlays.tokens_between(row, *bounds(item))

@@ -49,9 +49,9 @@ class AsyncSessionStatements(SubjectStatements[T]):
         """Let several statements read the same state, if the unit does not do so already."""
         return nullcontext()
 
-    @abstractmethod
     def pack_title(self, title: str | None) -> Any:
         """Return a title as its column holds it."""
+        return None if title is None else title.encode()
 
     @abstractmethod
     def pack_tags(self, tags: list[str]) -> Any:

@@ -34,5 +34,5 @@ class AsyncSumStatements(SubjectStatements[T]):
         return await self.context_at(session, leaf)
 
     @abstractmethod
-    async def renew_context(self, session: SessionRow) -> int:
-        """Work out a session's context at its tip, keep it, and return it."""
+    async def renew_context(self, session: SessionRow) -> None:
+        """Work out a session's context at its tip; keep it, and how many overlays its row has."""

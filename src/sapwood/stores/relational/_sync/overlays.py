@@ -28,9 +28,11 @@ from ..rows import (
     OVERLAY_FIRST,
     OVERLAY_LAST,
     OVERLAY_NUMBER,
+    OVERLAY_TOKENS,
     NewOverlayRow,
     Row,
     SessionRow,
+    overlay_of,
 )
 from ..statements import SubjectStatements, T
 from .lookup import find_seen, get_pos, get_session
@@ -67,14 +69,6 @@ class OverlayStatements(SubjectStatements[T]):
         """Take an overlay out of force; it goes when no session has it any more."""
 
     @abstractmethod
-    def keep_count(self, session: SessionRow, last: int) -> None:
-        """Keep how many overlays a session has, after one that ends at `last` came or went."""
-
-    @abstractmethod
-    def tokens_of(self, session: SessionRow, number: int) -> int:
-        """Return the tokens of an overlay's summary."""
-
-    @abstractmethod
     def tokens_between(self, session: SessionRow, first: int, last: int) -> int:
         """Return the tokens of the messages between two positions of a segment."""
 
@@ -82,13 +76,13 @@ class OverlayStatements(SubjectStatements[T]):
     def is_changed(self, session: SessionRow, first: Place, last: Place, snapshot: int) -> bool:
         """Whether something on the path between two places was changed after a snapshot."""
 
-    @abstractmethod
     def overlay_of(self, row: Row) -> Overlay:
         """Return the overlay of a row; a damaged one is `StoreCorruptError`."""
+        return overlay_of(row)
 
-    @abstractmethod
     def removed(self, row: Row) -> Overlay:
         """Return the overlay of a row that is gone by now, as far as it can be read."""
+        return overlay_of(row)
 
 
 class RelationalOverlays:
@@ -124,7 +118,7 @@ class RelationalOverlays:
             summary=new.summary,
         )
         stored = self._dialect.overlays.add(row, made)
-        self._renew(row, +1, made.last)
+        self._dialect.sums.renew_context(row._replace(overlays=row.overlays + 1))
         return self._dialect.overlays.overlay_of(stored)
 
     def in_force(self, owner: str, session: str) -> list[Overlay]:
@@ -138,13 +132,8 @@ class RelationalOverlays:
         row = get_session(self._dialect, owner, session)
         found = self._find(row, overlay)
         self._dialect.overlays.remove(row, found)
-        self._renew(row, -1, found[OVERLAY_LAST])
+        self._dialect.sums.renew_context(row._replace(overlays=row.overlays - 1))
         return self._dialect.overlays.removed(found)
-
-    def _renew(self, row: SessionRow, added: int, last: int) -> None:
-        counted = row._replace(overlays=row.overlays + added)
-        self._dialect.overlays.keep_count(counted, last)
-        self._dialect.sums.renew_context(counted)
 
     def _find(self, row: SessionRow, id: str) -> Row:
         found = self._dialect.overlays.find(row, id)
@@ -199,7 +188,7 @@ class RelationalOverlays:
 
     def _tokens_of(self, row: SessionRow, item: Span | Cover, first: _CoveredEnd) -> int:
         if isinstance(item, Cover):
-            return self._dialect.overlays.tokens_of(row, item.number)
+            return int(item.row[OVERLAY_TOKENS])
         if first.is_in(item):
             item = item._replace(first=first.first.depth)
         return self._dialect.overlays.tokens_between(row, *bounds(item))

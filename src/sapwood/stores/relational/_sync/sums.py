@@ -36,5 +36,5 @@ class SumStatements(SubjectStatements[T]):
         return self.context_at(session, leaf)
 
     @abstractmethod
-    def renew_context(self, session: SessionRow) -> int:
-        """Work out a session's context at its tip, keep it, and return it."""
+    def renew_context(self, session: SessionRow) -> None:
+        """Work out a session's context at its tip; keep it, and how many overlays its row has."""
