@@ -4,7 +4,7 @@ from __future__ import annotations
 
 NAMES = """
     Appends Args AsyncAppends Block Durability End Found Packed Place Ranges Row
-    Sieve Step View
+    Sieve Step
 """
 CLASSES = ""
 FUNCTIONS = ""

@@ -15,7 +15,9 @@ KEPT_EXPIRED_US = 24 * 3600 * 1_000_000
 DOCUMENTS_IN_A_CHUNK = 100
 
 DOCUMENT_COLUMNS = "version, key, updated_at, expires_at, value, checksum"
-_FIND = f"SELECT {DOCUMENT_COLUMNS} FROM document WHERE owner = ? AND session = ? AND key = ?"
+FIND_DOCUMENT = (
+    f"SELECT {DOCUMENT_COLUMNS} FROM document WHERE owner = ? AND session = ? AND key = ?"
+)
 _PUT = (
     "INSERT INTO document (owner, session, key, updated_at, expires_at, value, checksum)"
     f" VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING {DOCUMENT_COLUMNS}"
@@ -30,7 +32,7 @@ class SqliteDocumentStatements(DocumentStatements[Connection]):
     """Statements about documents. There is one writer at a time: nothing is locked."""
 
     def find(self, scope: DocumentScope, key: str) -> Row | None:
-        found: Row | None = self._tx.row(_FIND, (*scope, key))
+        found: Row | None = self._tx.row(FIND_DOCUMENT, (*scope, key))
         return found
 
     def put(

@@ -27,7 +27,7 @@ from .lookup import SESSION_COLUMNS
 from .owners import find_owner
 from .rows import RECORD_COLUMNS, RECORD_TABLES
 from .standing import put_standing
-from .usage_totals import take_session
+from .usage import take_session
 
 _RECORD = (
     f"SELECT {RECORD_COLUMNS} FROM {RECORD_TABLES}"

@@ -5,18 +5,15 @@ from __future__ import annotations
 from ....errors import StoreCorruptError
 from ....rules.overlay import Cover
 from ....rules.tree import Span
+from ...relational._async.pins import find_pins
 from ...relational._async.sums import AsyncSumStatements
-from ...relational.pins import PINS_KEY, pinned_ids
 from ...relational.position import pack_place, place_of, span_of
 from ...relational.rows import SessionRow
 from ..rows import OVERLAY_COLUMNS, SESSION_COLUMNS
+from .documents import AsyncPostgresDocumentStatements
 from .lookup import AsyncPostgresLookupStatements
 from .tx import AsyncTx
 
-_PINS = (
-    "SELECT value FROM {s}.document WHERE tree = %s AND session = %s AND key = %s"
-    " AND (expires_at IS NULL OR expires_at > %s)"
-)
 _VISIBLE = (
     f"SELECT v.first, v.last, v.cover, {OVERLAY_COLUMNS} FROM {{s}}.visible(%s, %s::bigint, %s)"
     " WITH ORDINALITY v(first, last, cover, nth)"
@@ -64,14 +61,12 @@ class AsyncPostgresSumStatements(AsyncSumStatements[AsyncTx]):
         """
         if not session.overlays:
             return []
-        args = (session.tree, session.number, PINS_KEY, await self._tx.now())
-        data = await self._tx.value(_PINS, args)
+        tx = self._tx
+        documents, lookup = AsyncPostgresDocumentStatements(tx), AsyncPostgresLookupStatements(tx)
         try:
-            ids = [] if data is None else pinned_ids(data, session.id)
+            return await find_pins(documents, lookup, tx.now, session)
         except StoreCorruptError:
             return []
-        seen = await AsyncPostgresLookupStatements(self._tx).find_all_seen(session, ids)
-        return [it.pos for it in seen.values() if it.is_live]
 
 
 def _covering(session: SessionRow) -> int | None:
