@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 NAMES = """
-    Appends Args AsyncAppends Block Durability End Found Packed Place Ranges Row
+    Appends AsyncAppends Block Durability End Found Packed Place Ranges Row
     Sieve Step
 """
 CLASSES = ""

@@ -35,13 +35,13 @@ class SqlAdmin:
         self._tx = tx
 
     def health(self) -> Health:
-        """Tell which store this is."""
+        """Return which store this is."""
         dialect: Any = self._tx.conn.dialect
         version = ".".join(str(part) for part in dialect.server_version_info or ())
         return Health(store=f"sqlalchemy+{dialect.name}", version=version, writable=True)
 
     def schema_version(self) -> int:
-        """Tell the schema's version."""
+        """Return the schema's version."""
         return self._tx.value(_version) or 0
 
     def owners(self) -> list[str]:

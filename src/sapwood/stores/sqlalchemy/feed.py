@@ -33,7 +33,7 @@ KIND_APPEND, KIND_UPDATE, KIND_DELETE, KIND_RETIRE = range(1, 5)
 
 
 def newest(tx: Tx, owner: int | None) -> int:
-    """Give the newest number in an owner's feed, also when what had it is gone by now."""
+    """Return the newest number in an owner's feed, also when what had it is gone by now."""
     found = [tx.value(it, owner=owner) for it in (_newest_message, _newest_after)]
     return max(int(it or 0) for it in (*found, tx.value(_TRIMMED, number=owner)))
 

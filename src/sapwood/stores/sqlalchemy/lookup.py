@@ -26,7 +26,7 @@ LOCKING_TRIES = 10
 
 
 def key_of(owner: str, session: str) -> bytes:
-    """Give the key of a session: what it is found and locked by, in one short column."""
+    """Return the key of a session: what it is found and locked by, in one short column."""
     name = owner.encode()
     return hashlib.sha256(len(name).to_bytes(2) + name + session.encode()).digest()
 
@@ -38,15 +38,6 @@ def find_owner(tx: Tx, name: str) -> int | None:
     """Find an owner's number."""
     tx.owner_name = name
     found: int | None = tx.value(_OWNER, name=name)
-    return found
-
-
-def own_number(tx: Tx, name: str) -> int:
-    """Give an owner's number, a new one if there was none, with its shared lock."""
-    tx.lock_owner(name, shared=True)
-    found = find_owner(tx, name)
-    if found is None:
-        found = tx.add("owner", name=name, trimmed=0, trimmed_change=0)
     return found
 
 
@@ -100,34 +91,21 @@ def _lock_tree(t: Tables) -> Any:
 # messages
 
 
-def find_all_seen(tx: Tx, session: SessionRow, ids: Sequence[str]) -> dict[str, SeenMessage]:
-    """Find those of the messages that a session sees."""
-    found: dict[str, SeenMessage] = {}
-    homes = homes_of(tx, session)
-    fork = unpack_place(session.fork)
-    for some in in_parts(list(dict.fromkeys(ids))):
-        for id, pos, home, is_live in tx.rows(_seen, homes=homes, ids=some):
-            own = home == session.home
-            if own or is_on_path(place_of(pos), fork, tx.lineage):
-                found[id] = SeenMessage(pos, home, bool(is_live))
-    return found
-
-
 def homes_of(tx: Tx, session: SessionRow) -> list[int]:
-    """Give the homes of the messages that a session may see."""
+    """Return the homes of the messages that a session may see."""
     if not session.fork:
         return [session.home]
     return [session.home, *(home for (home,) in tx.rows(_INHERITED, session=session.number))]
 
 
 def in_parts(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    """Give values in parts that fit into a statement."""
+    """Return values in parts that fit into a statement."""
     for start in range(0, len(values), ROWS_AT_ONCE):
         yield values[start : start + ROWS_AT_ONCE]
 
 
 def id_at(tx: Tx, tree: int, pos: int) -> str | Root:
-    """Give the id of the message at a position."""
+    """Return the id of the message at a position."""
     if not pos:
         return ROOT
     found: str = tx.value(_ID_AT, tree=tree, pos=pos)
@@ -135,14 +113,14 @@ def id_at(tx: Tx, tree: int, pos: int) -> str | Root:
 
 
 def is_seen(tx: Tx, session: SessionRow, pos: int, home: int) -> bool:
-    """Tell whether a session sees the message at a position."""
+    """Whether a session sees the message at a position."""
     if home == session.home:
         return True
     return is_on_path(place_of(pos), unpack_place(session.fork), tx.lineage)
 
 
 def rows_at(tx: Tx, tree: int, positions: Iterable[int]) -> dict[int, Row]:
-    """Give the rows of the messages at positions."""
+    """Return the rows of the messages at positions."""
     return {
         row[0]: row
         for some in in_parts(list(positions))
@@ -173,7 +151,14 @@ class SqlLookupStatements(LookupStatements[Tx]):
         return find_owner(self._tx, name)
 
     def own_number(self, name: str) -> int:
-        return own_number(self._tx, name)
+        """Return an owner's number, a new one if there was none, with its shared lock."""
+        self._tx.lock_owner(name, shared=True)
+        found = self.find_owner(name)
+        return (
+            self._tx.add("owner", name=name, trimmed=0, trimmed_change=0)
+            if found is None
+            else found
+        )
 
     def find_session(self, owner: str, session: str) -> SessionRow | None:
         return _row(self._tx.row(_session, key=key_of(owner, session)))
@@ -192,7 +177,13 @@ class SqlLookupStatements(LookupStatements[Tx]):
         return row
 
     def find_all_seen(self, session: SessionRow, ids: Sequence[str]) -> dict[str, SeenMessage]:
-        return find_all_seen(self._tx, session, ids)
+        tx, homes, fork = self._tx, homes_of(self._tx, session), unpack_place(session.fork)
+        return {
+            id: SeenMessage(pos, home, bool(is_live))
+            for some in in_parts(list(dict.fromkeys(ids)))
+            for id, pos, home, is_live in tx.rows(_seen, homes=homes, ids=some)
+            if home == session.home or is_on_path(place_of(pos), fork, tx.lineage)
+        }
 
     def id_at(self, session: SessionRow, pos: int) -> str | Root:
         return id_at(self._tx, session.tree, pos)

@@ -39,7 +39,7 @@ def pages_of_messages(tx: Tx) -> Iterator[Any]:
 
 
 def wrong_sums(tx: Tx) -> Iterator[str]:
-    """Give the ids of messages whose running sum is not that before it and its own tokens."""
+    """Return the ids of messages whose running sum is not that before it and its own tokens."""
     for number, tree, parent, _ in tx.rows(segments):
         running = tx.value(running_at, tree=tree, pos=parent) or 0
         for row in _segment_rows(tx, tree, number):
@@ -50,7 +50,7 @@ def wrong_sums(tx: Tx) -> Iterator[str]:
 
 
 def _segment_rows(tx: Tx, tree: int, segment: int) -> Iterator[Row]:
-    """Give position, id, running sum and tokens as first appended of a segment's messages."""
+    """Return position, id, running sum and tokens as first appended of a segment's messages."""
     low, high = segment << DEPTH_BITS, segment << DEPTH_BITS | MAX_DEPTH
     while rows := tx.rows(_sums_between, tree=tree, low=low, high=high):
         for pos, id, kept, tokens, delta in rows:
@@ -59,7 +59,7 @@ def _segment_rows(tx: Tx, tree: int, segment: int) -> Iterator[Row]:
 
 
 def force_faults(tx: Tx) -> list[Row]:
-    """Give the session, overlay and true ends of what is in force at a wrong place."""
+    """Return the session, overlay and true ends of what is in force at a wrong place."""
     return [
         (session, number, first, last)
         for session, number, at, width, first, last in tx.rows(_in_force)
@@ -140,7 +140,7 @@ def _rebuild_sessions(tx: Tx) -> None:
 
 
 def segments(t: Tables) -> Any:
-    """Give the query of all segments, those that stand on others after them."""
+    """Return the query of all segments, those that stand on others after them."""
     g = t.segment.c
     return select(g.number, g.tree, g.parent, g.lineage).order_by(g.number)
 

@@ -101,12 +101,12 @@ def sum_of(view: SqlView, items: Iterable[Span | Cover]) -> int:
 
 
 def is_edited(tx: Tx, tree: int) -> bool:
-    """Tell whether any message of a tree was changed after it was appended."""
+    """Whether any message of a tree was changed after it was appended."""
     return tx.row(_any_edit, tree=tree) is not None
 
 
 def path_tokens(tx: Tx, tree: int, pos: int) -> int:
-    """Give a message's running sum; 0 at the root."""
+    """Return a message's running sum; 0 at the root."""
     if not pos:
         return 0
     found: int | None = tx.value(_PATH_TOKENS, tree=tree, pos=pos)
@@ -139,7 +139,7 @@ def renew_context(tx: Tx, session: SessionRow) -> None:
 
 
 def renew_one(tx: Tx) -> bool:
-    """Renew the sums of one tree that was left to be; tell whether there was one."""
+    """Renew the sums of one tree that was left to be; return whether there was one."""
     tree = tx.value(_some_unknown)
     if tree is None:
         return False

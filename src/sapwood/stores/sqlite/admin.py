@@ -41,13 +41,13 @@ class SqliteAdmin:
         self._tx = tx
 
     def health(self) -> Health:
-        """Tell which store this is."""
+        """Return which store this is."""
         path = Path(self._tx.raw.filename)
         writable = access(path, W_OK) and access(path.parent, W_OK)
         return Health(store="sqlite", version=apsw.sqlite_lib_version(), writable=writable)
 
     def schema_version(self) -> int:
-        """Tell the schema's version."""
+        """Return the schema's version."""
         found: int = self._tx.value("PRAGMA user_version")
         return found
 
@@ -112,7 +112,7 @@ class SqliteAdmin:
         refuse_if_changed(row)
 
     def _name(self, pos: int) -> str:
-        """Give a message's id, or the place of one whose id cannot be read."""
+        """Return a message's id, or the place of one whose id cannot be read."""
         try:
             return str(id_at(self._tx, pos))
         except (StoreCorruptError, UnicodeDecodeError):

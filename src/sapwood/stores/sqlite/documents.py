@@ -73,7 +73,7 @@ class ExpiredDocuments:
         self._seen = 0
 
     def drop_some(self, tx: Connection) -> bool:
-        """Go on by a bounded number of documents; tell whether there may be more."""
+        """Go on by a bounded number of documents; return whether there may be more."""
         rows = tx.rows(
             "SELECT version, expires_at FROM document WHERE version > ? ORDER BY version LIMIT ?",
             (self._seen, DOCUMENTS_IN_A_CHUNK),

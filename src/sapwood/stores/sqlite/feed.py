@@ -56,7 +56,7 @@ def record_removal(tx: Connection, kind: int, first: int, last: int) -> None:
 
 
 def latest_seq(tx: Connection) -> int:
-    """Give the number of the newest change, which dates a snapshot."""
+    """Return the number of the newest change, which dates a snapshot."""
     return tx.value("SELECT max(seq) FROM change") or 0
 
 

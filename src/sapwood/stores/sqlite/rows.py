@@ -120,7 +120,7 @@ def _metadata_as_found(data: bytes, id: str) -> dict[str, Any]:
 
 
 def text_in(row: tuple[Any, ...]) -> str | None:
-    """Give what is searched of a message's row; None of a damaged one.
+    """Return what is searched of a message's row; None of a damaged one.
 
     Whoever reads the message is told; the others are still to be found.
     """

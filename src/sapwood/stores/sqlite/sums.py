@@ -148,7 +148,7 @@ def forget_shown_below(tx: Connection, session: int, pos: int) -> None:
 
 
 def overlays_with_wrong_sums(tx: Connection, session: SessionRow) -> Iterator[int]:
-    """Give the session's overlays at which another sum is kept than what is shown there."""
+    """Return the session's overlays at which another sum is kept than what is shown there."""
     rows = tx.rows(
         "SELECT o.number, o.first, o.tokens, f.shown FROM in_force f"
         " JOIN overlay o ON o.number = f.overlay WHERE f.session = ? AND f.shown IS NOT NULL",
@@ -182,7 +182,7 @@ def _sum(view: SqliteView, items: Iterable[Span | Cover], met: _Met) -> int:
 
 
 def path_tokens(tx: Connection, pos: int) -> int:
-    """Give a message's running sum; 0 at the root."""
+    """Return a message's running sum; 0 at the root."""
     if not pos:
         return 0
     found: int | None = tx.value("SELECT path_tokens FROM message WHERE pos = ?", (pos,))

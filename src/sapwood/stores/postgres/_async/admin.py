@@ -36,7 +36,7 @@ class AsyncPostgresAdmin:
         self._tx = tx
 
     async def health(self) -> Health:
-        """Tell which store this is."""
+        """Return which store this is."""
         version, writable = await self._tx.row(
             "SELECT current_setting('server_version'), NOT pg_is_in_recovery()"
             " AND has_table_privilege('{s}.message', 'INSERT, UPDATE, DELETE')"
@@ -44,7 +44,7 @@ class AsyncPostgresAdmin:
         return Health(store="postgresql", version=version, writable=writable)
 
     async def schema_version(self) -> int:
-        """Tell the schema's version."""
+        """Return the schema's version."""
         return await self._tx.value("SELECT max(version) FROM {s}.migration") or 0
 
     async def owners(self) -> list[str]:
@@ -100,7 +100,7 @@ class AsyncPostgresAdmin:
 def _message_faults(
     home: int, id: str, body: bytes, words: str | None, owner: int | None
 ) -> Iterator[Problem]:
-    """Tell what is wrong with a message; one that nobody stands on is left to be swept."""
+    """Return what is wrong with a message; one that nobody stands on is left to be swept."""
     try:
         decode_body(body, id)
     except StoreCorruptError as error:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ....model import Root
+from ....model import ROOT, Root
 from ...relational._async.lookup import AsyncLookupStatements
 from ...relational.rows import SeenMessage, SessionRow, Touches
-from ..rows import SESSION_COLUMNS, id_or_root
+from ..rows import SESSION_COLUMNS
 from .tx import AsyncTx
 
 _FIND = (
@@ -59,4 +59,4 @@ class AsyncPostgresLookupStatements(AsyncLookupStatements[AsyncTx]):
 
     async def id_at(self, session: SessionRow, pos: int) -> str | Root:
         sql = "SELECT id FROM {s}.message WHERE tree = %s AND pos = %s"
-        return id_or_root(await self._tx.value(sql, (session.tree, pos)) if pos else None)
+        return (await self._tx.value(sql, (session.tree, pos)) if pos else None) or ROOT

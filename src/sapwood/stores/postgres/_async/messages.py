@@ -21,8 +21,7 @@ from ...relational.rows import (
     first_digest,
     taken,
 )
-from ..fresh import COLUMN_TYPES, columns
-from ..rows import MESSAGE_COLUMNS
+from ..rows import MESSAGE_COLUMNS, NEW_COLUMN_TYPES, new_columns
 from ..words import body_words, home_word, owner_word
 from .sums import AsyncPostgresSumStatements
 from .tx import AsyncTx
@@ -84,7 +83,7 @@ _PARENTS = (
     " LEFT JOIN {s}.message p ON p.tree = m.tree AND p.pos = {s}.parent_of(m.tree, m.pos)"
     " WHERE m.tree = %s AND m.pos = ANY (%s::bigint[])"
 )
-_WRITE = f"SELECT {{s}}.write_after(%s, %s, %s, %s, {COLUMN_TYPES})"
+_WRITE = f"SELECT {{s}}.write_after(%s, %s, %s, %s, {NEW_COLUMN_TYPES})"
 _RANGES = (
     "SELECT pos, home, id, role, tokens, version, created_at, body"
     " FROM {s}.in_ranges(%s, %s::bigint[], %s::bigint[], %s, %s::bigint)"
@@ -165,12 +164,12 @@ class AsyncPostgresMessageStatements(AsyncMessageStatements[AsyncTx]):
         self, session: SessionRow, positions: Iterable[int]
     ) -> dict[int, str | Root]:
         rows = await self._tx.rows(_PARENTS, (session.tree, list(positions)))
-        return {pos: ROOT if id is None else id for pos, id in rows}
+        return {pos: id or ROOT for pos, id in rows}
 
     async def write_after(
         self, session: SessionRow, pos: int, batch: Sequence[Packed], now: int
     ) -> tuple[int, int | None]:
-        args = (session.tree, session.number, pos, now, *columns(batch))
+        args = (session.tree, session.number, pos, now, *new_columns(batch))
         return await self._tx.value(_WRITE, args), None
 
     # reading

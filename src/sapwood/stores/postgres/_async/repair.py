@@ -53,13 +53,13 @@ Trees = list[int]
 
 
 def lineage_above(parent: int, above: list[int] | None) -> list[int]:
-    """Give the lineage of a segment that follows a position, by the lineage of that one's."""
+    """Return the lineage of a segment that follows a position, by the lineage of that one's."""
     places = [place_of(pos) for pos in above or []]
     return [pack_place(it) for it in extend_lineage(place_of(parent) if parent else None, places)]
 
 
 async def repair_some(tx: AsyncTx, *, after: int) -> Trees:
-    """Rebuild all of the next trees, in the order in which one rests on the other; give them."""
+    """Rebuild all of the next trees, in the order in which one rests on the other; return them."""
     found = await tx.rows(_TREES, {"after": after, "most": TREES_AT_ONCE})
     trees = [tree for (tree,) in found]
     for tree in trees:

@@ -108,7 +108,7 @@ class AsyncPostgresSessionStatements(AsyncSessionStatements[AsyncTx]):
     """Statements about sessions."""
 
     async def find_record(self, owner: str, session: str) -> Row | None:
-        rows = await self._tx.call(_RECORD, (owner, session))
+        rows = await self._tx.rows(_RECORD, (owner, session), often=True)
         return rows[0] if rows else None
 
     def record_of(self, row: Row, context: int) -> SessionRecord:

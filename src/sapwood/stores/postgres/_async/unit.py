@@ -12,7 +12,7 @@ from .listing import AsyncPostgresListingStatements
 from .lookup import AsyncPostgresLookupStatements
 from .messages import AsyncPostgresMessageStatements
 from .overlays import AsyncPostgresOverlayStatements
-from .searching import AsyncPostgresSearch
+from .search import AsyncPostgresSearch
 from .sessions import AsyncPostgresSessionStatements
 from .sums import AsyncPostgresSumStatements
 from .sweep import AsyncPostgresSweepStatements

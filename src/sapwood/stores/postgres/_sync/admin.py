@@ -38,7 +38,7 @@ class PostgresAdmin:
         self._tx = tx
 
     def health(self) -> Health:
-        """Tell which store this is."""
+        """Return which store this is."""
         version, writable = self._tx.row(
             "SELECT current_setting('server_version'), NOT pg_is_in_recovery()"
             " AND has_table_privilege('{s}.message', 'INSERT, UPDATE, DELETE')"
@@ -46,7 +46,7 @@ class PostgresAdmin:
         return Health(store="postgresql", version=version, writable=writable)
 
     def schema_version(self) -> int:
-        """Tell the schema's version."""
+        """Return the schema's version."""
         return self._tx.value("SELECT max(version) FROM {s}.migration") or 0
 
     def owners(self) -> list[str]:
@@ -102,7 +102,7 @@ class PostgresAdmin:
 def _message_faults(
     home: int, id: str, body: bytes, words: str | None, owner: int | None
 ) -> Iterator[Problem]:
-    """Tell what is wrong with a message; one that nobody stands on is left to be swept."""
+    """Return what is wrong with a message; one that nobody stands on is left to be swept."""
     try:
         decode_body(body, id)
     except StoreCorruptError as error:

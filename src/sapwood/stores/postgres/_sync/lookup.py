@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ....model import Root
+from ....model import ROOT, Root
 from ...relational._sync.lookup import LookupStatements
 from ...relational.rows import SeenMessage, SessionRow, Touches
-from ..rows import SESSION_COLUMNS, id_or_root
+from ..rows import SESSION_COLUMNS
 from .tx import Tx
 
 _FIND = (
@@ -59,4 +59,4 @@ class PostgresLookupStatements(LookupStatements[Tx]):
 
     def id_at(self, session: SessionRow, pos: int) -> str | Root:
         sql = "SELECT id FROM {s}.message WHERE tree = %s AND pos = %s"
-        return id_or_root(self._tx.value(sql, (session.tree, pos)) if pos else None)
+        return (self._tx.value(sql, (session.tree, pos)) if pos else None) or ROOT

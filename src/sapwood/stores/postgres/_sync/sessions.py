@@ -110,7 +110,7 @@ class PostgresSessionStatements(SessionStatements[Tx]):
     """Statements about sessions."""
 
     def find_record(self, owner: str, session: str) -> Row | None:
-        rows = self._tx.call(_RECORD, (owner, session))
+        rows = self._tx.rows(_RECORD, (owner, session), often=True)
         return rows[0] if rows else None
 
     def record_of(self, row: Row, context: int) -> SessionRecord:

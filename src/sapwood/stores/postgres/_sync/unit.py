@@ -14,7 +14,7 @@ from .listing import PostgresListingStatements
 from .lookup import PostgresLookupStatements
 from .messages import PostgresMessageStatements
 from .overlays import PostgresOverlayStatements
-from .searching import PostgresSearch
+from .search import PostgresSearch
 from .sessions import PostgresSessionStatements
 from .sums import PostgresSumStatements
 from .sweep import PostgresSweepStatements

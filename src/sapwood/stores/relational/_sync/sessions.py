@@ -26,7 +26,7 @@ from ...base.refusals import no_session, session_exists, stale_session
 from ..rows import CONTEXT_IN_RECORD, Profile, Row, SessionRow, Touches
 from ..statements import SubjectStatements, T
 from .fork import fork_session
-from .listing import list_page
+from .listing import parse_cursor
 from .lookup import get_pos, get_session
 
 if TYPE_CHECKING:
@@ -223,8 +223,22 @@ class RelationalSessions:
         return self._get(owner, session)
 
     def list_page(self, owner: str, query: SessionQuery) -> SessionPage:
-        """List sessions."""
-        return list_page(self._dialect, owner, query, self._get)
+        """List sessions: a page, and the cursor after its last one."""
+        after = None if query.cursor is None else parse_cursor(query.cursor)
+        number = self._dialect.lookup.find_owner(owner)
+        if number is None:
+            return SessionPage(sessions=[], cursor=None)
+        rows = self._dialect.listing.page(number, query, after, query.limit + 1)
+        page, has_next = rows[: query.limit], len(rows) > query.limit
+        records = [self._listed(owner, row[2:]) for row in page]
+        cursor = f"{page[-1][0]}.{page[-1][1]}" if has_next else None
+        return SessionPage(sessions=records, cursor=cursor)
+
+    def _listed(self, owner: str, row: Row) -> SessionRecord:
+        context = row[CONTEXT_IN_RECORD]
+        if context is None:
+            return self._get(owner, row[0])
+        return self._statements.record_of(row, context)
 
     def delete(self, owner: str, session: str) -> None:
         """Delete a session; its messages are left to be swept."""
