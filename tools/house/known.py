@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 NAMES = """
-    Row View
+    Row
 """
 CLASSES = ""
 FUNCTIONS = ""

@@ -15,7 +15,7 @@ from ...errors import (
     StoreUnavailableError,
 )
 from ..refusal import state_of_refusal
-from .waiting import NoAnswerError
+from .patience import NoAnswerError
 
 _BY_STATE: dict[str, tuple[type[StoreError], str]] = {
     "40001": (StoreBusyError, "it was in the way of other writers, again and again: try again"),
@@ -50,7 +50,7 @@ UNPREPARED = ("26000", "42P05")
 
 
 def translate(error: psycopg.Error, where: str) -> StoreError:
-    """Give the error to raise, with the driver's as its cause."""
+    """Return the error to raise, with the driver's as its cause."""
     if isinstance(error, PoolTimeout):
         return StoreBusyError(f"{where}: no connection of the pool became free in time: try again")
     if isinstance(error, NoAnswerError):
@@ -78,7 +78,7 @@ def _told(error: psycopg.Error) -> str:
 
 
 def is_lost(error: psycopg.Error) -> bool:
-    """Tell whether the connection is gone, or was never there."""
+    """Whether the connection is gone, or was never there."""
     state = _state(error)
     if state is None:
         return isinstance(error, psycopg.OperationalError)

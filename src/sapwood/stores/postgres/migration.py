@@ -36,7 +36,7 @@ class Step(NamedTuple):
 
 
 def packaged_steps() -> list[Step]:
-    """Give the migrations that this version of sapwood ships, in order."""
+    """Return the migrations that this version of sapwood ships, in order."""
     folder = resources.files(__package__) / "schema"
     names = sorted(it.name for it in folder.iterdir() if it.name.endswith(".sql"))
     return [
@@ -46,7 +46,7 @@ def packaged_steps() -> list[Step]:
 
 
 def check_schema(name: str) -> str:
-    """Check the name of a schema, and give it."""
+    """Check the name of a schema, and return it."""
     if not isinstance(name, str) or not _SCHEMA_NAME.fullmatch(name):
         raise UsageError(
             "schema must be up to 63 letters, digits and underscores, and begin with no digit",
@@ -56,7 +56,7 @@ def check_schema(name: str) -> str:
 
 
 def quoted(schema: str) -> str:
-    """Give a schema's name as it stands in statements."""
+    """Return a schema's name as it stands in statements."""
     return sql.Identifier(schema).as_string()
 
 
@@ -66,7 +66,7 @@ def in_schema(text: str, schema: str) -> bytes:
 
 
 def statements(step: Step, schema: str, partitions: int) -> bytes:
-    """Give the statements of a step; with partitions, the tables of trees are made of so many."""
+    """Return the statements of a step; with partitions, the tables of trees are made of so many."""
     clause = "PARTITION BY HASH (tree)" if partitions else ""
     text = [step.text.replace(_BY_TREE, clause)]
     for table in _TABLE_BY_TREE.findall(step.text):
@@ -83,7 +83,7 @@ def statements(step: Step, schema: str, partitions: int) -> bytes:
 
 
 def check_partitions(count: int) -> int:
-    """Check a number of partitions, and give it."""
+    """Check a number of partitions, and return it."""
     if type(count) is not int or not 0 <= count <= MOST_PARTITIONS:
         raise UsageError(
             f"partitions must be a whole number from 0, for none, to {MOST_PARTITIONS}",
@@ -93,7 +93,7 @@ def check_partitions(count: int) -> int:
 
 
 def steps_after(recorded: dict[int, str], where: str) -> list[Step]:
-    """Give the steps that are still to be taken; refuse what is newer, or of another text."""
+    """Return the steps that are still to be taken; refuse what is newer, or of another text."""
     steps = packaged_steps()
     newest = max(recorded, default=0)
     if newest > steps[-1].version:

@@ -1,8 +1,12 @@
-"""Rows to records."""
+"""The columns of which records are made, and those of messages that are about to be written."""
 
 from __future__ import annotations
 
-from ...model import ROOT, Root
+from collections.abc import Sequence
+from typing import Any
+
+from ...rules.codec import Packed
+from .words import body_words
 
 MESSAGE_COLUMNS = "m.pos, m.home, m.id, m.role, m.tokens, m.version, m.created_at, m.body"
 OVERLAY_COLUMNS = (
@@ -25,8 +29,16 @@ RECORD_TABLES = (
     " LEFT JOIN LATERAL (SELECT m.id FROM {s}.message m WHERE m.tree = s.tree AND m.pos = s.tip"
     " OFFSET 0) t ON true"
 )
+NEW_COLUMN_TYPES = "%s::text[], %s::text[], %s::bigint[], %s::bigint[], %s::bytea[], %s::text[]"
 
 
-def id_or_root(id: str | None) -> str | Root:
-    """Give the id of the message at a position; None stands for the root."""
-    return ROOT if id is None else id
+def new_columns(batch: Sequence[Packed]) -> list[list[Any]]:
+    """Return ids, roles, tokens, times, bodies and words, each as a list."""
+    return [
+        [it.id for it in batch],
+        [it.role for it in batch],
+        [it.tokens for it in batch],
+        [it.created_us for it in batch],
+        [it.body for it in batch],
+        [body_words(it.body, it.id) for it in batch],
+    ]

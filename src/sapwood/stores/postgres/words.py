@@ -21,17 +21,17 @@ ANY = "'_any'"
 
 
 def owner_word(number: int) -> str:
-    """Give the word that all that an owner wrote has."""
+    """Return the word that all that an owner wrote has."""
     return f"_o{number}"
 
 
 def home_word(number: int) -> str:
-    """Give the word that all that a home wrote has."""
+    """Return the word that all that a home wrote has."""
     return f"_h{number}"
 
 
 def body_words(body: bytes, id: str) -> str:
-    """Give the words of a stored message, as text of a tsvector; none if it cannot be decoded."""
+    """Return the words of a stored message, as text of a tsvector; none if it cannot be decoded."""
     try:
         return text_words(stored_text(body, id))
     except StoreCorruptError:
@@ -40,7 +40,7 @@ def body_words(body: bytes, id: str) -> str:
 
 
 def text_words(text: str) -> str:
-    """Give the words of a text, each once."""
+    """Return the words of a text, each once."""
     words = set(tokens(fold(text)))
     if not words:
         return ""
@@ -52,7 +52,7 @@ def text_words(text: str) -> str:
 
 
 def question(query: Query, owner: int, homes: Sequence[int]) -> str:
-    """Give a query as a tsquery that finds all that matches, and maybe more."""
+    """Return a query as a tsquery that finds all that matches, and maybe more."""
     sides = " | ".join(_side(side) for side in candidates(query))
     asked = f"'{owner_word(owner)}' & ({sides} | {ANY})"
     if homes:
@@ -65,7 +65,7 @@ def _quoted(words: Iterable[str]) -> list[str]:
 
 
 def _side(side: Alternative) -> str:
-    """Give one side of an OR; what must not be there is left to whoever looks at the text."""
+    """Return one side of an OR; what must not be there is left to whoever looks at the text."""
     found = []
     for sequence in side.all_of:
         *whole, last = (word[:LONGEST_WORD] for word in sequence.tokens)

@@ -12,6 +12,13 @@ from ...model import Health, Problem
 from ...rules.codec import decode_body
 from ...rules.tree import extend_lineage
 from ..relational.position import pack_lineage, unpack_place
+from ..relational.problems import (
+    misplaced_overlay,
+    segment_problem,
+    session_problem,
+    wrong_figures,
+    wrong_sum,
+)
 from ..relational.rows import SessionRow
 from .lookup import id_at
 from .repair import force_faults, pages_of_messages, repair, segments, wrong_sums
@@ -28,13 +35,13 @@ class SqlAdmin:
         self._tx = tx
 
     def health(self) -> Health:
-        """Tell which store this is."""
+        """Return which store this is."""
         dialect: Any = self._tx.conn.dialect
         version = ".".join(str(part) for part in dialect.server_version_info or ())
         return Health(store=f"sqlalchemy+{dialect.name}", version=version, writable=True)
 
     def schema_version(self) -> int:
-        """Tell the schema's version."""
+        """Return the schema's version."""
         return self._tx.value(_version) or 0
 
     def owners(self) -> list[str]:
@@ -47,11 +54,11 @@ class SqlAdmin:
 
     def check(self) -> list[Problem]:
         """Look for damage, and for figures that do not add up."""
-        problems = [*self._messages(), *self._segments(), *self._sums(), *self._overlays()]
-        if problems:
-            # What follows adds up along segments that are known to be whole.
-            return problems
-        return list(self._sessions())
+        problems = [*self._messages(), *self._segments()]
+        problems += map(wrong_sum, wrong_sums(self._tx))
+        problems += [misplaced_overlay(number) for _, number, _, _ in force_faults(self._tx)]
+        # The figures of sessions add up along segments that are known to be whole.
+        return problems or list(self._sessions())
 
     def _messages(self) -> Iterator[Problem]:
         for rows in pages_of_messages(self._tx):
@@ -65,48 +72,26 @@ class SqlAdmin:
         for number, tree, parent, data in self._tx.rows(segments):
             place = unpack_place(parent)
             if place and id_at(self._tx, tree, parent) is None:
-                yield Problem(kind="segment", where=str(number), what="its parent is missing")
+                yield segment_problem(number, "its parent is missing")
                 continue
             try:
                 above = self._tx.lineage(place.segment) if place else []
             except StoreCorruptError as error:
-                yield Problem(kind="segment", where=str(number), what=str(error))
+                yield segment_problem(number, str(error))
                 continue
             if data != pack_lineage(extend_lineage(place, above)):
-                yield Problem(kind="segment", where=str(number), what="its lineage is wrong")
-
-    def _sums(self) -> Iterator[Problem]:
-        for id in wrong_sums(self._tx):
-            yield Problem(kind="message", where=id, what="its running sum of tokens is wrong")
-
-    def _overlays(self) -> Iterator[Problem]:
-        what = "it is in force at a place that is not its own"
-        for _, number, _, _ in force_faults(self._tx):
-            yield Problem(kind="overlay", where=str(number), what=what)
+                yield segment_problem(number, "its lineage is wrong")
 
     def _sessions(self) -> Iterator[Problem]:
-        for found in self._tx.rows(all_sessions):
-            row = SessionRow._make(found)
-            for what in self._session_faults(row):
-                yield Problem(kind="session", where=row.id, what=what)
-
-    def _session_faults(self, row: SessionRow) -> Iterator[str]:
-        if row.tip and id_at(self._tx, row.tree, row.tip) is None:
-            yield "its tip is missing"
-            return
-        if row.active_at // 1_000_000 != row.active_s:
-            yield "it is listed at another second than that of its last activity"
-        live = self._tx.value(count_live, tree=row.tree, home=row.home)
-        if live != row.messages:
-            yield f"it counts {row.messages} messages and has {live}"
-        in_force = self._tx.value(count_in_force, session=row.number)
-        if in_force != row.overlays:
-            yield f"it counts {row.overlays} overlays and has {in_force}"
-        context = context_at(self._tx, row, row.tip)
-        if row.context not in (None, context):
-            yield f"it counts {row.context} tokens shown and shows {context}"
-        if row.ends and row.running != self._tx.value(running_at, tree=row.tree, pos=row.tip):
-            yield "its running sum is not that of its tip"
+        for row in map(SessionRow._make, self._tx.rows(all_sessions)):
+            if row.tip and id_at(self._tx, row.tree, row.tip) is None:
+                yield session_problem(row, "its tip is missing")
+                continue
+            live = self._tx.value(count_live, tree=row.tree, home=row.home)
+            in_force = self._tx.value(count_in_force, session=row.number)
+            yield from wrong_figures(row, live, in_force, context_at(self._tx, row, row.tip))
+            if row.ends and row.running != self._tx.value(running_at, tree=row.tree, pos=row.tip):
+                yield session_problem(row, "its running sum is not that of its tip")
 
 
 def _version(t: Tables) -> Any:

@@ -4,31 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import bindparam, delete, func, or_, select
+from sqlalchemy import bindparam, func, or_, select
 
-from ...model import Document
 from ..relational._sync.documents import DocumentStatements
-from ..relational.rows import DOCUMENT_KEY, DOCUMENT_VERSION, DocumentScope, SessionRow, document_of
+from ..relational.rows import DOCUMENT_KEY, DOCUMENT_VERSION, DocumentScope
 from ..relational.rows import Row as DocumentRow
-from .lookup import find_owner, own_number
+from .by_key import delete_by
 from .tables import Tables
 from .tx import Tx
 
+_DELETE = delete_by("document", "version")
 
-class SqlDocumentStatements(DocumentStatements):
+
+class SqlDocumentStatements(DocumentStatements[Tx]):
     """Statements about documents."""
-
-    def __init__(self, tx: Tx) -> None:
-        self._tx = tx
-
-    def scope_of(self, session: SessionRow) -> DocumentScope:
-        return DocumentScope(session.owner, session.number)
-
-    def find_scope(self, owner: str) -> DocumentScope:
-        return DocumentScope(find_owner(self._tx, owner), 0)
-
-    def own_scope(self, owner: str) -> DocumentScope:
-        return DocumentScope(own_number(self._tx, owner), 0)
 
     def find(self, scope: DocumentScope, key: str) -> DocumentRow | None:
         found: DocumentRow | None = self._tx.row(_find, **_of(scope), key=key)
@@ -62,7 +51,7 @@ class SqlDocumentStatements(DocumentStatements):
         return (self._tx.add("document", **_of(scope), **stored), *stored.values())
 
     def delete(self, scope: DocumentScope, found: DocumentRow) -> None:
-        self._tx.run(_delete, version=found[DOCUMENT_VERSION])
+        self._tx.run(_DELETE, version=found[DOCUMENT_VERSION])
 
     def list_prefix(self, scope: DocumentScope, prefix: str, now: int) -> list[DocumentRow]:
         # Text has characters where it is text, and bytes where it is bytes.
@@ -70,9 +59,6 @@ class SqlDocumentStatements(DocumentStatements):
         rows = self._tx.rows(_list, **_of(scope), size=size, prefix=prefix, now=now)
         # Sorted here: which order a server gives depends on its collation.
         return sorted(rows, key=lambda row: row[DOCUMENT_KEY].encode())
-
-    def document_of(self, row: DocumentRow) -> Document:
-        return document_of(row)
 
 
 def _of(scope: DocumentScope) -> dict[str, int | None]:
@@ -92,10 +78,6 @@ def _find(t: Tables) -> Any:
 
 def _lock(t: Tables) -> Any:
     return _find(t).with_for_update()
-
-
-def _delete(t: Tables) -> Any:
-    return delete(t.document).where(t.document.c.version == bindparam("version"))
 
 
 def _list(t: Tables) -> Any:

@@ -11,23 +11,31 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import and_, bindparam, delete, func, or_, select, update
+from sqlalchemy import and_, bindparam, func, or_, select
 
 from ...model import Change
 from ..relational._sync.feed import NO_BOUND, FeedStatements
 from ..relational.changes import KEPT_AT_LEAST_US, FeedCursor, change_of, retirement
 from ..relational.rows import SessionRow
+from .by_key import delete_by, select_by, update_by
 from .lookup import find_owner
 from .tables import Tables
 from .tx import Row, Tx
+
+_READER = select_by("reader", "owner", "name", of=["seq"])
+_READERS = select_by("reader", "owner", of=["seq", "change"])
+_TRIMMED = select_by("owner", "number", of=["trimmed"])
+_TRIM = delete_by("change", "number")
+_PUT_TRIMMED = update_by("owner", "number")
+_MOVE_READER = update_by("reader", "owner", "name")
 
 KIND_APPEND, KIND_UPDATE, KIND_DELETE, KIND_RETIRE = range(1, 5)
 
 
 def newest(tx: Tx, owner: int | None) -> int:
-    """Give the newest number in an owner's feed, also when what had it is gone by now."""
-    found = (tx.value(it, owner=owner) or 0 for it in (_newest_message, _newest_after, _trimmed))
-    return int(max(found))
+    """Return the newest number in an owner's feed, also when what had it is gone by now."""
+    found = [tx.value(it, owner=owner) for it in (_newest_message, _newest_after)]
+    return max(int(it or 0) for it in (*found, tx.value(_TRIMMED, number=owner)))
 
 
 def record_changes(
@@ -59,16 +67,13 @@ def bound_of(tx: Tx, owner: str) -> int:
     return newest(tx, number)
 
 
-class SqlFeedStatements(FeedStatements):
+class SqlFeedStatements(FeedStatements[Tx]):
     """Statements about the feed.
 
     A cursor is the last message that was read, and the last of the other changes after it.
     """
 
     beginning = (0, 0)
-
-    def __init__(self, tx: Tx) -> None:
-        self._tx = tx
 
     def is_lost(self, owner: int | None, cursor: FeedCursor) -> tuple[bool, bool]:
         found = self._tx.row(_standing, owner=owner) or (0, 0, 0, 0, 0)
@@ -102,11 +107,10 @@ class SqlFeedStatements(FeedStatements):
 
     def put_reader(self, owner: int, reader: str, cursor: FeedCursor) -> None:
         values = dict(zip(("seq", "change"), cursor, strict=True))
-        key = {"of_owner": owner, "of_name": reader}
-        if self._tx.run(_move_reader, **key, **values) or self._tx.row(_reader, **key):
-            # A driver may not count a row that is as it was.
-            return
-        self._tx.add("reader", owner=owner, name=reader, **values)
+        is_moved = self._tx.run(_MOVE_READER, of_owner=owner, of_name=reader, **values)
+        # A driver may not count a row that is as it was.
+        if not is_moved and not self._tx.row(_READER, owner=owner, name=reader):
+            self._tx.add("reader", owner=owner, name=reader, **values)
 
 
 def _change(row: Row) -> Change | None:
@@ -126,14 +130,14 @@ def trim_feed(tx: Tx) -> None:
             continue
         # First of all: a reader that registers meanwhile would lose what it is to be kept.
         tx.lock_owner(name, shared=False)
-        readers = (tuple(row) for row in tx.rows(_readers, owner=owner))
+        readers = (tuple(row) for row in tx.rows(_READERS, owner=owner))
         limit = min(readers, default=(NO_BOUND, 0))
         gone = [tuple(row) for row in rows if tuple(row) <= limit]
         if not gone:
             continue
         seq, last = max(gone)
-        tx.run_many(_trim, [{"number": number} for _, number in gone])
-        tx.run(_put_trimmed, of_number=owner, trimmed=seq, trimmed_change=last)
+        tx.run_many(_TRIM, [{"number": number} for _, number in gone])
+        tx.run(_PUT_TRIMMED, of_number=owner, trimmed=seq, trimmed_change=last)
 
 
 def _newest_message(t: Tables) -> Any:
@@ -197,28 +201,8 @@ def _changed(t: Tables) -> Any:
     )
 
 
-def _move_reader(t: Tables) -> Any:
-    r = t.reader.c
-    return update(t.reader).where(r.owner == bindparam("of_owner"), r.name == bindparam("of_name"))
-
-
-def _reader(t: Tables) -> Any:
-    r = t.reader.c
-    return select(r.seq).where(r.owner == bindparam("of_owner"), r.name == bindparam("of_name"))
-
-
-def _trimmed(t: Tables) -> Any:
-    o = t.owner.c
-    return select(o.trimmed, o.trimmed_change).where(o.number == bindparam("owner"))
-
-
 def _owners(t: Tables) -> Any:
     return select(t.owner.c.number, t.owner.c.name).order_by(t.owner.c.number)
-
-
-def _readers(t: Tables) -> Any:
-    r = t.reader.c
-    return select(r.seq, r.change).where(r.owner == bindparam("owner"))
 
 
 def _old(t: Tables) -> Any:
@@ -226,11 +210,3 @@ def _old(t: Tables) -> Any:
     return select(c.after, c.number).where(
         c.owner == bindparam("owner"), c.at < bindparam("before")
     )
-
-
-def _trim(t: Tables) -> Any:
-    return delete(t.change).where(t.change.c.number == bindparam("number"))
-
-
-def _put_trimmed(t: Tables) -> Any:
-    return update(t.owner).where(t.owner.c.number == bindparam("of_number"))

@@ -13,15 +13,20 @@ from ...rules.tree import is_on_path
 from ..relational._sync.lookup import LookupStatements
 from ..relational.position import place_of, unpack_place
 from ..relational.rows import SeenMessage, SessionRow, Touches
+from .by_key import select_by
 from .rows import message_columns, session_columns
 from .tables import Tables
 from .tx import ROWS_AT_ONCE, Row, Tx
+
+_OWNER = select_by("owner", "name", of=["number"])
+_INHERITED = select_by("inherited", "session", of=["home"])
+_ID_AT = select_by("message", "tree", "pos", of=["id"])
 
 LOCKING_TRIES = 10
 
 
 def key_of(owner: str, session: str) -> bytes:
-    """Give the key of a session: what it is found and locked by, in one short column."""
+    """Return the key of a session: what it is found and locked by, in one short column."""
     name = owner.encode()
     return hashlib.sha256(len(name).to_bytes(2) + name + session.encode()).digest()
 
@@ -32,54 +37,27 @@ def key_of(owner: str, session: str) -> bytes:
 def find_owner(tx: Tx, name: str) -> int | None:
     """Find an owner's number."""
     tx.owner_name = name
-    found: int | None = tx.value(_owner, name=name)
+    found: int | None = tx.value(_OWNER, name=name)
     return found
-
-
-def own_number(tx: Tx, name: str) -> int:
-    """Give an owner's number, a new one if there was none, with its shared lock."""
-    tx.lock_owner(name, shared=True)
-    found = find_owner(tx, name)
-    if found is None:
-        found = tx.add("owner", name=name, trimmed=0, trimmed_change=0)
-    return found
-
-
-def _owner(t: Tables) -> Any:
-    return select(t.owner.c.number).where(t.owner.c.name == bindparam("name"))
 
 
 # sessions
 
 
-def find_session(
-    tx: Tx, owner: str, session: str, touches: Touches = Touches.NOTHING
-) -> SessionRow | None:
-    """Find a session of an owner; in a write its owner, tree and row are locked, in this order."""
-    tx.owner_name, tx.session_name = owner, session
-    key = key_of(owner, session)
-    if tx.locks and touches is not Touches.NOTHING:
-        tx.lock_owner(owner, shared=touches is Touches.APPENDS)
-    found = tx.row(_session, key=key)
-    if found is not None and tx.locks and tx.kind != "sqlite":
-        found = _locked(tx, key, found)
-    if found is None:
-        return None
-    row = SessionRow._make(found)
-    tx.know_home(row.home, row.id)
+def _locked(tx: Tx, key: bytes, tree: int) -> SessionRow | None:
+    row = None
+    for _ in range(LOCKING_TRIES):
+        lock_tree(tx, tree)
+        row = _row(tx.row(_lock_session, key=key))
+        # A clear may have moved it to another tree before the lock was had.
+        if row is None or row.tree == tree:
+            break
+        tree = row.tree
     return row
 
 
-def _locked(tx: Tx, key: bytes, found: Row) -> Row:
-    tree = SessionRow._make(found).tree
-    for _ in range(LOCKING_TRIES):
-        lock_tree(tx, tree)
-        found = tx.row(_lock_session, key=key)
-        # A clear may have moved it to another tree before the lock was had.
-        if found is None or SessionRow._make(found).tree == tree:
-            break
-        tree = SessionRow._make(found).tree
-    return found
+def _row(found: Row) -> SessionRow | None:
+    return None if found is None else SessionRow._make(found)
 
 
 def lock_tree(tx: Tx, tree: int) -> None:
@@ -90,8 +68,7 @@ def lock_tree(tx: Tx, tree: int) -> None:
 
 def lock_row(tx: Tx, number: int) -> SessionRow | None:
     """Lock a session by its number; its tree is locked already."""
-    found = tx.row(_lock_number, number=number)
-    return None if found is None else SessionRow._make(found)
+    return _row(tx.row(_lock_number, number=number))
 
 
 def _session(t: Tables) -> Any:
@@ -114,58 +91,41 @@ def _lock_tree(t: Tables) -> Any:
 # messages
 
 
-def find_all_seen(tx: Tx, session: SessionRow, ids: Sequence[str]) -> dict[str, SeenMessage]:
-    """Find those of the messages that a session sees."""
-    found: dict[str, SeenMessage] = {}
-    homes = homes_of(tx, session)
-    fork = unpack_place(session.fork)
-    for some in in_parts(list(dict.fromkeys(ids))):
-        for id, pos, home, is_live in tx.rows(_seen, homes=homes, ids=some):
-            own = home == session.home
-            if own or is_on_path(place_of(pos), fork, tx.lineage):
-                found[id] = SeenMessage(pos, home, bool(is_live))
-    return found
-
-
 def homes_of(tx: Tx, session: SessionRow) -> list[int]:
-    """Give the homes of the messages that a session may see."""
+    """Return the homes of the messages that a session may see."""
     if not session.fork:
         return [session.home]
-    return [session.home, *(home for (home,) in tx.rows(_inherited, session=session.number))]
+    return [session.home, *(home for (home,) in tx.rows(_INHERITED, session=session.number))]
 
 
 def in_parts(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    """Give values in parts that fit into a statement."""
+    """Return values in parts that fit into a statement."""
     for start in range(0, len(values), ROWS_AT_ONCE):
         yield values[start : start + ROWS_AT_ONCE]
 
 
 def id_at(tx: Tx, tree: int, pos: int) -> str | Root:
-    """Give the id of the message at a position."""
+    """Return the id of the message at a position."""
     if not pos:
         return ROOT
-    found: str = tx.value(_id_at, tree=tree, pos=pos)
+    found: str = tx.value(_ID_AT, tree=tree, pos=pos)
     return found
 
 
 def is_seen(tx: Tx, session: SessionRow, pos: int, home: int) -> bool:
-    """Tell whether a session sees the message at a position."""
+    """Whether a session sees the message at a position."""
     if home == session.home:
         return True
     return is_on_path(place_of(pos), unpack_place(session.fork), tx.lineage)
 
 
 def rows_at(tx: Tx, tree: int, positions: Iterable[int]) -> dict[int, Row]:
-    """Give the rows of the messages at positions."""
+    """Return the rows of the messages at positions."""
     return {
         row[0]: row
         for some in in_parts(list(positions))
         for row in tx.rows(_at, tree=tree, positions=some)
     }
-
-
-def _inherited(t: Tables) -> Any:
-    return select(t.inherited.c.home).where(t.inherited.c.session == bindparam("session"))
 
 
 def _seen(t: Tables) -> Any:
@@ -177,11 +137,6 @@ def _seen(t: Tables) -> Any:
     )
 
 
-def _id_at(t: Tables) -> Any:
-    m = t.message.c
-    return select(m.id).where(m.tree == bindparam("tree"), m.pos == bindparam("pos"))
-
-
 def _at(t: Tables) -> Any:
     m = t.message
     return select(*message_columns(m)).where(
@@ -189,27 +144,46 @@ def _at(t: Tables) -> Any:
     )
 
 
-class SqlLookupStatements(LookupStatements):
+class SqlLookupStatements(LookupStatements[Tx]):
     """Statements that every subject needs."""
-
-    def __init__(self, tx: Tx) -> None:
-        self._tx = tx
 
     def find_owner(self, name: str) -> int | None:
         return find_owner(self._tx, name)
 
     def own_number(self, name: str) -> int:
-        return own_number(self._tx, name)
+        """Return an owner's number, a new one if there was none, with its shared lock."""
+        self._tx.lock_owner(name, shared=True)
+        found = self.find_owner(name)
+        return (
+            self._tx.add("owner", name=name, trimmed=0, trimmed_change=0)
+            if found is None
+            else found
+        )
 
     def find_session(self, owner: str, session: str) -> SessionRow | None:
-        found = self._tx.row(_session, key=key_of(owner, session))
-        return None if found is None else SessionRow._make(found)
+        return _row(self._tx.row(_session, key=key_of(owner, session)))
 
     def lock_session(self, owner: str, session: str, touches: Touches) -> SessionRow | None:
-        return find_session(self._tx, owner, session, touches)
+        """Find a session; in a write its owner, tree and row are locked, in this order."""
+        tx, key = self._tx, key_of(owner, session)
+        tx.owner_name, tx.session_name = owner, session
+        if tx.locks and touches is not Touches.NOTHING:
+            tx.lock_owner(owner, shared=touches is Touches.APPENDS)
+        row = self.find_session(owner, session)
+        if row is not None and tx.locks and tx.kind != "sqlite":
+            row = _locked(tx, key, row.tree)
+        if row is not None:
+            tx.know_home(row.home, row.id)
+        return row
 
     def find_all_seen(self, session: SessionRow, ids: Sequence[str]) -> dict[str, SeenMessage]:
-        return find_all_seen(self._tx, session, ids)
+        tx, homes, fork = self._tx, homes_of(self._tx, session), unpack_place(session.fork)
+        return {
+            id: SeenMessage(pos, home, bool(is_live))
+            for some in in_parts(list(dict.fromkeys(ids)))
+            for id, pos, home, is_live in tx.rows(_seen, homes=homes, ids=some)
+            if home == session.home or is_on_path(place_of(pos), fork, tx.lineage)
+        }
 
     def id_at(self, session: SessionRow, pos: int) -> str | Root:
         return id_at(self._tx, session.tree, pos)

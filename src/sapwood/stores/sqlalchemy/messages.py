@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import bindparam, delete, func, or_, select, update
+from sqlalchemy import bindparam, func, or_, select, update
 
 from ...model import ChangeKind, Message, Root
 from ...rules.codec import Packed
@@ -14,18 +14,17 @@ from ..relational._sync.messages import MessageStatements
 from ..relational.position import DEPTH_BITS, MAX_DEPTH, bounds, unpack_place, whole_segment
 from ..relational.rows import (
     BODY,
-    HOME,
     TOKENS,
     HasRoom,
     HomeNames,
     SeenMessage,
     SessionRow,
     first_digest,
-    message_of,
     taken,
 )
 from ..relational.walk import covering, inherited_follower, parent_pos
 from .append import write_after
+from .by_key import delete_by, select_by
 from .feed import KIND_DELETE, KIND_UPDATE, record_changes
 from .lookup import id_at, in_parts, rows_at
 from .ranges import NO_LIMIT, from_the_beginning, from_the_end, latest_edit, positions_in
@@ -33,39 +32,34 @@ from .sums import leave_to_sum, renew_context
 from .tables import Tables
 from .tx import Row, Tx
 
+_EDIT = select_by("edit", "tree", "pos", of=["delta"])
+_FORGET_EDIT = delete_by("edit", "tree", "pos")
+_SEGMENTS_UNDER = select_by("segment", "tree", "home", "parent", of=["number"])
+_SEGMENTS_OF = select_by("segment", "tree", "home", of=["number", "parent"])
+_HOME_AT = select_by("message", "tree", "pos", of=["home"])
 
-class SqlMessageStatements(MessageStatements):
+
+class SqlMessageStatements(MessageStatements[Tx]):
     """Statements about messages."""
 
     # Whatever is read upwards from the tip is looked up only as far as it is shown.
     spans_at_once = 1
     may_have_landed = True
 
-    def __init__(self, tx: Tx) -> None:
-        self._tx = tx
-
     def rows_at(self, session: SessionRow, positions: Sequence[int]) -> dict[int, Row]:
         return rows_at(self._tx, session.tree, positions)
 
-    def messages_of(
-        self, session: SessionRow, rows: Iterable[Row], names: HomeNames
-    ) -> list[Message]:
-        return [message_of(row, self._tx.home_name(row[HOME])) for row in rows]
-
-    def home_names(self, session: SessionRow, homes: Iterable[int]) -> HomeNames:
+    def home_names(self, session: SessionRow, homes: Collection[int]) -> HomeNames:
         return {home: self._tx.home_name(home) for home in homes}
 
     # changes
 
-    def before_change(self, session: SessionRow, pos: int) -> tuple[int, bytes]:
-        [(_, role, kept, body, id, tokens)] = self._contents(session, [pos])
-        first = first_digest(role, kept, body, id)
-        assert first is not None
-        return tokens, first
-
-    def rewrite(self, session: SessionRow, pos: int, new: Packed, first: bytes) -> None:
+    def rewrite(self, session: SessionRow, pos: int, new: Packed) -> int:
+        [(_, *before, tokens)] = self._contents(session, [pos])
+        first = first_digest(*before)
         content = {"role": new.role, "tokens": new.tokens, "digest": first, "body": new.body}
         self._tx.run(_rewrite, of_tree=session.tree, of_pos=pos, **content)
+        return int(tokens)
 
     def erase(self, session: SessionRow, doomed: Sequence[SeenMessage]) -> dict[int, int]:
         positions = [it.pos for it in doomed]
@@ -90,9 +84,9 @@ class SqlMessageStatements(MessageStatements):
             self._tx.run(_add_to_sum, of_tree=session.tree, of_pos=pos, delta=delta)
             if pos == session.tip:
                 self._tx.run(_add_to_running, of_number=session.number, delta=delta)
-        before = self._tx.value(_edit, tree=session.tree, pos=pos)
+        before = self._tx.value(_EDIT, tree=session.tree, pos=pos)
         if before is not None:
-            self._tx.run(_forget_edit, tree=session.tree, pos=pos)
+            self._tx.run(_FORGET_EDIT, tree=session.tree, pos=pos)
         kept = (before or 0) + (delta if is_followed else 0)
         self._tx.add("edit", tree=session.tree, pos=pos, delta=kept)
         if delta:
@@ -105,15 +99,15 @@ class SqlMessageStatements(MessageStatements):
 
     def followers(self, session: SessionRow, pos: int) -> set[int]:
         place = {"tree": session.tree, "home": session.home}
-        segments = self._tx.rows(_segments_under, **place, parent=pos)
+        segments = self._tx.rows(_SEGMENTS_UNDER, **place, parent=pos)
         found = {number << DEPTH_BITS | (pos & MAX_DEPTH) + 1 for (number,) in segments}
         # Only the session's own: an inherited one is on the path to the fork point.
-        if pos and self._tx.value(_home_at, tree=session.tree, pos=pos + 1) == session.home:
+        if pos and self._tx.value(_HOME_AT, tree=session.tree, pos=pos + 1) == session.home:
             found.add(pos + 1)
         return found | inherited_follower(session.fork, pos, self._tx.lineage)
 
     def ends(self, session: SessionRow) -> set[int]:
-        segments = self._tx.rows(_segments_of, tree=session.tree, home=session.home)
+        segments = self._tx.rows(_SEGMENTS_OF, tree=session.tree, home=session.home)
         ends = {self._last_in(session, number) for number, _ in segments}
         if session.fork:
             ends.add(session.fork)
@@ -253,35 +247,6 @@ def _add_to_running(t: Tables) -> Any:
         .where(s.number == bindparam("of_number"))
         .values(running=s.running + bindparam("delta"))
     )
-
-
-def _edit(t: Tables) -> Any:
-    e = t.edit.c
-    return select(e.delta).where(e.tree == bindparam("tree"), e.pos == bindparam("pos"))
-
-
-def _forget_edit(t: Tables) -> Any:
-    e = t.edit.c
-    return delete(t.edit).where(e.tree == bindparam("tree"), e.pos == bindparam("pos"))
-
-
-def _segments_under(t: Tables) -> Any:
-    g = t.segment.c
-    return select(g.number).where(
-        g.tree == bindparam("tree"), g.home == bindparam("home"), g.parent == bindparam("parent")
-    )
-
-
-def _segments_of(t: Tables) -> Any:
-    g = t.segment.c
-    return select(g.number, g.parent).where(
-        g.tree == bindparam("tree"), g.home == bindparam("home")
-    )
-
-
-def _home_at(t: Tables) -> Any:
-    m = t.message.c
-    return select(m.home).where(m.tree == bindparam("tree"), m.pos == bindparam("pos"))
 
 
 def _last(t: Tables) -> Any:

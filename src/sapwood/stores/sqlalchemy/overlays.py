@@ -7,7 +7,6 @@ from typing import Any
 
 from sqlalchemy import and_, bindparam, delete, exists, select
 
-from ...model import Overlay
 from ...rules.tree import Place
 from ..relational._sync.overlays import OverlayStatements
 from ..relational.position import MAX_DEPTH
@@ -16,22 +15,21 @@ from ..relational.rows import (
     OVERLAY_NUMBER,
     NewOverlayRow,
     SessionRow,
-    overlay_of,
 )
 from ..relational.walk import ranges_between
-from .append import put_session
+from .by_key import delete_by, select_by
 from .lookup import in_parts
 from .rows import overlay_columns
 from .sums import deltas_between, path_tokens
 from .tables import Tables
 from .tx import Row, Tx
 
+_BY_ID = select_by("overlay", "tree", "id", of=["number"])
+_OUT_OF_FORCE = delete_by("in_force", "session", "last", "overlay")
 
-class SqlOverlayStatements(OverlayStatements):
+
+class SqlOverlayStatements(OverlayStatements[Tx]):
     """Statements about overlays."""
-
-    def __init__(self, tx: Tx) -> None:
-        self._tx = tx
 
     def find(self, session: SessionRow, id: str) -> Row:
         return self._tx.row(_find, session=session.number, tree=session.tree, id=id)
@@ -40,7 +38,7 @@ class SqlOverlayStatements(OverlayStatements):
         return list(self._tx.rows(_in_force, session=session.number))
 
     def is_taken(self, session: SessionRow, id: str) -> bool:
-        return self._tx.row(_by_id, tree=session.tree, id=id) is not None
+        return self._tx.row(_BY_ID, tree=session.tree, id=id) is not None
 
     def add(self, session: SessionRow, new: NewOverlayRow) -> Row:
         values = new._asdict() | {"summary": new.summary.encode()}
@@ -51,15 +49,9 @@ class SqlOverlayStatements(OverlayStatements):
     def remove(self, session: SessionRow, found: Row) -> None:
         number = found[OVERLAY_NUMBER]
         self._tx.run(
-            _out_of_force, session=session.number, last=found[OVERLAY_LAST], overlay=number
+            _OUT_OF_FORCE, session=session.number, last=found[OVERLAY_LAST], overlay=number
         )
         drop_unused(self._tx, [number])
-
-    def keep_count(self, session: SessionRow, last: int) -> None:
-        self._tx.run(put_session, of_number=session.number, overlays=session.overlays)
-
-    def tokens_of(self, session: SessionRow, number: int) -> int:
-        return int(self._tx.value(_overlay_tokens, number=number))
 
     def tokens_between(self, session: SessionRow, first: int, last: int) -> int:
         tx, tree = self._tx, session.tree
@@ -74,12 +66,6 @@ class SqlOverlayStatements(OverlayStatements):
             if self._tx.row(_edited_since, **args) is not None:
                 return True
         return False
-
-    def overlay_of(self, row: Row) -> Overlay:
-        return overlay_of(row)
-
-    def removed(self, row: Row) -> Overlay:
-        return overlay_of(row)
 
 
 def put_in_force(tx: Tx, session: int, first: int, last: int, overlay: int) -> None:
@@ -104,11 +90,6 @@ def drop_unused(tx: Tx, numbers: Sequence[int]) -> None:
         tx.run(_drop_unused, numbers=some)
 
 
-def _by_id(t: Tables) -> Any:
-    o = t.overlay.c
-    return select(*overlay_columns(t)).where(o.tree == bindparam("tree"), o.id == bindparam("id"))
-
-
 def _joined(t: Tables) -> Any:
     return select(*overlay_columns(t)).select_from(
         t.overlay.join(t.in_force, t.in_force.c.overlay == t.overlay.c.number)
@@ -127,19 +108,6 @@ def _find(t: Tables) -> Any:
         o.tree == bindparam("tree"),
         o.id == bindparam("id"),
     )
-
-
-def _out_of_force(t: Tables) -> Any:
-    f = t.in_force.c
-    return delete(t.in_force).where(
-        f.session == bindparam("session"),
-        f.last == bindparam("last"),
-        f.overlay == bindparam("overlay"),
-    )
-
-
-def _overlay_tokens(t: Tables) -> Any:
-    return select(t.overlay.c.tokens).where(t.overlay.c.number == bindparam("number"))
 
 
 def _sums_at(t: Tables) -> Any:

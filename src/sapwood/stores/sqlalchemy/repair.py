@@ -8,17 +8,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from sqlalchemy import and_, bindparam, delete, func, or_, select, update
+from sqlalchemy import and_, bindparam, func, or_, select
 
 from ...rules.tree import extend_lineage
 from ..relational.position import DEPTH_BITS, MAX_DEPTH, pack_lineage, unpack_lineage, unpack_place
 from ..relational.rows import SessionRow
 from .append import put_session
+from .by_key import delete_by, select_by, update_by
 from .overlays import put_in_force
 from .session_figures import all_sessions, count_in_force, count_live, running_at
 from .sums import context_at
 from .tables import Tables
 from .tx import Row, Tx
+
+_PUT_LINEAGE = update_by("segment", "number")
+_PUT_SUM = update_by("message", "tree", "pos")
+_FORGET = delete_by("in_force", "session", "overlay")
+_COUNTED = select_by("counter", "name", of=["value"])
+_PUT_COUNTER = update_by("counter", "name")
 
 PAGE = 500
 
@@ -32,9 +39,9 @@ def pages_of_messages(tx: Tx) -> Iterator[Any]:
 
 
 def wrong_sums(tx: Tx) -> Iterator[str]:
-    """Give the ids of messages whose running sum is not that before it and its own tokens."""
+    """Return the ids of messages whose running sum is not that before it and its own tokens."""
     for number, tree, parent, _ in tx.rows(segments):
-        running = tx.value(_running, tree=tree, pos=parent) or 0
+        running = tx.value(running_at, tree=tree, pos=parent) or 0
         for row in _segment_rows(tx, tree, number):
             _, id, kept, own = row
             if kept - running != own:
@@ -43,7 +50,7 @@ def wrong_sums(tx: Tx) -> Iterator[str]:
 
 
 def _segment_rows(tx: Tx, tree: int, segment: int) -> Iterator[Row]:
-    """Give position, id, running sum and tokens as first appended of a segment's messages."""
+    """Return position, id, running sum and tokens as first appended of a segment's messages."""
     low, high = segment << DEPTH_BITS, segment << DEPTH_BITS | MAX_DEPTH
     while rows := tx.rows(_sums_between, tree=tree, low=low, high=high):
         for pos, id, kept, tokens, delta in rows:
@@ -52,7 +59,7 @@ def _segment_rows(tx: Tx, tree: int, segment: int) -> Iterator[Row]:
 
 
 def force_faults(tx: Tx) -> list[Row]:
-    """Give the session, overlay and true ends of what is in force at a wrong place."""
+    """Return the session, overlay and true ends of what is in force at a wrong place."""
     return [
         (session, number, first, last)
         for session, number, at, width, first, last in tx.rows(_in_force)
@@ -80,23 +87,23 @@ def _rebuild_lineages(tx: Tx) -> None:
         lineage = extend_lineage(place, lineages[place.segment] if place else [])
         lineages[number] = lineage
         if pack_lineage(lineage) != data:
-            tx.run(_put_lineage, of_number=number, lineage=pack_lineage(lineage))
+            tx.run(_PUT_LINEAGE, of_number=number, lineage=pack_lineage(lineage))
 
 
 def _rebuild_sums(tx: Tx) -> None:
     for number, tree, parent, _ in tx.rows(segments):
-        running = tx.value(_running, tree=tree, pos=parent) or 0
+        running = tx.value(running_at, tree=tree, pos=parent) or 0
         wrong = []
         for pos, _, kept, own in _segment_rows(tx, tree, number):
             running += own
             if kept != running:
                 wrong.append({"of_tree": tree, "of_pos": pos, "path_tokens": running})
-        tx.run_many(_put_sum, wrong)
+        tx.run_many(_PUT_SUM, wrong)
 
 
 def _rebuild_force(tx: Tx) -> None:
     for session, number, first, last in force_faults(tx):
-        tx.run(_forget, session=session, overlay=number)
+        tx.run(_FORGET, session=session, overlay=number)
         if first is not None:
             put_in_force(tx, session, first, last, number)
 
@@ -106,11 +113,11 @@ def counted_up(tx: Tx) -> None:
     if tx.kind != "sqlite":
         return
     used = tx.value(_last_seq) or 0
-    kept = tx.value(_counted)
+    kept = tx.value(_COUNTED, name="message")
     if kept is None:
         tx.add("counter", name="message", value=used)
     elif kept < used:
-        tx.run(_put_counter, of_name="message", value=used)
+        tx.run(_PUT_COUNTER, of_name="message", value=used)
 
 
 def _rebuild_sessions(tx: Tx) -> None:
@@ -133,7 +140,7 @@ def _rebuild_sessions(tx: Tx) -> None:
 
 
 def segments(t: Tables) -> Any:
-    """Give the query of all segments, those that stand on others after them."""
+    """Return the query of all segments, those that stand on others after them."""
     g = t.segment.c
     return select(g.number, g.tree, g.parent, g.lineage).order_by(g.number)
 
@@ -148,11 +155,6 @@ def _live_after(t: Tables) -> Any:
         .order_by(m.tree, m.pos)
         .limit(PAGE)
     )
-
-
-def _running(t: Tables) -> Any:
-    m = t.message.c
-    return select(m.path_tokens).where(m.tree == bindparam("tree"), m.pos == bindparam("pos"))
 
 
 def _sums_between(t: Tables) -> Any:
@@ -173,29 +175,5 @@ def _in_force(t: Tables) -> Any:
     return select(f.session, f.overlay, f.last, f.width, o.first, o.last).select_from(joined)
 
 
-def _put_lineage(t: Tables) -> Any:
-    return update(t.segment).where(t.segment.c.number == bindparam("of_number"))
-
-
-def _put_sum(t: Tables) -> Any:
-    m = t.message.c
-    return update(t.message).where(m.tree == bindparam("of_tree"), m.pos == bindparam("of_pos"))
-
-
-def _forget(t: Tables) -> Any:
-    f = t.in_force.c
-    return delete(t.in_force).where(
-        f.session == bindparam("session"), f.overlay == bindparam("overlay")
-    )
-
-
 def _last_seq(t: Tables) -> Any:
     return select(func.max(t.message.c.seq))
-
-
-def _counted(t: Tables) -> Any:
-    return select(t.counter.c.value).where(t.counter.c.name == "message")
-
-
-def _put_counter(t: Tables) -> Any:
-    return update(t.counter).where(t.counter.c.name == bindparam("of_name"))

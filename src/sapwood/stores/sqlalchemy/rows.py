@@ -17,19 +17,19 @@ def session_columns(t: Tables) -> list[Any]:
 
 
 def message_columns(m: Any) -> list[Any]:
-    """Give the columns of which a message is made."""
+    """Return the columns of which a message is made."""
     keys = ("pos", "home", "id", "role", "tokens", "version", "created_at", "body")
     return [m.c[key] for key in keys]
 
 
 def overlay_columns(t: Tables) -> list[Any]:
-    """Give the columns of which an overlay is made."""
+    """Return the columns of which an overlay is made."""
     keys = ("number", "id", "first", "last", "tokens", "covered_tokens", "created_by")
     return [t.overlay.c[key] for key in (*keys, "created_at", "metadata", "summary")]
 
 
 def records(t: Tables, *more: Any) -> Any:
-    """Give the query of sessions' records, after some columns more."""
+    """Return the query of sessions' records, after some columns more."""
     s, p = t.session, t.profile
     tip = t.message.alias("tip")
     keys = ("fork", "context", "messages", "version", "created_at", "active_at")

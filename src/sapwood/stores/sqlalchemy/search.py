@@ -17,12 +17,12 @@ from sqlalchemy import and_, bindparam, select, tuple_
 from ...model import Hits, Search
 from ...rules.query import Query
 from ...rules.tree import is_on_path
+from ..relational._sync.dialect import Dialect
 from ..relational._sync.lookup import get_session
 from ..relational.position import DEPTH_BITS, place_of, unpack_place
 from ..relational.ranking import Ranking
 from ..relational.rows import SessionRow
 from .body_filter import BodyFilter, keys_of, older
-from .dialect import SqlDialect
 from .lookup import homes_of, in_parts, is_seen
 from .rows import unpack_tags
 from .tables import Tables
@@ -43,7 +43,7 @@ AllTold = Iterator[tuple[tuple[int, int, int], Told | None]]
 class SqlSearch:
     """Work on searching."""
 
-    def __init__(self, tx: Tx, dialect: SqlDialect) -> None:
+    def __init__(self, tx: Tx, dialect: Dialect) -> None:
         self._tx = tx
         self._dialect = dialect
 

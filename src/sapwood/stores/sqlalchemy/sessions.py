@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import bindparam, cast, delete, exists, func, or_, select, update
+from sqlalchemy import bindparam, cast, exists, func, or_, select
 from sqlalchemy.types import BigInteger
 
 from ...model import SessionRecord
@@ -16,24 +16,34 @@ from ..relational.rows import (
     TITLE_IN_RECORD,
     Profile,
     SessionRow,
+    Touches,
     new_row,
     record_of,
 )
 from ..relational.rows import Row as RecordRow
 from .append import put_session
-from .lookup import find_owner, find_session, key_of
+from .by_key import delete_by, select_by, update_by
+from .lookup import SqlLookupStatements, find_owner, key_of
 from .rows import pack_tags, records, unpack_tags
 from .tables import Tables
 from .tx import Tx
 
+_INHERITED_PROFILE = select_by(
+    "profile", "session", of=["tags", "budget", "attributes", "model", "source"]
+)
+_PUT_PROFILE = update_by("profile", "session")
+_DELETE_SESSION = delete_by("session", "number")
+_DELETE_PROFILE = delete_by("profile", "session")
+_DELETE_USAGE = delete_by("usage", "session")
+_DELETE_DOCUMENTS = delete_by("document", "owner", "session")
+
+_ERASE_REST = [delete_by(table, "owner") for table in ("document", "reader", "change")]
+_ERASE_OWNER = delete_by("owner", "number")
 _PLACE = ("tree", "tip", "fork", "context", "messages", "overlays")
 
 
-class SqlSessionStatements(SessionStatements):
+class SqlSessionStatements(SessionStatements[Tx]):
     """Statements about sessions."""
-
-    def __init__(self, tx: Tx) -> None:
-        self._tx = tx
 
     def find_record(self, owner: str, session: str) -> RecordRow | None:
         found: RecordRow | None = self._tx.row(_record, key=key_of(owner, session))
@@ -43,14 +53,11 @@ class SqlSessionStatements(SessionStatements):
         title, tags = row[TITLE_IN_RECORD], unpack_tags(row[TAGS_IN_RECORD])
         return record_of(row, context, None if title is None else title.decode(), tags)
 
-    def pack_title(self, title: str | None) -> bytes | None:
-        return None if title is None else title.encode()
-
     def pack_tags(self, tags: list[str]) -> bytes:
         return pack_tags(tags)
 
     def inherited_profile(self, source: SessionRow) -> RecordRow:
-        found: RecordRow = self._tx.row(_inherited_profile, session=source.number)
+        found: RecordRow = self._tx.row(_INHERITED_PROFILE, session=source.number)
         return found
 
     def insert(
@@ -66,7 +73,7 @@ class SqlSessionStatements(SessionStatements):
 
     def change(self, session: SessionRow, columns: Mapping[str, Any]) -> None:
         if columns:
-            self._tx.run(_put_profile, of_session=session.number, **columns)
+            self._tx.run(_PUT_PROFILE, of_session=session.number, **columns)
         self._tx.run(put_session, of_number=session.number, version=session.version + 1)
 
     def place(self, session: SessionRow) -> None:
@@ -88,21 +95,24 @@ class SqlSessionStatements(SessionStatements):
         self._tx.run(_delete_leases, owner=session.owner, session=session.number)
 
     def delete(self, session: SessionRow) -> None:
-        for statement in (_delete_session, _delete_profile, _delete_usage):
-            self._tx.run(statement, number=session.number)
-        self._tx.run(_delete_documents, owner=session.owner, session=session.number)
+        self._tx.run(_DELETE_SESSION, number=session.number)
+        for statement in (_DELETE_PROFILE, _DELETE_USAGE):
+            self._tx.run(statement, session=session.number)
+        self._tx.run(_DELETE_DOCUMENTS, owner=session.owner, session=session.number)
 
     def lock_owner(self, name: str) -> int | None:
         self._tx.lock_owner(name, shared=False)
         return find_owner(self._tx, name)
 
     def lock_some(self, owner: str, number: int, most: int) -> list[SessionRow | None]:
-        found = self._tx.rows(_some, owner=number, most=most)
-        return [find_session(self._tx, owner, id) for (id,) in found]
+        lookup = SqlLookupStatements(self._tx)
+        ids = [id for (id,) in self._tx.rows(_some, owner=number, most=most)]
+        return [lookup.lock_session(owner, id, Touches.NOTHING) for id in ids]
 
     def erase_rest(self, owner: int) -> None:
-        for statement in (_erase_documents, _erase_readers, _erase_changes, _erase_owner):
+        for statement in _ERASE_REST:
             self._tx.run(statement, owner=owner)
+        self._tx.run(_ERASE_OWNER, number=owner)
 
     def count(self, owner: int, now: int) -> RecordRow:
         sessions, messages = self._tx.row(_count_sessions, owner=owner)
@@ -115,38 +125,9 @@ def _record(t: Tables) -> Any:
     return records(t).where(t.session.c.key == bindparam("key"))
 
 
-def _inherited_profile(t: Tables) -> Any:
-    p = t.profile.c
-    inherited = (p.tags, p.budget, p.attributes, p.model, p.source)
-    return select(*inherited).where(p.session == bindparam("session"))
-
-
-def _put_profile(t: Tables) -> Any:
-    return update(t.profile).where(t.profile.c.session == bindparam("of_session"))
-
-
-def _delete_session(t: Tables) -> Any:
-    return delete(t.session).where(t.session.c.number == bindparam("number"))
-
-
-def _delete_profile(t: Tables) -> Any:
-    return delete(t.profile).where(t.profile.c.session == bindparam("number"))
-
-
-def _delete_usage(t: Tables) -> Any:
-    return delete(t.usage).where(t.usage.c.session == bindparam("number"))
-
-
-def _delete_documents(t: Tables) -> Any:
-    d = t.document.c
-    return delete(t.document).where(
-        d.owner == bindparam("owner"), d.session == bindparam("session")
-    )
-
-
 def _delete_leases(t: Tables) -> Any:
     d = t.document.c
-    return _delete_documents(t).where(or_(d.key == PINS_KEY, d.expires_at.is_not(None)))
+    return _DELETE_DOCUMENTS(t).where(or_(d.key == PINS_KEY, d.expires_at.is_not(None)))
 
 
 def _some(t: Tables) -> Any:
@@ -154,22 +135,6 @@ def _some(t: Tables) -> Any:
     s = t.session.c
     wanted = select(s.id).where(s.owner == bindparam("owner"))
     return wanted.order_by(s.tree, s.number).limit(bindparam("most"))
-
-
-def _erase_documents(t: Tables) -> Any:
-    return delete(t.document).where(t.document.c.owner == bindparam("owner"))
-
-
-def _erase_readers(t: Tables) -> Any:
-    return delete(t.reader).where(t.reader.c.owner == bindparam("owner"))
-
-
-def _erase_changes(t: Tables) -> Any:
-    return delete(t.change).where(t.change.c.owner == bindparam("owner"))
-
-
-def _erase_owner(t: Tables) -> Any:
-    return delete(t.owner).where(t.owner.c.number == bindparam("owner"))
 
 
 def _count_sessions(t: Tables) -> Any:

@@ -1,4 +1,4 @@
-"""How full the context is, without reading the history.
+"""What a session shows at a leaf, and how full the context is, without reading the history.
 
 The tokens on a path are the `path_tokens` of its end plus the edits on it. What a session shows
 is that, less what lies under overlays, plus the summaries and the pins shown with them.
@@ -7,6 +7,7 @@ is that, less what lies under overlays, plus the summaries and the pins shown wi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from itertools import islice
 from typing import Any
 
@@ -14,21 +15,65 @@ from sqlalchemy import bindparam, cast, func, select, update
 from sqlalchemy.types import BigInteger
 
 from ...errors import StoreCorruptError
-from ...rules.overlay import Cover
-from ...rules.tree import Span
+from ...rules.overlay import Cover, resolve_up
+from ...rules.tree import Span, spans_up
+from ..relational._sync.pins import find_pins
 from ..relational._sync.sums import SumStatements
-from ..relational.position import bounds, pack_place
+from ..relational.position import bounds, pack_place, place_of, unpack_place
 from ..relational.rows import OVERLAY_TOKENS, TOKENS, SessionRow
 from ..relational.walk import pins_under
-from .lookup import in_parts, lock_row, lock_tree, rows_at
+from .by_key import select_by, update_by
+from .documents import SqlDocumentStatements
+from .lookup import SqlLookupStatements, in_parts, lock_row, lock_tree, rows_at
+from .rows import overlay_columns
 from .tables import Tables
 from .tx import Tx
-from .view import View
+
+_PATH_TOKENS = select_by("message", "tree", "pos", of=["path_tokens"])
+_PUT_CONTEXT = update_by("session", "number")
+
+
+class SqlView:
+    """A session's way of seeing its tree; whatever it looks up, it looks up once."""
+
+    def __init__(self, tx: Tx, session: SessionRow) -> None:
+        self.tx = tx
+        self.session = session
+
+    def visible(self, leaf: int) -> Iterator[Span | Cover]:
+        """Iterate over what is shown at a leaf, from the leaf upwards."""
+        place = unpack_place(leaf)
+        if not self.session.overlays:
+            return spans_up(place, self.tx.lineage)
+        return resolve_up(place, self.tx.lineage, self._deepest)
+
+    def _deepest(self, span: Span) -> Cover | None:
+        first, last = bounds(span)
+        row = self.tx.row(_deepest, session=self.session.number, low=first, high=last)
+        if row is None:
+            return None
+        number, _, begin, end = row[:4]
+        return Cover(number, place_of(begin), place_of(end), row)
+
+    def pinned_tokens(self, cover: Cover) -> int:
+        """Sum the tokens of the live pinned messages that an overlay covers."""
+        try:
+            pinned = pins_under(self._pins, cover, self.tx.lineage)
+        except StoreCorruptError:
+            # Reading says what is wrong; a sum must not stop a write.
+            return 0
+        rows = rows_at(self.tx, self.session.tree, pinned)
+        return sum(rows[pos][TOKENS] for pos in pinned)
+
+    @cached_property
+    def _pins(self) -> list[int]:
+        documents, lookup = SqlDocumentStatements(self.tx), SqlLookupStatements(self.tx)
+        return find_pins(documents, lookup, self.tx.now, self.session)
 
 
 def context_at(tx: Tx, session: SessionRow, leaf: int, most_steps: int | None = None) -> int | None:
     """Sum the tokens shown at a leaf; None when that takes more than `most_steps`."""
-    view = View(tx, session)
+    view = SqlView(tx, session)
     items = view.visible(leaf)
     if most_steps is None:
         return sum_of(view, items)
@@ -36,7 +81,7 @@ def context_at(tx: Tx, session: SessionRow, leaf: int, most_steps: int | None = 
     return None if len(few) > most_steps else sum_of(view, few)
 
 
-def sum_of(view: View, items: Iterable[Span | Cover]) -> int:
+def sum_of(view: SqlView, items: Iterable[Span | Cover]) -> int:
     """Sum the tokens of visible items, given from the leaf upwards to the root."""
     tx, tree, total, open_end = view.tx, view.session.tree, 0, 0
     edited = is_edited(tx, tree)
@@ -46,7 +91,7 @@ def sum_of(view: View, items: Iterable[Span | Cover]) -> int:
                 total += path_tokens(tx, tree, open_end)
                 total -= path_tokens(tx, tree, pack_place(item.last))
             open_end = 0
-            total += item.row[OVERLAY_TOKENS] + _pinned_tokens(view, item)
+            total += item.row[OVERLAY_TOKENS] + view.pinned_tokens(item)
             continue
         first, last = bounds(item)
         open_end = open_end or last
@@ -56,15 +101,15 @@ def sum_of(view: View, items: Iterable[Span | Cover]) -> int:
 
 
 def is_edited(tx: Tx, tree: int) -> bool:
-    """Tell whether any message of a tree was changed after it was appended."""
+    """Whether any message of a tree was changed after it was appended."""
     return tx.row(_any_edit, tree=tree) is not None
 
 
 def path_tokens(tx: Tx, tree: int, pos: int) -> int:
-    """Give a message's running sum; 0 at the root."""
+    """Return a message's running sum; 0 at the root."""
     if not pos:
         return 0
-    found: int | None = tx.value(_path_tokens, tree=tree, pos=pos)
+    found: int | None = tx.value(_PATH_TOKENS, tree=tree, pos=pos)
     if found is None:
         raise StoreCorruptError(f"the message at position {pos} is missing")
     return found
@@ -73,16 +118,6 @@ def path_tokens(tx: Tx, tree: int, pos: int) -> int:
 def deltas_between(tx: Tx, tree: int, first: int, last: int) -> int:
     """Sum the edits between two positions of a segment."""
     return int(tx.value(_deltas, tree=tree, low=first, high=last) or 0)
-
-
-def _pinned_tokens(view: View, cover: Cover) -> int:
-    try:
-        pinned = view.pinned_under(cover)
-    except StoreCorruptError:
-        # Reading says what is wrong; a sum must not stop a write.
-        return 0
-    rows = rows_at(view.tx, view.session.tree, pinned)
-    return sum(rows[pos][TOKENS] for pos in pinned)
 
 
 def leave_to_sum(tx: Tx, session: SessionRow, pos: int, is_followed: bool) -> None:
@@ -97,16 +132,14 @@ def leave_to_sum(tx: Tx, session: SessionRow, pos: int, is_followed: bool) -> No
         tx.run(_forget_context, numbers=some)
 
 
-def renew_context(tx: Tx, session: SessionRow) -> int:
-    """Work out a session's context at its tip, and keep it."""
+def renew_context(tx: Tx, session: SessionRow) -> None:
+    """Work out a session's context at its tip; keep it, and how many overlays its row has."""
     context = context_at(tx, session, session.tip)
-    assert context is not None
-    tx.run(_put_context, of_number=session.number, context=context)
-    return context
+    tx.run(_PUT_CONTEXT, of_number=session.number, context=context, overlays=session.overlays)
 
 
 def renew_one(tx: Tx) -> bool:
-    """Renew the sums of one tree that was left to be; tell whether there was one."""
+    """Renew the sums of one tree that was left to be; return whether there was one."""
     tree = tx.value(_some_unknown)
     if tree is None:
         return False
@@ -118,13 +151,21 @@ def renew_one(tx: Tx) -> bool:
     return True
 
 
+def _deepest(t: Tables) -> Any:
+    f, o = t.in_force.c, t.overlay.c
+    return (
+        select(*overlay_columns(t))
+        .select_from(t.in_force.join(t.overlay, o.number == f.overlay))
+        .where(
+            f.session == bindparam("session"), f.last.between(bindparam("low"), bindparam("high"))
+        )
+        .order_by(f.last.desc(), f.width.desc(), f.overlay.desc())
+        .limit(1)
+    )
+
+
 def _any_edit(t: Tables) -> Any:
     return select(t.edit.c.seq).where(t.edit.c.tree == bindparam("tree")).limit(1)
-
-
-def _path_tokens(t: Tables) -> Any:
-    m = t.message.c
-    return select(m.path_tokens).where(m.tree == bindparam("tree"), m.pos == bindparam("pos"))
 
 
 def _deltas(t: Tables) -> Any:
@@ -153,10 +194,6 @@ def _forget_context(t: Tables) -> Any:
     return update(t.session).where(wanted).values(context=None, ends=0)
 
 
-def _put_context(t: Tables) -> Any:
-    return update(t.session).where(t.session.c.number == bindparam("of_number"))
-
-
 def _some_unknown(t: Tables) -> Any:
     return select(t.session.c.tree).where(t.session.c.context.is_(None)).limit(1)
 
@@ -167,14 +204,11 @@ def _unknown_in(t: Tables) -> Any:
     return select(s.number).where(*wanted).order_by(s.number)
 
 
-class SqlSumStatements(SumStatements):
+class SqlSumStatements(SumStatements[Tx]):
     """Statements about what a session shows."""
 
-    def __init__(self, tx: Tx) -> None:
-        self._tx = tx
-
     def visible(self, session: SessionRow, leaf: int) -> Iterator[Span | Cover]:
-        return View(self._tx, session).visible(leaf)
+        return SqlView(self._tx, session).visible(leaf)
 
     def pins_under(self, session: SessionRow, pins: list[int], cover: Cover) -> list[int]:
         return pins_under(pins, cover, self._tx.lineage)
@@ -184,5 +218,5 @@ class SqlSumStatements(SumStatements):
         assert found is not None
         return found
 
-    def renew_context(self, session: SessionRow) -> int:
-        return renew_context(self._tx, session)
+    def renew_context(self, session: SessionRow) -> None:
+        renew_context(self._tx, session)

@@ -12,34 +12,42 @@ from sqlalchemy import bindparam, delete, exists, func, select
 from ..relational._sync.sweep import SweepStatements
 from ..relational.position import DEPTH_BITS, whole_segment
 from ..relational.rows import SessionRow
+from .by_key import delete_by, select_by
 from .feed import KIND_RETIRE, record_changes
 from .lookup import in_parts, lock_tree
 from .overlays import drop_unused
 from .tables import Tables
 from .tx import Tx
 
+_SEGMENTS = select_by("segment", "tree", "home", of=["number"])
+_OVERLAYS = select_by("in_force", "session", of=["overlay"])
+_FORGET_OVERLAYS = delete_by("in_force", "session")
+_FORGET_HOMES = delete_by("inherited", "session")
+_IS_LEFT = select_by("sweep", "tree", "segment", of=["tree"])
+_PARENT = select_by("segment", "number", of=["parent"])
+_DROP_SEGMENT = delete_by("segment", "number")
+_DONE = delete_by("sweep", "tree", "segment")
+_DROP_TREE = delete_by("home", "number")
+
 CHUNKS_AT_ONCE = 4
 """How many chunks a deletion does away with itself; the rest is for `settle`, or the next."""
 
 
-class SqlSweepStatements(SweepStatements):
+class SqlSweepStatements(SweepStatements[Tx]):
     """Statements about what deletions leave to be done."""
 
     rows_at_once = 500
 
-    def __init__(self, tx: Tx) -> None:
-        self._tx = tx
-
     def retire(self, session: SessionRow) -> None:
         tx = self._tx
-        for (segment,) in tx.rows(_segments, tree=session.tree, home=session.home):
+        for (segment,) in tx.rows(_SEGMENTS, tree=session.tree, home=session.home):
             self._add(session.tree, segment)
         # The tree is looked at even when the session never wrote: its row goes, too.
         self._add(session.tree, session.fork >> DEPTH_BITS)
-        overlays = [number for (number,) in tx.rows(_overlays, session=session.number)]
-        tx.run(_forget_overlays, session=session.number)
+        overlays = [number for (number,) in tx.rows(_OVERLAYS, session=session.number)]
+        tx.run(_FORGET_OVERLAYS, session=session.number)
         drop_unused(tx, overlays)
-        tx.run(_forget_homes, session=session.number)
+        tx.run(_FORGET_HOMES, session=session.number)
         record_changes(tx, session, KIND_RETIRE, [0], session.id)
         tx.left_to_sweep = True
 
@@ -66,42 +74,19 @@ class SqlSweepStatements(SweepStatements):
             self._tx.run(_delete_edits, tree=tree, positions=some)
         return len(doomed)
 
-    def delete_segment(self, tree: int, segment: int) -> None:
-        parent = self._tx.value(_parent, segment=segment)
-        self._tx.run(_drop_segment, segment=segment)
-        self._add(tree, parent >> DEPTH_BITS if parent else 0)
-
     def _add(self, tree: int, segment: int) -> None:
         """Put a segment on the list; 0 stands for the tree itself."""
-        if self._tx.row(_is_left, tree=tree, segment=segment) is None:
+        if self._tx.row(_IS_LEFT, tree=tree, segment=segment) is None:
             self._tx.add("sweep", tree=tree, segment=segment)
 
-    def take_off(self, tree: int, segment: int) -> None:
-        self._tx.run(_done, tree=tree, segment=segment)
+    def take_off(self, tree: int, segment: int, *, is_empty: bool) -> None:
+        if is_empty:
+            parent = self._tx.value(_PARENT, number=segment)
+            self._tx.run(_DROP_SEGMENT, number=segment)
+            self._add(tree, parent >> DEPTH_BITS if parent else 0)
+        self._tx.run(_DONE, tree=tree, segment=segment)
         if segment == 0 and self._tx.row(_any_session, tree=tree) is None:
-            self._tx.run(_drop_tree, tree=tree)
-
-
-def _segments(t: Tables) -> Any:
-    g = t.segment.c
-    return select(g.number).where(g.tree == bindparam("tree"), g.home == bindparam("home"))
-
-
-def _overlays(t: Tables) -> Any:
-    return select(t.in_force.c.overlay).where(t.in_force.c.session == bindparam("session"))
-
-
-def _forget_overlays(t: Tables) -> Any:
-    return delete(t.in_force).where(t.in_force.c.session == bindparam("session"))
-
-
-def _forget_homes(t: Tables) -> Any:
-    return delete(t.inherited).where(t.inherited.c.session == bindparam("session"))
-
-
-def _is_left(t: Tables) -> Any:
-    w = t.sweep.c
-    return select(w.tree).where(w.tree == bindparam("tree"), w.segment == bindparam("segment"))
+            self._tx.run(_DROP_TREE, number=tree)
 
 
 def _some_tree(t: Tables) -> Any:
@@ -156,22 +141,5 @@ def _delete_edits(t: Tables) -> Any:
     )
 
 
-def _parent(t: Tables) -> Any:
-    return select(t.segment.c.parent).where(t.segment.c.number == bindparam("segment"))
-
-
-def _drop_segment(t: Tables) -> Any:
-    return delete(t.segment).where(t.segment.c.number == bindparam("segment"))
-
-
-def _done(t: Tables) -> Any:
-    w = t.sweep.c
-    return delete(t.sweep).where(w.tree == bindparam("tree"), w.segment == bindparam("segment"))
-
-
 def _any_session(t: Tables) -> Any:
     return select(t.session.c.number).where(t.session.c.tree == bindparam("tree")).limit(1)
-
-
-def _drop_tree(t: Tables) -> Any:
-    return delete(t.home).where(t.home.c.number == bindparam("tree"))

@@ -18,11 +18,8 @@ _SUMMED = ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens",
 _FIGURES = ("model", "message", *_SUMMED)
 
 
-class SqlUsageStatements(UsageStatements):
+class SqlUsageStatements(UsageStatements[Tx]):
     """Statements about usage."""
-
-    def __init__(self, tx: Tx) -> None:
-        self._tx = tx
 
     def find(self, session: SessionRow, id: str) -> UsageRow | None:
         found: UsageRow | None = self._tx.row(_find, session=session.number, id=id)
@@ -32,11 +29,10 @@ class SqlUsageStatements(UsageStatements):
         figures = dict(zip(_FIGURES, figures_of(usage), strict=True))
         self._tx.add("usage", session=session.number, id=usage.id, **figures)
 
-    def by_model(self, session: SessionRow) -> list[UsageRow]:
+    def of_session(self, session: SessionRow, *, by_message: bool) -> list[UsageRow]:
+        if by_message:
+            return list(self._tx.rows(_by_message, session=session.number))
         return self._by_name(_by_model, session=session.number)
-
-    def by_message(self, session: SessionRow) -> list[UsageRow]:
-        return list(self._tx.rows(_by_message, session=session.number))
 
     def of_owner(self, owner: str) -> list[UsageRow]:
         return self._by_name(_of_owner, owner=owner)

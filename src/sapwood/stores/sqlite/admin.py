@@ -13,16 +13,23 @@ from ...model import EdgeKind, Health, Problem
 from ...rules.codec import decode_body
 from ...rules.tree import extend_lineage
 from ..relational.position import public, unpack_lineage, unpack_place
+from ..relational.problems import (
+    misplaced_overlay,
+    segment_problem,
+    session_problem,
+    wrong_figures,
+    wrong_sum,
+)
 from ..relational.rows import BODY, ID, SessionRow
 from .connection import Connection
 from .documents import DOCUMENT_COLUMNS, document_of
 from .index.problems import index_problems
-from .lookup import SESSION_COLUMNS, id_at, missing_message
-from .overlays import get_overlay
-from .repair import FORCE_FAULTS, WRONG_SUMS, repair
-from .rows import MESSAGE_COLUMNS, refuse_if_changed
+from .lookup import id_at, missing_message
+from .overlays import BY_NUMBER
+from .repair import ALL_SESSIONS, FORCE_FAULTS, WRONG_SUMS, count_live, repair
+from .rows import MESSAGE_COLUMNS, overlay_of, refuse_if_changed
 from .sums import context_at, overlays_with_wrong_sums
-from .usage_totals import owners_with_wrong_totals
+from .usage import owners_with_wrong_totals
 
 _DOCUMENT = f"SELECT {DOCUMENT_COLUMNS} FROM document WHERE version = ?"
 
@@ -34,13 +41,13 @@ class SqliteAdmin:
         self._tx = tx
 
     def health(self) -> Health:
-        """Tell which store this is."""
+        """Return which store this is."""
         path = Path(self._tx.raw.filename)
         writable = access(path, W_OK) and access(path.parent, W_OK)
         return Health(store="sqlite", version=apsw.sqlite_lib_version(), writable=writable)
 
     def schema_version(self) -> int:
-        """Tell the schema's version."""
+        """Return the schema's version."""
         found: int = self._tx.value("PRAGMA user_version")
         return found
 
@@ -58,25 +65,25 @@ class SqliteAdmin:
         try:
             problems += self._file()
             if not problems:
-                for found in self._contents():
-                    problems += found
+                # What was found before an error stays.
+                problems.extend(self._contents())
                 problems += index_problems(self._tx)
         except (apsw.CorruptError, StoreCorruptError, UnicodeDecodeError) as error:
             problems.append(Problem(kind="file", where="database", what=str(error)))
         return problems
 
-    def _contents(self) -> tuple[Iterator[Problem], ...]:
-        return (
-            self._bodies(),
-            self._summaries(),
-            self._documents(),
-            self._segments(),
-            self._sums(),
-            self._overlays(),
-            self._sessions(),
-            self._edges(),
-            self._usage(),
-        )
+    def _contents(self) -> Iterator[Problem]:
+        yield from self._bodies()
+        yield from self._summaries()
+        yield from self._documents()
+        yield from self._segments()
+        yield from (wrong_sum(id) for (id,) in self._tx.rows(WRONG_SUMS))
+        yield from (misplaced_overlay(number) for (number,) in self._tx.rows(FORCE_FAULTS))
+        yield from self._sessions()
+        yield from self._edges()
+        for name in owners_with_wrong_totals(self._tx):
+            what = "what all sessions cost is not the sum of what each did"
+            yield Problem(kind="owner", where=str(name), what=what)
 
     def repair(self) -> None:
         """Rebuild what is derived."""
@@ -105,7 +112,7 @@ class SqliteAdmin:
         refuse_if_changed(row)
 
     def _name(self, pos: int) -> str:
-        """Give a message's id, or the place of one whose id cannot be read."""
+        """Return a message's id, or the place of one whose id cannot be read."""
         try:
             return str(id_at(self._tx, pos))
         except (StoreCorruptError, UnicodeDecodeError):
@@ -115,7 +122,7 @@ class SqliteAdmin:
     def _summaries(self) -> Iterator[Problem]:
         for (number,) in self._tx.rows("SELECT number FROM overlay"):
             try:
-                get_overlay(self._tx, number)
+                overlay_of(self._tx.row(BY_NUMBER, (number,)))
             except (StoreCorruptError, UnicodeDecodeError) as error:
                 yield Problem(kind="overlay", where=str(number), what=str(error))
 
@@ -134,27 +141,28 @@ class SqliteAdmin:
             "SELECT number, parent, lineage FROM segment"
         ):
             place = unpack_place(parent)
-            if place and not self._tx.value("SELECT 1 FROM message WHERE pos = ?", (parent,)):
-                yield Problem(kind="segment", where=str(number), what="its parent is missing")
+            if place and not self._has(parent):
+                yield segment_problem(number, "its parent is missing")
                 continue
             lineage = extend_lineage(place, self._tx.lineage(place.segment) if place else [])
             if unpack_lineage(data) != lineage:
-                yield Problem(kind="segment", where=str(number), what="its lineage is wrong")
+                yield segment_problem(number, "its lineage is wrong")
 
-    def _sums(self) -> Iterator[Problem]:
-        for (id,) in self._tx.rows(WRONG_SUMS):
-            yield Problem(kind="message", where=id, what="its running sum of tokens is wrong")
-
-    def _overlays(self) -> Iterator[Problem]:
-        for (number,) in self._tx.rows(FORCE_FAULTS):
-            what = "it is in force at a place that is not its own"
-            yield Problem(kind="overlay", where=str(number), what=what)
+    def _has(self, pos: int) -> bool:
+        return bool(self._tx.value("SELECT 1 FROM message WHERE pos = ?", (pos,)))
 
     def _sessions(self) -> Iterator[Problem]:
-        for found in self._tx.rows(f"SELECT {SESSION_COLUMNS} FROM standing s"):
-            row = SessionRow._make(found)
-            for what in self._session_faults(row):
-                yield Problem(kind="session", where=row.id, what=what)
+        for row in map(SessionRow._make, self._tx.rows(ALL_SESSIONS)):
+            if row.tip and not self._has(row.tip):
+                yield session_problem(row, "its tip is missing")
+                continue
+            live = count_live(self._tx, row)
+            sql = "SELECT count(*) FROM in_force WHERE session = ?"
+            in_force = self._tx.value(sql, (row.number,))
+            yield from wrong_figures(row, live, in_force, context_at(self._tx, row, row.tip))
+            for number in overlays_with_wrong_sums(self._tx, row):
+                what = f"it keeps a wrong sum of what is shown at overlay {number}"
+                yield session_problem(row, what)
 
     def _edges(self) -> Iterator[Problem]:
         rows = self._tx.rows(
@@ -166,28 +174,3 @@ class SqliteAdmin:
             if kind not in known:
                 what = f"its link to its parent is of no known kind: {kind!r}"
                 yield Problem(kind="session", where=id, what=what)
-
-    def _usage(self) -> Iterator[Problem]:
-        for name in owners_with_wrong_totals(self._tx):
-            what = "what all sessions cost is not the sum of what each did"
-            yield Problem(kind="owner", where=str(name), what=what)
-
-    def _session_faults(self, row: SessionRow) -> Iterator[str]:
-        if row.tip and not self._tx.value("SELECT 1 FROM message WHERE pos = ?", (row.tip,)):
-            yield "its tip is missing"
-            return
-        live = self._tx.value(
-            "SELECT count(*) FROM message WHERE home = ? AND body IS NOT NULL", (row.home,)
-        )
-        if row.active_at // 1_000_000 != row.active_s:
-            yield "it is listed at another second than that of its last activity"
-        if live != row.messages:
-            yield f"it counts {row.messages} messages and has {live}"
-        in_force = self._tx.value("SELECT count(*) FROM in_force WHERE session = ?", (row.number,))
-        if in_force != row.overlays:
-            yield f"it counts {row.overlays} overlays and has {in_force}"
-        context = context_at(self._tx, row, row.tip)
-        if row.context not in (None, context):
-            yield f"it counts {row.context} tokens shown and shows {context}"
-        for number in overlays_with_wrong_sums(self._tx, row):
-            yield f"it keeps a wrong sum of what is shown at overlay {number}"

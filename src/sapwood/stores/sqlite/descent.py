@@ -21,7 +21,7 @@ BELOW = (
 
 
 def homes_above(tx: Connection, home: int) -> list[int]:
-    """Give the homes on the path to a fork point, and maybe more."""
+    """Return the homes on the path to a fork point, and maybe more."""
     return [above for (above,) in tx.rows(f"{ABOVE} SELECT home FROM up", (home,))]
 
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 from ...errors import StoreCorruptError
 from ...model import Document
 from ..relational._sync.documents import DocumentStatements
-from ..relational.rows import DOCUMENT_VERSION, DocumentScope, Row, SessionRow
+from ..relational.rows import DOCUMENT_VERSION, DocumentScope, Row
 from .checksum import checksum
 from .connection import Connection
 from .erasure import note_erasure_apart
-from .owners import find_owner, own_number
 
 KEPT_EXPIRED_US = 24 * 3600 * 1_000_000
 """Whoever held a lease may still write, and renew it, while nobody else has taken it."""
 DOCUMENTS_IN_A_CHUNK = 100
 
 DOCUMENT_COLUMNS = "version, key, updated_at, expires_at, value, checksum"
-_FIND = f"SELECT {DOCUMENT_COLUMNS} FROM document WHERE owner = ? AND session = ? AND key = ?"
+FIND_DOCUMENT = (
+    f"SELECT {DOCUMENT_COLUMNS} FROM document WHERE owner = ? AND session = ? AND key = ?"
+)
 _PUT = (
     "INSERT INTO document (owner, session, key, updated_at, expires_at, value, checksum)"
     f" VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING {DOCUMENT_COLUMNS}"
@@ -27,27 +28,12 @@ _LIST = (
 )
 
 
-class SqliteDocumentStatements(DocumentStatements):
-    """Statements about documents."""
-
-    def __init__(self, tx: Connection) -> None:
-        self._tx = tx
-
-    def scope_of(self, session: SessionRow) -> DocumentScope:
-        return DocumentScope(session.owner, session.number)
-
-    def find_scope(self, owner: str) -> DocumentScope:
-        return DocumentScope(find_owner(self._tx, owner), 0)
-
-    def own_scope(self, owner: str) -> DocumentScope:
-        return DocumentScope(own_number(self._tx, owner), 0)
+class SqliteDocumentStatements(DocumentStatements[Connection]):
+    """Statements about documents. There is one writer at a time: nothing is locked."""
 
     def find(self, scope: DocumentScope, key: str) -> Row | None:
-        found: Row | None = self._tx.row(_FIND, (*scope, key))
+        found: Row | None = self._tx.row(FIND_DOCUMENT, (*scope, key))
         return found
-
-    # There is one writer at a time.
-    lock = find
 
     def put(
         self,
@@ -87,7 +73,7 @@ class ExpiredDocuments:
         self._seen = 0
 
     def drop_some(self, tx: Connection) -> bool:
-        """Go on by a bounded number of documents; tell whether there may be more."""
+        """Go on by a bounded number of documents; return whether there may be more."""
         rows = tx.rows(
             "SELECT version, expires_at FROM document WHERE version > ? ORDER BY version LIMIT ?",
             (self._seen, DOCUMENTS_IN_A_CHUNK),

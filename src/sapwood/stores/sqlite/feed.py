@@ -56,20 +56,17 @@ def record_removal(tx: Connection, kind: int, first: int, last: int) -> None:
 
 
 def latest_seq(tx: Connection) -> int:
-    """Give the number of the newest change, which dates a snapshot."""
+    """Return the number of the newest change, which dates a snapshot."""
     return tx.value("SELECT max(seq) FROM change") or 0
 
 
-class SqliteFeedStatements(FeedStatements):
+class SqliteFeedStatements(FeedStatements[Connection]):
     """Statements about the feed.
 
     A cursor is the last row that was read whole, and how many positions of the next one were, too.
     """
 
     beginning = (0, 0)
-
-    def __init__(self, tx: Connection) -> None:
-        self._tx = tx
 
     def is_lost(self, owner: int | None, cursor: FeedCursor) -> tuple[bool, bool]:
         trimmed = self._tx.value("SELECT value FROM sequence WHERE name = 'trimmed'")

@@ -32,7 +32,7 @@ class Inheritable(Protocol):
     """What uses connections, and is of no use in a child."""
 
     def writing(self) -> threading.RLock:
-        """Give the lock that whoever writes holds."""
+        """Return the lock that whoever writes holds."""
         ...
 
     def disown(self) -> None:
@@ -90,7 +90,7 @@ def _is_calm_by(deadline: float) -> bool:
 
 
 def _is_calm(raw: apsw.Connection) -> bool:
-    """Tell whether no thread is inside, and nothing is half written."""
+    """Whether no thread is inside, and nothing is half written."""
     try:
         return raw.readonly("main") or not raw.in_transaction
     except apsw.ConnectionClosedError:
@@ -131,7 +131,7 @@ def _close_inherited() -> None:
 
 
 def _is_let_go(raw: apsw.Connection) -> bool:
-    """Close a connection without copying its log back; tell whether that was possible."""
+    """Close a connection without copying its log back; return whether that was possible."""
     try:
         raw.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         raw.close(True)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import datetime
 from typing import Any
 
-from ...model import SessionQuery, microseconds_of
+from ...model import SessionQuery
 from ..relational._sync.listing import ListingStatements
+from ..relational.filters import filters
 from ..relational.rows import Row
 from .connection import Connection
 from .rows import RECORD_COLUMNS, RECORD_TABLES
@@ -19,11 +18,8 @@ _ORDERS = {
 }
 
 
-class SqliteListingStatements(ListingStatements):
+class SqliteListingStatements(ListingStatements[Connection]):
     """Statements about pages of sessions."""
-
-    def __init__(self, tx: Connection) -> None:
-        self._tx = tx
 
     def page(
         self, owner: int, query: SessionQuery, after: tuple[int, int] | None, most: int
@@ -33,7 +29,7 @@ class SqliteListingStatements(ListingStatements):
         for seek, values in _seeks(query, after):
             room = most - len(rows)
             if room:
-                sql = _SELECT + seek + "".join(conditions) + _ORDERS[query.order]
+                sql = _SELECT + seek + conditions + _ORDERS[query.order]
                 rows += self._tx.rows(sql, (owner, *values, *args, room))
         return rows
 
@@ -54,36 +50,13 @@ def _seeks(query: SessionQuery, after: tuple[int, int] | None) -> list[tuple[str
     ]
 
 
-def _conditions(query: SessionQuery) -> tuple[list[str], list[Any]]:
+def _conditions(query: SessionQuery) -> tuple[str, list[Any]]:
     """Return the conditions of a query; every text is a constant, every value an argument."""
-    found: list[str] = []
-    args: list[Any] = []
-
-    def add(sql: str, *values: Any) -> None:
-        found.append(sql)
-        args.extend(values)
-
-    if query.state is not None:
-        add(" AND p.state = ?", query.state)
-    if query.parent is not None:
-        add(" AND p.parent = ?", query.parent)
+    found: list[tuple[str, list[Any]]] = [(f"{it.text}?", [it.value]) for it in filters(query)]
     if query.title_prefix is not None:
         # As bytes: of a text, SQLite counts the characters before the first NUL only.
-        prefix = query.title_prefix.encode()
-        add(" AND substr(CAST(p.title AS BLOB), 1, length(?)) = ?", prefix, prefix)
-    for tag in query.tags:
-        add(" AND EXISTS (SELECT 1 FROM json_each(p.tags) j WHERE j.value = ?)", tag)
-    _add_ranges(query, add)
-    return found, args
-
-
-def _add_ranges(query: SessionQuery, add: Callable[..., None]) -> None:
-    ranges: tuple[tuple[str, datetime | None], ...] = (
-        (" AND s.created_at >= ?", query.created_from),
-        (" AND s.created_at < ?", query.created_until),
-        (" AND s.active_at >= ?", query.active_from),
-        (" AND s.active_at < ?", query.active_until),
-    )
-    for sql, moment in ranges:
-        if moment is not None:
-            add(sql, microseconds_of(moment))
+        text = " AND substr(CAST(p.title AS BLOB), 1, length(?)) = ?"
+        found.append((text, [query.title_prefix.encode()] * 2))
+    has_tag = " AND EXISTS (SELECT 1 FROM json_each(p.tags) j WHERE j.value = ?)"
+    found += [(has_tag, [tag]) for tag in query.tags]
+    return "".join(text for text, _ in found), [value for _, values in found for value in values]

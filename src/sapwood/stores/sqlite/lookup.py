@@ -37,7 +37,7 @@ _FIND_ABOVE = (
 
 
 def missing_message(pos: int) -> StoreCorruptError:
-    """Say that there is no row, not even a deleted message's, where something stands on it."""
+    """Return the error for a position that something stands on, and that has no row at all."""
     at = public(pos)
     return StoreCorruptError(
         f"the message at position {at.segment}.{at.depth} is missing from the database: "
@@ -61,7 +61,7 @@ def find_seen(tx: Connection, session: SessionRow, id: str) -> SeenMessage | Non
 
 
 def id_at(tx: Connection, pos: int) -> str | Root:
-    """Give the id of the message at a position."""
+    """Return the id of the message at a position."""
     if not pos:
         return ROOT
     found: str | None = tx.value("SELECT id FROM message WHERE pos = ?", (pos,))
@@ -71,18 +71,15 @@ def id_at(tx: Connection, pos: int) -> str | Root:
 
 
 def is_seen(tx: Connection, session: SessionRow, pos: int, home: int) -> bool:
-    """Tell whether a session sees the message at a position."""
+    """Whether a session sees the message at a position."""
     if home == session.home:
         return True
     place, fork = unpack_place(pos), unpack_place(session.fork)
     return place is not None and is_on_path(place, fork, tx.lineage)
 
 
-class SqliteLookupStatements(LookupStatements):
+class SqliteLookupStatements(LookupStatements[Connection]):
     """Statements that every subject needs. There is one writer at a time: nothing is locked."""
-
-    def __init__(self, tx: Connection) -> None:
-        self._tx = tx
 
     def find_owner(self, name: str) -> int | None:
         return find_owner(self._tx, name)

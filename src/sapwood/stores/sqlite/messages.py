@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from ...model import ChangeKind, Message, Root
 from ...rules.codec import Packed
@@ -16,7 +16,7 @@ from .connection import Connection
 from .erasure import note_erasure
 from .feed import KIND_DELETE, KIND_UPDATE, latest_seq, record_change
 from .lookup import id_at
-from .rows import MESSAGE_COLUMNS, before_change, first_digest, message_of, refuse_if_changed
+from .rows import MESSAGE_COLUMNS, before_change, message_of, refuse_if_changed
 from .standing import leave_to_sum
 from .sums import renew_context
 
@@ -58,36 +58,32 @@ _DELETED = f"SELECT {MESSAGE_COLUMNS} FROM message m WHERE m.pos BETWEEN ? AND ?
 _NO_LIMIT = -1
 
 
-class SqliteMessageStatements(MessageStatements):
+class SqliteMessageStatements(MessageStatements[Connection]):
     """Statements about messages."""
 
     # Whatever is read upwards from the tip is looked up only as far as it is shown.
     spans_at_once = 1
     may_have_landed = False
 
-    def __init__(self, tx: Connection) -> None:
-        self._tx = tx
-
     def rows_at(self, session: SessionRow, positions: Sequence[int]) -> dict[int, Row]:
         found = (self._tx.row(_AT, (pos,)) for pos in positions)
         return {row[POS]: row for row in found if row is not None}
 
     def messages_of(
-        self, session: SessionRow, rows: Iterable[Row], names: HomeNames
+        self, session: SessionRow, rows: Collection[Row], names: HomeNames
     ) -> list[Message]:
         return [message_of(self._tx, row, names) for row in rows]
 
-    def home_names(self, session: SessionRow, homes: Iterable[int]) -> HomeNames:
+    def home_names(self, session: SessionRow, homes: Collection[int]) -> HomeNames:
         sql = "SELECT id FROM session WHERE home = ?"
         return {home: self._tx.value(sql, (home,)) for home in homes}
 
     # changes
 
-    def before_change(self, session: SessionRow, pos: int) -> tuple[int, bytes]:
-        return before_change(self._tx, pos)
-
-    def rewrite(self, session: SessionRow, pos: int, new: Packed, first: bytes) -> None:
+    def rewrite(self, session: SessionRow, pos: int, new: Packed) -> int:
+        tokens, first = before_change(self._tx, pos)
         self._tx.run(_REWRITE, (pos, new.role, new.tokens, first, new.body))
+        return tokens
 
     def erase(self, session: SessionRow, doomed: Sequence[SeenMessage]) -> dict[int, int]:
         held: dict[int, int] = {}
@@ -155,7 +151,7 @@ class SqliteMessageStatements(MessageStatements):
     def first_digests(
         self, session: SessionRow, seen: Iterable[SeenMessage]
     ) -> dict[int, bytes | None]:
-        return {it.pos: first_digest(self._tx, it.pos) if it.is_live else None for it in seen}
+        return {it.pos: before_change(self._tx, it.pos)[1] if it.is_live else None for it in seen}
 
     def parent_ids(self, session: SessionRow, positions: Iterable[int]) -> dict[int, str | Root]:
         return {pos: id_at(self._tx, parent_pos(pos, self._tx.lineage)) for pos in positions}

@@ -29,7 +29,7 @@ _ADD = (
     " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,"
     " checksum_of(?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)) RETURNING number"
 )
-_BY_NUMBER = f"SELECT {OVERLAY_COLUMNS} FROM overlay o WHERE number = ?"
+BY_NUMBER = f"SELECT {OVERLAY_COLUMNS} FROM overlay o WHERE number = ?"
 _FIGURES_AT = (
     "SELECT m.path_tokens, m.tokens, coalesce(e.delta, 0) FROM message m"
     " LEFT JOIN edit e ON e.pos = m.pos WHERE m.pos = ?"
@@ -37,11 +37,8 @@ _FIGURES_AT = (
 _EDITED = "SELECT 1 FROM edit WHERE pos BETWEEN ? AND ? AND seq > ?"
 
 
-class SqliteOverlayStatements(OverlayStatements):
+class SqliteOverlayStatements(OverlayStatements[Connection]):
     """Statements about overlays."""
-
-    def __init__(self, tx: Connection) -> None:
-        self._tx = tx
 
     def find(self, session: SessionRow, id: str) -> Row | None:
         found: Row | None = self._tx.row(_FIND, (session.number, session.tree, id))
@@ -57,8 +54,9 @@ class SqliteOverlayStatements(OverlayStatements):
     def add(self, session: SessionRow, new: NewOverlayRow) -> Row:
         number = self._tx.value(_ADD, (session.tree, *new))
         put_in_force(self._tx, session.number, new.last, new.first, number)
+        forget_shown_below(self._tx, session.number, new.last)
         record_change(self._tx, session, KIND_COVER, number, number, self._tx.clock())
-        made: Row = self._tx.row(_BY_NUMBER, (number,))
+        made: Row = self._tx.row(BY_NUMBER, (number,))
         return made
 
     def remove(self, session: SessionRow, found: Row) -> None:
@@ -66,16 +64,8 @@ class SqliteOverlayStatements(OverlayStatements):
             "DELETE FROM in_force WHERE session = ? AND last = ? AND overlay = ?",
             (session.number, found[OVERLAY_LAST], found[OVERLAY_NUMBER]),
         )
+        forget_shown_below(self._tx, session.number, found[OVERLAY_LAST])
         drop_unused_overlays(self._tx, [found[OVERLAY_NUMBER]])
-
-    def keep_count(self, session: SessionRow, last: int) -> None:
-        forget_shown_below(self._tx, session.number, last)
-        sql = "UPDATE session SET overlays = ? WHERE number = ?"
-        self._tx.run(sql, (session.overlays, session.number))
-
-    def tokens_of(self, session: SessionRow, number: int) -> int:
-        tokens: int = self._tx.value("SELECT tokens FROM overlay WHERE number = ?", (number,))
-        return tokens
 
     def tokens_between(self, session: SessionRow, first: int, last: int) -> int:
         running, own, delta = self._tx.row(_FIGURES_AT, (first,))
@@ -92,13 +82,6 @@ class SqliteOverlayStatements(OverlayStatements):
 
     def removed(self, row: Row) -> Overlay:
         return overlay_as_found(row)
-
-
-def get_overlay(tx: Connection, number: int) -> Overlay:
-    """Return an overlay by its number."""
-    return overlay_of(
-        tx.row(f"SELECT {OVERLAY_COLUMNS} FROM overlay o WHERE number = ?", (number,))
-    )
 
 
 def put_in_force(tx: Connection, session: int, last: int, first_depth: int, overlay: int) -> None:

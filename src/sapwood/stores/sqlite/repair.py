@@ -11,7 +11,7 @@ from ..relational.rows import SessionRow
 from .connection import Connection
 from .lookup import SESSION_COLUMNS
 from .sums import context_at, path_tokens
-from .usage_totals import rebuild_totals
+from .usage import rebuild_totals
 
 WRONG_SUMS = """
 SELECT m.id FROM message m
@@ -26,6 +26,15 @@ FORCE_FAULTS = """
 SELECT f.overlay FROM in_force f LEFT JOIN overlay o ON o.number = f.overlay
 WHERE o.number IS NULL OR f.last <> o.last OR f.first_depth <> o.first & 0xffffff
 """
+
+ALL_SESSIONS = f"SELECT {SESSION_COLUMNS} FROM standing s"
+
+
+def count_live(tx: Connection, session: SessionRow) -> int:
+    """Count the messages that a session wrote and that were not deleted."""
+    sql = "SELECT count(*) FROM message WHERE home = ? AND body IS NOT NULL"
+    found: int = tx.value(sql, (session.home,))
+    return found
 
 
 def repair(tx: Connection) -> None:
@@ -100,15 +109,15 @@ def _rebuild_sessions(tx: Connection) -> None:
         (),
     )
     tx.run("UPDATE session SET active_s = active_at / 1000000", ())
-    for found in tx.rows(f"SELECT {SESSION_COLUMNS} FROM standing s"):
-        _rebuild_session(tx, SessionRow._make(found))
+    for row in map(SessionRow._make, tx.rows(ALL_SESSIONS)):
+        _rebuild_session(tx, row)
     tx.run("DELETE FROM stale", ())
 
 
 def _rebuild_session(tx: Connection, row: SessionRow) -> None:
     if row.tip and not tx.row("SELECT 1 FROM message WHERE pos = ?", (row.tip,)):
         return
-    live = tx.value("SELECT count(*) FROM message WHERE home = ? AND body IS NOT NULL", (row.home,))
+    live = count_live(tx, row)
     context = context_at(tx, row, row.tip)
     assert context is not None
     lead, apart = context - path_tokens(tx, row.tip), live - (row.tip & MAX_DEPTH)

@@ -63,11 +63,6 @@ def _changed_message(row: tuple[Any, ...]) -> StoreCorruptError:
     )
 
 
-def first_digest(tx: Connection, pos: int) -> bytes:
-    """Give the digest of a live message as it was first appended."""
-    return before_change(tx, pos)[1]
-
-
 def before_change(tx: Connection, pos: int) -> tuple[int, bytes]:
     """Return the tokens of a live message, and its digest as it was first appended."""
     kept, *row = tx.row(f"SELECT m.digest, {MESSAGE_COLUMNS} FROM message m WHERE pos = ?", (pos,))
@@ -125,7 +120,7 @@ def _metadata_as_found(data: bytes, id: str) -> dict[str, Any]:
 
 
 def text_in(row: tuple[Any, ...]) -> str | None:
-    """Give what is searched of a message's row; None of a damaged one.
+    """Return what is searched of a message's row; None of a damaged one.
 
     Whoever reads the message is told; the others are still to be found.
     """

@@ -18,9 +18,9 @@ from ...rules.match import is_said, matches, occurs
 from ...rules.query import Query, Term, terms
 from ...rules.relevance import is_ranked, scores
 from ..base.found import Said, counted, counted_terms, hit_of
+from ..relational._sync.dialect import Dialect
 from ..relational._sync.lookup import get_session
 from .connection import Connection
-from .dialect import SqliteDialect
 from .feed import KIND_APPEND, KIND_COVER, KIND_UPDATE
 from .index.entries import SUMMARY_HOME, home_token, join
 from .index.file import FeedPlace, IndexFailedError, read_place
@@ -45,7 +45,7 @@ class SqliteSearch:
     def __init__(
         self,
         tx: Connection,
-        dialect: SqliteDialect,
+        dialect: Dialect,
         index: IndexReader,
         on_lag: Callable[[], None] | None = None,
     ) -> None:

@@ -27,7 +27,7 @@ from .lookup import SESSION_COLUMNS
 from .owners import find_owner
 from .rows import RECORD_COLUMNS, RECORD_TABLES
 from .standing import put_standing
-from .usage_totals import take_session
+from .usage import take_session
 
 _RECORD = (
     f"SELECT {RECORD_COLUMNS} FROM {RECORD_TABLES}"
@@ -64,11 +64,8 @@ _COUNT = (
 )
 
 
-class SqliteSessionStatements(SessionStatements):
+class SqliteSessionStatements(SessionStatements[Connection]):
     """Statements about sessions."""
-
-    def __init__(self, tx: Connection) -> None:
-        self._tx = tx
 
     def find_record(self, owner: str, session: str) -> Row | None:
         found: Row | None = self._tx.row(_RECORD, (owner, session))

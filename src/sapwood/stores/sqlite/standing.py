@@ -48,7 +48,7 @@ def leave_to_sum(tx: Connection, row: SessionRow, pos: int, is_followed: bool) -
 
 
 def renew_stale(tx: Connection) -> bool:
-    """Work out the sums that were left to be in one tree; tell whether there was one."""
+    """Work out the sums that were left to be in one tree; return whether there was one."""
     tree = tx.value("SELECT tree FROM stale LIMIT 1")
     if tree is None:
         return False

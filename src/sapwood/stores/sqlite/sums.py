@@ -1,4 +1,4 @@
-"""How full the context is, without reading the history.
+"""What a session shows at a leaf, and how full the context is, without reading the history.
 
 The tokens on a path are the `path_tokens` of its end plus the edits on it. What a session shows
 is that, less what lies under overlays, plus the summaries and the pins shown with them.
@@ -7,20 +7,97 @@ is that, less what lies under overlays, plus the summaries and the pins shown wi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cache, cached_property
 from itertools import islice
 
 from ...errors import StoreCorruptError
-from ...rules.overlay import Cover
-from ...rules.tree import Span, place_before
+from ...rules.overlay import Cover, resolve_up
+from ...rules.tree import Span, place_before, spans_up
 from ..relational._sync.sums import SumStatements
-from ..relational.position import MAX_DEPTH, bounds, pack_place, unpack_place
-from ..relational.rows import OVERLAY_TOKENS, SessionRow
+from ..relational.pins import PINS_KEY, pinned_ids
+from ..relational.position import MAX_DEPTH, bounds, pack_place, place_of, unpack_place
+from ..relational.rows import DOCUMENT_VALUE, OVERLAY_TOKENS, Row, SessionRow
 from ..relational.walk import pins_under
 from .connection import Connection
-from .view import View
+from .documents import FIND_DOCUMENT, document_of
+from .lookup import find_seen
+from .rows import OVERLAY_COLUMNS, missing_overlay
 
+_DEEPEST = (
+    f"SELECT f.shown, {OVERLAY_COLUMNS}"
+    " FROM in_force f LEFT JOIN overlay o ON o.number = f.overlay"
+    " WHERE f.session = ? AND f.last BETWEEN ? AND ?"
+    " ORDER BY f.last DESC, f.first_depth ASC, f.overlay DESC LIMIT 1"
+)
 _Met = list[tuple[int, Cover]]
 """Overlays on the way up, each with the sum of what is shown below it."""
+
+
+class SqliteView:
+    """A session's way of seeing its tree; whatever it looks up, it looks up once."""
+
+    def __init__(self, tx: Connection, session: SessionRow) -> None:
+        self.tx = tx
+        self.session = session
+        self.lineage = cache(tx.lineage)
+        self._shown: dict[int, int | None] = {}
+
+    def visible(self, leaf: int) -> Iterator[Span | Cover]:
+        """Iterate over what is shown at a leaf, from the leaf upwards."""
+        place = unpack_place(leaf)
+        if not self.session.overlays:
+            return spans_up(place, self.lineage)
+        return resolve_up(place, self.lineage, self._deepest)
+
+    def _deepest(self, span: Span) -> Cover | None:
+        row = self.tx.row(_DEEPEST, (self.session.number, *bounds(span)))
+        if row is None:
+            return None
+        shown, *overlay = row
+        number, _, first, last = overlay[:4]
+        if number is None:
+            raise missing_overlay(self.session.id)
+        self._shown[number] = shown
+        return Cover(number, place_of(first), place_of(last), tuple(overlay))
+
+    def shown(self, cover: Cover) -> int | None:
+        """Return the tokens shown from the root to an overlay's end, if they are kept and hold."""
+        shown = self._shown[cover.number]
+        return shown if shown is not None and self.is_plain else None
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether nothing in the tree was edited, and nothing is pinned: kept sums hold."""
+        if self.session.edited:
+            return False
+        found = self._pins_document()
+        return found is None or found[DOCUMENT_VALUE] == b"[]"
+
+    def pinned_tokens(self, cover: Cover) -> int:
+        """Sum the tokens of the live pinned messages that an overlay covers."""
+        try:
+            pinned = pins_under(self._pins, cover, self.lineage)
+        except StoreCorruptError:
+            # Reading says what is wrong; a sum must not stop a write.
+            return 0
+        return sum(
+            self.tx.value("SELECT tokens FROM message WHERE pos = ?", (it,)) for it in pinned
+        )
+
+    @cached_property
+    def _pins(self) -> list[int]:
+        found = self._pins_document()
+        ids = [] if found is None else pinned_ids(document_of(found).value, self.session.id)
+        seen = (find_seen(self.tx, self.session, id) for id in ids)
+        return [it.pos for it in seen if it and it.is_live]
+
+    def _pins_document(self) -> Row | None:
+        session = self.session
+        found: Row | None = self.tx.row(
+            f"{FIND_DOCUMENT} AND (expires_at IS NULL OR expires_at > ?)",
+            (session.owner, session.number, PINS_KEY, self.tx.clock()),
+        )
+        return found
 
 
 def context_at(
@@ -29,12 +106,15 @@ def context_at(
     """Sum the tokens shown at a leaf; None when that takes more than `most_steps`."""
     if not session.overlays and not session.edited:
         return path_tokens(tx, leaf)
-    view = View(tx, session)
+    view = SqliteView(tx, session)
     items = view.visible(leaf)
     if most_steps is None:
-        return sum_of(view, items)
+        return _sum(view, items, [])
     few = list(islice(items, most_steps + 1))
-    return sum_of(view, few) if len(few) <= most_steps or _is_kept(view, few) else None
+    covers = (it for it in few if isinstance(it, Cover))
+    if len(few) <= most_steps or any(view.shown(it) is not None for it in covers):
+        return _sum(view, few, [])
+    return None
 
 
 def keep_context_at(tx: Connection, session: SessionRow, leaf: int) -> int:
@@ -44,7 +124,7 @@ def keep_context_at(tx: Connection, session: SessionRow, leaf: int) -> int:
     """
     if not session.overlays and not session.edited:
         return path_tokens(tx, leaf)
-    view, met = View(tx, session), _Met()
+    view, met = SqliteView(tx, session), _Met()
     total = _sum(view, view.visible(leaf), met)
     if view.is_plain:
         tx.run_many(
@@ -68,30 +148,20 @@ def forget_shown_below(tx: Connection, session: int, pos: int) -> None:
 
 
 def overlays_with_wrong_sums(tx: Connection, session: SessionRow) -> Iterator[int]:
-    """Give the session's overlays at which another sum is kept than what is shown there."""
+    """Return the session's overlays at which another sum is kept than what is shown there."""
     rows = tx.rows(
         "SELECT o.number, o.first, o.tokens, f.shown FROM in_force f"
         " JOIN overlay o ON o.number = f.overlay WHERE f.session = ? AND f.shown IS NOT NULL",
         (session.number,),
     )
-    if rows and View(tx, session).is_plain:
+    if rows and SqliteView(tx, session).is_plain:
         for number, first, tokens, shown in rows:
-            if tokens + (context_at(tx, session, _before(tx, first)) or 0) != shown:
+            above = pack_place(place_before(place_of(first), tx.lineage))
+            if tokens + (context_at(tx, session, above) or 0) != shown:
                 yield number
 
 
-def _before(tx: Connection, pos: int) -> int:
-    place = unpack_place(pos)
-    assert place is not None
-    return pack_place(place_before(place, tx.lineage))
-
-
-def sum_of(view: View, items: Iterable[Span | Cover]) -> int:
-    """Sum the tokens of visible items, given from the leaf upwards to the root."""
-    return _sum(view, items, [])
-
-
-def _sum(view: View, items: Iterable[Span | Cover], met: _Met) -> int:
+def _sum(view: SqliteView, items: Iterable[Span | Cover], met: _Met) -> int:
     tx, total, open_end = view.tx, 0, 0
     for item in items:
         if isinstance(item, Cover):
@@ -102,7 +172,7 @@ def _sum(view: View, items: Iterable[Span | Cover], met: _Met) -> int:
             if shown is not None:
                 return total + shown
             met.append((total, item))
-            total += item.row[OVERLAY_TOKENS] + _pinned_tokens(view, item)
+            total += item.row[OVERLAY_TOKENS] + view.pinned_tokens(item)
             continue
         first, last = bounds(item)
         open_end = open_end or last
@@ -111,12 +181,8 @@ def _sum(view: View, items: Iterable[Span | Cover], met: _Met) -> int:
     return total + path_tokens(tx, open_end)
 
 
-def _is_kept(view: View, items: Iterable[Span | Cover]) -> bool:
-    return any(isinstance(it, Cover) and view.shown(it) is not None for it in items)
-
-
 def path_tokens(tx: Connection, pos: int) -> int:
-    """Give a message's running sum; 0 at the root."""
+    """Return a message's running sum; 0 at the root."""
     if not pos:
         return 0
     found: int | None = tx.value("SELECT path_tokens FROM message WHERE pos = ?", (pos,))
@@ -133,31 +199,18 @@ def deltas_between(tx: Connection, first: int, last: int) -> int:
     return found
 
 
-def _pinned_tokens(view: View, cover: Cover) -> int:
-    try:
-        pinned = view.pinned_under(cover)
-    except StoreCorruptError:
-        # Reading says what is wrong; a sum must not stop a write.
-        return 0
-    return sum(view.tx.value("SELECT tokens FROM message WHERE pos = ?", (pos,)) for pos in pinned)
+def renew_context(tx: Connection, session: SessionRow) -> None:
+    """Work out a session's context at its tip; keep it, and how many overlays its row has."""
+    lead = keep_context_at(tx, session, session.tip) - path_tokens(tx, session.tip)
+    sql = "UPDATE session SET lead = ?, overlays = ? WHERE number = ?"
+    tx.run(sql, (lead, session.overlays, session.number))
 
 
-def renew_context(tx: Connection, session: SessionRow) -> int:
-    """Work out a session's context at its tip, and keep it."""
-    context = keep_context_at(tx, session, session.tip)
-    lead = context - path_tokens(tx, session.tip)
-    tx.run("UPDATE session SET lead = ? WHERE number = ?", (lead, session.number))
-    return context
-
-
-class SqliteSumStatements(SumStatements):
+class SqliteSumStatements(SumStatements[Connection]):
     """Statements about what a session shows."""
 
-    def __init__(self, tx: Connection) -> None:
-        self._tx = tx
-
     def visible(self, session: SessionRow, leaf: int) -> Iterator[Span | Cover]:
-        return View(self._tx, session).visible(leaf)
+        return SqliteView(self._tx, session).visible(leaf)
 
     def pins_under(self, session: SessionRow, pins: list[int], cover: Cover) -> list[int]:
         return pins_under(pins, cover, self._tx.lineage)
@@ -170,5 +223,5 @@ class SqliteSumStatements(SumStatements):
     def keep_context_at(self, session: SessionRow, leaf: int) -> int:
         return keep_context_at(self._tx, session, leaf)
 
-    def renew_context(self, session: SessionRow) -> int:
-        return renew_context(self._tx, session)
+    def renew_context(self, session: SessionRow) -> None:
+        renew_context(self._tx, session)

@@ -25,13 +25,10 @@ _CUT = (
 )
 
 
-class SqliteSweepStatements(SweepStatements):
+class SqliteSweepStatements(SweepStatements[Connection]):
     """Statements about what deletions leave to be done."""
 
     rows_at_once = 100
-
-    def __init__(self, tx: Connection) -> None:
-        self._tx = tx
 
     def retire(self, session: SessionRow) -> None:
         tx = self._tx
@@ -62,13 +59,12 @@ class SqliteSweepStatements(SweepStatements):
             note_erasure(self._tx)
         return len(gone)
 
-    def delete_segment(self, tree: int, segment: int) -> None:
-        sql = "DELETE FROM segment WHERE number = ? RETURNING parent"
-        self._add(self._tx.value(sql, (segment,)))
-
     def _add(self, stood_on: int) -> None:
         if stood_on:
             self._tx.run("INSERT OR IGNORE INTO sweep VALUES (?)", (stood_on >> DEPTH_BITS,))
 
-    def take_off(self, tree: int, segment: int) -> None:
+    def take_off(self, tree: int, segment: int, *, is_empty: bool) -> None:
+        if is_empty:
+            sql = "DELETE FROM segment WHERE number = ? RETURNING parent"
+            self._add(self._tx.value(sql, (segment,)))
         self._tx.run("DELETE FROM sweep WHERE segment = ?", (segment,))

@@ -6,25 +6,31 @@ from collections.abc import Callable, Sequence
 
 from ...model import Appended, Root
 from ...rules.codec import Packed
-from ..relational._sync.documents import RelationalDocuments
-from ..relational._sync.feed import RelationalFeed
+from ..relational._sync.dialect import Dialect
 from ..relational._sync.messages import RelationalMessages
-from ..relational._sync.overlays import RelationalOverlays
-from ..relational._sync.sessions import RelationalSessions
-from ..relational._sync.sweep import RelationalSweep
-from ..relational._sync.usage import RelationalUsage
+from ..relational._sync.unit import RelationalUnit
 from .admin import SqliteAdmin
 from .append import extend
 from .connection import Connection
-from .dialect import SqliteDialect
+from .documents import SqliteDocumentStatements
+from .feed import SqliteFeedStatements
+from .fork import SqliteForkStatements
 from .index.reader import IndexReader
+from .listing import SqliteListingStatements
+from .lookup import SqliteLookupStatements
+from .messages import SqliteMessageStatements
+from .overlays import SqliteOverlayStatements
 from .search import SqliteSearch
+from .sessions import SqliteSessionStatements
+from .sums import SqliteSumStatements
+from .sweep import SqliteSweepStatements
+from .usage import SqliteUsageStatements
 
 
 class _SqliteMessages(RelationalMessages):
     """Work on messages; what nearly every append is goes by a path of its own."""
 
-    def __init__(self, dialect: SqliteDialect, tx: Connection) -> None:
+    def __init__(self, dialect: Dialect, tx: Connection) -> None:
         super().__init__(dialect)
         self._tx = tx
 
@@ -43,21 +49,29 @@ class _SqliteMessages(RelationalMessages):
         return super().append(owner, session, batch, parent, expected_tip)
 
 
-class SqliteUnit:
+class SqliteUnit(RelationalUnit):
     """The subjects of work, over one connection."""
 
     def __init__(
         self, tx: Connection, index_path: str, on_lag: Callable[[], None] | None = None
     ) -> None:
-        dialect = SqliteDialect(tx)
+        dialect = Dialect(
+            now=tx.clock,
+            lookup=SqliteLookupStatements(tx),
+            sums=SqliteSumStatements(tx),
+            messages=SqliteMessageStatements(tx),
+            overlays=SqliteOverlayStatements(tx),
+            sessions=SqliteSessionStatements(tx),
+            listing=SqliteListingStatements(tx),
+            fork=SqliteForkStatements(tx),
+            sweep=SqliteSweepStatements(tx),
+            feed=SqliteFeedStatements(tx),
+            documents=SqliteDocumentStatements(tx),
+            usage=SqliteUsageStatements(tx),
+        )
+        super().__init__(dialect)
         self.tx = tx
-        self.sessions = RelationalSessions(dialect)
         self.messages = _SqliteMessages(dialect, tx)
-        self.overlays = RelationalOverlays(dialect)
-        self.documents = RelationalDocuments(dialect)
-        self.usage = RelationalUsage(dialect)
-        self.sweep = RelationalSweep(dialect)
-        self.feed = RelationalFeed(dialect)
         self.search = SqliteSearch(tx, dialect, IndexReader(index_path, tx.clock), on_lag)
         self.admin = SqliteAdmin(tx)
 

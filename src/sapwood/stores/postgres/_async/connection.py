@@ -6,7 +6,7 @@ from typing import Any
 
 from psycopg import AsyncConnection
 
-from ..waiting import waited_for
+from ..patience import waited_for
 
 
 class AsyncPatientConnection(AsyncConnection[Any]):

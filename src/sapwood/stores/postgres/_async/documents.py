@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from ....model import Document
 from ...relational._async.documents import AsyncDocumentStatements
-from ...relational.rows import DOCUMENT_KEY, DocumentScope, Row, SessionRow, document_of
-from .lookup import find_owner, own_number
+from ...relational.rows import DOCUMENT_KEY, DocumentScope, Row, SessionRow
 from .tx import AsyncTx
 
 _COLUMNS = "version, key, updated_at, expires_at, value"
@@ -24,33 +22,25 @@ _LIST = (
 )
 
 
-class AsyncPostgresDocumentStatements(AsyncDocumentStatements):
-    """Statements about documents; an owner's own are placed in a tree below zero."""
+class AsyncPostgresDocumentStatements(AsyncDocumentStatements[AsyncTx]):
+    """Statements about documents; an owner's own are placed in a tree below zero.
 
-    def __init__(self, tx: AsyncTx) -> None:
-        self._tx = tx
+    Before one is locked, its tree is, or its owner.
+    """
 
     def scope_of(self, session: SessionRow) -> DocumentScope:
         return DocumentScope(session.tree, session.number)
 
-    async def find_scope(self, owner: str) -> DocumentScope:
+    async def owner_scope(self, owner: int | None) -> DocumentScope:
+        if owner is None:
+            return DocumentScope(None, 0)
         if self._tx.locks:
-            return await self.own_scope(owner)
-        number = await find_owner(self._tx, owner)
-        return DocumentScope(None if number is None else -number, 0)
-
-    async def own_scope(self, owner: str) -> DocumentScope:
-        number = await own_number(self._tx, owner)
-        await self._tx.run("SELECT {s}.lock_owner(%s)", (number,))
-        return DocumentScope(-number, 0)
+            await self._tx.run("SELECT {s}.lock_owner(%s)", (owner,))
+        return DocumentScope(-owner, 0)
 
     async def find(self, scope: DocumentScope, key: str) -> Row | None:
         found: Row | None = await self._tx.row(_FIND, (*scope, key))
         return found
-
-    async def lock(self, scope: DocumentScope, key: str) -> Row | None:
-        # Its tree, or its owner, is locked already.
-        return await self.find(scope, key)
 
     async def put(
         self,
@@ -70,6 +60,3 @@ class AsyncPostgresDocumentStatements(AsyncDocumentStatements):
 
     async def list_prefix(self, scope: DocumentScope, prefix: str, now: int) -> list[Row]:
         return await self._tx.rows(_LIST, (*scope, prefix, now))
-
-    def document_of(self, row: Row) -> Document:
-        return document_of(row)

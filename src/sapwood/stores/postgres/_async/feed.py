@@ -61,7 +61,7 @@ _TRIMMED = (
 _TRIM_OTHERS = f"DELETE FROM {{s}}.change WHERE xid >= {_NOT_YET}"
 
 
-class AsyncPostgresFeedStatements(AsyncFeedStatements):
+class AsyncPostgresFeedStatements(AsyncFeedStatements[AsyncTx]):
     """Statements about the feed.
 
     A cursor is the last row that was read whole, by transaction and number, and how many positions
@@ -69,9 +69,6 @@ class AsyncPostgresFeedStatements(AsyncFeedStatements):
     """
 
     beginning = (0, 0, 0)
-
-    def __init__(self, tx: AsyncTx) -> None:
-        self._tx = tx
 
     async def is_lost(self, owner: int | None, cursor: FeedCursor) -> tuple[bool, bool]:
         xid, seq, _ = cursor

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from ....model import ROOT, ChangeKind, Message, Root
 from ....rules.codec import Packed
@@ -12,20 +12,18 @@ from ...relational._async.messages import AsyncMessageStatements
 from ...relational.position import bounds
 from ...relational.rows import (
     BODY,
-    HOME,
+    POS,
     HasRoom,
     HomeNames,
     Row,
     SeenMessage,
     SessionRow,
     first_digest,
-    message_of,
     taken,
 )
-from ..fresh import COLUMN_TYPES, columns
+from ..rows import MESSAGE_COLUMNS, NEW_COLUMN_TYPES, new_columns
 from ..words import body_words, home_word, owner_word
-from .lookup import learn_names, rows_at
-from .sums import renew_context
+from .sums import AsyncPostgresSumStatements
 from .tx import AsyncTx
 
 _KINDS = {ChangeKind.UPDATE: 2, ChangeKind.DELETE: 3}
@@ -69,15 +67,15 @@ _ENDS = (
     " UNION SELECT %(fork)s::bigint WHERE %(fork)s > 0"
     " EXCEPT SELECT g.parent FROM {s}.segment g WHERE g.tree = %(tree)s AND g.home = %(home)s"
 )
-_BEFORE = "SELECT role, tokens, digest, body, id FROM {s}.message WHERE tree = %s AND pos = %s"
 _HELD = "SELECT pos, tokens FROM {s}.message WHERE tree = %s AND pos = ANY (%s)"
 _COUNT_LESS = (
     "UPDATE {s}.session s SET messages = s.messages - (SELECT count(*) FROM {s}.message m"
     " WHERE m.tree = s.tree AND m.home = s.home AND m.pos = ANY (%s))"
     " WHERE s.tree = %s AND s.number = %s"
 )
-_DIGESTS = (
-    "SELECT pos, role, digest, body, id FROM {s}.message"
+_AT = f"SELECT {MESSAGE_COLUMNS} FROM {{s}}.message m WHERE m.tree = %s AND m.pos = ANY (%s)"
+_CONTENTS = (
+    "SELECT pos, role, digest, body, id, tokens FROM {s}.message"
     " WHERE tree = %s AND pos = ANY (%s::bigint[])"
 )
 _PARENTS = (
@@ -85,7 +83,7 @@ _PARENTS = (
     " LEFT JOIN {s}.message p ON p.tree = m.tree AND p.pos = {s}.parent_of(m.tree, m.pos)"
     " WHERE m.tree = %s AND m.pos = ANY (%s::bigint[])"
 )
-_WRITE = f"SELECT {{s}}.write_after(%s, %s, %s, %s, {COLUMN_TYPES})"
+_WRITE = f"SELECT {{s}}.write_after(%s, %s, %s, %s, {NEW_COLUMN_TYPES})"
 _RANGES = (
     "SELECT pos, home, id, role, tokens, version, created_at, body"
     " FROM {s}.in_ranges(%s, %s::bigint[], %s::bigint[], %s, %s::bigint)"
@@ -97,42 +95,30 @@ _DEPTHS = (
 )
 
 
-class AsyncPostgresMessageStatements(AsyncMessageStatements):
+class AsyncPostgresMessageStatements(AsyncMessageStatements[AsyncTx]):
     """Statements about messages."""
 
     spans_at_once = sys.maxsize
     may_have_landed = True
 
-    def __init__(self, tx: AsyncTx) -> None:
-        self._tx = tx
-
     async def rows_at(self, session: SessionRow, positions: Sequence[int]) -> dict[int, Row]:
-        return await rows_at(self._tx, session.tree, positions)
+        if not positions:
+            return {}
+        return {row[POS]: row for row in await self._tx.rows(_AT, (session.tree, list(positions)))}
 
-    async def messages_of(
-        self, session: SessionRow, rows: Iterable[Row], names: HomeNames
-    ) -> list[Message]:
-        found = list(rows)
-        await learn_names(self._tx, session.tree, names, (row[HOME] for row in found))
-        return [message_of(row, names.get(row[HOME])) for row in found]
-
-    async def home_names(self, session: SessionRow, homes: Iterable[int]) -> HomeNames:
-        names: HomeNames = {}
-        await learn_names(self._tx, session.tree, names, homes)
-        return names
+    async def home_names(self, session: SessionRow, homes: Collection[int]) -> HomeNames:
+        sql = "SELECT home, id FROM {s}.session WHERE tree = %s AND home = ANY (%s)"
+        return dict.fromkeys(homes) | dict(await self._tx.rows(sql, (session.tree, list(homes))))
 
     # changes
 
-    async def before_change(self, session: SessionRow, pos: int) -> tuple[int, bytes]:
-        role, tokens, kept, body, id = await self._tx.row(_BEFORE, (session.tree, pos))
-        first = first_digest(role, kept, body, id)
-        assert first is not None
-        return tokens, first
-
-    async def rewrite(self, session: SessionRow, pos: int, new: Packed, first: bytes) -> None:
+    async def rewrite(self, session: SessionRow, pos: int, new: Packed) -> int:
+        [(_, *before, tokens)] = await self._tx.rows(_CONTENTS, (session.tree, [pos]))
+        first = first_digest(*before)
         marks = [owner_word(session.owner), home_word(session.home)]
         content = (new.role, new.tokens, first, new.body, body_words(new.body, new.id), marks)
         await self._tx.run(_UPDATE, (*content, session.tree, pos))
+        return int(tokens)
 
     async def erase(self, session: SessionRow, doomed: Sequence[SeenMessage]) -> dict[int, int]:
         positions = [it.pos for it in doomed]
@@ -147,7 +133,7 @@ class AsyncPostgresMessageStatements(AsyncMessageStatements):
             "SELECT {s}.note_changes(%s, %s, %s::bigint[], %s::bigint[], %s, %s)",
             (session.tree, session.number, *lists, _KINDS[kind], now),
         )
-        await renew_context(self._tx, session)
+        await AsyncPostgresSumStatements(self._tx).renew_context(session)
 
     async def quoting(self, session: SessionRow, positions: Sequence[int]) -> list[str]:
         rows = await self._tx.rows(_QUOTING, (session.tree, list(positions)))
@@ -171,19 +157,19 @@ class AsyncPostgresMessageStatements(AsyncMessageStatements):
     async def first_digests(
         self, session: SessionRow, seen: Iterable[SeenMessage]
     ) -> dict[int, bytes | None]:
-        rows = await self._tx.rows(_DIGESTS, (session.tree, [it.pos for it in seen]))
-        return {pos: first_digest(*found) for pos, *found in rows}
+        rows = await self._tx.rows(_CONTENTS, (session.tree, [it.pos for it in seen]))
+        return {pos: first_digest(*found) for pos, *found, _ in rows}
 
     async def parent_ids(
         self, session: SessionRow, positions: Iterable[int]
     ) -> dict[int, str | Root]:
         rows = await self._tx.rows(_PARENTS, (session.tree, list(positions)))
-        return {pos: ROOT if id is None else id for pos, id in rows}
+        return {pos: id or ROOT for pos, id in rows}
 
     async def write_after(
         self, session: SessionRow, pos: int, batch: Sequence[Packed], now: int
     ) -> tuple[int, int | None]:
-        args = (session.tree, session.number, pos, now, *columns(batch))
+        args = (session.tree, session.number, pos, now, *new_columns(batch))
         return await self._tx.value(_WRITE, args), None
 
     # reading

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ....model import Overlay
 from ....rules.tree import Place
 from ...relational._async.overlays import AsyncOverlayStatements
 from ...relational.position import MAX_DEPTH, pack_place
@@ -15,7 +14,6 @@ from ...relational.rows import (
     NewOverlayRow,
     Row,
     SessionRow,
-    overlay_of,
 )
 from ..rows import OVERLAY_COLUMNS
 from ..words import owner_word, text_words
@@ -63,11 +61,8 @@ _CHANGED = (
 )
 
 
-class AsyncPostgresOverlayStatements(AsyncOverlayStatements):
+class AsyncPostgresOverlayStatements(AsyncOverlayStatements[AsyncTx]):
     """Statements about overlays."""
-
-    def __init__(self, tx: AsyncTx) -> None:
-        self._tx = tx
 
     async def find(self, session: SessionRow, id: str) -> Row | None:
         found: Row | None = await self._tx.row(_FIND, (session.number, session.tree, id))
@@ -111,15 +106,6 @@ class AsyncPostgresOverlayStatements(AsyncOverlayStatements):
         )
         await self._tx.run("SELECT {s}.drop_unused(%s, %s::bigint[])", (session.tree, [number]))
 
-    async def keep_count(self, session: SessionRow, last: int) -> None:
-        sql = "UPDATE {s}.session SET overlays = %s WHERE tree = %s AND number = %s"
-        await self._tx.run(sql, (session.overlays, session.tree, session.number))
-
-    async def tokens_of(self, session: SessionRow, number: int) -> int:
-        sql = "SELECT tokens FROM {s}.overlay WHERE tree = %s AND number = %s"
-        tokens: int = await self._tx.value(sql, (session.tree, number))
-        return tokens
-
     async def tokens_between(self, session: SessionRow, first: int, last: int) -> int:
         args = {"tree": session.tree, "first": first, "last": last}
         between: int = await self._tx.value(_TOKENS_BETWEEN, args)
@@ -131,9 +117,3 @@ class AsyncPostgresOverlayStatements(AsyncOverlayStatements):
         place = {"tree": session.tree, "last": pack_place(last), "depth": first.depth}
         found: bool = await self._tx.value(_CHANGED, {**place, "snapshot": snapshot})
         return found
-
-    def overlay_of(self, row: Row) -> Overlay:
-        return overlay_of(row)
-
-    def removed(self, row: Row) -> Overlay:
-        return overlay_of(row)

@@ -13,10 +13,11 @@ from ...relational.rows import (
     Profile,
     Row,
     SessionRow,
+    Touches,
     record_of,
 )
 from ..rows import RECORD_COLUMNS, RECORD_TABLES, SESSION_COLUMNS
-from .lookup import lock_session
+from .lookup import AsyncPostgresLookupStatements
 from .tx import AsyncTx
 
 _RECORD = (
@@ -108,14 +109,11 @@ _COUNT = (
 )
 
 
-class AsyncPostgresSessionStatements(AsyncSessionStatements):
+class AsyncPostgresSessionStatements(AsyncSessionStatements[AsyncTx]):
     """Statements about sessions."""
 
-    def __init__(self, tx: AsyncTx) -> None:
-        self._tx = tx
-
     async def find_record(self, owner: str, session: str) -> Row | None:
-        rows = await self._tx.call(_RECORD, (owner, session))
+        rows = await self._tx.rows(_RECORD, (owner, session), often=True)
         return rows[0] if rows else None
 
     def record_of(self, row: Row, context: int) -> SessionRecord:
@@ -123,9 +121,6 @@ class AsyncPostgresSessionStatements(AsyncSessionStatements):
         return record_of(
             row, context, None if title is None else title.decode(), row[TAGS_IN_RECORD]
         )
-
-    def pack_title(self, title: str | None) -> bytes | None:
-        return None if title is None else title.encode()
 
     def pack_tags(self, tags: list[str]) -> list[str]:
         return list(tags)
@@ -165,8 +160,9 @@ class AsyncPostgresSessionStatements(AsyncSessionStatements):
         return found
 
     async def lock_some(self, owner: str, number: int, most: int) -> list[SessionRow | None]:
-        found = await self._tx.rows(_SOME, (number, most))
-        return [await lock_session(self._tx, owner, id) for (id,) in found]
+        lookup = AsyncPostgresLookupStatements(self._tx)
+        ids = [id for (id,) in await self._tx.rows(_SOME, (number, most))]
+        return [await lookup.lock_session(owner, id, Touches.NOTHING) for id in ids]
 
     async def erase_rest(self, owner: int) -> None:
         for text in _ERASE_REST:

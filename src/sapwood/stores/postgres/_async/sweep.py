@@ -39,13 +39,10 @@ _CUT = (
 _DELETE = "DELETE FROM {s}.segment WHERE tree = %s AND number = %s RETURNING parent"
 
 
-class AsyncPostgresSweepStatements(AsyncSweepStatements):
+class AsyncPostgresSweepStatements(AsyncSweepStatements[AsyncTx]):
     """Statements about what deletions leave to be done."""
 
     rows_at_once = 500
-
-    def __init__(self, tx: AsyncTx) -> None:
-        self._tx = tx
 
     async def retire(self, session: SessionRow) -> None:
         tx, place = self._tx, (session.tree, session.number)
@@ -77,13 +74,12 @@ class AsyncPostgresSweepStatements(AsyncSweepStatements):
         gone: int = await self._tx.value(_CUT, args)
         return gone
 
-    async def delete_segment(self, tree: int, segment: int) -> None:
-        await self._add(tree, await self._tx.value(_DELETE, (tree, segment)))
-
     async def _add(self, tree: int, stood_on: int) -> None:
         if stood_on:
             await self._tx.run(_ADD, (tree, stood_on >> DEPTH_BITS))
 
-    async def take_off(self, tree: int, segment: int) -> None:
+    async def take_off(self, tree: int, segment: int, *, is_empty: bool) -> None:
+        if is_empty:
+            await self._add(tree, await self._tx.value(_DELETE, (tree, segment)))
         text = "DELETE FROM {s}.sweep WHERE tree = %s AND segment = %s"
         await self._tx.run(text, (tree, segment))

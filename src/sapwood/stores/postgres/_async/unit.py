@@ -2,31 +2,43 @@
 
 from __future__ import annotations
 
-from ...relational._async.documents import AsyncRelationalDocuments
-from ...relational._async.feed import AsyncRelationalFeed
-from ...relational._async.messages import AsyncRelationalMessages
-from ...relational._async.overlays import AsyncRelationalOverlays
-from ...relational._async.sessions import AsyncRelationalSessions
-from ...relational._async.sweep import AsyncRelationalSweep
-from ...relational._async.usage import AsyncRelationalUsage
+from ...relational._async.dialect import AsyncDialect
+from ...relational._async.unit import AsyncRelationalUnit
 from .admin import AsyncPostgresAdmin
-from .dialect import AsyncPostgresDialect
-from .searching import AsyncPostgresSearch
+from .documents import AsyncPostgresDocumentStatements
+from .feed import AsyncPostgresFeedStatements
+from .fork import AsyncPostgresForkStatements
+from .listing import AsyncPostgresListingStatements
+from .lookup import AsyncPostgresLookupStatements
+from .messages import AsyncPostgresMessageStatements
+from .overlays import AsyncPostgresOverlayStatements
+from .search import AsyncPostgresSearch
+from .sessions import AsyncPostgresSessionStatements
+from .sums import AsyncPostgresSumStatements
+from .sweep import AsyncPostgresSweepStatements
 from .tx import AsyncTx
+from .usage import AsyncPostgresUsageStatements
 
 
-class AsyncPostgresUnit:
+class AsyncPostgresUnit(AsyncRelationalUnit):
     """The subjects of work, over one connection."""
 
     def __init__(self, tx: AsyncTx) -> None:
-        dialect = AsyncPostgresDialect(tx)
+        dialect = AsyncDialect(
+            now=tx.now,
+            lookup=AsyncPostgresLookupStatements(tx),
+            sums=AsyncPostgresSumStatements(tx),
+            messages=AsyncPostgresMessageStatements(tx),
+            overlays=AsyncPostgresOverlayStatements(tx),
+            sessions=AsyncPostgresSessionStatements(tx),
+            listing=AsyncPostgresListingStatements(tx),
+            fork=AsyncPostgresForkStatements(tx),
+            sweep=AsyncPostgresSweepStatements(tx),
+            feed=AsyncPostgresFeedStatements(tx),
+            documents=AsyncPostgresDocumentStatements(tx),
+            usage=AsyncPostgresUsageStatements(tx),
+        )
+        super().__init__(dialect)
         self.tx = tx
-        self.sessions = AsyncRelationalSessions(dialect)
-        self.messages = AsyncRelationalMessages(dialect)
-        self.overlays = AsyncRelationalOverlays(dialect)
-        self.documents = AsyncRelationalDocuments(dialect)
-        self.usage = AsyncRelationalUsage(dialect)
-        self.sweep = AsyncRelationalSweep(dialect)
-        self.feed = AsyncRelationalFeed(dialect)
         self.search = AsyncPostgresSearch(tx, dialect)
         self.admin = AsyncPostgresAdmin(tx)

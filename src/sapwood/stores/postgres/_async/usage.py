@@ -34,11 +34,8 @@ _OF_OWNER = (
 )
 
 
-class AsyncPostgresUsageStatements(AsyncUsageStatements):
+class AsyncPostgresUsageStatements(AsyncUsageStatements[AsyncTx]):
     """Statements about usage."""
-
-    def __init__(self, tx: AsyncTx) -> None:
-        self._tx = tx
 
     async def find(self, session: SessionRow, id: str) -> Row | None:
         found: Row | None = await self._tx.row(_FIND, (session.tree, session.number, id))
@@ -48,11 +45,9 @@ class AsyncPostgresUsageStatements(AsyncUsageStatements):
         place = (session.tree, session.number, usage.id)
         await self._tx.run(_ADD, (*place, *figures_of(usage)))
 
-    async def by_model(self, session: SessionRow) -> list[Row]:
-        return await self._tx.rows(_BY_MODEL, (session.tree, session.number))
-
-    async def by_message(self, session: SessionRow) -> list[Row]:
-        return await self._tx.rows(_BY_MESSAGE, (session.tree, session.number))
+    async def of_session(self, session: SessionRow, *, by_message: bool) -> list[Row]:
+        text = _BY_MESSAGE if by_message else _BY_MODEL
+        return await self._tx.rows(text, (session.tree, session.number))
 
     async def of_owner(self, owner: str) -> list[Row]:
         return await self._tx.rows(_OF_OWNER, (owner,))

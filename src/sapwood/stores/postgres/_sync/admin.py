@@ -9,15 +9,26 @@ from collections.abc import Iterator
 from ....errors import StoreCorruptError
 from ....model import Health, Problem
 from ....rules.codec import decode_body
+from ...relational.problems import (
+    misplaced_overlay,
+    segment_problem,
+    session_problem,
+    wrong_figures,
+    wrong_sum,
+)
 from ...relational.rows import SessionRow
 from ..rows import SESSION_COLUMNS
 from ..words import body_words, home_word, owner_word
 from .repair import BY_NUMBER, FORCE_FAULTS, MESSAGES, PAGE, SEGMENTS, WRONG_SUMS, lineage_above
-from .sums import context_at
+from .sums import PostgresSumStatements
 from .tx import Tx
 
 _LIVE = "SELECT count(*) FROM {s}.message WHERE tree = %s AND home = %s AND body IS NOT NULL"
 _IN_FORCE = "SELECT count(*) FROM {s}.in_force WHERE tree = %s AND session = %s"
+_SESSIONS = (
+    f"SELECT {SESSION_COLUMNS}, s.tip = 0 OR EXISTS (SELECT 1"
+    " FROM {s}.message m WHERE m.tree = s.tree AND m.pos = s.tip) FROM {s}.session s"
+)
 
 
 class PostgresAdmin:
@@ -27,7 +38,7 @@ class PostgresAdmin:
         self._tx = tx
 
     def health(self) -> Health:
-        """Tell which store this is."""
+        """Return which store this is."""
         version, writable = self._tx.row(
             "SELECT current_setting('server_version'), NOT pg_is_in_recovery()"
             " AND has_table_privilege('{s}.message', 'INSERT, UPDATE, DELETE')"
@@ -35,7 +46,7 @@ class PostgresAdmin:
         return Health(store="postgresql", version=version, writable=writable)
 
     def schema_version(self) -> int:
-        """Tell the schema's version."""
+        """Return the schema's version."""
         return self._tx.value("SELECT max(version) FROM {s}.migration") or 0
 
     def owners(self) -> list[str]:
@@ -49,11 +60,11 @@ class PostgresAdmin:
 
     def check(self) -> list[Problem]:
         """Look for damage, and for figures that do not add up."""
-        problems = [*self._messages(), *self._segments(), *self._sums()]
-        if problems:
-            # What follows adds up along segments that are known to be whole.
-            return problems
-        return self._sessions()
+        problems = [*self._messages(), *self._segments()]
+        problems += [wrong_sum(id) for (id,) in self._tx.rows(WRONG_SUMS)]
+        problems += [misplaced_overlay(row[4]) for row in self._tx.rows(FORCE_FAULTS)]
+        # The figures of sessions add up along segments that are known to be whole.
+        return problems or self._sessions()
 
     def _messages(self) -> list[Problem]:
         problems: list[Problem] = []
@@ -64,60 +75,34 @@ class PostgresAdmin:
         return problems
 
     def _segments(self) -> list[Problem]:
-        faults: list[tuple[int, str]] = []
+        problems: list[Problem] = []
         rows = self._tx.rows(f"{SEGMENTS} {BY_NUMBER}")
         for _, number, parent, lineage, above, found in rows:
             if parent and found is None:
-                faults.append((number, "its parent is missing"))
+                problems.append(segment_problem(number, "its parent is missing"))
             elif lineage != lineage_above(parent, above):
-                faults.append((number, "its lineage is wrong"))
-        return [Problem(kind="segment", where=str(number), what=what) for number, what in faults]
-
-    def _sums(self) -> list[Problem]:
-        what = "its running sum of tokens is wrong"
-        found = [
-            Problem(kind="message", where=id, what=what) for (id,) in self._tx.rows(WRONG_SUMS)
-        ]
-        what = "it is in force at a place that is not its own"
-        return found + [
-            Problem(kind="overlay", where=str(row[4]), what=what)
-            for row in self._tx.rows(FORCE_FAULTS)
-        ]
+                problems.append(segment_problem(number, "its lineage is wrong"))
+        return problems
 
     def _sessions(self) -> list[Problem]:
         problems: list[Problem] = []
-        rows = self._tx.rows(
-            f"SELECT {SESSION_COLUMNS}, s.active_s, s.tip = 0 OR EXISTS (SELECT 1"
-            " FROM {s}.message m WHERE m.tree = s.tree AND m.pos = s.tip) FROM {s}.session s"
-        )
-        for *found, active_s, has_tip in rows:
+        sums = PostgresSumStatements(self._tx)
+        for *found, has_tip in self._tx.rows(_SESSIONS):
             row = SessionRow._make(found)
-            faults = ["its tip is missing"]
-            if has_tip:
-                faults = self._session_faults(row, active_s)
-            problems += [Problem(kind="session", where=row.id, what=what) for what in faults]
+            if not has_tip:
+                problems.append(session_problem(row, "its tip is missing"))
+                continue
+            live = self._tx.value(_LIVE, (row.tree, row.home))
+            in_force = self._tx.value(_IN_FORCE, (row.tree, row.number))
+            context = sums.context_at(row, row.tip)
+            problems += wrong_figures(row, live, in_force, context)
         return problems
-
-    def _session_faults(self, row: SessionRow, active_s: int) -> list[str]:
-        faults = []
-        if row.active_at // 1_000_000 != active_s:
-            faults.append("it is listed at another second than that of its last activity")
-        live = self._tx.value(_LIVE, (row.tree, row.home))
-        if live != row.messages:
-            faults.append(f"it counts {row.messages} messages and has {live}")
-        in_force = self._tx.value(_IN_FORCE, (row.tree, row.number))
-        if in_force != row.overlays:
-            faults.append(f"it counts {row.overlays} overlays and has {in_force}")
-        context = context_at(self._tx, row, row.tip)
-        if row.context not in (None, context):
-            faults.append(f"it counts {row.context} tokens shown and shows {context}")
-        return faults
 
 
 def _message_faults(
     home: int, id: str, body: bytes, words: str | None, owner: int | None
 ) -> Iterator[Problem]:
-    """Tell what is wrong with a message; one that nobody stands on is left to be swept."""
+    """Return what is wrong with a message; one that nobody stands on is left to be swept."""
     try:
         decode_body(body, id)
     except StoreCorruptError as error:

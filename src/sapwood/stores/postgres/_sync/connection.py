@@ -8,7 +8,7 @@ from typing import Any
 
 from psycopg import Connection
 
-from ..waiting import waited_for
+from ..patience import waited_for
 
 
 class PatientConnection(Connection[Any]):

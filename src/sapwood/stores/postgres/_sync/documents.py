@@ -4,10 +4,8 @@
 
 from __future__ import annotations
 
-from ....model import Document
 from ...relational._sync.documents import DocumentStatements
-from ...relational.rows import DOCUMENT_KEY, DocumentScope, Row, SessionRow, document_of
-from .lookup import find_owner, own_number
+from ...relational.rows import DOCUMENT_KEY, DocumentScope, Row, SessionRow
 from .tx import Tx
 
 _COLUMNS = "version, key, updated_at, expires_at, value"
@@ -26,33 +24,25 @@ _LIST = (
 )
 
 
-class PostgresDocumentStatements(DocumentStatements):
-    """Statements about documents; an owner's own are placed in a tree below zero."""
+class PostgresDocumentStatements(DocumentStatements[Tx]):
+    """Statements about documents; an owner's own are placed in a tree below zero.
 
-    def __init__(self, tx: Tx) -> None:
-        self._tx = tx
+    Before one is locked, its tree is, or its owner.
+    """
 
     def scope_of(self, session: SessionRow) -> DocumentScope:
         return DocumentScope(session.tree, session.number)
 
-    def find_scope(self, owner: str) -> DocumentScope:
+    def owner_scope(self, owner: int | None) -> DocumentScope:
+        if owner is None:
+            return DocumentScope(None, 0)
         if self._tx.locks:
-            return self.own_scope(owner)
-        number = find_owner(self._tx, owner)
-        return DocumentScope(None if number is None else -number, 0)
-
-    def own_scope(self, owner: str) -> DocumentScope:
-        number = own_number(self._tx, owner)
-        self._tx.run("SELECT {s}.lock_owner(%s)", (number,))
-        return DocumentScope(-number, 0)
+            self._tx.run("SELECT {s}.lock_owner(%s)", (owner,))
+        return DocumentScope(-owner, 0)
 
     def find(self, scope: DocumentScope, key: str) -> Row | None:
         found: Row | None = self._tx.row(_FIND, (*scope, key))
         return found
-
-    def lock(self, scope: DocumentScope, key: str) -> Row | None:
-        # Its tree, or its owner, is locked already.
-        return self.find(scope, key)
 
     def put(
         self,
@@ -72,6 +62,3 @@ class PostgresDocumentStatements(DocumentStatements):
 
     def list_prefix(self, scope: DocumentScope, prefix: str, now: int) -> list[Row]:
         return self._tx.rows(_LIST, (*scope, prefix, now))
-
-    def document_of(self, row: Row) -> Document:
-        return document_of(row)

@@ -63,7 +63,7 @@ _TRIMMED = (
 _TRIM_OTHERS = f"DELETE FROM {{s}}.change WHERE xid >= {_NOT_YET}"
 
 
-class PostgresFeedStatements(FeedStatements):
+class PostgresFeedStatements(FeedStatements[Tx]):
     """Statements about the feed.
 
     A cursor is the last row that was read whole, by transaction and number, and how many positions
@@ -71,9 +71,6 @@ class PostgresFeedStatements(FeedStatements):
     """
 
     beginning = (0, 0, 0)
-
-    def __init__(self, tx: Tx) -> None:
-        self._tx = tx
 
     def is_lost(self, owner: int | None, cursor: FeedCursor) -> tuple[bool, bool]:
         xid, seq, _ = cursor

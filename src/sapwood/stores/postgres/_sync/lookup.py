@@ -4,13 +4,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from ....model import Root
+from ....model import ROOT, Root
 from ...relational._sync.lookup import LookupStatements
-from ...relational.rows import HomeNames, SeenMessage, SessionRow, Touches
-from ..rows import MESSAGE_COLUMNS, SESSION_COLUMNS, id_or_root
+from ...relational.rows import SeenMessage, SessionRow, Touches
+from ..rows import SESSION_COLUMNS
 from .tx import Tx
 
 _FIND = (
@@ -20,81 +19,44 @@ _FIND = (
 )
 _LOCK = f"SELECT {SESSION_COLUMNS} FROM {{s}}.locked_session(%s, %s) s"
 _SEEN = "SELECT id, pos, home, is_live FROM {s}.seen(%s, %s, %s, %s, %s::text[])"
-_AT = f"SELECT {MESSAGE_COLUMNS} FROM {{s}}.message m WHERE m.tree = %s AND m.pos = ANY (%s)"
+_OWN = "SELECT number FROM {s}.owner WHERE name = %s FOR KEY SHARE"
+_ADD_OWNER = "INSERT INTO {s}.owner (name) VALUES (%s) ON CONFLICT DO NOTHING"
 
 
-def find_owner(tx: Tx, name: str) -> int | None:
-    """Find an owner's number."""
-    found: int | None = tx.value("SELECT number FROM {s}.owner WHERE name = %s", (name,))
-    return found
-
-
-def own_number(tx: Tx, name: str) -> int:
-    """Give an owner's number, a new one if there was none; it stays until the commit."""
-    found = None
-    while found is None:
-        found = tx.value("SELECT number FROM {s}.owner WHERE name = %s FOR KEY SHARE", (name,))
-        if found is None:
-            tx.run("INSERT INTO {s}.owner (name) VALUES (%s) ON CONFLICT DO NOTHING", (name,))
-    assert isinstance(found, int)
-    return found
-
-
-def lock_session(tx: Tx, owner: str, session: str) -> SessionRow | None:
-    """Find a session of an owner with its tree locked; None also when it went meanwhile."""
-    row = tx.row(_LOCK, (owner, session))
-    return None if row is None else SessionRow._make(row)
-
-
-def find_all_seen(tx: Tx, session: SessionRow, ids: Sequence[str]) -> dict[str, SeenMessage]:
-    """Find those of the messages that a session sees."""
-    if not ids:
-        return {}
-    rows = tx.rows(_SEEN, (session.tree, session.number, session.home, session.fork, list(ids)))
-    return {id: SeenMessage(pos, home, is_live) for id, pos, home, is_live in rows}
-
-
-def learn_names(tx: Tx, tree: int, names: HomeNames, homes: Iterable[int]) -> None:
-    """Look up the sessions behind homes that are not known yet; None for those that are gone."""
-    unknown = {home for home in homes if home not in names}
-    if not unknown:
-        return
-    names.update(dict.fromkeys(unknown))
-    sql = "SELECT home, id FROM {s}.session WHERE tree = %s AND home = ANY (%s)"
-    names.update(tx.rows(sql, (tree, list(unknown))))
-
-
-def rows_at(tx: Tx, tree: int, positions: Sequence[int]) -> dict[int, Any]:
-    """Read the messages at positions."""
-    if not positions:
-        return {}
-    return {row[0]: row for row in tx.rows(_AT, (tree, list(positions)))}
-
-
-class PostgresLookupStatements(LookupStatements):
+class PostgresLookupStatements(LookupStatements[Tx]):
     """Statements that every subject needs."""
 
-    def __init__(self, tx: Tx) -> None:
-        self._tx = tx
-
     def find_owner(self, name: str) -> int | None:
-        return find_owner(self._tx, name)
+        sql = "SELECT number FROM {s}.owner WHERE name = %s"
+        found: int | None = self._tx.value(sql, (name,))
+        return found
 
     def own_number(self, name: str) -> int:
-        return own_number(self._tx, name)
+        """Return an owner's number, a new one if there was none; it stays until the commit."""
+        found = None
+        while found is None:
+            found = self._tx.value(_OWN, (name,))
+            if found is None:
+                self._tx.run(_ADD_OWNER, (name,))
+        assert isinstance(found, int)
+        return found
 
     def find_session(self, owner: str, session: str) -> SessionRow | None:
         row = self._tx.row(_FIND, (owner, session))
         return None if row is None else SessionRow._make(row)
 
     def lock_session(self, owner: str, session: str, touches: Touches) -> SessionRow | None:
-        if self._tx.locks:
-            return lock_session(self._tx, owner, session)
-        return self.find_session(owner, session)
+        """Find a session with its tree locked, in a write; None also when it went meanwhile."""
+        row = self._tx.row(_LOCK if self._tx.locks else _FIND, (owner, session))
+        return None if row is None else SessionRow._make(row)
 
     def find_all_seen(self, session: SessionRow, ids: Sequence[str]) -> dict[str, SeenMessage]:
-        return find_all_seen(self._tx, session, ids)
+        if not ids:
+            return {}
+        place = (session.tree, session.number, session.home, session.fork)
+        rows = self._tx.rows(_SEEN, (*place, list(ids)))
+        return {id: SeenMessage(pos, home, is_live) for id, pos, home, is_live in rows}
 
     def id_at(self, session: SessionRow, pos: int) -> str | Root:
         sql = "SELECT id FROM {s}.message WHERE tree = %s AND pos = %s"
-        return id_or_root(self._tx.value(sql, (session.tree, pos)) if pos else None)
+        return (self._tx.value(sql, (session.tree, pos)) if pos else None) or ROOT

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from ....model import ROOT, ChangeKind, Message, Root
 from ....rules.codec import Packed
@@ -14,20 +14,18 @@ from ...relational._sync.messages import MessageStatements
 from ...relational.position import bounds
 from ...relational.rows import (
     BODY,
-    HOME,
+    POS,
     HasRoom,
     HomeNames,
     Row,
     SeenMessage,
     SessionRow,
     first_digest,
-    message_of,
     taken,
 )
-from ..fresh import COLUMN_TYPES, columns
+from ..rows import MESSAGE_COLUMNS, NEW_COLUMN_TYPES, new_columns
 from ..words import body_words, home_word, owner_word
-from .lookup import learn_names, rows_at
-from .sums import renew_context
+from .sums import PostgresSumStatements
 from .tx import Tx
 
 _KINDS = {ChangeKind.UPDATE: 2, ChangeKind.DELETE: 3}
@@ -71,15 +69,15 @@ _ENDS = (
     " UNION SELECT %(fork)s::bigint WHERE %(fork)s > 0"
     " EXCEPT SELECT g.parent FROM {s}.segment g WHERE g.tree = %(tree)s AND g.home = %(home)s"
 )
-_BEFORE = "SELECT role, tokens, digest, body, id FROM {s}.message WHERE tree = %s AND pos = %s"
 _HELD = "SELECT pos, tokens FROM {s}.message WHERE tree = %s AND pos = ANY (%s)"
 _COUNT_LESS = (
     "UPDATE {s}.session s SET messages = s.messages - (SELECT count(*) FROM {s}.message m"
     " WHERE m.tree = s.tree AND m.home = s.home AND m.pos = ANY (%s))"
     " WHERE s.tree = %s AND s.number = %s"
 )
-_DIGESTS = (
-    "SELECT pos, role, digest, body, id FROM {s}.message"
+_AT = f"SELECT {MESSAGE_COLUMNS} FROM {{s}}.message m WHERE m.tree = %s AND m.pos = ANY (%s)"
+_CONTENTS = (
+    "SELECT pos, role, digest, body, id, tokens FROM {s}.message"
     " WHERE tree = %s AND pos = ANY (%s::bigint[])"
 )
 _PARENTS = (
@@ -87,7 +85,7 @@ _PARENTS = (
     " LEFT JOIN {s}.message p ON p.tree = m.tree AND p.pos = {s}.parent_of(m.tree, m.pos)"
     " WHERE m.tree = %s AND m.pos = ANY (%s::bigint[])"
 )
-_WRITE = f"SELECT {{s}}.write_after(%s, %s, %s, %s, {COLUMN_TYPES})"
+_WRITE = f"SELECT {{s}}.write_after(%s, %s, %s, %s, {NEW_COLUMN_TYPES})"
 _RANGES = (
     "SELECT pos, home, id, role, tokens, version, created_at, body"
     " FROM {s}.in_ranges(%s, %s::bigint[], %s::bigint[], %s, %s::bigint)"
@@ -99,42 +97,30 @@ _DEPTHS = (
 )
 
 
-class PostgresMessageStatements(MessageStatements):
+class PostgresMessageStatements(MessageStatements[Tx]):
     """Statements about messages."""
 
     spans_at_once = sys.maxsize
     may_have_landed = True
 
-    def __init__(self, tx: Tx) -> None:
-        self._tx = tx
-
     def rows_at(self, session: SessionRow, positions: Sequence[int]) -> dict[int, Row]:
-        return rows_at(self._tx, session.tree, positions)
+        if not positions:
+            return {}
+        return {row[POS]: row for row in self._tx.rows(_AT, (session.tree, list(positions)))}
 
-    def messages_of(
-        self, session: SessionRow, rows: Iterable[Row], names: HomeNames
-    ) -> list[Message]:
-        found = list(rows)
-        learn_names(self._tx, session.tree, names, (row[HOME] for row in found))
-        return [message_of(row, names.get(row[HOME])) for row in found]
-
-    def home_names(self, session: SessionRow, homes: Iterable[int]) -> HomeNames:
-        names: HomeNames = {}
-        learn_names(self._tx, session.tree, names, homes)
-        return names
+    def home_names(self, session: SessionRow, homes: Collection[int]) -> HomeNames:
+        sql = "SELECT home, id FROM {s}.session WHERE tree = %s AND home = ANY (%s)"
+        return dict.fromkeys(homes) | dict(self._tx.rows(sql, (session.tree, list(homes))))
 
     # changes
 
-    def before_change(self, session: SessionRow, pos: int) -> tuple[int, bytes]:
-        role, tokens, kept, body, id = self._tx.row(_BEFORE, (session.tree, pos))
-        first = first_digest(role, kept, body, id)
-        assert first is not None
-        return tokens, first
-
-    def rewrite(self, session: SessionRow, pos: int, new: Packed, first: bytes) -> None:
+    def rewrite(self, session: SessionRow, pos: int, new: Packed) -> int:
+        [(_, *before, tokens)] = self._tx.rows(_CONTENTS, (session.tree, [pos]))
+        first = first_digest(*before)
         marks = [owner_word(session.owner), home_word(session.home)]
         content = (new.role, new.tokens, first, new.body, body_words(new.body, new.id), marks)
         self._tx.run(_UPDATE, (*content, session.tree, pos))
+        return int(tokens)
 
     def erase(self, session: SessionRow, doomed: Sequence[SeenMessage]) -> dict[int, int]:
         positions = [it.pos for it in doomed]
@@ -149,7 +135,7 @@ class PostgresMessageStatements(MessageStatements):
             "SELECT {s}.note_changes(%s, %s, %s::bigint[], %s::bigint[], %s, %s)",
             (session.tree, session.number, *lists, _KINDS[kind], now),
         )
-        renew_context(self._tx, session)
+        PostgresSumStatements(self._tx).renew_context(session)
 
     def quoting(self, session: SessionRow, positions: Sequence[int]) -> list[str]:
         rows = self._tx.rows(_QUOTING, (session.tree, list(positions)))
@@ -173,17 +159,17 @@ class PostgresMessageStatements(MessageStatements):
     def first_digests(
         self, session: SessionRow, seen: Iterable[SeenMessage]
     ) -> dict[int, bytes | None]:
-        rows = self._tx.rows(_DIGESTS, (session.tree, [it.pos for it in seen]))
-        return {pos: first_digest(*found) for pos, *found in rows}
+        rows = self._tx.rows(_CONTENTS, (session.tree, [it.pos for it in seen]))
+        return {pos: first_digest(*found) for pos, *found, _ in rows}
 
     def parent_ids(self, session: SessionRow, positions: Iterable[int]) -> dict[int, str | Root]:
         rows = self._tx.rows(_PARENTS, (session.tree, list(positions)))
-        return {pos: ROOT if id is None else id for pos, id in rows}
+        return {pos: id or ROOT for pos, id in rows}
 
     def write_after(
         self, session: SessionRow, pos: int, batch: Sequence[Packed], now: int
     ) -> tuple[int, int | None]:
-        args = (session.tree, session.number, pos, now, *columns(batch))
+        args = (session.tree, session.number, pos, now, *new_columns(batch))
         return self._tx.value(_WRITE, args), None
 
     # reading

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ....model import Overlay
 from ....rules.tree import Place
 from ...relational._sync.overlays import OverlayStatements
 from ...relational.position import MAX_DEPTH, pack_place
@@ -17,7 +16,6 @@ from ...relational.rows import (
     NewOverlayRow,
     Row,
     SessionRow,
-    overlay_of,
 )
 from ..rows import OVERLAY_COLUMNS
 from ..words import owner_word, text_words
@@ -65,11 +63,8 @@ _CHANGED = (
 )
 
 
-class PostgresOverlayStatements(OverlayStatements):
+class PostgresOverlayStatements(OverlayStatements[Tx]):
     """Statements about overlays."""
-
-    def __init__(self, tx: Tx) -> None:
-        self._tx = tx
 
     def find(self, session: SessionRow, id: str) -> Row | None:
         found: Row | None = self._tx.row(_FIND, (session.number, session.tree, id))
@@ -113,15 +108,6 @@ class PostgresOverlayStatements(OverlayStatements):
         )
         self._tx.run("SELECT {s}.drop_unused(%s, %s::bigint[])", (session.tree, [number]))
 
-    def keep_count(self, session: SessionRow, last: int) -> None:
-        sql = "UPDATE {s}.session SET overlays = %s WHERE tree = %s AND number = %s"
-        self._tx.run(sql, (session.overlays, session.tree, session.number))
-
-    def tokens_of(self, session: SessionRow, number: int) -> int:
-        sql = "SELECT tokens FROM {s}.overlay WHERE tree = %s AND number = %s"
-        tokens: int = self._tx.value(sql, (session.tree, number))
-        return tokens
-
     def tokens_between(self, session: SessionRow, first: int, last: int) -> int:
         args = {"tree": session.tree, "first": first, "last": last}
         between: int = self._tx.value(_TOKENS_BETWEEN, args)
@@ -131,9 +117,3 @@ class PostgresOverlayStatements(OverlayStatements):
         place = {"tree": session.tree, "last": pack_place(last), "depth": first.depth}
         found: bool = self._tx.value(_CHANGED, {**place, "snapshot": snapshot})
         return found
-
-    def overlay_of(self, row: Row) -> Overlay:
-        return overlay_of(row)
-
-    def removed(self, row: Row) -> Overlay:
-        return overlay_of(row)

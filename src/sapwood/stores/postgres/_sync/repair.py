@@ -12,7 +12,7 @@ from ...relational.position import DEPTH_BITS, MAX_DEPTH, pack_place, place_of
 from ...relational.rows import SessionRow, summary_text
 from ..rows import SESSION_COLUMNS
 from ..words import body_words, home_word, owner_word, text_words
-from .sums import context_at
+from .sums import PostgresSumStatements
 from .tx import Tx
 
 WRONG_SUMS = """
@@ -55,13 +55,13 @@ Trees = list[int]
 
 
 def lineage_above(parent: int, above: list[int] | None) -> list[int]:
-    """Give the lineage of a segment that follows a position, by the lineage of that one's."""
+    """Return the lineage of a segment that follows a position, by the lineage of that one's."""
     places = [place_of(pos) for pos in above or []]
     return [pack_place(it) for it in extend_lineage(place_of(parent) if parent else None, places)]
 
 
 def repair_some(tx: Tx, *, after: int) -> Trees:
-    """Rebuild all of the next trees, in the order in which one rests on the other; give them."""
+    """Rebuild all of the next trees, in the order in which one rests on the other; return them."""
     found = tx.rows(_TREES, {"after": after, "most": TREES_AT_ONCE})
     trees = [tree for (tree,) in found]
     for tree in trees:
@@ -145,10 +145,7 @@ def _rebuild_sessions(tx: Tx, trees: Trees) -> None:
         " OR EXISTS (SELECT 1 FROM {s}.message m WHERE m.tree = s.tree AND m.pos = s.tip))",
         (trees,),
     ):
-        row = SessionRow._make(found)
-        context = context_at(tx, row, row.tip)
-        sql = "UPDATE {s}.session SET context = %s WHERE tree = %s AND number = %s"
-        tx.run(sql, (context, row.tree, row.number))
+        PostgresSumStatements(tx).renew_context(SessionRow._make(found))
 
 
 def _rebuild_words(tx: Tx, trees: Trees) -> None:

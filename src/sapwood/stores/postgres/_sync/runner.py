@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from typing import Any, TypeVar
 
 import psycopg
@@ -20,16 +20,17 @@ from ....rules.codec import Packed
 from ...base._sync.runner import Runner
 from ...base.appends import Appends, Request
 from ..failure import RETRIED, UNPREPARED, is_lost, translate
-from ..waiting import NoAnswerError
-from .appending import append_each, append_new
+from ..migration import in_schema
+from ..patience import NoAnswerError
 from .connection import PatientConnection
 from .feed import trim_feed
-from .migrating import Migrator
-from .reading import read_at_once
+from .migrator import Migrator
+from .quick_append import append_each, append_new
+from .quick_read import read_at_once
 from .repair import repair_some
 from .sums import renew_one
 from .sweep import CHUNKS_AT_ONCE
-from .tx import Texts, Tx
+from .tx import Tx
 from .unit import PostgresUnit
 
 T = TypeVar("T")
@@ -75,7 +76,7 @@ class PostgresRunner(Runner):
         )
         self._schema = schema
         self._partitions = partitions
-        self._texts = Texts(schema)
+        self._texts = cache(partial(in_schema, schema=schema))
         self._clock = clock
         self._auto_migrate = auto_migrate
         self._patience_s = patience_s
@@ -138,33 +139,30 @@ class PostgresRunner(Runner):
         )
 
     def _append_new(self, request: Request) -> Appended | None:
-        is_repeated = False
-
-        def go(raw: Connection[Any]) -> Answer[Appended | None]:
-            nonlocal is_repeated
-            was_sent, is_repeated = is_repeated, True
-            return append_new(self._tx(raw), request, is_repeated=was_sent)
-
-        return self._attempt(go)
+        return self._send(append_new, request)
 
     def _append_all(self, requests: Sequence[Request]) -> Sequence[Appended | None]:
         """Append for several callers in one transaction, or for each by itself if that fails."""
         if len(requests) == 1:
             return [self._append_new(requests[0])]
-        is_repeated = False
-
-        def go(raw: Connection[Any]) -> Answer[list[Appended | None]]:
-            nonlocal is_repeated
-            was_sent, is_repeated = is_repeated, True
-            return append_each(self._tx(raw), requests, is_repeated=was_sent)
-
         try:
-            return self._attempt(go)
+            return self._send(append_each, requests)
         except StoreError as error:
             if error.retryable:
                 raise
         # What is wrong with one is not to be told to the others: these go the long way.
         return [None] * len(requests)
+
+    def _send(self, append: Callable[..., Answer[T]], asked: Any) -> T:
+        """Append at once; whoever does so again is told that it may have been done."""
+        is_repeated = False
+
+        def go(raw: Connection[Any]) -> Answer[T]:
+            nonlocal is_repeated
+            was_sent, is_repeated = is_repeated, True
+            return append(self._tx(raw), asked, is_repeated=was_sent)
+
+        return self._attempt(go)
 
     def pause(self, seconds: float) -> None:
         """Wait, by the server's clock."""
@@ -248,7 +246,7 @@ class PostgresRunner(Runner):
                     raise self._failure(error) from error
 
     def _may_help(self, error: psycopg.Error) -> bool:
-        """Tell whether another try may go better."""
+        """Whether another try may go better."""
         if isinstance(error, PoolTimeout):
             return False
         if is_lost(error):
@@ -334,7 +332,7 @@ class PostgresRunner(Runner):
         )
 
     def migrate(self) -> int:
-        """Bring the schema up to date; give its version."""
+        """Bring the schema up to date; return its version."""
         if self._is_closed:
             raise ClosedError("the store is closed")
         try:

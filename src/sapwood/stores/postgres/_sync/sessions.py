@@ -15,10 +15,11 @@ from ...relational.rows import (
     Profile,
     Row,
     SessionRow,
+    Touches,
     record_of,
 )
 from ..rows import RECORD_COLUMNS, RECORD_TABLES, SESSION_COLUMNS
-from .lookup import lock_session
+from .lookup import PostgresLookupStatements
 from .tx import Tx
 
 _RECORD = (
@@ -110,14 +111,11 @@ _COUNT = (
 )
 
 
-class PostgresSessionStatements(SessionStatements):
+class PostgresSessionStatements(SessionStatements[Tx]):
     """Statements about sessions."""
 
-    def __init__(self, tx: Tx) -> None:
-        self._tx = tx
-
     def find_record(self, owner: str, session: str) -> Row | None:
-        rows = self._tx.call(_RECORD, (owner, session))
+        rows = self._tx.rows(_RECORD, (owner, session), often=True)
         return rows[0] if rows else None
 
     def record_of(self, row: Row, context: int) -> SessionRecord:
@@ -125,9 +123,6 @@ class PostgresSessionStatements(SessionStatements):
         return record_of(
             row, context, None if title is None else title.decode(), row[TAGS_IN_RECORD]
         )
-
-    def pack_title(self, title: str | None) -> bytes | None:
-        return None if title is None else title.encode()
 
     def pack_tags(self, tags: list[str]) -> list[str]:
         return list(tags)
@@ -167,8 +162,9 @@ class PostgresSessionStatements(SessionStatements):
         return found
 
     def lock_some(self, owner: str, number: int, most: int) -> list[SessionRow | None]:
-        found = self._tx.rows(_SOME, (number, most))
-        return [lock_session(self._tx, owner, id) for (id,) in found]
+        lookup = PostgresLookupStatements(self._tx)
+        ids = [id for (id,) in self._tx.rows(_SOME, (number, most))]
+        return [lookup.lock_session(owner, id, Touches.NOTHING) for id in ids]
 
     def erase_rest(self, owner: int) -> None:
         for text in _ERASE_REST:

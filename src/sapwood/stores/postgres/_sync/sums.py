@@ -7,19 +7,14 @@ from __future__ import annotations
 from ....errors import StoreCorruptError
 from ....rules.overlay import Cover
 from ....rules.tree import Span
+from ...relational._sync.pins import find_pins
 from ...relational._sync.sums import SumStatements
-from ...relational.pins import PINS_KEY, pinned_ids
 from ...relational.position import pack_place, place_of, span_of
 from ...relational.rows import SessionRow
 from ..rows import OVERLAY_COLUMNS, SESSION_COLUMNS
-from .lookup import find_all_seen
+from .documents import PostgresDocumentStatements
+from .lookup import PostgresLookupStatements
 from .tx import Tx
-
-_PINS = (
-    "SELECT value FROM {s}.document WHERE tree = %s AND session = %s AND key = %s"
-    " AND (expires_at IS NULL OR expires_at > %s)"
-)
-
 
 _VISIBLE = (
     f"SELECT v.first, v.last, v.cover, {OVERLAY_COLUMNS} FROM {{s}}.visible(%s, %s::bigint, %s)"
@@ -30,85 +25,17 @@ _VISIBLE = (
 )
 
 
-def covering(session: SessionRow) -> int | None:
-    """Give the number by which overlays are looked for; None when there are none."""
-    return session.number if session.overlays else None
-
-
-def find_pins(tx: Tx, session: SessionRow, *, strict: bool = False) -> list[int]:
-    """Give the positions of the live messages that are pinned.
-
-    Pins that cannot be read are an error when it is `strict`, and none otherwise: reading says
-    what is wrong, a sum must not stop a write.
-    """
-    if not session.overlays:
-        return []
-    args = (session.tree, session.number, PINS_KEY, tx.now())
-    data = tx.value(_PINS, args)
-    try:
-        ids = [] if data is None else pinned_ids(data, session.id)
-    except StoreCorruptError:
-        if strict:
-            raise
-        return []
-    seen = find_all_seen(tx, session, ids)
-    return [it.pos for it in seen.values() if it.is_live]
-
-
-def context_at(tx: Tx, session: SessionRow, leaf: int) -> int:
-    """Sum the tokens shown at a leaf."""
-    pins = find_pins(tx, session)
-    found: int = tx.value(
-        "SELECT {s}.context_at(%s, %s::bigint, %s, %s::bigint[])",
-        (session.tree, covering(session), leaf, pins),
-    )
-    return found
-
-
-def renew_context(tx: Tx, session: SessionRow) -> int:
-    """Work out a session's context at its tip, and keep it."""
-    context = context_at(tx, session, session.tip)
-    sql = "UPDATE {s}.session SET context = %s WHERE tree = %s AND number = %s"
-    tx.run(sql, (context, session.tree, session.number))
-    return context
-
-
-def visible(tx: Tx, session: SessionRow, leaf: int) -> list[Span | Cover]:
-    """Give what is shown at a leaf, from the leaf upwards."""
-    rows = tx.rows(
-        _VISIBLE,
-        (session.tree, covering(session), leaf, session.tree),
-    )
-    return [
-        span_of(first, last)
-        if cover is None
-        else Cover(cover, place_of(first), place_of(last), tuple(overlay))
-        for first, last, cover, *overlay in rows
-    ]
-
-
-def renew_one(tx: Tx) -> bool:
-    """Renew the sums of one tree that was left to be; tell whether there was one."""
-    tree = tx.value("SELECT tree FROM {s}.session WHERE is_to_sum LIMIT 1")
-    if tree is None:
-        return False
-    tx.run("SELECT {s}.lock_tree(%s)", (tree,))
-    for row in tx.rows(
-        f"SELECT {SESSION_COLUMNS} FROM {{s}}.session s WHERE s.tree = %s AND s.is_to_sum",
-        (tree,),
-    ):
-        renew_context(tx, SessionRow._make(row))
-    return True
-
-
-class PostgresSumStatements(SumStatements):
+class PostgresSumStatements(SumStatements[Tx]):
     """Statements about what a session shows, which the server works out."""
 
-    def __init__(self, tx: Tx) -> None:
-        self._tx = tx
-
     def visible(self, session: SessionRow, leaf: int) -> list[Span | Cover]:
-        return visible(self._tx, session, leaf)
+        args = (session.tree, covering(session), leaf, session.tree)
+        return [
+            span_of(first, last)
+            if cover is None
+            else Cover(cover, place_of(first), place_of(last), tuple(overlay))
+            for first, last, cover, *overlay in self._tx.rows(_VISIBLE, args)
+        ]
 
     def pins_under(self, session: SessionRow, pins: list[int], cover: Cover) -> list[int]:
         args = (session.tree, pins, pack_place(cover.first), pack_place(cover.last))
@@ -116,7 +43,44 @@ class PostgresSumStatements(SumStatements):
         return under
 
     def context_at(self, session: SessionRow, leaf: int) -> int:
-        return context_at(self._tx, session, leaf)
+        found: int = self._tx.value(
+            "SELECT {s}.context_at(%s, %s::bigint, %s, %s::bigint[])",
+            (session.tree, covering(session), leaf, self._find_pins(session)),
+        )
+        return found
 
-    def renew_context(self, session: SessionRow) -> int:
-        return renew_context(self._tx, session)
+    def renew_context(self, session: SessionRow) -> None:
+        context = self.context_at(session, session.tip)
+        sql = "UPDATE {s}.session SET context = %s, overlays = %s WHERE tree = %s AND number = %s"
+        self._tx.run(sql, (context, session.overlays, session.tree, session.number))
+
+    def _find_pins(self, session: SessionRow) -> list[int]:
+        """Return the positions of the live messages that are pinned; none if it cannot be read.
+
+        Reading says what is wrong; a sum must not stop a write.
+        """
+        if not session.overlays:
+            return []
+        tx = self._tx
+        documents, lookup = PostgresDocumentStatements(tx), PostgresLookupStatements(tx)
+        try:
+            return find_pins(documents, lookup, tx.now, session)
+        except StoreCorruptError:
+            return []
+
+
+def covering(session: SessionRow) -> int | None:
+    """Return the number by which overlays are looked for; None when there are none."""
+    return session.number if session.overlays else None
+
+
+def renew_one(tx: Tx) -> bool:
+    """Renew the sums of one tree that was left to be; return whether there was one."""
+    tree = tx.value("SELECT tree FROM {s}.session WHERE is_to_sum LIMIT 1")
+    if tree is None:
+        return False
+    tx.run("SELECT {s}.lock_tree(%s)", (tree,))
+    sql = f"SELECT {SESSION_COLUMNS} FROM {{s}}.session s WHERE s.tree = %s AND s.is_to_sum"
+    for row in tx.rows(sql, (tree,)):
+        PostgresSumStatements(tx).renew_context(SessionRow._make(row))
+    return True

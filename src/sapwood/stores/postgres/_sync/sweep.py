@@ -41,13 +41,10 @@ _CUT = (
 _DELETE = "DELETE FROM {s}.segment WHERE tree = %s AND number = %s RETURNING parent"
 
 
-class PostgresSweepStatements(SweepStatements):
+class PostgresSweepStatements(SweepStatements[Tx]):
     """Statements about what deletions leave to be done."""
 
     rows_at_once = 500
-
-    def __init__(self, tx: Tx) -> None:
-        self._tx = tx
 
     def retire(self, session: SessionRow) -> None:
         tx, place = self._tx, (session.tree, session.number)
@@ -79,13 +76,12 @@ class PostgresSweepStatements(SweepStatements):
         gone: int = self._tx.value(_CUT, args)
         return gone
 
-    def delete_segment(self, tree: int, segment: int) -> None:
-        self._add(tree, self._tx.value(_DELETE, (tree, segment)))
-
     def _add(self, tree: int, stood_on: int) -> None:
         if stood_on:
             self._tx.run(_ADD, (tree, stood_on >> DEPTH_BITS))
 
-    def take_off(self, tree: int, segment: int) -> None:
+    def take_off(self, tree: int, segment: int, *, is_empty: bool) -> None:
+        if is_empty:
+            self._add(tree, self._tx.value(_DELETE, (tree, segment)))
         text = "DELETE FROM {s}.sweep WHERE tree = %s AND segment = %s"
         self._tx.run(text, (tree, segment))

@@ -4,41 +4,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from psycopg import Connection
+from psycopg.abc import Params
 from psycopg.rows import tuple_row
-
-from ..migration import in_schema
-
-Args = Sequence[Any] | Mapping[str, Any]
-
-
-class Texts:
-    """The statements, with the schema's name put in; each is made once."""
-
-    def __init__(self, schema: str) -> None:
-        self.schema = schema
-        self._made: dict[str, bytes] = {}
-
-    def __getitem__(self, text: str) -> bytes:
-        made = self._made.get(text)
-        if made is None:
-            made = self._made[text] = in_schema(text, self.schema)
-        return made
 
 
 class Tx:
     """A connection in use by one caller. With `locks`, a session that is looked up is locked.
 
-    What is called often is prepared on the server where the connection allows that.
+    `texts` puts the schema's name into a statement. What is called often is prepared on the server
+    where the connection allows that.
     """
 
     def __init__(
         self,
         raw: Connection[Any],
-        texts: Texts,
+        texts: Callable[[str], bytes],
         clock: Callable[[], int] | None,
         *,
         locks: bool = False,
@@ -53,37 +37,29 @@ class Tx:
         self.cursor = raw.cursor(binary=True, row_factory=tuple_row)
         self._now: int | None = None
 
-    def rows(self, text: str, args: Args = ()) -> list[Any]:
-        """Run a statement and give all its rows."""
-        self.cursor.execute(self._texts[text], args, prepare=False)
+    def rows(self, text: str, args: Params = (), *, often: bool = False) -> list[Any]:
+        """Run a statement and return all its rows; one that is run often is prepared."""
+        self.cursor.execute(self._texts(text), args, prepare=often and self._prepares)
         return self.cursor.fetchall()
 
-    def row(self, text: str, args: Args = ()) -> Any:
-        """Run a statement and give its first row, or None."""
-        self.cursor.execute(self._texts[text], args, prepare=False)
+    def row(self, text: str, args: Params = ()) -> Any:
+        """Run a statement and return its first row, or None."""
+        self.cursor.execute(self._texts(text), args, prepare=False)
         return self.cursor.fetchone()
 
-    def call(self, text: str, args: Args = ()) -> list[Any]:
-        """Run a statement that is run often, and give all its rows."""
-        self.cursor.execute(self._texts[text], args, prepare=self._prepares)
-        return self.cursor.fetchall()
-
-    def value(self, text: str, args: Args = ()) -> Any:
-        """Run a statement and give the first column of its first row, or None."""
+    def value(self, text: str, args: Params = ()) -> Any:
+        """Run a statement and return the first column of its first row, or None."""
         found = self.row(text, args)
         return None if found is None else found[0]
 
-    def run(self, text: str, args: Args = ()) -> int:
-        """Run a statement; give how many rows it touched."""
-        self.cursor.execute(self._texts[text], args, prepare=False)
+    def run(self, text: str, args: Params = ()) -> int:
+        """Run a statement; return how many rows it touched."""
+        self.cursor.execute(self._texts(text), args, prepare=False)
         return self.cursor.rowcount
 
     def now(self) -> int:
-        """Tell the time of this unit of work: the server's, or that of a clock that was given."""
+        """Return the time of this unit of work: the server's, or that of a clock that was given."""
         if self._now is None:
-            if self.clock is not None:
-                self._now = self.clock()
-            else:
-                self._now = self.value("SELECT {s}.now_us()")
-        assert self._now is not None
+            given = self.clock and self.clock()
+            self._now = int(self.value("SELECT {s}.now_us()") if given is None else given)
         return self._now

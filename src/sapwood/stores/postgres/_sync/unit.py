@@ -4,31 +4,43 @@
 
 from __future__ import annotations
 
-from ...relational._sync.documents import RelationalDocuments
-from ...relational._sync.feed import RelationalFeed
-from ...relational._sync.messages import RelationalMessages
-from ...relational._sync.overlays import RelationalOverlays
-from ...relational._sync.sessions import RelationalSessions
-from ...relational._sync.sweep import RelationalSweep
-from ...relational._sync.usage import RelationalUsage
+from ...relational._sync.dialect import Dialect
+from ...relational._sync.unit import RelationalUnit
 from .admin import PostgresAdmin
-from .dialect import PostgresDialect
-from .searching import PostgresSearch
+from .documents import PostgresDocumentStatements
+from .feed import PostgresFeedStatements
+from .fork import PostgresForkStatements
+from .listing import PostgresListingStatements
+from .lookup import PostgresLookupStatements
+from .messages import PostgresMessageStatements
+from .overlays import PostgresOverlayStatements
+from .search import PostgresSearch
+from .sessions import PostgresSessionStatements
+from .sums import PostgresSumStatements
+from .sweep import PostgresSweepStatements
 from .tx import Tx
+from .usage import PostgresUsageStatements
 
 
-class PostgresUnit:
+class PostgresUnit(RelationalUnit):
     """The subjects of work, over one connection."""
 
     def __init__(self, tx: Tx) -> None:
-        dialect = PostgresDialect(tx)
+        dialect = Dialect(
+            now=tx.now,
+            lookup=PostgresLookupStatements(tx),
+            sums=PostgresSumStatements(tx),
+            messages=PostgresMessageStatements(tx),
+            overlays=PostgresOverlayStatements(tx),
+            sessions=PostgresSessionStatements(tx),
+            listing=PostgresListingStatements(tx),
+            fork=PostgresForkStatements(tx),
+            sweep=PostgresSweepStatements(tx),
+            feed=PostgresFeedStatements(tx),
+            documents=PostgresDocumentStatements(tx),
+            usage=PostgresUsageStatements(tx),
+        )
+        super().__init__(dialect)
         self.tx = tx
-        self.sessions = RelationalSessions(dialect)
-        self.messages = RelationalMessages(dialect)
-        self.overlays = RelationalOverlays(dialect)
-        self.documents = RelationalDocuments(dialect)
-        self.usage = RelationalUsage(dialect)
-        self.sweep = RelationalSweep(dialect)
-        self.feed = RelationalFeed(dialect)
         self.search = PostgresSearch(tx, dialect)
         self.admin = PostgresAdmin(tx)

@@ -36,11 +36,8 @@ _OF_OWNER = (
 )
 
 
-class PostgresUsageStatements(UsageStatements):
+class PostgresUsageStatements(UsageStatements[Tx]):
     """Statements about usage."""
-
-    def __init__(self, tx: Tx) -> None:
-        self._tx = tx
 
     def find(self, session: SessionRow, id: str) -> Row | None:
         found: Row | None = self._tx.row(_FIND, (session.tree, session.number, id))
@@ -50,11 +47,9 @@ class PostgresUsageStatements(UsageStatements):
         place = (session.tree, session.number, usage.id)
         self._tx.run(_ADD, (*place, *figures_of(usage)))
 
-    def by_model(self, session: SessionRow) -> list[Row]:
-        return self._tx.rows(_BY_MODEL, (session.tree, session.number))
-
-    def by_message(self, session: SessionRow) -> list[Row]:
-        return self._tx.rows(_BY_MESSAGE, (session.tree, session.number))
+    def of_session(self, session: SessionRow, *, by_message: bool) -> list[Row]:
+        text = _BY_MESSAGE if by_message else _BY_MODEL
+        return self._tx.rows(text, (session.tree, session.number))
 
     def of_owner(self, owner: str) -> list[Row]:
         return self._tx.rows(_OF_OWNER, (owner,))

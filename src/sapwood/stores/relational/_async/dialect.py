@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
+from ....calls import AsyncAnswer
 from .documents import AsyncDocumentStatements
 from .feed import AsyncFeedStatements
 from .fork import AsyncForkStatements
@@ -17,34 +20,23 @@ from .sweep import AsyncSweepStatements
 from .usage import AsyncUsageStatements
 
 
-class AsyncDialect(Protocol):
+@dataclass(kw_only=True, slots=True)
+class AsyncDialect:
     """The statements of a store, on the connection of one unit of work.
 
     Each subject's stand beside what is decided with them, in the module of its name.
     """
 
-    async def now(self) -> int:
-        """Return the time of this unit of work, in microseconds."""
-
-    @property
-    def lookup(self) -> AsyncLookupStatements: ...
-    @property
-    def sums(self) -> AsyncSumStatements: ...
-    @property
-    def messages(self) -> AsyncMessageStatements: ...
-    @property
-    def overlays(self) -> AsyncOverlayStatements: ...
-    @property
-    def sessions(self) -> AsyncSessionStatements: ...
-    @property
-    def listing(self) -> AsyncListingStatements: ...
-    @property
-    def fork(self) -> AsyncForkStatements: ...
-    @property
-    def sweep(self) -> AsyncSweepStatements: ...
-    @property
-    def feed(self) -> AsyncFeedStatements: ...
-    @property
-    def documents(self) -> AsyncDocumentStatements: ...
-    @property
-    def usage(self) -> AsyncUsageStatements: ...
+    now: Callable[[], AsyncAnswer[int]]
+    """Return the time of this unit of work, in microseconds."""
+    lookup: AsyncLookupStatements[Any]
+    sums: AsyncSumStatements[Any]
+    messages: AsyncMessageStatements[Any]
+    overlays: AsyncOverlayStatements[Any]
+    sessions: AsyncSessionStatements[Any]
+    listing: AsyncListingStatements[Any]
+    fork: AsyncForkStatements
+    sweep: AsyncSweepStatements[Any]
+    feed: AsyncFeedStatements[Any]
+    documents: AsyncDocumentStatements[Any]
+    usage: AsyncUsageStatements[Any]

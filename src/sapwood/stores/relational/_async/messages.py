@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from ....errors import StoreCorruptError
 from ....model import Appended, ChangeKind, Deleted, Gap, History, Leaf, Message, Read, Root
@@ -12,7 +12,20 @@ from ....rules.codec import Packed
 from ....rules.tree import Span
 from ...base.refusals import delete_inherited, edit_inherited, no_message
 from ..position import public
-from ..rows import BODY, ID, POS, HasRoom, HomeNames, Row, SeenMessage, SessionRow, Touches
+from ..rows import (
+    BODY,
+    HOME,
+    ID,
+    POS,
+    HasRoom,
+    HomeNames,
+    Row,
+    SeenMessage,
+    SessionRow,
+    Touches,
+    message_of,
+)
+from ..statements import SubjectStatements, T
 from .append import append_planned
 from .lookup import find_seen, get_pos, get_session
 from .read import read_path
@@ -21,7 +34,7 @@ if TYPE_CHECKING:
     from .dialect import AsyncDialect
 
 
-class AsyncMessageStatements(Protocol):
+class AsyncMessageStatements(SubjectStatements[T]):
     """Statements about messages.
 
     A row begins with pos, home, id, role, tokens, version, created_at, body, which is None where
@@ -37,29 +50,30 @@ class AsyncMessageStatements(Protocol):
     async def rows_at(self, session: SessionRow, positions: Sequence[int]) -> dict[int, Row]:
         """Return the rows at positions, deleted messages' too."""
 
-    @abstractmethod
     async def messages_of(
-        self, session: SessionRow, rows: Iterable[Row], names: HomeNames
+        self, session: SessionRow, rows: Collection[Row], names: HomeNames
     ) -> list[Message]:
         """Return the messages of live rows; `names` is filled as homes are met."""
+        unknown = {row[HOME] for row in rows} - names.keys()
+        names.update(await self.home_names(session, unknown) if unknown else {})
+        return [message_of(row, names[row[HOME]]) for row in rows]
 
     @abstractmethod
-    async def home_names(self, session: SessionRow, homes: Iterable[int]) -> HomeNames:
-        """Return the sessions behind homes."""
+    async def home_names(self, session: SessionRow, homes: Collection[int]) -> HomeNames:
+        """Return the sessions behind homes, all of them; None for those that are gone."""
 
     # changes
 
     @abstractmethod
-    async def before_change(self, session: SessionRow, pos: int) -> tuple[int, bytes]:
-        """Return the tokens of a live message, and its digest as it was first appended."""
+    async def rewrite(self, session: SessionRow, pos: int, new: Packed) -> int:
+        """Replace a live message's content; return how many tokens it had.
 
-    @abstractmethod
-    async def rewrite(self, session: SessionRow, pos: int, new: Packed, first: bytes) -> None:
-        """Replace a message's content; `first` is its digest as it was first appended."""
+        Its digest as it was first appended is kept.
+        """
 
     @abstractmethod
     async def erase(self, session: SessionRow, doomed: Sequence[SeenMessage]) -> dict[int, int]:
-        """Empty positions, and count them out; return the tokens that each held."""
+        """Empty positions, and count them out; return how many tokens each had."""
 
     @abstractmethod
     async def note(self, session: SessionRow, deltas: dict[int, int], kind: ChangeKind) -> None:
@@ -177,8 +191,7 @@ class AsyncRelationalMessages:
         if seen.home != row.home:
             raise edit_inherited(message.id)
         statements = self._dialect.messages
-        tokens, first = await statements.before_change(row, seen.pos)
-        await statements.rewrite(row, seen.pos, message, first)
+        tokens = await statements.rewrite(row, seen.pos, message)
         await statements.note(row, {seen.pos: message.tokens - tokens}, ChangeKind.UPDATE)
         return (await self._messages_at(row, [seen.pos]))[seen.pos]
 
@@ -202,7 +215,7 @@ class AsyncRelationalMessages:
     ) -> None:
         """Refuse the first of the messages that the session does not see, or may not delete."""
         homes = {it.home for it in seen.values() if it.is_live} - {row.home}
-        names = await self._dialect.messages.home_names(row, homes)
+        names = await self._dialect.messages.home_names(row, homes) if homes else {}
         for id in ids:
             it = seen.get(id)
             if it is None:

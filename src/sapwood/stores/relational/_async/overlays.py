@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from ....model import EntryRef, Fence, NewOverlay, Overlay
 from ....rules.codec import encode_json
@@ -27,17 +27,20 @@ from ..rows import (
     OVERLAY_FIRST,
     OVERLAY_LAST,
     OVERLAY_NUMBER,
+    OVERLAY_TOKENS,
     NewOverlayRow,
     Row,
     SessionRow,
+    overlay_of,
 )
+from ..statements import SubjectStatements, T
 from .lookup import find_seen, get_pos, get_session
 
 if TYPE_CHECKING:
     from .dialect import AsyncDialect
 
 
-class AsyncOverlayStatements(Protocol):
+class AsyncOverlayStatements(SubjectStatements[T]):
     """Statements about overlays.
 
     A row begins with number, id, first, last, tokens, covered_tokens, created_by, created_at,
@@ -70,14 +73,6 @@ class AsyncOverlayStatements(Protocol):
         """Take an overlay out of force; it goes when no session has it any more."""
 
     @abstractmethod
-    async def keep_count(self, session: SessionRow, last: int) -> None:
-        """Keep how many overlays a session has, after one that ends at `last` came or went."""
-
-    @abstractmethod
-    async def tokens_of(self, session: SessionRow, number: int) -> int:
-        """Return the tokens of an overlay's summary."""
-
-    @abstractmethod
     async def tokens_between(self, session: SessionRow, first: int, last: int) -> int:
         """Return the tokens of the messages between two positions of a segment."""
 
@@ -87,13 +82,13 @@ class AsyncOverlayStatements(Protocol):
     ) -> bool:
         """Whether something on the path between two places was changed after a snapshot."""
 
-    @abstractmethod
     def overlay_of(self, row: Row) -> Overlay:
         """Return the overlay of a row; a damaged one is `StoreCorruptError`."""
+        return overlay_of(row)
 
-    @abstractmethod
     def removed(self, row: Row) -> Overlay:
         """Return the overlay of a row that is gone by now, as far as it can be read."""
+        return overlay_of(row)
 
 
 class AsyncRelationalOverlays:
@@ -129,7 +124,7 @@ class AsyncRelationalOverlays:
             summary=new.summary,
         )
         stored = await self._dialect.overlays.add(row, made)
-        await self._renew(row, +1, made.last)
+        await self._dialect.sums.renew_context(row._replace(overlays=row.overlays + 1))
         return self._dialect.overlays.overlay_of(stored)
 
     async def in_force(self, owner: str, session: str) -> list[Overlay]:
@@ -143,13 +138,8 @@ class AsyncRelationalOverlays:
         row = await get_session(self._dialect, owner, session)
         found = await self._find(row, overlay)
         await self._dialect.overlays.remove(row, found)
-        await self._renew(row, -1, found[OVERLAY_LAST])
+        await self._dialect.sums.renew_context(row._replace(overlays=row.overlays - 1))
         return self._dialect.overlays.removed(found)
-
-    async def _renew(self, row: SessionRow, added: int, last: int) -> None:
-        counted = row._replace(overlays=row.overlays + added)
-        await self._dialect.overlays.keep_count(counted, last)
-        await self._dialect.sums.renew_context(counted)
 
     async def _find(self, row: SessionRow, id: str) -> Row:
         found = await self._dialect.overlays.find(row, id)
@@ -204,7 +194,7 @@ class AsyncRelationalOverlays:
 
     async def _tokens_of(self, row: SessionRow, item: Span | Cover, first: _CoveredEnd) -> int:
         if isinstance(item, Cover):
-            return await self._dialect.overlays.tokens_of(row, item.number)
+            return int(item.row[OVERLAY_TOKENS])
         if first.is_in(item):
             item = item._replace(first=first.first.depth)
         return await self._dialect.overlays.tokens_between(row, *bounds(item))

@@ -150,7 +150,8 @@ class _ReadWindow:
 
     async def _pinned(self, cover: Cover) -> tuple[list[Message], int]:
         if self._pins is None:
-            self._pins = await find_pins(self._dialect, self._session)
+            on = self._dialect
+            self._pins = await find_pins(on.documents, on.lookup, on.now, self._session)
         if not self._pins:
             return [], 0
         under = await self._dialect.sums.pins_under(self._session, self._pins, cover)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
-from typing import Protocol
 
 from ....rules.overlay import Cover
 from ....rules.tree import Span
 from ..rows import SessionRow
+from ..statements import SubjectStatements, T
 
 
-class AsyncSumStatements(Protocol):
+class AsyncSumStatements(SubjectStatements[T]):
     """Statements about what a session shows at a leaf, and about its tokens."""
 
     @abstractmethod
@@ -34,5 +34,5 @@ class AsyncSumStatements(Protocol):
         return await self.context_at(session, leaf)
 
     @abstractmethod
-    async def renew_context(self, session: SessionRow) -> int:
-        """Work out a session's context at its tip, keep it, and return it."""
+    async def renew_context(self, session: SessionRow) -> None:
+        """Work out a session's context at its tip; keep it, and how many overlays its row has."""

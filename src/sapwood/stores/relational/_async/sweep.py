@@ -8,16 +8,17 @@ that it stood on itself is looked at again.
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from ..position import whole_segment
 from ..rows import SessionRow
+from ..statements import SubjectStatements, T
 
 if TYPE_CHECKING:
     from .dialect import AsyncDialect
 
 
-class AsyncSweepStatements(Protocol):
+class AsyncSweepStatements(SubjectStatements[T]):
     """Statements about what is left to be done: a list of segments, by tree."""
 
     rows_at_once: int
@@ -47,12 +48,8 @@ class AsyncSweepStatements(Protocol):
         """Delete messages between positions, the deepest first; return how many there were."""
 
     @abstractmethod
-    async def delete_segment(self, tree: int, segment: int) -> None:
-        """Delete a segment, and list the one that it stood on."""
-
-    @abstractmethod
-    async def take_off(self, tree: int, segment: int) -> None:
-        """Take a segment off the list."""
+    async def take_off(self, tree: int, segment: int, *, is_empty: bool) -> None:
+        """Take a segment off the list; an empty one is deleted, and what it stood on is listed."""
 
 
 class AsyncRelationalSweep:
@@ -67,19 +64,14 @@ class AsyncRelationalSweep:
         if found is None:
             return False
         tree, segment = found
-        if segment is not None and await self._is_cut(tree, segment):
-            await self._statements.take_off(tree, segment)
+        if segment is not None:
+            await self._cut(tree, segment)
         return True
 
-    async def _is_cut(self, tree: int, segment: int) -> bool:
-        """Cut a piece off a segment; return whether that was all that is to go."""
+    async def _cut(self, tree: int, segment: int) -> None:
+        """Cut a piece off a segment; when that was all that is to go, it is done with."""
         statements = self._statements
         kept = await statements.deepest_stand(tree, segment)
-        if kept is None:
-            return True
         first, last = whole_segment(segment)
-        if await statements.cut(tree, kept, last) == statements.rows_at_once:
-            return False
-        if kept == first:
-            await statements.delete_segment(tree, segment)
-        return True
+        if kept is None or await statements.cut(tree, kept, last) < statements.rows_at_once:
+            await statements.take_off(tree, segment, is_empty=kept == first)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from ....model import Usage, UsageTotal
 from ...base.refusals import usage_conflict
 from ..rows import Row, SessionRow
+from ..statements import SubjectStatements, T
 from .lookup import get_session
 
 if TYPE_CHECKING:
     from .dialect import AsyncDialect
 
 
-class AsyncUsageStatements(Protocol):
+class AsyncUsageStatements(SubjectStatements[T]):
     """Statements about usage. A total is a row with the fields of `UsageTotal`, in their order."""
 
     @abstractmethod
@@ -26,12 +27,11 @@ class AsyncUsageStatements(Protocol):
         """Record a call that is not recorded yet."""
 
     @abstractmethod
-    async def by_model(self, session: SessionRow) -> list[Row]:
-        """Return a session's totals by model, in the order of the models' names."""
+    async def of_session(self, session: SessionRow, *, by_message: bool) -> list[Row]:
+        """Return a session's totals by model, in the order of the models' names.
 
-    @abstractmethod
-    async def by_message(self, session: SessionRow) -> list[Row]:
-        """Return a session's totals by message and model, in the order of the first calls."""
+        Or by message and model, in the order of the first calls.
+        """
 
     @abstractmethod
     async def of_owner(self, owner: str) -> list[Row]:
@@ -58,12 +58,12 @@ class AsyncRelationalUsage:
     async def totals_by_model(self, owner: str, session: str) -> list[UsageTotal]:
         """Sum a session's usage by model."""
         row = await get_session(self._dialect, owner, session)
-        return [_total(it) for it in await self._dialect.usage.by_model(row)]
+        return [_total(it) for it in await self._dialect.usage.of_session(row, by_message=False)]
 
     async def totals_by_message(self, owner: str, session: str) -> list[UsageTotal]:
         """Sum a session's usage by message and model, in the order of the first calls."""
         row = await get_session(self._dialect, owner, session)
-        return [_total(it) for it in await self._dialect.usage.by_message(row)]
+        return [_total(it) for it in await self._dialect.usage.of_session(row, by_message=True)]
 
     async def totals_of_owner(self, owner: str) -> list[UsageTotal]:
         """Sum the usage of all of an owner's sessions by model."""

@@ -4,8 +4,11 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
+from ....calls import Answer
 from .documents import DocumentStatements
 from .feed import FeedStatements
 from .fork import ForkStatements
@@ -19,34 +22,23 @@ from .sweep import SweepStatements
 from .usage import UsageStatements
 
 
-class Dialect(Protocol):
+@dataclass(kw_only=True, slots=True)
+class Dialect:
     """The statements of a store, on the connection of one unit of work.
 
     Each subject's stand beside what is decided with them, in the module of its name.
     """
 
-    def now(self) -> int:
-        """Return the time of this unit of work, in microseconds."""
-
-    @property
-    def lookup(self) -> LookupStatements: ...
-    @property
-    def sums(self) -> SumStatements: ...
-    @property
-    def messages(self) -> MessageStatements: ...
-    @property
-    def overlays(self) -> OverlayStatements: ...
-    @property
-    def sessions(self) -> SessionStatements: ...
-    @property
-    def listing(self) -> ListingStatements: ...
-    @property
-    def fork(self) -> ForkStatements: ...
-    @property
-    def sweep(self) -> SweepStatements: ...
-    @property
-    def feed(self) -> FeedStatements: ...
-    @property
-    def documents(self) -> DocumentStatements: ...
-    @property
-    def usage(self) -> UsageStatements: ...
+    now: Callable[[], Answer[int]]
+    """Return the time of this unit of work, in microseconds."""
+    lookup: LookupStatements[Any]
+    sums: SumStatements[Any]
+    messages: MessageStatements[Any]
+    overlays: OverlayStatements[Any]
+    sessions: SessionStatements[Any]
+    listing: ListingStatements[Any]
+    fork: ForkStatements
+    sweep: SweepStatements[Any]
+    feed: FeedStatements[Any]
+    documents: DocumentStatements[Any]
+    usage: UsageStatements[Any]

@@ -5,40 +5,44 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING
 
 from ....model import Document
 from ...base.refusals import stale_document
 from ..pins import PINS_KEY
-from ..rows import DOCUMENT_EXPIRES_AT, DOCUMENT_VERSION, DocumentScope, Row, SessionRow
+from ..rows import (
+    DOCUMENT_EXPIRES_AT,
+    DOCUMENT_VERSION,
+    DocumentScope,
+    Row,
+    SessionRow,
+    document_of,
+)
+from ..statements import SubjectStatements, T
 from .lookup import get_session
 
 if TYPE_CHECKING:
     from .dialect import Dialect
 
 
-class DocumentStatements(Protocol):
+class DocumentStatements(SubjectStatements[T]):
     """Statements about documents. A row begins with version, key, updated_at, expires_at, value."""
 
-    @abstractmethod
     def scope_of(self, session: SessionRow) -> DocumentScope:
         """Return the scope of a session's documents."""
+        return DocumentScope(session.owner, session.number)
 
-    @abstractmethod
-    def find_scope(self, owner: str) -> DocumentScope:
+    def owner_scope(self, owner: int | None) -> DocumentScope:
         """Return the scope of an owner's own documents; it holds none without such an owner."""
-
-    @abstractmethod
-    def own_scope(self, owner: str) -> DocumentScope:
-        """Return the scope of an owner's own documents, made if there was none, for a write."""
+        return DocumentScope(owner, 0)
 
     @abstractmethod
     def find(self, scope: DocumentScope, key: str) -> Row | None:
         """Return a document's row, expired or not."""
 
-    @abstractmethod
     def lock(self, scope: DocumentScope, key: str) -> Row | None:
         """Return a document's row, expired or not, which nobody else changes then."""
+        return self.find(scope, key)
 
     @abstractmethod
     def put(
@@ -59,16 +63,9 @@ class DocumentStatements(Protocol):
     def list_prefix(self, scope: DocumentScope, prefix: str, now: int) -> list[Row]:
         """Return the documents that have not expired, in the order of their keys' bytes."""
 
-    @abstractmethod
     def document_of(self, row: Row) -> Document:
         """Return the document of a row; a damaged one is `StoreCorruptError`."""
-
-
-class _Holder(NamedTuple):
-    """Whose a document is."""
-
-    scope: DocumentScope
-    session: SessionRow | None
+        return document_of(row)
 
 
 class RelationalDocuments:
@@ -80,9 +77,11 @@ class RelationalDocuments:
     def find(self, owner: str, session: str | None, key: str) -> Document | None:
         """Find a document that has not expired."""
         statements = self._dialect.documents
-        found = statements.find((self._place(owner, session)).scope, key)
-        is_there = found is not None and not self._is_expired(found)
-        return statements.document_of(found) if found is not None and is_there else None
+        scope, _ = self._place(owner, session)
+        found = statements.find(scope, key)
+        if found is None or self._is_expired(found):
+            return None
+        return statements.document_of(found)
 
     def put(
         self,
@@ -95,15 +94,12 @@ class RelationalDocuments:
     ) -> Document:
         """Create or replace a document."""
         statements = self._dialect.documents
-        if session is None:
-            place = _Holder(statements.own_scope(owner), None)
-        else:
-            place = self._place(owner, session)
-        found = statements.lock(place.scope, key)
+        scope, row = self._place(owner, session, is_put=True)
+        found = statements.lock(scope, key)
         if expected_version is not None:
             self._refuse_stale(found, key, expected_version)
-        stored = statements.put(place.scope, key, value, expires_in_us, found)
-        self._renew_if_pins(place.session, key)
+        stored = statements.put(scope, key, value, expires_in_us, found)
+        self._renew_if_pins(row, key)
         return statements.document_of(stored)
 
     def delete(
@@ -111,29 +107,34 @@ class RelationalDocuments:
     ) -> bool:
         """Delete a document; an expired one counts as not there."""
         statements = self._dialect.documents
-        place = self._place(owner, session)
-        found = statements.lock(place.scope, key)
+        scope, row = self._place(owner, session)
+        found = statements.lock(scope, key)
         version = None if found is None else found[DOCUMENT_VERSION]
         if expected_version is not None and version != expected_version:
             raise stale_document(key, version, expected_version)
         if found is None:
             return False
-        statements.delete(place.scope, found)
-        self._renew_if_pins(place.session, key)
+        statements.delete(scope, found)
+        self._renew_if_pins(row, key)
         return not self._is_expired(found)
 
     def list_prefix(self, owner: str, session: str | None, prefix: str) -> list[Document]:
         """List documents by key."""
         statements = self._dialect.documents
-        scope = (self._place(owner, session)).scope
+        scope, _ = self._place(owner, session)
         rows = statements.list_prefix(scope, prefix, self._dialect.now())
         return [statements.document_of(row) for row in rows]
 
-    def _place(self, owner: str, session: str | None) -> _Holder:
+    def _place(
+        self, owner: str, session: str | None, *, is_put: bool = False
+    ) -> tuple[DocumentScope, SessionRow | None]:
+        """Return whose a document is; an owner for whom one is put is made if there was none."""
+        documents, lookup = self._dialect.documents, self._dialect.lookup
         if session is None:
-            return _Holder(self._dialect.documents.find_scope(owner), None)
+            number = (lookup.own_number if is_put else lookup.find_owner)(owner)
+            return documents.owner_scope(number), None
         row = get_session(self._dialect, owner, session)
-        return _Holder(self._dialect.documents.scope_of(row), row)
+        return documents.scope_of(row), row
 
     def _is_expired(self, found: Row) -> bool:
         at = found[DOCUMENT_EXPIRES_AT]

@@ -6,11 +6,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from ....model import Change, Changes
 from ...base.refusals import cursor_ahead, feed_trimmed
 from ..changes import FeedCursor, cursor_text, read_cursor
+from ..statements import SubjectStatements, T
 
 if TYPE_CHECKING:
     from .dialect import Dialect
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 NO_BOUND = 2**62
 
 
-class FeedStatements(Protocol):
+class FeedStatements(SubjectStatements[T]):
     """Statements about the feed, which is in commit order within a session."""
 
     beginning: FeedCursor

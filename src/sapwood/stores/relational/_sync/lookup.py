@@ -6,17 +6,18 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from ....model import ROOT, Root
 from ...base.refusals import no_message, no_session
 from ..rows import SeenMessage, SessionRow, Touches
+from ..statements import SubjectStatements, T
 
 if TYPE_CHECKING:
     from .dialect import Dialect
 
 
-class LookupStatements(Protocol):
+class LookupStatements(SubjectStatements[T]):
     """Statements that every subject needs."""
 
     @abstractmethod

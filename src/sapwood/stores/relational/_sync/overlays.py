@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from ....model import EntryRef, Fence, NewOverlay, Overlay
 from ....rules.codec import encode_json
@@ -29,17 +29,20 @@ from ..rows import (
     OVERLAY_FIRST,
     OVERLAY_LAST,
     OVERLAY_NUMBER,
+    OVERLAY_TOKENS,
     NewOverlayRow,
     Row,
     SessionRow,
+    overlay_of,
 )
+from ..statements import SubjectStatements, T
 from .lookup import find_seen, get_pos, get_session
 
 if TYPE_CHECKING:
     from .dialect import Dialect
 
 
-class OverlayStatements(Protocol):
+class OverlayStatements(SubjectStatements[T]):
     """Statements about overlays.
 
     A row begins with number, id, first, last, tokens, covered_tokens, created_by, created_at,
@@ -72,14 +75,6 @@ class OverlayStatements(Protocol):
         """Take an overlay out of force; it goes when no session has it any more."""
 
     @abstractmethod
-    def keep_count(self, session: SessionRow, last: int) -> None:
-        """Keep how many overlays a session has, after one that ends at `last` came or went."""
-
-    @abstractmethod
-    def tokens_of(self, session: SessionRow, number: int) -> int:
-        """Return the tokens of an overlay's summary."""
-
-    @abstractmethod
     def tokens_between(self, session: SessionRow, first: int, last: int) -> int:
         """Return the tokens of the messages between two positions of a segment."""
 
@@ -87,13 +82,13 @@ class OverlayStatements(Protocol):
     def is_changed(self, session: SessionRow, first: Place, last: Place, snapshot: int) -> bool:
         """Whether something on the path between two places was changed after a snapshot."""
 
-    @abstractmethod
     def overlay_of(self, row: Row) -> Overlay:
         """Return the overlay of a row; a damaged one is `StoreCorruptError`."""
+        return overlay_of(row)
 
-    @abstractmethod
     def removed(self, row: Row) -> Overlay:
         """Return the overlay of a row that is gone by now, as far as it can be read."""
+        return overlay_of(row)
 
 
 class RelationalOverlays:
@@ -129,7 +124,7 @@ class RelationalOverlays:
             summary=new.summary,
         )
         stored = self._dialect.overlays.add(row, made)
-        self._renew(row, +1, made.last)
+        self._dialect.sums.renew_context(row._replace(overlays=row.overlays + 1))
         return self._dialect.overlays.overlay_of(stored)
 
     def in_force(self, owner: str, session: str) -> list[Overlay]:
@@ -143,13 +138,8 @@ class RelationalOverlays:
         row = get_session(self._dialect, owner, session)
         found = self._find(row, overlay)
         self._dialect.overlays.remove(row, found)
-        self._renew(row, -1, found[OVERLAY_LAST])
+        self._dialect.sums.renew_context(row._replace(overlays=row.overlays - 1))
         return self._dialect.overlays.removed(found)
-
-    def _renew(self, row: SessionRow, added: int, last: int) -> None:
-        counted = row._replace(overlays=row.overlays + added)
-        self._dialect.overlays.keep_count(counted, last)
-        self._dialect.sums.renew_context(counted)
 
     def _find(self, row: SessionRow, id: str) -> Row:
         found = self._dialect.overlays.find(row, id)
@@ -204,7 +194,7 @@ class RelationalOverlays:
 
     def _tokens_of(self, row: SessionRow, item: Span | Cover, first: _CoveredEnd) -> int:
         if isinstance(item, Cover):
-            return self._dialect.overlays.tokens_of(row, item.number)
+            return int(item.row[OVERLAY_TOKENS])
         if first.is_in(item):
             item = item._replace(first=first.first.depth)
         return self._dialect.overlays.tokens_between(row, *bounds(item))

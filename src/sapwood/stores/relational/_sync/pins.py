@@ -4,24 +4,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import Any
 
+from ....calls import Answer
 from ..pins import PINS_KEY, pinned_ids
 from ..rows import DOCUMENT_EXPIRES_AT, SessionRow
+from .documents import DocumentStatements
+from .lookup import LookupStatements
 
-if TYPE_CHECKING:
-    from .dialect import Dialect
 
-
-def find_pins(dialect: Dialect, session: SessionRow) -> list[int]:
+def find_pins(
+    documents: DocumentStatements[Any],
+    lookup: LookupStatements[Any],
+    now: Callable[[], Answer[int]],
+    session: SessionRow,
+) -> list[int]:
     """Return the positions of the live messages that are pinned; damage is `StoreCorruptError`."""
-    documents = dialect.documents
     found = documents.find(documents.scope_of(session), PINS_KEY)
     if found is None:
         return []
     expires_at = found[DOCUMENT_EXPIRES_AT]
-    if expires_at is not None and expires_at <= dialect.now():
+    if expires_at is not None and expires_at <= now():
         return []
     ids = pinned_ids(documents.document_of(found).value, session.id)
-    seen = dialect.lookup.find_all_seen(session, ids)
+    seen = lookup.find_all_seen(session, ids)
     return [it.pos for it in seen.values() if it.is_live]

@@ -152,7 +152,8 @@ class _ReadWindow:
 
     def _pinned(self, cover: Cover) -> tuple[list[Message], int]:
         if self._pins is None:
-            self._pins = find_pins(self._dialect, self._session)
+            on = self._dialect
+            self._pins = find_pins(on.documents, on.lookup, on.now, self._session)
         if not self._pins:
             return [], 0
         under = self._dialect.sums.pins_under(self._session, self._pins, cover)

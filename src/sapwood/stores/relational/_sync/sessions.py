@@ -7,7 +7,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
 from msgspec.structs import asdict
@@ -25,8 +25,9 @@ from ....model import (
 from ....rules.codec import encode_json
 from ...base.refusals import no_session, session_exists, stale_session
 from ..rows import CONTEXT_IN_RECORD, Profile, Row, SessionRow, Touches
+from ..statements import SubjectStatements, T
 from .fork import fork_session
-from .listing import list_page
+from .listing import parse_cursor
 from .lookup import get_pos, get_session
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ ERASED_AT_ONCE = 100
 """How many sessions one transaction erases: a server has room for so many locks only."""
 
 
-class SessionStatements(Protocol):
+class SessionStatements(SubjectStatements[T]):
     """Statements about sessions. The columns of a record's row stand in `relational.rows`."""
 
     @abstractmethod
@@ -51,9 +52,9 @@ class SessionStatements(Protocol):
         """Let several statements read the same state, if the unit does not do so already."""
         return nullcontext()
 
-    @abstractmethod
     def pack_title(self, title: str | None) -> Any:
         """Return a title as its column holds it."""
+        return None if title is None else title.encode()
 
     @abstractmethod
     def pack_tags(self, tags: list[str]) -> Any:
@@ -235,8 +236,22 @@ class RelationalSessions:
         return self._get(owner, session)
 
     def list_page(self, owner: str, query: SessionQuery) -> SessionPage:
-        """List sessions."""
-        return list_page(self._dialect, owner, query, self._get)
+        """List sessions: a page, and the cursor after its last one."""
+        after = None if query.cursor is None else parse_cursor(query.cursor)
+        number = self._dialect.lookup.find_owner(owner)
+        if number is None:
+            return SessionPage(sessions=[], cursor=None)
+        rows = self._dialect.listing.page(number, query, after, query.limit + 1)
+        page, has_next = rows[: query.limit], len(rows) > query.limit
+        records = [self._listed(owner, row[2:]) for row in page]
+        cursor = f"{page[-1][0]}.{page[-1][1]}" if has_next else None
+        return SessionPage(sessions=records, cursor=cursor)
+
+    def _listed(self, owner: str, row: Row) -> SessionRecord:
+        context = row[CONTEXT_IN_RECORD]
+        if context is None:
+            return self._get(owner, row[0])
+        return self._statements.record_of(row, context)
 
     def delete(self, owner: str, session: str) -> None:
         """Delete a session; its messages are left to be swept."""

@@ -6,14 +6,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
-from typing import Protocol
 
 from ....rules.overlay import Cover
 from ....rules.tree import Span
 from ..rows import SessionRow
+from ..statements import SubjectStatements, T
 
 
-class SumStatements(Protocol):
+class SumStatements(SubjectStatements[T]):
     """Statements about what a session shows at a leaf, and about its tokens."""
 
     @abstractmethod
@@ -36,5 +36,5 @@ class SumStatements(Protocol):
         return self.context_at(session, leaf)
 
     @abstractmethod
-    def renew_context(self, session: SessionRow) -> int:
-        """Work out a session's context at its tip, keep it, and return it."""
+    def renew_context(self, session: SessionRow) -> None:
+        """Work out a session's context at its tip; keep it, and how many overlays its row has."""

@@ -51,7 +51,7 @@ def waited_for(
 
 
 def _look(fileno: int) -> Callable[[], object]:
-    """Give a function that tells whether there is something to read; no, where none can be had."""
+    """Return what tells whether there is something to read; always no where none can be had."""
     if not hasattr(select, "poll"):  # on Windows
         return lambda: False
     there = select.poll()

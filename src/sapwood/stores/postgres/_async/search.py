@@ -7,11 +7,11 @@ from typing import Any
 
 from ....model import Hits, Search
 from ....rules.query import Query
+from ...relational._async.dialect import AsyncDialect
 from ...relational._async.lookup import get_session
 from ...relational.ranking import Ranking
 from ...relational.rows import SessionRow
 from ..words import question
-from .dialect import AsyncPostgresDialect
 from .tx import AsyncTx
 
 MOST_IN_A_BATCH = 1_000
@@ -47,7 +47,7 @@ _BEGINNING = {"at": 2**63 - 1, "kind": 1, "tree": 2**63 - 1, "key": 2**63 - 1}
 class AsyncPostgresSearch:
     """Work on searching."""
 
-    def __init__(self, tx: AsyncTx, dialect: AsyncPostgresDialect) -> None:
+    def __init__(self, tx: AsyncTx, dialect: AsyncDialect) -> None:
         self._tx = tx
         self._dialect = dialect
 

@@ -43,7 +43,7 @@ class AsyncMigrator:
         await self.migrate()
 
     async def migrate(self) -> int:
-        """Take the steps that are left; give the version that was reached."""
+        """Take the steps that are left; return the version that was reached."""
         if await self._steps_left():
             await self._raw.execute("BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE")
             await self._raw.execute(_LOCK)
