@@ -33,24 +33,19 @@ ALL_SESSIONS = f"SELECT {SESSION_COLUMNS} FROM standing s"
 def count_live(tx: Connection, session: SessionRow) -> int:
     """Count the messages that a session wrote and that were not deleted."""
     sql = "SELECT count(*) FROM message WHERE home = ? AND body IS NOT NULL"
-    found: int = tx.value(sql, (session.home,))
-    return found
+    return int(tx.value(sql, (session.home,)))
 
 
 def repair(tx: Connection) -> None:
     """Rebuild all of it, in the order in which one rests on the other."""
-    # Everything after this is found by indexes.
-    _rebuild_indexes(tx)
+    if tx.value("PRAGMA integrity_check(1)") != "ok":
+        # Everything after this is found by indexes.
+        tx.rows("REINDEX")
     _rebuild_lineages(tx)
     _rebuild_sums(tx)
     _rebuild_force(tx)
     _rebuild_sessions(tx)
     rebuild_totals(tx)
-
-
-def _rebuild_indexes(tx: Connection) -> None:
-    if tx.value("PRAGMA integrity_check(1)") != "ok":
-        tx.rows("REINDEX")
 
 
 def _rebuild_lineages(tx: Connection) -> None:

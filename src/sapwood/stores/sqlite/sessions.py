@@ -150,7 +150,6 @@ class SqliteSessionStatements(SessionStatements[Connection]):
 
 def _next_home(tx: Connection) -> int:
     """Return a home number that was never given before."""
-    number: int = tx.value(
-        "UPDATE sequence SET value = value + 1 WHERE name = 'home' RETURNING value"
+    return int(
+        tx.value("UPDATE sequence SET value = value + 1 WHERE name = 'home' RETURNING value")
     )
-    return number

@@ -193,10 +193,8 @@ def path_tokens(tx: Connection, pos: int) -> int:
 
 def deltas_between(tx: Connection, first: int, last: int) -> int:
     """Sum the edits between two positions of a segment."""
-    found: int = tx.value(
-        "SELECT coalesce(sum(delta), 0) FROM edit WHERE pos BETWEEN ? AND ?", (first, last)
-    )
-    return found
+    sql = "SELECT coalesce(sum(delta), 0) FROM edit WHERE pos BETWEEN ? AND ?"
+    return int(tx.value(sql, (first, last)))
 
 
 def renew_context(tx: Connection, session: SessionRow) -> None:

@@ -101,8 +101,7 @@ class AsyncPostgresFeedStatements(AsyncFeedStatements[AsyncTx]):
         return [(pos - first + 1, change_of(kind, home, id, pos, at)) for id, pos, home in rows]
 
     async def has_more(self, owner: int | None, cursor: FeedCursor) -> bool:
-        found: bool = await self._tx.value(_MORE, (owner, *cursor[:2]))
-        return found
+        return bool(await self._tx.value(_MORE, (owner, *cursor[:2])))
 
     async def put_reader(self, owner: int, reader: str, cursor: FeedCursor) -> None:
         await self._tx.run(_PUT_READER, (owner, reader, *cursor[:2]))

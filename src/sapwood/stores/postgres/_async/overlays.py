@@ -108,12 +108,10 @@ class AsyncPostgresOverlayStatements(AsyncOverlayStatements[AsyncTx]):
 
     async def tokens_between(self, session: SessionRow, first: int, last: int) -> int:
         args = {"tree": session.tree, "first": first, "last": last}
-        between: int = await self._tx.value(_TOKENS_BETWEEN, args)
-        return between
+        return int(await self._tx.value(_TOKENS_BETWEEN, args))
 
     async def is_changed(
         self, session: SessionRow, first: Place, last: Place, snapshot: int
     ) -> bool:
         place = {"tree": session.tree, "last": pack_place(last), "depth": first.depth}
-        found: bool = await self._tx.value(_CHANGED, {**place, "snapshot": snapshot})
-        return found
+        return bool(await self._tx.value(_CHANGED, {**place, "snapshot": snapshot}))

@@ -37,17 +37,14 @@ class AsyncPostgresSumStatements(AsyncSumStatements[AsyncTx]):
 
     async def pins_under(self, session: SessionRow, pins: list[int], cover: Cover) -> list[int]:
         args = (session.tree, pins, pack_place(cover.first), pack_place(cover.last))
-        under: list[int] = await self._tx.value(
-            "SELECT {s}.pins_under(%s, %s::bigint[], %s, %s)", args
-        )
-        return under
+        sql = "SELECT {s}.pins_under(%s, %s::bigint[], %s, %s)"
+        return list(await self._tx.value(sql, args))
 
     async def context_at(self, session: SessionRow, leaf: int) -> int:
-        found: int = await self._tx.value(
-            "SELECT {s}.context_at(%s, %s::bigint, %s, %s::bigint[])",
-            (session.tree, covering(session), leaf, await self._find_pins(session)),
+        args = (session.tree, covering(session), leaf, await self._find_pins(session))
+        return int(
+            await self._tx.value("SELECT {s}.context_at(%s, %s::bigint, %s, %s::bigint[])", args)
         )
-        return found
 
     async def renew_context(self, session: SessionRow) -> None:
         context = await self.context_at(session, session.tip)

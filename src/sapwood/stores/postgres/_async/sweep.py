@@ -71,8 +71,7 @@ class AsyncPostgresSweepStatements(AsyncSweepStatements[AsyncTx]):
 
     async def cut(self, tree: int, kept: int, last: int) -> int:
         args = {"tree": tree, "kept": kept, "last": last, "most": self.rows_at_once}
-        gone: int = await self._tx.value(_CUT, args)
-        return gone
+        return int(await self._tx.value(_CUT, args))
 
     async def _add(self, tree: int, stood_on: int) -> None:
         if stood_on:

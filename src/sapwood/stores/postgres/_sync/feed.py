@@ -103,8 +103,7 @@ class PostgresFeedStatements(FeedStatements[Tx]):
         return [(pos - first + 1, change_of(kind, home, id, pos, at)) for id, pos, home in rows]
 
     def has_more(self, owner: int | None, cursor: FeedCursor) -> bool:
-        found: bool = self._tx.value(_MORE, (owner, *cursor[:2]))
-        return found
+        return bool(self._tx.value(_MORE, (owner, *cursor[:2])))
 
     def put_reader(self, owner: int, reader: str, cursor: FeedCursor) -> None:
         self._tx.run(_PUT_READER, (owner, reader, *cursor[:2]))

@@ -110,10 +110,8 @@ class PostgresOverlayStatements(OverlayStatements[Tx]):
 
     def tokens_between(self, session: SessionRow, first: int, last: int) -> int:
         args = {"tree": session.tree, "first": first, "last": last}
-        between: int = self._tx.value(_TOKENS_BETWEEN, args)
-        return between
+        return int(self._tx.value(_TOKENS_BETWEEN, args))
 
     def is_changed(self, session: SessionRow, first: Place, last: Place, snapshot: int) -> bool:
         place = {"tree": session.tree, "last": pack_place(last), "depth": first.depth}
-        found: bool = self._tx.value(_CHANGED, {**place, "snapshot": snapshot})
-        return found
+        return bool(self._tx.value(_CHANGED, {**place, "snapshot": snapshot}))

@@ -39,15 +39,12 @@ class PostgresSumStatements(SumStatements[Tx]):
 
     def pins_under(self, session: SessionRow, pins: list[int], cover: Cover) -> list[int]:
         args = (session.tree, pins, pack_place(cover.first), pack_place(cover.last))
-        under: list[int] = self._tx.value("SELECT {s}.pins_under(%s, %s::bigint[], %s, %s)", args)
-        return under
+        sql = "SELECT {s}.pins_under(%s, %s::bigint[], %s, %s)"
+        return list(self._tx.value(sql, args))
 
     def context_at(self, session: SessionRow, leaf: int) -> int:
-        found: int = self._tx.value(
-            "SELECT {s}.context_at(%s, %s::bigint, %s, %s::bigint[])",
-            (session.tree, covering(session), leaf, self._find_pins(session)),
-        )
-        return found
+        args = (session.tree, covering(session), leaf, self._find_pins(session))
+        return int(self._tx.value("SELECT {s}.context_at(%s, %s::bigint, %s, %s::bigint[])", args))
 
     def renew_context(self, session: SessionRow) -> None:
         context = self.context_at(session, session.tip)

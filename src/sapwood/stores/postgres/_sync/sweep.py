@@ -73,8 +73,7 @@ class PostgresSweepStatements(SweepStatements[Tx]):
 
     def cut(self, tree: int, kept: int, last: int) -> int:
         args = {"tree": tree, "kept": kept, "last": last, "most": self.rows_at_once}
-        gone: int = self._tx.value(_CUT, args)
-        return gone
+        return int(self._tx.value(_CUT, args))
 
     def _add(self, tree: int, stood_on: int) -> None:
         if stood_on:

@@ -259,17 +259,13 @@ class AsyncRelationalMessages:
         return dict(zip((it[POS] for it in live), messages, strict=True))
 
     async def _rows_at(self, row: SessionRow, positions: Sequence[int]) -> list[Row]:
+        """Return the rows at positions; what stands on one that is not there is damage."""
         found = await self._dialect.messages.rows_at(row, positions)
-        return [get_row(found, pos) for pos in positions]
-
-
-def get_row(found: dict[int, Row], pos: int) -> Row:
-    """Return the row at a position; what stands on one that is not there is damage."""
-    row = found.get(pos)
-    if row is None:
-        at = public(pos)
-        raise StoreCorruptError(
-            f"the message at position {at.segment}.{at.depth} is missing from the database: "
-            "it can only come back from a backup"
-        )
-    return row
+        missing = [public(pos) for pos in positions if pos not in found]
+        if missing:
+            at = f"{missing[0].segment}.{missing[0].depth}"
+            raise StoreCorruptError(
+                f"the message at position {at} is missing from the database: "
+                "it can only come back from a backup"
+            )
+        return [found[pos] for pos in positions]

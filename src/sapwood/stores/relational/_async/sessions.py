@@ -175,13 +175,8 @@ class AsyncRelationalSessions:
 
     async def find(self, owner: str, session: str) -> SessionRecord | None:
         """Find a session's record; its context is worked out if it is not known."""
-        found = await self._statements.find_record(owner, session)
-        if found is None:
-            return None
-        context = found[CONTEXT_IN_RECORD]
-        if context is None:
-            return await self._find_with_context(owner, session)
-        return self._statements.record_of(found, context)
+        is_enough, record = await self.glance(owner, session)
+        return record if is_enough else await self._find_with_context(owner, session)
 
     async def glance(self, owner: str, session: str) -> tuple[bool, SessionRecord | None]:
         """Find a record with one statement; return also whether that was enough."""

@@ -177,13 +177,8 @@ class RelationalSessions:
 
     def find(self, owner: str, session: str) -> SessionRecord | None:
         """Find a session's record; its context is worked out if it is not known."""
-        found = self._statements.find_record(owner, session)
-        if found is None:
-            return None
-        context = found[CONTEXT_IN_RECORD]
-        if context is None:
-            return self._find_with_context(owner, session)
-        return self._statements.record_of(found, context)
+        is_enough, record = self.glance(owner, session)
+        return record if is_enough else self._find_with_context(owner, session)
 
     def glance(self, owner: str, session: str) -> tuple[bool, SessionRecord | None]:
         """Find a record with one statement; return also whether that was enough."""
