@@ -71,8 +71,8 @@ def _write_said(part: Part) -> Json:
     if not isinstance(part, FilePart):
         return {}
     kind = kind_of(part, NAME) or "file"
-    file: Json = {"type": kind, "mediaType": part.media_type, "url": files.url_of(part)}
-    return file if part.name is None else {**file, "filename": part.name}
+    file = {"type": kind, "mediaType": part.media_type, "url": files.url_of(part)}
+    return {**file, **files.name_as("filename", part)}
 
 
 def write_part(part: Part, native: bool) -> Json:

@@ -70,12 +70,6 @@ def mapping(value: Any, path: str) -> Json:
     return value
 
 
-def only_content(message: Json) -> str | None:
-    """Return the content of a message that is a role and a text; None when there is more to it."""
-    content = message.get("content")
-    return content if isinstance(content, str) and len(message) == 2 else None
-
-
 def text_at(value: Json, key: str, path: str) -> str:
     """Return a field that must be a string."""
     text = value.get(key)

@@ -8,7 +8,7 @@ from ..model import FilePart, OtherPart, Part, ReasoningPart, TextPart, ToolCall
 from . import files
 from .call_arguments import call_of, written
 from .client_values import text_at
-from .openai_responses_parts import NAME, write_content
+from .openai_responses_parts import CONTENT, NAME
 from .part_text import as_text
 from .tool_outputs import pieces_of, text_of_output
 from .unmapped_fields import Json, besides, keep, kind_of, part_rest, restore, with_rest
@@ -175,7 +175,7 @@ def _output(part: ToolResultPart) -> Any:
     if not any(isinstance(it, FilePart) for it in pieces):
         return text_of_output(part.output, part.is_error)
     failed = [TextPart(text="Error:")] if part.is_error else []
-    return [write_content(piece, "user", False, "text") for piece in [*failed, *pieces]]
+    return CONTENT.write_elements([*failed, *pieces], "user", "text")
 
 
 # Tools that ran at the vendor: the call and its result are one item.

@@ -42,10 +42,8 @@ def _piece(item: Any) -> TextPart | FilePart | None:
             return TextPart(text=text)
         case {"type": "image_url", "image_url": {"url": str(url)}}:
             return files.by_url(url, None, files.ANY_IMAGE)
-        case {"type": "input_image", "image_url": str(url)}:
-            return files.by_url(url, None, files.ANY_IMAGE)
-        case {"type": "input_image", "file_id": str(id)}:
-            return files.by_id("openai", id, files.ANY_IMAGE)
+        case {"type": "input_image"}:
+            return openai_image(item)
         case {"type": "input_file"}:
             return openai_file(item)
         case {"type": "image" | "document" as kind, "source": dict(source)}:
@@ -53,6 +51,17 @@ def _piece(item: Any) -> TextPart | FilePart | None:
             return None if part is None else files.named(part, item.get("title"))
         case {"type": "image" | "audio", "data": str(data), "mimeType": str(media_type)}:
             return files.inline(media_type, data)
+        case _:
+            return None
+
+
+def openai_image(item: Json) -> FilePart | None:
+    """Read an image as OpenAI's responses have it: by its address, or by its id."""
+    match item:
+        case {"image_url": str(url)}:
+            return files.by_url(url, None, files.ANY_IMAGE)
+        case {"file_id": str(id)}:
+            return files.by_id("openai", id, files.ANY_IMAGE)
         case _:
             return None
 
