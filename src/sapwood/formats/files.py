@@ -29,13 +29,11 @@ def inline(media_type: str, encoded: str) -> FilePart:
 def by_url(url: str, media_type: str | None, otherwise: str = ANY_FILE) -> FilePart:
     """Make a part of a URL; of a data URL its bytes, if it says the same media type."""
     found = _DATA_URL.fullmatch(url)
-    if found is not None and (media_type in (None, found[1]) or _covers(media_type, found[1])):
-        return inline(found[1], found[2])
+    if found is not None:
+        covers = media_type == ANY_IMAGE and found[1].startswith("image/")
+        if covers or media_type in (None, found[1]):
+            return inline(found[1], found[2])
     return FilePart(media_type=media_type or otherwise, uri=url)
-
-
-def _covers(media_type: str | None, other: str) -> bool:
-    return media_type == ANY_IMAGE and other.startswith("image/")
 
 
 def by_id(vendor: str, id: str, media_type: str) -> FilePart:

@@ -3,7 +3,7 @@ result right after the block with its call."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from ..model import Part, ToolCallPart, ToolResultPart
@@ -68,8 +68,7 @@ def _steps(parts: list[Part], rules: BlockRules) -> Iterator[tuple[str, list[Par
             yield from (("assistant", said), ("tool", results))
             said, results = [], []
         said.append(part)
-    yield "assistant", said
-    yield "tool", results
+    yield from (("assistant", said), ("tool", results))
 
 
 def _goes_on(part: Part, results: list[Part]) -> bool:
@@ -81,16 +80,13 @@ def _goes_on(part: Part, results: list[Part]) -> bool:
 
 def _results_apart(
     role: str, parts: list[Part], rules: BlockRules
-) -> Iterator[tuple[str, list[Part]]]:
+) -> Iterable[tuple[str, list[Part]]]:
     """Part the results that somebody hands in from what they say."""
     if role == "user" and rules.users_hold_results:
-        yield role, parts
-        return
-    yield "tool", [part for part in parts if rules.is_result(part)]
-    yield (
-        "user" if role == "tool" else role,
-        [part for part in parts if not rules.is_result(part)],
-    )
+        return [(role, parts)]
+    results = [part for part in parts if rules.is_result(part)]
+    said = [part for part in parts if not rules.is_result(part)]
+    return [("tool", results), ("user" if role == "tool" else role, said)]
 
 
 def _joined(blocks: list[RoleBlock], ends: dict[int, int]) -> list[RoleBlock]:

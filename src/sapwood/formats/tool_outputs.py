@@ -22,12 +22,10 @@ def pieces_of(output: Any) -> list[TextPart | FilePart]:
 
 def text_of_output(output: Any, is_error: bool) -> str:
     """Return a tool's output as text, for a format that takes nothing else."""
-    text = output if isinstance(output, str) else _joined(pieces_of(output))
-    return f"Error: {text}" if is_error else text
-
-
-def _joined(pieces: list[TextPart | FilePart]) -> str:
-    return "\n".join(file_note(it) if isinstance(it, FilePart) else it.text for it in pieces)
+    if not isinstance(output, str):
+        pieces = pieces_of(output)
+        output = "\n".join(it.text if isinstance(it, TextPart) else file_note(it) for it in pieces)
+    return f"Error: {output}" if is_error else output
 
 
 def _is_blank(part: TextPart | FilePart) -> bool:
@@ -35,8 +33,6 @@ def _is_blank(part: TextPart | FilePart) -> bool:
 
 
 def _piece(item: Any) -> TextPart | FilePart | None:
-    if not isinstance(item, dict):
-        return None
     match item:
         case {"type": "text" | "input_text" | "output_text", "text": str(text)}:
             return TextPart(text=text)
