@@ -129,13 +129,11 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def messages_only(self) -> list[Message]:
         """The messages among the entries, without the summaries; pinned ones in their place."""
-        flat: list[Message] = []
-        for entry in self.entries:
-            if isinstance(entry, Message):
-                flat.append(entry)
-            else:
-                flat.extend(entry.pinned)
-        return flat
+        return [
+            message
+            for entry in self.entries
+            for message in ([entry] if isinstance(entry, Message) else entry.pinned)
+        ]
 
 
 class RowStatistic(msgspec.Struct, frozen=True, kw_only=True):

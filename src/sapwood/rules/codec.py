@@ -12,7 +12,7 @@ import msgspec
 
 from ..errors import MessageTooLargeError, StoreCorruptError, UsageError
 from ..model import FilePart, NewMessage, Part, TextPart, ToolResultPart
-from .ids import IdMaker, check_name, check_role, check_time
+from .ids import IdMaker, check_name, check_time
 from .tokens import MAX_TOKENS, MESSAGE_OVERHEAD, estimate_parts, estimate_utf8
 
 MAX_MESSAGE_BYTES = 8 * 1024 * 1024
@@ -78,7 +78,7 @@ def pack(
         check_name(id, "message id")
     role = message.role
     if type(role) is not str or role not in USUAL_ROLES:
-        check_role(role)
+        check_name(role, "role")
     body = Body(_listed(message.parts, "parts"), message.metadata)
     is_plain = _is_plain(body)
     data = encode_body(body, max_bytes, is_plain)
