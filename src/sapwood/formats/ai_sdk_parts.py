@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..model import FilePart, OtherPart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
 from . import files
 from .client_values import text_at
@@ -152,13 +150,11 @@ def _write_tool(call: ToolCallPart, result: ToolResultPart | None) -> Json:
     if kind_of(call, NAME) == "dynamic-tool":
         part |= {"type": "dynamic-tool", "toolName": call.name}
     part["input"] = call.input
-    return {**part, **_answer(result)}
-
-
-def _answer(result: ToolResultPart | None) -> dict[str, Any]:
     if result is None:
-        return {}
-    return {"errorText": as_text(result.output)} if result.is_error else {"output": result.output}
+        return part
+    if result.is_error:
+        return {**part, "errorText": as_text(result.output)}
+    return {**part, "output": result.output}
 
 
 def write_orphan(result: ToolResultPart) -> Json:

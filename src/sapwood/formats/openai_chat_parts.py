@@ -121,24 +121,20 @@ def read_call(value: Json, path: str) -> ToolCallPart:
     """Read an element of a message's tool calls."""
     kind = text_at(value, "type", path) if "type" in value else "function"
     id = text_at(value, "id", path)
-    if kind != "function":
-        part = with_rest(_read_other_call(id, kind, value, path), NAME, {"type": kind})
+    if kind not in ("function", "custom"):
+        extra = {NAME: {"type": kind}}
+        part = ToolCallPart(call_id=id, name=kind, input=value.get(kind), extra=extra)
         return keep(part, NAME, value, _write_call(part))
     asked, where = mapping_at(value, kind, path), f"{path}.{kind}"
-    name, raw = text_at(asked, "name", where), text_at(asked, "arguments", where)
-    part = call_of(id, name, raw, NAME)
-    if len(asked) == 2 and len(value) == 3 and "type" in value:
-        return part
-    made = {"id": id, "type": kind, kind: {"name": name, "arguments": raw}}
-    return keep(part, NAME, value, made)
-
-
-def _read_other_call(id: str, kind: str, value: Json, path: str) -> ToolCallPart:
+    field = "arguments" if kind == "function" else "input"
+    name, raw = text_at(asked, "name", where), text_at(asked, field, where)
     if kind == "custom":
-        asked, where = mapping_at(value, kind, path), f"{path}.{kind}"
-        name, input = text_at(asked, "name", where), text_at(asked, "input", where)
-        return ToolCallPart(call_id=id, name=name, input=input)
-    return ToolCallPart(call_id=id, name=kind, input=value.get(kind))
+        part = ToolCallPart(call_id=id, name=name, input=raw, extra={NAME: {"type": kind}})
+    else:
+        part = call_of(id, name, raw, NAME)
+        if len(asked) == 2 and len(value) == 3 and "type" in value:
+            return part
+    return keep(part, NAME, value, {"id": id, "type": kind, kind: {"name": name, field: raw}})
 
 
 def read_function_call(value: Json, path: str) -> Part:

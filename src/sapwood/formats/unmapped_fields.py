@@ -16,8 +16,9 @@ import msgspec
 from ..model import FilePart, OtherPart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
 
 Json = dict[str, Any]
-Typed = TextPart | ReasoningPart | ToolCallPart | ToolResultPart | FilePart
-AnyTyped = TypeVar("AnyTyped", bound=Typed)
+AnyTyped = TypeVar(
+    "AnyTyped", bound=TextPart | ReasoningPart | ToolCallPart | ToolResultPart | FilePart
+)
 
 NAMES = ("openai_chat", "openai_responses", "anthropic", "ai_sdk")
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any, Literal
 
 import msgspec
 
-from .message import Message, Position, Root, datetime_of
+from .message import Dated, Message, Position, Root
 
 
-class Overlay(msgspec.Struct, frozen=True, kw_only=True):
+class Overlay(Dated, msgspec.Struct, frozen=True, kw_only=True):
     """A summary that stands in for a range of a path. The messages under it stay."""
 
     id: str
@@ -22,11 +21,6 @@ class Overlay(msgspec.Struct, frozen=True, kw_only=True):
     metadata: dict[str, Any]
     created_by: str
     created_us: int
-
-    @property
-    def created_at(self) -> datetime:
-        """When it was made, by the store's clock."""
-        return datetime_of(self.created_us)
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
