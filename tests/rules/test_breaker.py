@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.rules.breaker import BreakerState, after_failure, after_run, may_run, why_held
+from sapwood.rules.breaker import BreakerState, after_failure, after_run, may_run
 from sapwood.rules.tokens import MAX_TOKENS
 
 sizes = st.integers(0, 2_000) | st.integers(0, MAX_TOKENS)
@@ -43,7 +43,6 @@ def wait_after(tries: int, tokens: int) -> int:
 @given(sizes)
 def test_at_the_beginning_nothing_is_held(tokens: int) -> None:
     assert may_run(fresh, tokens)
-    assert why_held(fresh, tokens) is None
 
 
 @pytest.mark.parametrize(
@@ -140,33 +139,6 @@ def test_what_ran_is_counted_with_what_it_freed(outcomes: list[tuple[int, int] |
     runs = [outcome for outcome in outcomes if isinstance(outcome, tuple)]
     assert state.runs == len(runs)
     assert state.freed == sum(before - after for before, after in runs if after < before)
-
-
-@given(states, sizes)
-def test_a_sentence_says_why_exactly_when_it_is_held(state: BreakerState, tokens: int) -> None:
-    why = why_held(state, tokens)
-    assert (why is None) == may_run(state, tokens)
-    if why is not None:
-        assert f"{state.held_until_tokens} tokens" in why
-        assert why.endswith(f"{tokens}.")
-
-
-def test_the_sentence_says_what_happened() -> None:
-    poor = poor_run(fresh, 100_000)
-    assert why_held(poor, 101_000) == (
-        "The last compaction freed less than 10 % of the context: "
-        "the next is tried when the context has 105000 tokens, and it has 101000."
-    )
-    failed = after_failure(after_failure(fresh, tokens=100_000), tokens=100_000)
-    assert why_held(failed, 100_000) == (
-        "The last 2 compactions failed: "
-        "the next is tried when the context has 110000 tokens, and it has 100000."
-    )
-    both = why_held(after_failure(poor, tokens=100_000), 100_000)
-    assert both is not None
-    assert both.startswith(
-        "The last 2 compactions failed or freed less than 10 % of the context: the next"
-    )
 
 
 @given(states)

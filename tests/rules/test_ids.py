@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.errors import UsageError
-from sapwood.rules.ids import MAX_NAME_BYTES, IdMaker, check_name, check_role
+from sapwood.rules.ids import MAX_NAME_BYTES, IdMaker, check_name
 
 moments = st.integers(0, 2**55)
 
@@ -162,8 +162,8 @@ def test_a_name_is_refused_exactly_beyond_its_limits(value: str) -> None:
 
 
 def test_a_role_is_a_name() -> None:
-    check_role("user")
+    check_name("user", "role")
     for value in ("", "a\n", "x" * 257):
         with pytest.raises(UsageError) as caught:
-            check_role(value)
+            check_name(value, "role")
         assert caught.value.path == "role"

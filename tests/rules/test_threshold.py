@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sapwood.errors import UsageError
 from sapwood.rules.breaker import BreakerState, after_run, may_run
-from sapwood.rules.threshold import Thresholds, ThresholdState, cross, rearm_hard
+from sapwood.rules.threshold import Thresholds, ThresholdState, cross
 from sapwood.rules.tokens import MAX_TOKENS
 
 small = st.integers(0, 12)
@@ -97,22 +97,6 @@ def test_a_threshold_that_is_lifted_over_the_context_is_armed() -> None:
     assert cross(state, 21, Thresholds(hard=20)).crossed_hard
 
 
-@given(st.booleans(), st.booleans(), small, limits, limits)
-def test_rearming_the_hard_one_lets_it_fire_from_above_and_leaves_the_soft_one(
-    above_soft: bool, above_hard: bool, tokens: int, soft: int | None, hard: int | None
-) -> None:
-    state = ThresholdState(above_soft=above_soft, above_hard=above_hard)
-    thresholds = Thresholds(soft=soft, hard=hard)
-    crossing = cross(rearm_hard(state), tokens, thresholds)
-    assert crossing.crossed_hard == (hard is not None and tokens > hard)
-    assert crossing.crossed_soft == cross(state, tokens, thresholds).crossed_soft
-
-
-def test_rearming_leaves_a_soft_one_that_was_crossed() -> None:
-    above = ThresholdState(above_soft=True, above_hard=True)
-    assert rearm_hard(above) == ThresholdState(above_soft=True, above_hard=False)
-
-
 def test_a_budget_gives_three_and_four_fifths() -> None:
     assert Thresholds.of_budget(None) == Thresholds(soft=None, hard=None)
     assert Thresholds.of_budget(200_000) == Thresholds(soft=120_000, hard=160_000)
@@ -171,7 +155,7 @@ def test_with_the_breaker_it_is_neither_tried_every_turn_nor_given_up(
         state = crossing.state
         if not crossing.crossed_hard:
             continue
-        state = rearm_hard(state)
+        state = msgspec.structs.replace(state, above_hard=False)
         if may_run(breaker, tokens):
             tried.append((turn, tokens))
             left = tokens - tokens * percent // 100

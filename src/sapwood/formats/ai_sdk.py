@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..model import NewMessage, OtherPart, Part, ToolCallPart, ToolResultPart
 from . import ai_sdk_parts as ui
 from .client_values import id_of, objects_at, text_at, values_of
 from .message_like import MessageLike, PartIndex, callers, checked_messages
-from .unmapped_fields import NAMES, Json, difference, has_other, rest_of, restore
+from .unmapped_fields import NAMES, Json, difference, rest_of, restore
 
 _ROLES = {"assistant": "assistant", "system": "system", "developer": "system", "tool": "assistant"}
 
@@ -34,20 +34,13 @@ def to_ai_sdk(messages: Iterable[MessageLike]) -> list[Json]:
     return [message for message in written if message is not None]
 
 
-class _ToolResults(NamedTuple):
-    """The result of each call, by the call's place, and the places of these results."""
-
-    results: dict[PartIndex, ToolResultPart]
-    places: set[PartIndex]
-
-
-def _answers(messages: list[MessageLike]) -> _ToolResults:
-    answers = _ToolResults({}, set())
-    for (row, column), call in callers([message.parts for message in messages]).items():
-        part = messages[row].parts[column]
-        if call not in answers.results and isinstance(part, ToolResultPart):
-            answers.results[call] = part
-            answers.places.add((row, column))
+def _answers(messages: list[MessageLike]) -> dict[PartIndex, ToolResultPart]:
+    """Return the first result of each call, by the place of the call and by its own."""
+    answers: dict[PartIndex, ToolResultPart] = {}
+    for place, call in callers([message.parts for message in messages]).items():
+        part = messages[place[0]].parts[place[1]]
+        if call not in answers and isinstance(part, ToolResultPart):
+            answers[call] = answers[place] = part
     return answers
 
 
@@ -60,7 +53,7 @@ def _read(message: Json, path: str) -> NewMessage:
     metadata = given if isinstance(given, dict) and given.keys().isdisjoint(NAMES) else {}
     id = id_of(message)
     rest: Json = {}
-    if has_other(parts) and any(map(_is_strange, parts)):
+    if any(isinstance(part, OtherPart) and not ui.is_own(part.value) for part in parts):
         rest["other"] = True
     # Each part is written as it came.
     rest |= difference(_made(id, role, message["parts"], metadata), message)
@@ -75,11 +68,7 @@ def _made(id: str | None, role: str, parts: list[Json], metadata: Json) -> Json:
     return {**made, "metadata": metadata} if metadata else made
 
 
-def _is_strange(part: Part) -> bool:
-    return isinstance(part, OtherPart) and not ui.is_own(part.value)
-
-
-def _write(row: int, message: MessageLike, answers: _ToolResults) -> Json | None:
+def _write(row: int, message: MessageLike, answers: dict[PartIndex, ToolResultPart]) -> Json | None:
     rest = rest_of(message.metadata, ui.NAME)
     parts = list(_parts(row, message, answers, "other" in rest))
     if not parts and message.parts:
@@ -90,11 +79,13 @@ def _write(row: int, message: MessageLike, answers: _ToolResults) -> Json | None
     return restore(_made(message.id, message.role, parts, metadata), rest)
 
 
-def _parts(row: int, message: MessageLike, answers: _ToolResults, native: bool) -> Iterator[Json]:
+def _parts(
+    row: int, message: MessageLike, answers: dict[PartIndex, ToolResultPart], native: bool
+) -> Iterator[Json]:
     for column, part in enumerate(message.parts):
         if isinstance(part, ToolCallPart):
-            yield ui.write_tool(part, answers.results.get((row, column)))
+            yield ui.write_tool(part, answers.get((row, column)))
         elif not isinstance(part, ToolResultPart):
             yield ui.write_part(part, native)
-        elif (row, column) not in answers.places:
+        elif (row, column) not in answers:
             yield ui.write_orphan(part)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..model import FilePart, OtherPart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
 from . import files
 from .client_values import text_at
@@ -71,8 +69,8 @@ def _write_said(part: Part) -> Json:
     if not isinstance(part, FilePart):
         return {}
     kind = kind_of(part, NAME) or "file"
-    file: Json = {"type": kind, "mediaType": part.media_type, "url": files.url_of(part)}
-    return file if part.name is None else {**file, "filename": part.name}
+    file = {"type": kind, "mediaType": part.media_type, "url": files.url_of(part)}
+    return {**file, **files.name_as("filename", part)}
 
 
 def write_part(part: Part, native: bool) -> Json:
@@ -152,13 +150,11 @@ def _write_tool(call: ToolCallPart, result: ToolResultPart | None) -> Json:
     if kind_of(call, NAME) == "dynamic-tool":
         part |= {"type": "dynamic-tool", "toolName": call.name}
     part["input"] = call.input
-    return {**part, **_answer(result)}
-
-
-def _answer(result: ToolResultPart | None) -> dict[str, Any]:
     if result is None:
-        return {}
-    return {"errorText": as_text(result.output)} if result.is_error else {"output": result.output}
+        return part
+    if result.is_error:
+        return {**part, "errorText": as_text(result.output)}
+    return {**part, "output": result.output}
 
 
 def write_orphan(result: ToolResultPart) -> Json:

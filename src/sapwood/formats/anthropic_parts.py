@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..model import FilePart, OtherPart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
 from . import files
 from .call_arguments import as_object
-from .client_values import mapping_at, text_at
-from .part_text import Reasoning, text_of_part
-from .role_blocks import NativePart
+from .client_values import mapping_at, objects_at, text_at
+from .message_content import ContentFormat
 from .tool_outputs import anthropic_file, pieces_of
-from .unmapped_fields import (
-    NOTHING,
-    AnyTyped,
-    Json,
-    besides,
-    keep,
-    kind_in,
-    kind_of,
-    part_rest,
-    restore,
-    with_rest,
-)
+from .unmapped_fields import Json, besides, kind_of, part_rest, with_rest
 
 NAME = "anthropic"
 
@@ -31,6 +17,7 @@ _KINDS: dict[type, str] = {
     ToolCallPart: "tool_use",
     ToolResultPart: "tool_result",
 }
+_ROLES = {"user": "user", "assistant": "assistant", "system": "system", "developer": "system"}
 _SERVER_CALLS = ("server_tool_use", "mcp_tool_use")
 
 
@@ -39,30 +26,35 @@ def stays_with_call(part: Part) -> bool:
     return isinstance(part, ToolResultPart) and kind_of(part, NAME) is not None
 
 
-def served_ids(blocks: list[Json]) -> set[str]:
+def _served_ids(blocks: list[Json]) -> set[str]:
     """Return the ids of calls of tools at the vendor that have their result in the same message.
 
     The others are going on, or went on in another message: they are carried as they are.
     """
-    called: set[Any] = set()
+    called: set[str] = set()
     served: set[str] = set()
     if not any(block.get("type") in _SERVER_CALLS for block in blocks):
         return served
     for block in blocks:
-        id = block.get("tool_use_id")
-        if block.get("type") in _SERVER_CALLS and isinstance(block.get("id"), str):
-            called.add(block["id"])
-        elif _is_served(block.get("type")) and isinstance(id, str) and id in called:
-            served.add(id)
+        match block:
+            case {"type": "server_tool_use" | "mcp_tool_use", "id": str(id)}:
+                called.add(id)
+            case {"type": str(kind), "tool_use_id": str(id)} if _is_served(kind) and id in called:
+                served.add(id)
     return served
 
 
-def _is_served(kind: Any) -> bool:
-    return isinstance(kind, str) and kind.endswith("_tool_result")
+def _is_served(kind: str) -> bool:
+    return kind.endswith("_tool_result")
 
 
-def read_block(block: Json, role: str, served: set[str], path: str) -> Part:
-    """Read a content block."""
+def _read_blocks(message: Json, role: str, path: str) -> list[Part]:
+    found = list(objects_at(message, "content", path))
+    served = _served_ids(message["content"])
+    return [_read_block(block, role, served, where) for block, where in found]
+
+
+def _read_block(block: Json, role: str, served: set[str], path: str) -> Part:
     kind = text_at(block, "type", path)
     match kind:
         case "text":
@@ -72,10 +64,12 @@ def read_block(block: Json, role: str, served: set[str], path: str) -> Part:
             thought = ReasoningPart(text=text_at(block, kind, path))
             return with_rest(thought, NAME, {"type": kind, **besides(block, ("type", kind))})
         case "redacted_thinking":
-            return _kept(ReasoningPart(text=""), role, kind, block)
+            return CONTENT.kept(ReasoningPart(text=""), role, kind, block)
         case "image" | "document":
             file = anthropic_file(kind, mapping_at(block, "source", path))
-            return OtherPart(value=block) if file is None else _read_file(file, role, kind, block)
+            if file is None:
+                return OtherPart(value=block)
+            return CONTENT.kept(files.named(file, block.get("title")), role, kind, block)
         case "tool_use":
             return _read_call(kind, block, role, path)
         case "tool_result":
@@ -88,15 +82,11 @@ def read_block(block: Json, role: str, served: set[str], path: str) -> Part:
             return OtherPart(value=block)
 
 
-def _read_file(file: FilePart, role: str, kind: str, block: Json) -> Part:
-    return _kept(files.named(file, block.get("title")), role, kind, block)
-
-
 def _read_call(kind: str, block: Json, role: str, path: str) -> Part:
     id, name = text_at(block, "id", path), text_at(block, "name", path)
     part = ToolCallPart(call_id=id, name=name, input=mapping_at(block, "input", path))
     is_all = kind == "tool_use" and len(block) == 4
-    return part if is_all else _kept(part, role, kind, block)
+    return part if is_all else CONTENT.kept(part, role, kind, block)
 
 
 def _read_result(kind: str, block: Json, role: str, path: str) -> Part:
@@ -111,16 +101,10 @@ def _read_result(kind: str, block: Json, role: str, path: str) -> Part:
         return part
     if isinstance(content, (list, dict)):
         part = with_rest(part, NAME, {"verbatim": True})
-    return _kept(part, role, kind, block)
+    return CONTENT.kept(part, role, kind, block)
 
 
-def _kept(part: AnyTyped, role: str, kind: str, block: Json) -> AnyTyped:
-    rest = NOTHING if kind == default_kind(part, role) else {"type": kind}
-    return keep(part, NAME, block, _write(part, kind), rest)
-
-
-def default_kind(part: Part, role: str) -> str | None:
-    """Return the type by which a part is written in a message of a role, None when by none."""
+def _default_kind(part: Part, role: str) -> str | None:
     if isinstance(part, FilePart):
         return _file_kind(part) if role == "user" else None
     return _KINDS.get(type(part))
@@ -136,18 +120,6 @@ def _file_kind(part: FilePart) -> str | None:
     return "document" if has_text or files.id_at("anthropic", part) is not None else None
 
 
-def write_block(part: Part, role: str, reasoning: Reasoning) -> Json | None:
-    """Write a content block; None when there is nothing to say."""
-    if isinstance(part, NativePart):
-        return part.to_json()
-    rest = part_rest(part, NAME)
-    kind = kind_in(rest) or default_kind(part, role)
-    if kind is not None:
-        return restore(_write(part, kind), rest)
-    text = text_of_part(part, reasoning)
-    return {"type": "text", "text": text} if text else None
-
-
 def _write(part: Part, kind: str) -> Json:
     if isinstance(part, (TextPart, ReasoningPart)):
         return {"type": kind} if kind == "redacted_thinking" else {"type": kind, kind: part.text}
@@ -158,7 +130,7 @@ def _write(part: Part, kind: str) -> Json:
         return _write_result(part, kind)
     if not isinstance(part, FilePart):
         return {}
-    title = {} if part.name is None or kind == "image" else {"title": part.name}
+    title = {} if kind == "image" else files.name_as("title", part)
     return {"type": kind, "source": _write_source(part), **title}
 
 
@@ -178,6 +150,9 @@ def _write_result(part: ToolResultPart, kind: str) -> Json:
     if "verbatim" in part_rest(part, NAME) or isinstance(part.output, str):
         block["content"] = part.output
     elif pieces := pieces_of(part.output):
-        block["content"] = [write_block(piece, "user", "text") for piece in pieces]
+        block["content"] = CONTENT.write_elements([*pieces], "user", "text")
     is_ours = kind in ("tool_result", "mcp_tool_result")
     return {**block, "is_error": True} if part.is_error and is_ours else block
+
+
+CONTENT = ContentFormat(NAME, _ROLES, _read_blocks, _default_kind, _write)

@@ -15,13 +15,11 @@ _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
 
 
-def parse(raw: str) -> Any:
-    """Read arguments: an empty string is no arguments, and what is not JSON stays a string."""
-    return _parsed(raw)[0]
-
-
 def _parsed(raw: str) -> tuple[Any, str]:
-    """Return arguments with how they would be written."""
+    """Read arguments, and return with them how they would be written.
+
+    An empty string is no arguments, and what is not JSON stays a string.
+    """
     if not raw.strip():
         return {}, "{}"
     try:
@@ -42,7 +40,7 @@ def call_of(call_id: str, name: str, raw: str, format: str) -> ToolCallPart:
 def written(part: ToolCallPart, format: str) -> str:
     """Write the arguments of a call: as they were, unless they were changed since."""
     raw = part_rest(part, format).get("raw")
-    if isinstance(raw, str) and same(parse(raw), part.input):
+    if isinstance(raw, str) and same(_parsed(raw)[0], part.input):
         return raw
     return "{}" if part.input is None else _encode(part.input).decode()
 

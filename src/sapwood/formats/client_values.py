@@ -10,6 +10,8 @@ from ..rules.codec import copy_json
 from ..rules.ids import check_name
 from .unmapped_fields import Json
 
+_NAMES = {dict: "JSON object", list: "list", str: "string", bool: "boolean"}
+
 
 def values_of(given: Any, one: str, many: str) -> Iterator[tuple[Json, str]]:
     """Yield each value with its place: `message` for one alone, `messages[3]` in a list."""
@@ -24,7 +26,8 @@ def values_of(given: Any, one: str, many: str) -> Iterator[tuple[Json, str]]:
 def _value(given: Any, path: str) -> Json:
     if type(given) is dict:
         try:
-            return mapping(copy_json(given, path), path)
+            copied: Json = copy_json(given, path)
+            return copied
         except UsageError:
             pass  # there may be objects of an SDK in it
     try:
@@ -55,12 +58,9 @@ def wrong(value: Any, path: str, wanted: str) -> UsageError:
 def _what(value: Any) -> str:
     if value is None:
         return "missing or null"
-    return repr(value) if isinstance(value, str) and len(value) < 60 else f"a {_name(value)}"
-
-
-def _name(value: Any) -> str:
-    names = {dict: "JSON object", list: "list", str: "string", bool: "boolean"}
-    return names.get(type(value), type(value).__name__)
+    if isinstance(value, str) and len(value) < 60:
+        return repr(value)
+    return f"a {_NAMES.get(type(value), type(value).__name__)}"
 
 
 def mapping(value: Any, path: str) -> Json:
@@ -68,12 +68,6 @@ def mapping(value: Any, path: str) -> Json:
     if not isinstance(value, dict):
         raise wrong(value, path, "a JSON object")
     return value
-
-
-def only_content(message: Json) -> str | None:
-    """Return the content of a message that is a role and a text; None when there is more to it."""
-    content = message.get("content")
-    return content if isinstance(content, str) and len(message) == 2 else None
 
 
 def text_at(value: Json, key: str, path: str) -> str:

@@ -18,28 +18,22 @@ IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 _DATA_URL = re.compile(r"data:([^;,]+);base64,(.*)", re.S)
 
 
-def inline(media_type: str, encoded: str, name: str | None = None) -> FilePart:
+def inline(media_type: str, encoded: str) -> FilePart:
     """Make a part of Base64; what would not come out as it went in stays a data URL."""
-    data = _decoded(encoded)
-    if data is None:
-        uri = f"data:{media_type};base64,{encoded}"
-        return FilePart(media_type=media_type, uri=uri, name=name)
-    return FilePart(media_type=media_type, data=data, name=name)
+    data = _bytes(encoded)
+    if data is None or base64.b64encode(data).decode() != encoded:
+        return FilePart(media_type=media_type, uri=f"data:{media_type};base64,{encoded}")
+    return FilePart(media_type=media_type, data=data)
 
 
 def by_url(url: str, media_type: str | None, otherwise: str = ANY_FILE) -> FilePart:
     """Make a part of a URL; of a data URL its bytes, if it says the same media type."""
     found = _DATA_URL.fullmatch(url)
-    if found is not None and (media_type in (None, found[1]) or _covers(media_type, found[1])):
-        part = inline(found[1], found[2])
-        if part.data is not None:
-            return part
-        return FilePart(media_type=found[1], uri=url)
+    if found is not None:
+        covers = media_type == ANY_IMAGE and found[1].startswith("image/")
+        if covers or media_type in (None, found[1]):
+            return inline(found[1], found[2])
     return FilePart(media_type=media_type or otherwise, uri=url)
-
-
-def _covers(media_type: str | None, other: str) -> bool:
-    return media_type == ANY_IMAGE and other.startswith("image/")
 
 
 def by_id(vendor: str, id: str, media_type: str) -> FilePart:
@@ -52,6 +46,11 @@ def named(part: FilePart, name: Any) -> FilePart:
     if not isinstance(name, str):
         return part
     return FilePart(media_type=part.media_type, uri=part.uri, data=part.data, name=name)
+
+
+def name_as(field: str, part: FilePart) -> dict[str, str]:
+    """Return a file's name as a field of an object, if it has one."""
+    return {} if part.name is None else {field: part.name}
 
 
 def id_at(vendor: str, part: FilePart) -> str | None:
@@ -103,11 +102,6 @@ def text_of(part: FilePart) -> str | None:
         return part.data.decode()
     except UnicodeDecodeError:
         return None
-
-
-def _decoded(encoded: str) -> bytes | None:
-    data = _bytes(encoded)
-    return data if data is not None and base64.b64encode(data).decode() == encoded else None
 
 
 def _bytes(encoded: str | None) -> bytes | None:

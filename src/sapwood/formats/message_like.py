@@ -39,21 +39,16 @@ def checked_messages(messages: Iterable[MessageLike]) -> list[MessageLike]:
         listed = list(messages)
     except TypeError:
         raise _not_messages(messages, "messages") from None
+    called: set[str] = set()
     for index, message in enumerate(listed):
         if not isinstance(message, (Message, NewMessage, ModelMessage)):
             raise _not_messages(message, f"messages[{index}]")
-    return _in_order(listed)
-
-
-def _in_order(messages: list[MessageLike]) -> list[MessageLike]:
-    called: set[str] = set()
-    for index, message in enumerate(messages):
         own = {part.call_id for part in message.parts if isinstance(part, ToolCallPart)}
         if own:
             if len(message.parts) > len(own):
-                messages[index] = _with_results_after_calls(message, own - called)
+                listed[index] = _with_results_after_calls(message, own - called)
             called |= own
-    return messages
+    return listed
 
 
 def _with_results_after_calls(message: MessageLike, own: set[str]) -> MessageLike:

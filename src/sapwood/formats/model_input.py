@@ -18,10 +18,14 @@ from .vendor_limits import fit_name
 def input_to_openai_chat(input: ModelInput, *, reasoning: Reasoning = "text") -> Json:
     """Write what `prepare` gave for `client.chat.completions.create(model=..., **this)`."""
     _check(input)
+    tools = [
+        {"type": "function", "function": {**_named(tool), "parameters": tool.schema}}
+        for tool in input.tools
+    ]
     messages = to_openai_chat(input.messages, wire=True, reasoning=reasoning)
     if input.prompt:
         messages.insert(0, {"role": "system", "content": input.prompt})
-    return _with_tools({"messages": messages}, [_chat_tool(tool) for tool in input.tools])
+    return _with_tools({"messages": messages}, tools)
 
 
 def input_to_openai_responses(input: ModelInput, *, reasoning: Reasoning = "text") -> Json:
@@ -29,7 +33,12 @@ def input_to_openai_responses(input: ModelInput, *, reasoning: Reasoning = "text
     _check(input)
     written: Json = {"instructions": input.prompt} if input.prompt else {}
     written["input"] = to_openai_responses(input.messages, wire=True, reasoning=reasoning)
-    return _with_tools(written, [_responses_tool(tool) for tool in input.tools])
+    # Strict is the default here, and refuses most schemas that were not written for it.
+    tools = [
+        {"type": "function", **_named(tool), "parameters": tool.schema, "strict": False}
+        for tool in input.tools
+    ]
+    return _with_tools(written, tools)
 
 
 def input_to_anthropic(input: ModelInput, *, reasoning: Reasoning = "text") -> Json:
@@ -40,11 +49,14 @@ def input_to_anthropic(input: ModelInput, *, reasoning: Reasoning = "text") -> J
     _check(input)
     leading = list(takewhile(_is_system, input.messages))
     rest = input.messages[len(leading) :]
-    texts = [input.prompt, *(_text(message, reasoning) for message in leading)]
+    texts = [
+        input.prompt,
+        *("\n".join(text_of_part(part, reasoning) for part in it.parts) for it in leading),
+    ]
     system = "\n\n".join(text for text in texts if text.strip())
     written: Json = {"system": system} if system else {}
     written["messages"] = to_anthropic(rest, wire=True, reasoning=reasoning)
-    return _with_tools(written, [_anthropic_tool(tool) for tool in input.tools])
+    return _with_tools(written, [{**_named(it), "input_schema": it.schema} for it in input.tools])
 
 
 def _check(input: object) -> None:
@@ -59,26 +71,10 @@ def _is_system(message: ModelMessage) -> bool:
     return message.role in ("system", "developer") and not has_tools(message.parts)
 
 
-def _text(message: ModelMessage, reasoning: Reasoning) -> str:
-    return "\n".join(text_of_part(part, reasoning) for part in message.parts)
-
-
 def _with_tools(written: Json, tools: list[Json]) -> Json:
     """Add the tools; the vendors refuse an empty list of them."""
     return {**written, "tools": tools} if tools else written
 
 
-def _chat_tool(tool: ToolDefinition) -> Json:
-    named = {"name": fit_name(tool.name), "description": tool.description}
-    return {"type": "function", "function": {**named, "parameters": tool.schema}}
-
-
-def _responses_tool(tool: ToolDefinition) -> Json:
-    named = {"name": fit_name(tool.name), "description": tool.description}
-    # Strict is the default here, and refuses most schemas that were not written for it.
-    return {"type": "function", **named, "parameters": tool.schema, "strict": False}
-
-
-def _anthropic_tool(tool: ToolDefinition) -> Json:
-    named = {"name": fit_name(tool.name), "description": tool.description}
-    return {**named, "input_schema": tool.schema}
+def _named(tool: ToolDefinition) -> Json:
+    return {"name": fit_name(tool.name), "description": tool.description}

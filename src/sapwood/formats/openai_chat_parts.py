@@ -2,62 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from ..model import FilePart, OtherPart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
 from . import files
 from .call_arguments import call_of, written
-from .client_values import mapping_at, text_at
-from .part_text import Reasoning, as_text, text_of_part
-from .role_blocks import NativePart
+from .client_values import mapping_at, objects_at, text_at
+from .message_content import ContentFormat
+from .part_text import as_text
 from .tool_outputs import openai_file, text_of_output
-from .unmapped_fields import (
-    NOTHING,
-    AnyTyped,
-    Json,
-    keep,
-    kind_in,
-    kind_of,
-    part_rest,
-    restore,
-    with_rest,
-)
+from .unmapped_fields import Json, keep, kind_of, part_rest, restore, with_rest
 
 NAME = "openai_chat"
 
+_ROLES = {role: role for role in ("system", "developer", "user", "assistant")}
 _AUDIO = {"wav": "audio/wav", "mp3": "audio/mpeg"}
 _FORMATS = {media_type: format for format, media_type in _AUDIO.items()}
 
 
-def read_content(value: Json, role: str, path: str) -> Part:
-    """Read an element of a message's content."""
+def _read_content(message: Json, role: str, path: str) -> list[Part]:
+    return [_read_element(it, role, where) for it, where in objects_at(message, "content", path)]
+
+
+def _read_element(value: Json, role: str, path: str) -> Part:
     kind = text_at(value, "type", path)
+    part: TextPart | FilePart | None = None
     match kind:
         case "text" | "refusal":
-            return _kept(TextPart(text=text_at(value, kind, path)), role, kind, value)
+            part = TextPart(text=text_at(value, kind, path))
         case "image_url":
             url = text_at(mapping_at(value, kind, path), "url", f"{path}.{kind}")
-            return _kept(files.by_url(url, None, files.ANY_IMAGE), role, kind, value)
+            part = files.by_url(url, None, files.ANY_IMAGE)
         case "input_audio":
             audio = mapping_at(value, kind, path)
             format = text_at(audio, "format", f"{path}.{kind}")
             data = text_at(audio, "data", f"{path}.{kind}")
             part = files.inline(_AUDIO.get(format, f"audio/{format}"), data)
-            return _kept(part, role, kind, value)
         case "file":
-            file = openai_file(mapping_at(value, kind, path))
-            return OtherPart(value=value) if file is None else _kept(file, role, kind, value)
-        case _:
-            return OtherPart(value=value)
+            part = openai_file(mapping_at(value, kind, path))
+    return OtherPart(value=value) if part is None else CONTENT.kept(part, role, kind, value)
 
 
-def _kept(part: AnyTyped, role: str, kind: str, value: Json) -> AnyTyped:
-    rest = NOTHING if kind == default_kind(part, role) else {"type": kind}
-    return keep(part, NAME, value, _write(part, kind), rest)
-
-
-def default_kind(part: Part, role: str) -> str | None:
-    """Return the type by which a part is written in a message of a role, None when by none."""
+def _default_kind(part: Part, role: str) -> str | None:
     if isinstance(part, TextPart):
         return "text"
     if not isinstance(part, FilePart) or role != "user":
@@ -70,18 +57,6 @@ def default_kind(part: Part, role: str) -> str | None:
     return "file" if is_pdf or files.id_at("openai", part) is not None else None
 
 
-def write_content(part: Part, role: str, reasoning: Reasoning) -> Json | None:
-    """Write an element of a message's content; None when there is nothing to say."""
-    if isinstance(part, NativePart):
-        return part.to_json()
-    rest = part_rest(part, NAME)
-    kind = kind_in(rest) or default_kind(part, role)
-    if kind is not None and isinstance(part, (TextPart, FilePart)):
-        return restore(_write(part, kind), rest)
-    text = text_of_part(part, reasoning)
-    return {"type": "text", "text": text} if text else None
-
-
 def _write(part: Part, kind: str) -> Json:
     match part:
         case TextPart(text=text):
@@ -92,15 +67,16 @@ def _write(part: Part, kind: str) -> Json:
             format = _FORMATS.get(part.media_type) or part.media_type.removeprefix("audio/")
             return {"type": kind, kind: {"data": files.encoded(part), "format": format}}
         case FilePart():
-            return {"type": kind, kind: _write_file(part)}
+            id = files.id_at("openai", part)
+            file = {"file_data": files.url_of(part)} if id is None else {"file_id": id}
+            return {"type": kind, kind: {**file, **files.name_as("filename", part)}}
         case _:
             return {}
 
 
-def _write_file(part: FilePart) -> Json:
-    id = files.id_at("openai", part)
-    file: Json = {"file_data": files.url_of(part)} if id is None else {"file_id": id}
-    return file if part.name is None else {**file, "filename": part.name}
+CONTENT = ContentFormat(
+    NAME, _ROLES, _read_content, _default_kind, _write, has_ids=False, may_be_null=True
+)
 
 
 # What is a field of the message, and a part here: its refusal, its reasoning, its audio.
@@ -108,28 +84,19 @@ def _write_file(part: FilePart) -> Json:
 _FIELDS = ("reasoning_content", "reasoning", "refusal", "audio")
 
 
-def read_fields(message: Json) -> list[Part]:
-    """Read the fields of a message that say something."""
+def read_fields(message: Json) -> Iterator[tuple[str, Part]]:
+    """Yield the fields of a message that say something, each with its name."""
     if message.keys().isdisjoint(_FIELDS):
-        return []
-    return [
-        part
-        for name in _FIELDS
-        if name in message and (part := _read_field(name, message[name])) is not None
-    ]
-
-
-def _read_field(name: str, value: Any) -> Part | None:
-    if name == "audio":
-        if not isinstance(value, dict) or not isinstance(value.get("transcript"), str):
-            return None
-        text = value["transcript"]
-        return keep(TextPart(text=text), NAME, value, {"transcript": text}, {"field": name})
-    if not isinstance(value, str):
-        return None
-    if name == "refusal":
-        return with_rest(TextPart(text=value), NAME, {"field": name})
-    return with_rest(ReasoningPart(text=value), NAME, {"field": name})
+        return
+    for name in _FIELDS:
+        rest = {NAME: {"field": name}}
+        match message.get(name):
+            case str(text) if name != "audio":
+                kind = TextPart if name == "refusal" else ReasoningPart
+                yield name, kind(text=text, extra=rest)
+            case {"transcript": str(text)} if name == "audio":
+                part = TextPart(text=text, extra=rest)
+                yield name, keep(part, NAME, message[name], {"transcript": text})
 
 
 def field_of(part: Part) -> str | None:
@@ -154,24 +121,20 @@ def read_call(value: Json, path: str) -> ToolCallPart:
     """Read an element of a message's tool calls."""
     kind = text_at(value, "type", path) if "type" in value else "function"
     id = text_at(value, "id", path)
-    if kind != "function":
-        part = with_rest(_read_other_call(id, kind, value, path), NAME, {"type": kind})
+    if kind not in ("function", "custom"):
+        extra = {NAME: {"type": kind}}
+        part = ToolCallPart(call_id=id, name=kind, input=value.get(kind), extra=extra)
         return keep(part, NAME, value, _write_call(part))
     asked, where = mapping_at(value, kind, path), f"{path}.{kind}"
-    name, raw = text_at(asked, "name", where), text_at(asked, "arguments", where)
-    part = call_of(id, name, raw, NAME)
-    if len(asked) == 2 and len(value) == 3 and "type" in value:
-        return part
-    made = {"id": id, "type": kind, kind: {"name": name, "arguments": raw}}
-    return keep(part, NAME, value, made)
-
-
-def _read_other_call(id: str, kind: str, value: Json, path: str) -> ToolCallPart:
+    field = "arguments" if kind == "function" else "input"
+    name, raw = text_at(asked, "name", where), text_at(asked, field, where)
     if kind == "custom":
-        asked, where = mapping_at(value, kind, path), f"{path}.{kind}"
-        name, input = text_at(asked, "name", where), text_at(asked, "input", where)
-        return ToolCallPart(call_id=id, name=name, input=input)
-    return ToolCallPart(call_id=id, name=kind, input=value.get(kind))
+        part = ToolCallPart(call_id=id, name=name, input=raw, extra={NAME: {"type": kind}})
+    else:
+        part = call_of(id, name, raw, NAME)
+        if len(asked) == 2 and len(value) == 3 and "type" in value:
+            return part
+    return keep(part, NAME, value, {"id": id, "type": kind, kind: {"name": name, field: raw}})
 
 
 def read_function_call(value: Json, path: str) -> Part:

@@ -6,29 +6,17 @@ from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 from typing import Any
 
-from ..model import NewMessage, OtherPart, Part, TextPart, ToolCallPart, ToolResultPart
+from ..model import NewMessage, OtherPart, Part, ToolCallPart, ToolResultPart
 from . import openai_responses_items as items
-from . import openai_responses_parts as contents
-from .client_values import id_of, objects_at, only_content, text_at, values_of, wrong
+from .client_values import id_of, text_at, values_of, wrong
 from .message_like import MessageLike, checked_messages
-from .openai_responses_parts import NAME
+from .openai_responses_parts import CONTENT, NAME
 from .part_text import Reasoning, check_reasoning
-from .unmapped_fields import (
-    Json,
-    besides,
-    difference,
-    has_other,
-    kind_of,
-    only_text,
-    rest_of,
-    restore,
-)
+from .unmapped_fields import Json, has_other, kind_of, only_text, rest_of, with_natives
 from .vendor_limits import fit_items
 
-_ROLES = ("user", "assistant", "system", "developer")
 # Their id is that of something else.
 _REFERRING = ("item_reference", "local_shell_call_output")
-_OF_TEXT = {"type", "text", "annotations"}
 _FROM_USER = ("item_reference", "mcp_approval_response", "compaction_trigger")
 
 
@@ -67,7 +55,8 @@ def _kind(item: Json, path: str) -> str:
 def _read(item: Json, path: str) -> NewMessage:
     kind = _kind(item, path)
     if kind == "message":
-        return _read_message(item, path)
+        role = text_at(item, "role", path)
+        return CONTENT.read(item, role, path, always_list=role == "assistant")
     named = item if item.get("type") is not None else {**item, "type": kind}
     parts = items.read_item(named, kind, path)
     metadata: Json = {}
@@ -79,47 +68,11 @@ def _read(item: Json, path: str) -> NewMessage:
 
 def _role(item: Json, kind: str) -> str:
     role = item.get("role")
-    if isinstance(role, str) and role in _ROLES:
+    if isinstance(role, str) and role in CONTENT.roles:
         return role
     if kind.endswith("_output"):
         return "tool"
     return "user" if kind in _FROM_USER else "assistant"
-
-
-def _read_message(item: Json, path: str) -> NewMessage:
-    role = text_at(item, "role", path)
-    text = only_content(item)
-    if text is not None and role in _ROLES:
-        return NewMessage(role=role, parts=[TextPart(text=text)])
-    parts = list(_contents(item, role, path))
-    rest: Json = {}
-    if has_other(parts):
-        rest["other"] = True
-    content = item["content"]
-    if isinstance(content, list) and (role == "assistant" or _could_be_text(content)):
-        rest["list"] = True
-    # Each part is written as it came.
-    if role in _ROLES:
-        rest |= besides(item, ("role", "content"))
-    else:
-        rest |= difference({"role": "user", "content": content}, item)
-    metadata = {NAME: rest} if rest else {}
-    return NewMessage(role=role, parts=parts, metadata=metadata, id=id_of(item))
-
-
-def _role_of(role: str) -> str:
-    return role if role in _ROLES else "user"
-
-
-def _contents(item: Json, role: str, path: str) -> Iterator[Part]:
-    content = item.get("content")
-    if isinstance(content, str):
-        yield TextPart(text=content)
-        return
-    if not isinstance(content, list):
-        raise wrong(content, f"{path}.content", "a string or a list")
-    for value, where in objects_at(item, "content", path):
-        yield contents.read_content(value, role, where)
 
 
 def _write(
@@ -131,7 +84,7 @@ def _write(
         return
     text = only_text(message.parts, rest)
     if text is not None:
-        yield {"role": _role_of(message.role), "content": text}
+        yield {"role": CONTENT.role_of(message.role), "content": text}
         return
     told: list[Part] = []
     for part, item in _items(message.parts, calls):
@@ -142,7 +95,7 @@ def _write(
             yield from _messages(message.role, told, {}, reasoning)
             told = []
         yield item
-    if told or not message.parts:
+    if told or (rest and not message.parts):
         whole = rest if len(told) == len(message.parts) else {}
         yield from _messages(message.role, told, whole, reasoning)
 
@@ -165,31 +118,10 @@ def _items(parts: list[Part], calls: dict[str, str | None]) -> Iterator[tuple[Pa
 
 def _messages(role: str, parts: list[Part], rest: Json, reasoning: Reasoning) -> Iterator[Json]:
     """Write what is said; what the assistant said elsewhere, one message for each part."""
-    if role == "tool":
-        role = "user"
-    if role != "assistant" or "list" in rest or len(parts) < 2:
-        groups = [parts]
-    else:
-        groups = [[part] for part in parts]
-    for group in groups:
-        made = _write_message(role, group, rest, reasoning)
-        # What only its own vendor can read has no words here; what says nothing by itself stays.
-        is_unsayable = not made["content"] and not rest
-        if not is_unsayable or any(isinstance(part, TextPart) for part in group):
-            yield restore(made, rest)
-
-
-def _write_message(role: str, parts: list[Part], rest: Json, reasoning: Reasoning) -> Json:
-    role = _role_of(role)
-    written = [contents.write_content(part, role, "other" in rest, reasoning) for part in parts]
-    told = [content for content in written if content is not None]
-    if "list" in rest or not _could_be_text(told):
-        return {"role": role, "content": told}
-    return {"role": role, "content": told[0]["text"] if told else ""}
-
-
-def _could_be_text(told: list[Json]) -> bool:
-    """Whether content could be a string: one text at most, and nothing said about it."""
-    return len(told) < 2 and all(
-        it["type"] in ("input_text", "output_text") and it.keys() <= _OF_TEXT for it in told
-    )
+    is_one = role != "assistant" or "list" in rest or len(parts) < 2
+    if "other" in rest:
+        parts = with_natives(parts)
+    for group in [parts] if is_one else [[part] for part in parts]:
+        message = CONTENT.write(role, group, rest, reasoning)
+        if message is not None:
+            yield message

@@ -8,7 +8,7 @@ from ..model import FilePart, OtherPart, Part, ReasoningPart, TextPart, ToolCall
 from . import files
 from .call_arguments import call_of, written
 from .client_values import text_at
-from .openai_responses_parts import NAME, write_content
+from .openai_responses_parts import CONTENT, NAME
 from .part_text import as_text
 from .tool_outputs import pieces_of, text_of_output
 from .unmapped_fields import Json, besides, keep, kind_of, part_rest, restore, with_rest
@@ -30,7 +30,7 @@ def read_item(item: Json, kind: str, path: str) -> list[Part]:
             return [_read_image(item)]
         case _ if kind.endswith("_call") and isinstance(item.get("call_id"), str):
             return [_read_other_call(item, kind)]
-        case _ if _is_output(kind) and isinstance(_call_id(item), str):
+        case _ if _is_output(kind) and isinstance(item.get(_id_field(kind)), str):
             return [_read_output(item, kind)]
         case _:
             return [OtherPart(value=item)]
@@ -140,17 +140,13 @@ def _is_output(kind: str) -> bool:
     return kind.endswith("_call_output") or kind == "tool_search_output"
 
 
-def _call_id(item: Json) -> Any:
-    """Return the id of the call; a local shell's output has it for its own."""
-    return item.get(_id_field(item["type"]))
-
-
 def _id_field(kind: str) -> str:
+    """Return the field of the call's id; a local shell's output has it for its own."""
     return "id" if kind == "local_shell_call_output" else "call_id"
 
 
 def _read_output(item: Json, kind: str) -> ToolResultPart:
-    part = ToolResultPart(call_id=_call_id(item), output=item.get("output"))
+    part = ToolResultPart(call_id=item[_id_field(kind)], output=item.get("output"))
     # Kept also where it is the usual one: without it, it would be that of the call's type.
     rest: Json = {"type": kind}
     if not isinstance(part.output, str):
@@ -175,7 +171,7 @@ def _output(part: ToolResultPart) -> Any:
     if not any(isinstance(it, FilePart) for it in pieces):
         return text_of_output(part.output, part.is_error)
     failed = [TextPart(text="Error:")] if part.is_error else []
-    return [write_content(piece, "user", False, "text") for piece in [*failed, *pieces]]
+    return CONTENT.write_elements([*failed, *pieces], "user", "text")
 
 
 # Tools that ran at the vendor: the call and its result are one item.

@@ -4,28 +4,23 @@ from __future__ import annotations
 
 from ..model import FilePart, OtherPart, Part, TextPart
 from . import files
-from .client_values import text_at
-from .part_text import Reasoning, text_of_part
-from .tool_outputs import openai_file
-from .unmapped_fields import (
-    NOTHING,
-    AnyTyped,
-    Json,
-    besides,
-    keep,
-    kind_in,
-    part_rest,
-    restore,
-    with_rest,
-)
+from .client_values import objects_at, text_at
+from .message_content import ContentFormat
+from .tool_outputs import openai_file, openai_image
+from .unmapped_fields import Json, besides, with_rest
 
 NAME = "openai_responses"
 
+_ROLES = {role: role for role in ("user", "assistant", "system", "developer")}
 _TEXTS = {"input_text": "text", "output_text": "text", "refusal": "refusal"}
+_OF_TEXT = {"type", "text", "annotations"}
 
 
-def read_content(value: Json, role: str, path: str) -> Part:
-    """Read an element of a message's content."""
+def _read_content(message: Json, role: str, path: str) -> list[Part]:
+    return [_read_element(it, role, where) for it, where in objects_at(message, "content", path)]
+
+
+def _read_element(value: Json, role: str, path: str) -> Part:
     kind = text_at(value, "type", path)
     part: TextPart | FilePart | None = None
     if kind == "output_text" and role == "assistant" and value.get("annotations") == []:
@@ -34,27 +29,13 @@ def read_content(value: Json, role: str, path: str) -> Part:
     if kind in _TEXTS:
         part = TextPart(text=text_at(value, _TEXTS[kind], path))
     elif kind == "input_image":
-        part = _read_image(value)
+        part = openai_image(value)
     elif kind == "input_file":
         part = openai_file(value)
-    return OtherPart(value=value) if part is None else _kept(part, role, kind, value)
+    return OtherPart(value=value) if part is None else CONTENT.kept(part, role, kind, value)
 
 
-def _read_image(value: Json) -> FilePart | None:
-    if isinstance(value.get("image_url"), str):
-        return files.by_url(value["image_url"], None, files.ANY_IMAGE)
-    if isinstance(value.get("file_id"), str):
-        return files.by_id("openai", value["file_id"], files.ANY_IMAGE)
-    return None
-
-
-def _kept(part: AnyTyped, role: str, kind: str, value: Json) -> AnyTyped:
-    rest = NOTHING if kind == default_kind(part, role) else {"type": kind}
-    return keep(part, NAME, value, _write(part, kind), rest)
-
-
-def default_kind(part: Part, role: str) -> str | None:
-    """Return the type by which a part is written in a message of a role, None when by none."""
+def _default_kind(part: Part, role: str) -> str | None:
     if isinstance(part, TextPart):
         return "output_text" if role == "assistant" else "input_text"
     if not isinstance(part, FilePart) or role == "assistant":
@@ -66,21 +47,7 @@ def default_kind(part: Part, role: str) -> str | None:
     return "input_file" if is_there or is_pdf else None
 
 
-def write_content(part: Part, role: str, native: bool, reasoning: Reasoning) -> Json | None:
-    """Write an element of a message's content; None when there is nothing to say."""
-    if native and isinstance(part, OtherPart):
-        return part.to_json()
-    rest = part_rest(part, NAME)
-    kind = kind_in(rest) or default_kind(part, role)
-    if kind is not None and isinstance(part, (TextPart, FilePart)):
-        return restore(_write(part, kind), rest)
-    text = text_of_part(part, reasoning)
-    return (
-        _write(TextPart(text=text), default_kind(TextPart(text=""), role) or "") if text else None
-    )
-
-
-def _write(part: TextPart | FilePart | Part, kind: str) -> Json:
+def _write(part: Part, kind: str) -> Json:
     if isinstance(part, TextPart):
         made = {"type": kind, _TEXTS.get(kind, "text"): part.text}
         return {**made, "annotations": []} if kind == "output_text" else made
@@ -90,14 +57,13 @@ def _write(part: TextPart | FilePart | Part, kind: str) -> Json:
     if kind == "input_image":
         where = {"image_url": files.url_of(part)} if id is None else {"file_id": id}
         return {"type": kind, "detail": "auto", **where}
-    return {"type": kind, **_write_file(part, id)}
+    field = "file_url" if files.encoded(part) is None else "file_data"
+    where = {field: files.url_of(part)} if id is None else {"file_id": id}
+    return {"type": kind, **where, **files.name_as("filename", part)}
 
 
-def _write_file(part: FilePart, id: str | None) -> Json:
-    if id is not None:
-        where = {"file_id": id}
-    elif files.encoded(part) is None:
-        where = {"file_url": files.url_of(part)}
-    else:
-        where = {"file_data": files.url_of(part)}
-    return where if part.name is None else {**where, "filename": part.name}
+def _could_be_string(element: Json) -> bool:
+    return element["type"] in ("input_text", "output_text") and element.keys() <= _OF_TEXT
+
+
+CONTENT = ContentFormat(NAME, _ROLES, _read_content, _default_kind, _write, _could_be_string)

@@ -28,7 +28,8 @@ def text_of_part(part: Part, reasoning: Reasoning) -> str:
         case TextPart(text=text):
             return text
         case ReasoningPart(text=text):
-            return _thought(text) if reasoning == "text" else ""
+            is_told = reasoning == "text" and text.strip()
+            return f"<reasoning>\n{text}\n</reasoning>" if is_told else ""
         case FilePart():
             return file_note(part)
         case OtherPart(value={"type": "step-start"}):
@@ -37,10 +38,6 @@ def text_of_part(part: Part, reasoning: Reasoning) -> str:
             return f"[{value.get('type', 'other')}] {json_text(value)}"
         case _:
             return json_text(part.to_json())
-
-
-def _thought(text: str) -> str:
-    return f"<reasoning>\n{text}\n</reasoning>" if text.strip() else ""
 
 
 def file_note(part: FilePart) -> str:

@@ -3,16 +3,12 @@ result right after the block with its call."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from ..model import OtherPart, Part, ToolCallPart, ToolResultPart
+from ..model import Part, ToolCallPart, ToolResultPart
 from .message_like import MessageLike, callers, has_tools
-from .unmapped_fields import Json, rest_of
-
-
-class NativePart(OtherPart, frozen=True, kw_only=True, tag="other", gc=False):
-    """What has no part of ours, in a message that came from the format being written."""
+from .unmapped_fields import Json, rest_of, with_natives
 
 
 class RoleBlock(NamedTuple):
@@ -49,9 +45,8 @@ def blocks_of(messages: list[MessageLike], rules: BlockRules) -> list[RoleBlock]
 
 def _cut(message: MessageLike, rules: BlockRules) -> list[RoleBlock]:
     rest = rest_of(message.metadata, rules.name)
-    role, parts = message.role, message.parts
-    if "other" in rest:
-        parts = [_native(part) for part in parts]
+    role = message.role
+    parts = with_natives(message.parts) if "other" in rest else message.parts
     if not has_tools(parts):
         return [RoleBlock("user" if role == "tool" else role, parts, rest)]
     is_assistant = role == "assistant" or any(isinstance(part, ToolCallPart) for part in parts)
@@ -59,10 +54,6 @@ def _cut(message: MessageLike, rules: BlockRules) -> list[RoleBlock]:
     return [
         RoleBlock(role, some, rest if len(some) == len(parts) else {}) for role, some in cut if some
     ]
-
-
-def _native(part: Part) -> Part:
-    return NativePart(value=part.value) if isinstance(part, OtherPart) else part
 
 
 def _steps(parts: list[Part], rules: BlockRules) -> Iterator[tuple[str, list[Part]]]:
@@ -77,8 +68,7 @@ def _steps(parts: list[Part], rules: BlockRules) -> Iterator[tuple[str, list[Par
             yield from (("assistant", said), ("tool", results))
             said, results = [], []
         said.append(part)
-    yield "assistant", said
-    yield "tool", results
+    yield from (("assistant", said), ("tool", results))
 
 
 def _goes_on(part: Part, results: list[Part]) -> bool:
@@ -90,16 +80,13 @@ def _goes_on(part: Part, results: list[Part]) -> bool:
 
 def _results_apart(
     role: str, parts: list[Part], rules: BlockRules
-) -> Iterator[tuple[str, list[Part]]]:
+) -> Iterable[tuple[str, list[Part]]]:
     """Part the results that somebody hands in from what they say."""
     if role == "user" and rules.users_hold_results:
-        yield role, parts
-        return
-    yield "tool", [part for part in parts if rules.is_result(part)]
-    yield (
-        "user" if role == "tool" else role,
-        [part for part in parts if not rules.is_result(part)],
-    )
+        return [(role, parts)]
+    results = [part for part in parts if rules.is_result(part)]
+    said = [part for part in parts if not rules.is_result(part)]
+    return [("tool", results), ("user" if role == "tool" else role, said)]
 
 
 def _joined(blocks: list[RoleBlock], ends: dict[int, int]) -> list[RoleBlock]:
@@ -143,11 +130,10 @@ def _placed(blocks: list[RoleBlock], ends: dict[int, int], rules: BlockRules) ->
 
 def _follow(blocks: list[RoleBlock], call: int, end: int, rules: BlockRules) -> bool:
     """Whether nothing but results stands between a call and the last of its results."""
-    return all(_has_result(block, rules) for block in blocks[call + 1 : end + 1])
-
-
-def _has_result(block: RoleBlock, rules: BlockRules) -> bool:
-    return block.role == "tool" or any(map(rules.is_result, block.parts))
+    return all(
+        block.role == "tool" or any(map(rules.is_result, block.parts))
+        for block in blocks[call + 1 : end + 1]
+    )
 
 
 def _with_moved(

@@ -22,12 +22,10 @@ def pieces_of(output: Any) -> list[TextPart | FilePart]:
 
 def text_of_output(output: Any, is_error: bool) -> str:
     """Return a tool's output as text, for a format that takes nothing else."""
-    text = output if isinstance(output, str) else _joined(pieces_of(output))
-    return f"Error: {text}" if is_error else text
-
-
-def _joined(pieces: list[TextPart | FilePart]) -> str:
-    return "\n".join(file_note(it) if isinstance(it, FilePart) else it.text for it in pieces)
+    if not isinstance(output, str):
+        pieces = pieces_of(output)
+        output = "\n".join(it.text if isinstance(it, TextPart) else file_note(it) for it in pieces)
+    return f"Error: {output}" if is_error else output
 
 
 def _is_blank(part: TextPart | FilePart) -> bool:
@@ -35,17 +33,13 @@ def _is_blank(part: TextPart | FilePart) -> bool:
 
 
 def _piece(item: Any) -> TextPart | FilePart | None:
-    if not isinstance(item, dict):
-        return None
     match item:
         case {"type": "text" | "input_text" | "output_text", "text": str(text)}:
             return TextPart(text=text)
         case {"type": "image_url", "image_url": {"url": str(url)}}:
             return files.by_url(url, None, files.ANY_IMAGE)
-        case {"type": "input_image", "image_url": str(url)}:
-            return files.by_url(url, None, files.ANY_IMAGE)
-        case {"type": "input_image", "file_id": str(id)}:
-            return files.by_id("openai", id, files.ANY_IMAGE)
+        case {"type": "input_image"}:
+            return openai_image(item)
         case {"type": "input_file"}:
             return openai_file(item)
         case {"type": "image" | "document" as kind, "source": dict(source)}:
@@ -53,6 +47,17 @@ def _piece(item: Any) -> TextPart | FilePart | None:
             return None if part is None else files.named(part, item.get("title"))
         case {"type": "image" | "audio", "data": str(data), "mimeType": str(media_type)}:
             return files.inline(media_type, data)
+        case _:
+            return None
+
+
+def openai_image(item: Json) -> FilePart | None:
+    """Read an image as OpenAI's responses have it: by its address, or by its id."""
+    match item:
+        case {"image_url": str(url)}:
+            return files.by_url(url, None, files.ANY_IMAGE)
+        case {"file_id": str(id)}:
+            return files.by_id("openai", id, files.ANY_IMAGE)
         case _:
             return None
 

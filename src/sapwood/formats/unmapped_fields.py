@@ -16,12 +16,18 @@ import msgspec
 from ..model import FilePart, OtherPart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
 
 Json = dict[str, Any]
-Typed = TextPart | ReasoningPart | ToolCallPart | ToolResultPart | FilePart
-AnyTyped = TypeVar("AnyTyped", bound=Typed)
+AnyTyped = TypeVar(
+    "AnyTyped", bound=TextPart | ReasoningPart | ToolCallPart | ToolResultPart | FilePart
+)
 
 NAMES = ("openai_chat", "openai_responses", "anthropic", "ai_sdk")
 
 NOTHING: Json = {}
+
+
+class NativePart(OtherPart, frozen=True, kw_only=True, tag="other", gc=False):
+    """What has no part of ours, in a message that came from the format being written."""
+
 
 _ONLY_TEXT = {"type", "text"}
 _encode = msgspec.json.Encoder(order="deterministic").encode
@@ -88,7 +94,8 @@ def rest_of(holder: Mapping[str, Any], name: str) -> Json:
 
 def part_rest(part: Part, name: str) -> Json:
     """Return the rest that a format keeps beside a part."""
-    return {} if isinstance(part, OtherPart) else rest_of(part.extra, name)
+    extra = getattr(part, "extra", None)
+    return rest_of(extra, name) if extra else {}
 
 
 def kind_of(part: Part, name: str) -> str | None:
@@ -123,6 +130,11 @@ def keep(
 def has_other(parts: Sequence[Part]) -> bool:
     """Whether there is among parts what has no part of ours."""
     return OtherPart in map(type, parts)
+
+
+def with_natives(parts: list[Part]) -> list[Part]:
+    """Mark what has no part of ours, in a message that came from the format being written."""
+    return [NativePart(value=it.value) if isinstance(it, OtherPart) else it for it in parts]
 
 
 def only_text(parts: Sequence[Part], rest: Mapping[str, Any]) -> str | None:

@@ -8,12 +8,10 @@ from typing import Any
 
 from .unmapped_fields import Json
 
-MAX_NAME = 64
-
 _NOT_NAME = re.compile(r"[^a-zA-Z0-9_-]")
 
 
-def fit_name(name: str, limit: int = MAX_NAME) -> str:
+def fit_name(name: str, limit: int = 64) -> str:
     """Return a tool's name or a call's id as every vendor takes it; the same for the same."""
     fitting = _NOT_NAME.sub("_", name)
     return name if fitting == name and 0 < len(name) <= limit else _marked(fitting, name, limit)
@@ -88,7 +86,9 @@ def fit_anthropic(messages: list[Json]) -> list[Json]:
         fitting.insert(0, {"role": "user", "content": [{"type": "text", "text": BEGINNING}]})
     if fitting and fitting[-1]["role"] == "assistant":
         fitting[-1]["content"][-1] = _without_space_after(fitting[-1]["content"][-1])
-    return [{**it, "content": _results_first(it["content"])} for it in fitting]
+    for message in fitting:
+        message["content"].sort(key=lambda block: block.get("type") != "tool_result")
+    return fitting
 
 
 BEGINNING = "[the conversation begins with the assistant]"
@@ -145,7 +145,3 @@ def _fit_block(block: Json, ids: _Ids) -> Json:
     if block.get("type") == "tool_result":
         return {**block, "tool_use_id": ids.of_result(block["tool_use_id"])}
     return block
-
-
-def _results_first(blocks: list[Json]) -> list[Json]:
-    return sorted(blocks, key=lambda block: block.get("type") != "tool_result")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Literal
 
 import msgspec
 
 from .history import Entry, Overlay
-from .message import datetime_of
+from .message import Dated
 
 
 class Compaction(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,7 +32,7 @@ class CompactionPreview(msgspec.Struct, frozen=True, kw_only=True):
     prompt: str
 
 
-class CompactionNote(msgspec.Struct, frozen=True, kw_only=True):
+class CompactionNote(Dated, msgspec.Struct, frozen=True, kw_only=True):
     """A compaction of the past. `undone` says that its overlay is in force no more."""
 
     overlay: str
@@ -43,8 +42,3 @@ class CompactionNote(msgspec.Struct, frozen=True, kw_only=True):
     covered_tokens: int
     created_us: int
     undone: bool = False
-
-    @property
-    def created_at(self) -> datetime:
-        """When it was made, by the store's clock."""
-        return datetime_of(self.created_us)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any, Literal
 
 import msgspec
 
-from .message import Message, Position, Root, datetime_of
+from .message import Dated, Message, Position, Root
 
 
-class Overlay(msgspec.Struct, frozen=True, kw_only=True):
+class Overlay(Dated, msgspec.Struct, frozen=True, kw_only=True):
     """A summary that stands in for a range of a path. The messages under it stay."""
 
     id: str
@@ -22,11 +21,6 @@ class Overlay(msgspec.Struct, frozen=True, kw_only=True):
     metadata: dict[str, Any]
     created_by: str
     created_us: int
-
-    @property
-    def created_at(self) -> datetime:
-        """When it was made, by the store's clock."""
-        return datetime_of(self.created_us)
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
@@ -129,13 +123,11 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def messages_only(self) -> list[Message]:
         """The messages among the entries, without the summaries; pinned ones in their place."""
-        flat: list[Message] = []
-        for entry in self.entries:
-            if isinstance(entry, Message):
-                flat.append(entry)
-            else:
-                flat.extend(entry.pinned)
-        return flat
+        return [
+            message
+            for entry in self.entries
+            for message in ([entry] if isinstance(entry, Message) else entry.pinned)
+        ]
 
 
 class RowStatistic(msgspec.Struct, frozen=True, kw_only=True):

@@ -35,6 +35,19 @@ def microseconds_of(moment: datetime) -> int:
     return (moment - _EPOCH) // timedelta(microseconds=1)
 
 
+class Dated:
+    """What was made at some time."""
+
+    __slots__ = ()
+
+    created_us: int
+
+    @property
+    def created_at(self) -> datetime:
+        """When it was made, by the store's clock; if said elsewhere before, as its client said."""
+        return datetime_of(self.created_us)
+
+
 class Position(msgspec.Struct, frozen=True, order=True):
     """Where a message stands: given once, never used again. `depth` counts from the root, from 1.
 
@@ -59,7 +72,7 @@ class NewMessage(msgspec.Struct, frozen=True, kw_only=True):
     created_us: int | None = None
 
 
-class Message(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class Message(Dated, msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A stored message. `home` is the session that wrote it, or None when that is gone."""
 
     id: str
@@ -77,11 +90,6 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     def position(self) -> Position:
         """The place in the tree."""
         return Position(self.segment, self.depth)
-
-    @property
-    def created_at(self) -> datetime:
-        """When it was first appended, by the store's clock, or as its client said."""
-        return datetime_of(self.created_us)
 
     @property
     def text(self) -> str:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 import msgspec
 
 from .history import EntryRef
-from .message import Position, datetime_of
+from .message import Dated, Position
 
 
 class Search(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,7 +20,7 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
     limit: int = 20
 
 
-class Hit(msgspec.Struct, frozen=True, kw_only=True):
+class Hit(Dated, msgspec.Struct, frozen=True, kw_only=True):
     """A message or a summary that was found.
 
     `session` is the one that wrote it, or if that is gone the oldest that stands on it. A summary
@@ -39,11 +37,6 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     score: float
     snippet: str
     marks: list[tuple[int, int]]
-
-    @property
-    def created_at(self) -> datetime:
-        """When it was written, by the store's clock, or as its client said."""
-        return datetime_of(self.created_us)
 
 
 class Hits(msgspec.Struct, frozen=True, kw_only=True):

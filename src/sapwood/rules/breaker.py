@@ -66,25 +66,6 @@ def may_run(state: BreakerState, tokens: int) -> bool:
     return tokens >= state.held_until_tokens
 
 
-def why_held(state: BreakerState, tokens: int) -> str | None:
-    """Return in a sentence why a compaction may not run by itself; None when it may."""
-    if may_run(state, tokens):
-        return None
-    return (
-        f"{_what_happened(state)}: the next is tried when the context has "
-        f"{state.held_until_tokens} tokens, and it has {tokens}."
-    )
-
-
 def _held_until(tokens: int, in_a_row: int) -> int:
     first = max(MIN_FIRST_WAIT, tokens * FIRST_WAIT_PERCENT // 100)
     return tokens + (first << min(in_a_row - 1, MAX_DOUBLINGS))
-
-
-def _what_happened(state: BreakerState) -> str:
-    in_a_row = state.poor + state.failures
-    last = "The last compaction" if in_a_row == 1 else f"The last {in_a_row} compactions"
-    little = f"freed less than {POOR_PERCENT} % of the context"
-    if not state.failures:
-        return f"{last} {little}"
-    return f"{last} failed" if not state.poor else f"{last} failed or {little}"

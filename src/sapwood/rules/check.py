@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -50,6 +50,12 @@ def owner_and_session(owner: str, session: str) -> None:
     """Check the two names that nearly every call begins with."""
     name(owner, "owner")
     name(session, "session")
+
+
+def given(check: Callable[[Any, str], None], value: Any, what: str) -> None:
+    """Check what may be left out, when it was not."""
+    if value is not None:
+        check(value, what)
 
 
 def place(value: str | Root, what: str) -> None:
@@ -110,8 +116,7 @@ def new_session(new: NewSession) -> None:
     instance(new, NewSession, "session")
     name(new.id, "session")
     _record_fields(new)
-    if new.created_us is not None:
-        check_time(new.created_us, "created_us")
+    given(check_time, new.created_us, "created_us")
     if new.parent is not None:
         instance(new.parent, Edge, "parent")
         instance(new.parent.kind, EdgeKind, "parent.kind")
@@ -119,8 +124,7 @@ def new_session(new: NewSession) -> None:
     if new.fork is not None:
         instance(new.fork, ForkPoint, "fork")
         name(new.fork.session, "fork.session")
-        if new.fork.message is not None:
-            place(new.fork.message, "fork.message")
+        given(place, new.fork.message, "fork.message")
 
 
 def patch(value: SessionPatch) -> None:
@@ -130,8 +134,8 @@ def patch(value: SessionPatch) -> None:
 
 
 def _record_fields(value: NewSession | SessionPatch) -> None:
-    if value.title is not UNSET and value.title is not None:
-        text(value.title, "title")
+    if value.title is not UNSET:
+        given(text, value.title, "title")
     if value.state is not UNSET:
         name(value.state, "state")
     if value.tags is not UNSET:
@@ -142,9 +146,8 @@ def _record_fields(value: NewSession | SessionPatch) -> None:
     if value.budget is not UNSET:
         whole(value.budget, "budget", 0, MAX_TOKENS)
     for field in ("model", "source", "end_reason"):
-        value_of = getattr(value, field)
-        if value_of is not UNSET and value_of is not None:
-            name(value_of, field)
+        if getattr(value, field) is not UNSET:
+            given(name, getattr(value, field), field)
 
 
 def text(value: str, what: str) -> None:
@@ -158,23 +161,17 @@ def session_query(query: SessionQuery) -> None:
     instance(query, SessionQuery, "query")
     count(query.limit, "limit", 1, MAX_PAGE)
     _names(query.tags, "tags")
-    for field in ("state", "parent"):
-        value = getattr(query, field)
-        if value is not None:
-            name(value, field)
-    for field in ("title_prefix", "cursor"):
-        value = getattr(query, field)
-        if value is not None:
-            text(value, field)
+    given(name, query.state, "state")
+    given(name, query.parent, "parent")
+    given(text, query.title_prefix, "title_prefix")
+    given(text, query.cursor, "cursor")
     if query.order not in ("active", "created"):
         raise UsageError(f"order must be 'active' or 'created', not {query.order!r}", path="order")
     for field in ("created_from", "created_until", "active_from", "active_until"):
-        _aware(getattr(query, field), field)
+        given(_aware, getattr(query, field), field)
 
 
-def _aware(moment: datetime | None, what: str) -> None:
-    if moment is None:
-        return
+def _aware(moment: datetime, what: str) -> None:
     instance(moment, datetime, what)
     if moment.utcoffset() is None:
         raise UsageError(f"{what} has no time zone: use an aware datetime", path=what)
@@ -183,8 +180,7 @@ def _aware(moment: datetime | None, what: str) -> None:
 def read(query: Read) -> None:
     """Check what to read."""
     instance(query, Read, "query")
-    if query.leaf is not None:
-        place(query.leaf, "leaf")
+    given(place, query.leaf, "leaf")
     whole(query.limit, "limit", 1)
     whole(query.max_bytes, "max_bytes", 1)
     count(query.after, "after", 0)
@@ -209,18 +205,15 @@ def new_overlay(new: NewOverlay, max_bytes: int) -> None:
     instance(new.metadata, dict, "metadata")
     encode_json(new.metadata, "metadata")
     whole(new.tokens, "tokens", 0, MAX_TOKENS)
-    if new.snapshot is not None:
-        text(new.snapshot, "snapshot")
-    for what, value in (("leaf", new.leaf), ("id", new.id)):
-        if value is not None:
-            name(value, what)
+    given(text, new.snapshot, "snapshot")
+    given(name, new.leaf, "leaf")
+    given(name, new.id, "id")
 
 
 def document(owner: str, session: str | None, key: str) -> None:
     """Check which document is meant."""
     name(owner, "owner")
-    if session is not None:
-        name(session, "session")
+    given(name, session, "session")
     name(key, "key")
 
 
@@ -263,8 +256,7 @@ def usage(value: Usage) -> None:
     name(value.id, "usage.id")
     if value.model != "":
         name(value.model, "usage.model")
-    if value.message is not None:
-        name(value.message, "usage.message")
+    given(name, value.message, "usage.message")
     for field in ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens"):
         count(getattr(value, field), f"usage.{field}", 0, MAX_TOKENS)
     count(value.cost_micros, "usage.cost_micros", 0, MAX_COST_MICROS)
@@ -279,8 +271,7 @@ def usage_by(value: str) -> None:
 def search(value: Search) -> None:
     """Check where to search and how much to give; the query is checked where it is read."""
     instance(value, Search, "search")
-    if value.session is not None:
-        name(value.session, "session")
+    given(name, value.session, "session")
     count(value.limit, "limit", 1, MAX_HITS)
 
 
@@ -288,8 +279,7 @@ def feed(after: str, limit: int, reader: str | None) -> None:
     """Check how the change feed is read."""
     text(after, "after")
     count(limit, "limit", 1, MAX_PAGE)
-    if reader is not None:
-        name(reader, "reader")
+    given(name, reader, "reader")
 
 
 def version(value: int | None) -> None:

@@ -12,7 +12,7 @@ import msgspec
 
 from ..errors import MessageTooLargeError, StoreCorruptError, UsageError
 from ..model import FilePart, NewMessage, Part, TextPart, ToolResultPart
-from .ids import IdMaker, check_name, check_role, check_time
+from .ids import IdMaker, check_name, check_time
 from .tokens import MAX_TOKENS, MESSAGE_OVERHEAD, estimate_parts, estimate_utf8
 
 MAX_MESSAGE_BYTES = 8 * 1024 * 1024
@@ -78,7 +78,7 @@ def pack(
         check_name(id, "message id")
     role = message.role
     if type(role) is not str or role not in USUAL_ROLES:
-        check_role(role)
+        check_name(role, "role")
     body = Body(_listed(message.parts, "parts"), message.metadata)
     is_plain = _is_plain(body)
     data = encode_body(body, max_bytes, is_plain)
@@ -141,7 +141,8 @@ def encode_body(body: Body, max_bytes: int = MAX_MESSAGE_BYTES, is_plain: bool =
         same = is_plain or _is_read_back(data, body)
     except (msgspec.MsgspecError, TypeError, ValueError, RecursionError, OverflowError) as error:
         refuse_body(body)
-        where = _place_in(error)
+        found = _PLACE.search(str(error))
+        where = found[1] if found else "message"
         why = _PLACE.sub("", str(error))
         raise UsageError(f"{where} cannot be stored: {why}", path=where) from error
     if not same:
@@ -249,11 +250,6 @@ def _json_of(body: Body) -> list[Any]:
     return [body.metadata, *fields]
 
 
-def _place_in(error: Exception) -> str:
-    found = _PLACE.search(str(error))
-    return found[1] if found else "message"
-
-
 def refuse_body(body: Body) -> None:
     """Raise a UsageError that names the first place where a body is not JSON."""
     if not isinstance(body.metadata, dict):
@@ -308,7 +304,13 @@ def _children(value: dict[Any, Any] | list[Any], path: str) -> list[tuple[str, A
 
 def _refuse_leaf(value: Any, path: str) -> None:
     if isinstance(value, str):
-        _refuse_text(value, path)
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            raise UsageError(
+                f"{path} has a lone surrogate at character {error.start}: it is not valid Unicode",
+                path=path,
+            ) from None
     elif isinstance(value, float) and not math.isfinite(value):
         raise UsageError(f"{path} is {value}, which JSON cannot say: use null", path=path)
     try:
@@ -319,13 +321,3 @@ def _refuse_leaf(value: Any, path: str) -> None:
         raise UsageError(f"{path} has too many digits: use a string", path=path) from None
     if not same:
         raise UsageError(f"{path} is a {type(value).__name__}, which is not JSON", path=path)
-
-
-def _refuse_text(text: str, path: str) -> None:
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise UsageError(
-            f"{path} has a lone surrogate at character {error.start}: it is not valid Unicode",
-            path=path,
-        ) from None

@@ -81,17 +81,13 @@ def _is_ordinary(text: str, at: int) -> bool:
 
 def _joins_letters(before: str, after: str) -> bool:
     """Whether a joiner stands after a letter that joins, or between one such and another."""
-    if not _is_letter(before) or _is_joiner(after):
+    if not _is_letter(before) or after in (_ZWJ, _ZWNJ, _ZWSP):
         return False
     return bool(_JOINING.match(before)) or (_is_letter(after) and bool(_JOINING.match(after)))
 
 
 def _is_letter(char: str) -> bool:
     return char != "" and unicodedata.category(char)[0] in "LMN" and not _SUSPECT.match(char)
-
-
-def _is_joiner(char: str) -> bool:
-    return char != "" and char in (_ZWJ, _ZWNJ, _ZWSP)
 
 
 def _joins_pictures(before: str, after: str) -> bool:

@@ -59,11 +59,6 @@ def check_name(value: str, what: str) -> None:
         raise UsageError(f"{what} {value!r} has a control character", path=what)
 
 
-def check_role(value: str) -> None:
-    """Refuse a role that is not a name."""
-    check_name(value, "role")
-
-
 def check_time(value: object, what: str) -> None:
     """Check a time in microseconds since 1970, which a datetime can say."""
     if type(value) is not int or not 0 <= value <= MAX_TIME_US:

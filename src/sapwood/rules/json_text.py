@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -58,7 +59,7 @@ def _spelled(value: Any) -> Iterator[str]:
             yield f'"{_plain(value)}"'
         elif isinstance(value, dict):
             yield "{"
-            rest += _between(_with_keys(value), "}")
+            rest += _between([*chain.from_iterable(value.items())], "}")
         elif isinstance(value, list):
             yield "["
             rest += _between(value, "]")
@@ -73,13 +74,6 @@ class _Mark(str):
 
 
 _COMMA, _COLON = _Mark(","), _Mark(":")
-
-
-def _with_keys(value: dict[str, Any]) -> list[Any]:
-    items: list[Any] = []
-    for key, child in value.items():
-        items += [key, child]
-    return items
 
 
 def _between(items: list[Any], end: str) -> list[Any]:

@@ -60,7 +60,11 @@ class Alternative(NamedTuple):
 
 def matches(query: Query, folded: str, facts: MessageFacts) -> bool:
     """Whether a query finds a message; the text is folded."""
-    return any(is_admitted(branch, facts) and is_said(branch, folded) for branch in query.branches)
+    return any(
+        all(_holds(filter, facts) != filter.negated for filter in branch.filters)
+        and is_said(branch, folded)
+        for branch in query.branches
+    )
 
 
 def is_said(branch: Branch, folded: str) -> bool:
@@ -75,11 +79,6 @@ def occurs(term: Term, folded: str) -> bool:
     if len(term.words) == 1:
         return stands_at(term.words[0], folded, 0, term.prefix) >= 0
     return next(occurrences(term, folded), None) is not None
-
-
-def is_admitted(branch: Branch, facts: MessageFacts) -> bool:
-    """Whether a branch's filters hold."""
-    return all(_holds(filter, facts) != filter.negated for filter in branch.filters)
 
 
 def _holds(filter: Filter, facts: MessageFacts) -> bool:

@@ -66,18 +66,16 @@ def drop_unanswered_end(entries: list[Entry]) -> list[Entry]:
     answered: set[str] = set()
     for index in range(len(entries) - 1, -1, -1):
         entry = entries[index]
-        results = [] if isinstance(entry, Summary) else _results_of(entry)
+        if isinstance(entry, Summary):
+            break
+        results = [part.call_id for part in entry.parts if isinstance(part, ToolResultPart)]
         answered.update(results)
-        calls = [] if isinstance(entry, Summary) else _calls_of(entry)
+        calls = _calls_of(entry)
         if calls:
             return entries if answered.issuperset(calls) else entries[:index]
         if not results:
             break
     return entries
-
-
-def _results_of(message: Message) -> list[str]:
-    return [part.call_id for part in message.parts if isinstance(part, ToolResultPart)]
 
 
 def _calls_of(message: Message) -> list[str]:

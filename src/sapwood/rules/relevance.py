@@ -48,7 +48,11 @@ def scores(found: Sequence[TermCounts]) -> list[float]:
         return []
     mean = sum([each.length for each in found]) / len(found) or 1.0
     columns = list(zip(*[each.counts for each in found], strict=True))
-    dampings = [_SATURATION * _length_share(each.length / mean) for each in found]
+    dampings = [
+        # How much the length of a text, as a share of the mean, dampens what it says.
+        _SATURATION * (1 - _LENGTH_WEIGHT + _LENGTH_WEIGHT * (each.length / mean))
+        for each in found
+    ]
     total = [_LEAST] * len(found)
     for counts in columns:
         weight = _rarity(counts, len(found)) * (_SATURATION + 1)
@@ -57,11 +61,6 @@ def scores(found: Sequence[TermCounts]) -> list[float]:
             for score, count, damping in zip(total, counts, dampings, strict=True)
         ]
     return total
-
-
-def _length_share(length: float) -> float:
-    """Return how much the length of a text, as a share of the mean, dampens what it says."""
-    return 1 - _LENGTH_WEIGHT + _LENGTH_WEIGHT * length
 
 
 def _rarity(counts: tuple[int, ...], total: int) -> float:

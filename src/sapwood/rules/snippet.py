@@ -18,7 +18,7 @@ ELLIPSIS = "…"
 _MAX_SPANS = 30  # for each term: enough to choose from, in a text of any length
 _MAX_MOVE = 24  # a word that is longer is cut
 _JOINER = "\u200d"
-_BLANKS = re.compile(r"\s*")
+_SHOWN = re.compile(r"\S")
 # Controls, and what turns the direction of all that follows.
 _CONTROLS = r"\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069"
 _UNTIDY = re.compile(rf"[\s{_CONTROLS}]{{2,}}|[^\S ]|[{_CONTROLS}]")
@@ -139,21 +139,16 @@ def _window(text: str, first: int, last: int, width: int) -> TextSpan:
     last = min(last, first + width)
     start = max(0, min(first - (width - (last - first)) // 2, len(text) - width))
     end = min(len(text), start + width)
-    return _start_of_word(text, start, first), _end_of_word(text, end, last)
+    return (
+        _cut(text, range(start, min(first, start + _MAX_MOVE) + 1), -1),
+        _cut(text, range(end, max(last, end - _MAX_MOVE) - 1, -1), 1),
+    )
 
 
-def _start_of_word(text: str, start: int, limit: int) -> int:
-    for at in range(start, min(limit, start + _MAX_MOVE) + 1):
-        if _is_boundary(text, at):
-            return at
-    return _whole(text, start, -1)
-
-
-def _end_of_word(text: str, end: int, limit: int) -> int:
-    for at in range(end, max(limit, end - _MAX_MOVE) - 1, -1):
-        if _is_boundary(text, at):
-            return at
-    return _whole(text, end, 1)
+def _cut(text: str, places: range, outwards: int) -> int:
+    """Return the first of these places where a word ends; else the first, moved outwards."""
+    found = next((at for at in places if _is_boundary(text, at)), None)
+    return _whole(text, places[0], outwards) if found is None else found
 
 
 def _is_boundary(text: str, at: int) -> bool:
@@ -198,8 +193,8 @@ def _merged(spans: Sequence[tuple[int, int, int]], window: TextSpan, width: int)
 def _render(text: str, window: TextSpan, spans: Sequence[TextSpan]) -> Snippet:
     """Show a window, with an ellipsis where there is more."""
     start, end = window
-    before = ELLIPSIS if _blank_from(text, 0) < start else ""
-    after = ELLIPSIS if _blank_from(text, end) < len(text) else ""
+    before = ELLIPSIS if _SHOWN.search(text, 0, start) else ""
+    after = ELLIPSIS if _SHOWN.search(text, end) else ""
     plain = text[start:end]
     if not plain.isprintable():
         plain = plain.translate(_LINES)
@@ -235,8 +230,3 @@ def _add(shown: str, edge: int, piece: str) -> str:
 
 def _tidy(found: re.Match[str]) -> str:
     return " " if any(map(str.isspace, found[0])) else ""
-
-
-def _blank_from(text: str, at: int) -> int:
-    found = _BLANKS.match(text, at)
-    return found.end() if found else at

@@ -68,14 +68,5 @@ def cross(state: ThresholdState, tokens: int, thresholds: Thresholds) -> Crossin
     )
 
 
-def rearm_hard(state: ThresholdState) -> ThresholdState:
-    """Let the hard threshold be crossed again from above it.
-
-    For a compaction that was held back, failed, or left the context above the threshold: without
-    this it would not be tried again before the context fell by other means.
-    """
-    return msgspec.structs.replace(state, above_hard=False)
-
-
 def _is_above(tokens: int, threshold: int | None) -> bool:
     return threshold is not None and tokens > threshold

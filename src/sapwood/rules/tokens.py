@@ -60,20 +60,16 @@ def estimate_parts(parts: Sequence[Part]) -> int:
 
 def _estimate_structured(part: Part) -> int:
     if isinstance(part, FilePart):
-        return _estimate_file(part)
+        kind = part.media_type.partition("/")[0]
+        if kind == "text" and part.data is not None:
+            return estimate_utf8(part.data)
+        return MEDIA_TOKENS.get(kind, OTHER_MEDIA_TOKENS)
     if isinstance(part, ToolCallPart):
         return estimate_utf8(part.name.encode()) + estimate_utf8(msgspec.json.encode(part.input))
     content = part.value if isinstance(part, OtherPart) else getattr(part, "output", None)
     return estimate_utf8(
         content.encode() if isinstance(content, str) else msgspec.json.encode(content)
     )
-
-
-def _estimate_file(part: FilePart) -> int:
-    kind = part.media_type.partition("/")[0]
-    if kind == "text" and part.data is not None:
-        return estimate_utf8(part.data)
-    return MEDIA_TOKENS.get(kind, OTHER_MEDIA_TOKENS)
 
 
 def count_tokens(counter: TokenCounter | None, role: str, parts: Sequence[Part]) -> int | None:

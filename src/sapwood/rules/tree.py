@@ -77,10 +77,7 @@ def is_on_path(place: Place, leaf: Place | None, lineage_of: LineageOf) -> bool:
     """Whether a position lies on the path to a leaf."""
     if leaf is None or place.depth > leaf.depth:
         return False
-    for span in spans_up(leaf, lineage_of):
-        if span.first <= place.depth:
-            return span.segment == place.segment and place.depth <= span.last
-    return False
+    return place_at(place.depth, leaf, lineage_of) == place
 
 
 def place_at(depth: int, leaf: Place | None, lineage_of: LineageOf) -> Place | None:
