@@ -7,7 +7,6 @@ from ...errors import (
     ClosedError,
     ConflictError,
     LeaseLostError,
-    MissingDependencyError,
     NotFoundError,
     StaleVersionError,
     StoreBusyError,
@@ -208,13 +207,6 @@ def other_loop(where: str) -> UsageError:
 def url_or_client() -> UsageError:
     """Return the error for a store that was given both or neither."""
     return UsageError("give a URL or a client", path="url")
-
-
-def missing_driver(server: str, extra: str, error: ImportError) -> MissingDependencyError:
-    """Return the error for a driver that is not installed."""
-    return MissingDependencyError(
-        f"{server} needs its driver: pip install 'sapwood[{extra}]'", name=error.name
-    )
 
 
 def _at(where: str, what: str) -> str:
