@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ...errors import (
     AlreadyExistsError,
     ClosedError,
@@ -12,9 +14,11 @@ from ...errors import (
     StoreBusyError,
     StoreCorruptError,
     StoreError,
+    StoreUnavailableError,
     UsageError,
 )
 from ...model import EntryRef
+from ...rules.codec import Packed
 
 # What is not there
 
@@ -96,6 +100,18 @@ def delete_inherited(id: str, home: str) -> ConflictError:
 def path_full(most: int) -> StoreError:
     """Return the error for an append to a path that has no depth left."""
     return StoreError(f"a path holds at most {most} messages: fork it with detach=True")
+
+
+def in_doubt(error: StoreUnavailableError, batch: Sequence[Packed]) -> StoreUnavailableError:
+    """Return the error for messages that may have been sent before a server was out of reach."""
+    first, last = batch[0].id, batch[-1].id
+    what = (
+        f"message {first!r} may have been stored: append it again under this id, and it is"
+        if len(batch) == 1
+        else f"the {len(batch)} messages from {first!r} to {last!r} may have been stored: append "
+        "them again under the same ids, and they are"
+    )
+    return StoreUnavailableError(f"{error}; {what} stored once")
 
 
 # Overlays

@@ -4,18 +4,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Self
 
-from ....errors import StoreUnavailableError
-from ....model import Appended, NewMessage, Root
-from ....rules import check
-from ....rules.codec import MAX_MESSAGE_BYTES, pack_all
+from ....rules.codec import MAX_MESSAGE_BYTES
 from ....store import Capability
 from ...base._sync.runner import PerLoopRunner
-from ...base._sync.store import BaseStore
+from ...base._sync.store import ServerStore
 from ...base.refusals import url_or_client
-from ...doubt import in_doubt
 from ...url import take_parameters
 from ..driver import ConnectionSlots, RedisDriver
 from ..keys import PREFIX, RedisKeys
@@ -28,7 +24,7 @@ PATIENCE_S = 30.0
 ANSWER_WITHIN_S = 30.0
 
 
-class RedisStore(BaseStore):
+class RedisStore(ServerStore):
     """Sessions in Redis, on one server or a cluster.
 
     Takes a URL (`redis`, `rediss`, `redis+cluster` or `rediss+cluster`) or a client, which stays
@@ -105,23 +101,3 @@ class RedisStore(BaseStore):
             prefix=ours.get("prefix", PREFIX),
             session_ttl_s=read_ttl(ours.get("ttl")),
         )
-
-    def append(
-        self,
-        owner: str,
-        session: str,
-        messages: Sequence[NewMessage],
-        *,
-        parent: str | Root | None = None,
-        expected_tip: str | Root | None = None,
-    ) -> Appended:
-        check.owner_and_session(owner, session)
-        batch = pack_all(messages, self._new_id, self.max_message_bytes)
-        if parent is not None:
-            check.place(parent, "parent")
-        if expected_tip is not None:
-            check.place(expected_tip, "expected_tip")
-        try:
-            return self._runner.here().append(owner, session, batch, parent, expected_tip)
-        except StoreUnavailableError as error:
-            raise in_doubt(error, batch) from error.__cause__
