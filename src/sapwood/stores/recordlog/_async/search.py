@@ -7,12 +7,10 @@ from contextlib import suppress
 
 from ....errors import NotFoundError, StoreCorruptError
 from ....model import EntryRef, Hits, Message, Overlay, Search
-from ....rules.match import MessageFacts, matches
 from ....rules.query import Query
 from ....rules.stored_text import stored_text
-from ....rules.text import fold
 from ....rules.tree import Place, Span
-from ...base.found import SUMMARY_ROLE, Said, best_hits
+from ...base.found import SUMMARY_ROLE, Said, best_hits, matching_text
 from ..errors import BehindError
 from ..place import log_of, public
 from ..rows import LogRow, message_of
@@ -42,9 +40,11 @@ class AsyncLogSearch(AsyncLogSubject):
                 states = [await self._logs.current(owner, search.session)]
             is_scoped = search.session is not None
             said = await self._logs.read_by(states, lambda views: self._said(views, is_scoped))
-            found = [
-                (it, folded) for it in said if matches(query, folded := fold(it.text), _facts(it))
-            ]
+            texts = (
+                (it, matching_text(query, it, it.session.profile.title, it.session.profile.tags))
+                for it in said
+            )
+            found = [(it, folded) for it, folded in texts if folded is not None]
             return best_hits(query, found, search.limit)
 
         return await again(attempt)
@@ -120,13 +120,6 @@ def _said_in(row: LogRow, teller: LogState) -> Said[LogState] | None:
     entry = EntryRef(kind="message", id=row.id)
     place = public(row.place)
     return Said(teller, teller.session, entry, row.role, place, row.created_us, text)
-
-
-def _facts(said: Said[LogState]) -> MessageFacts:
-    profile = said.session.profile
-    return MessageFacts(
-        role=said.role, created_us=said.created_us, title=profile.title, tags=profile.tags
-    )
 
 
 class AsyncLogIndexReads(AsyncLogSubject):

@@ -70,9 +70,6 @@ class AsyncRedisRunner(AsyncRunner):
         self._queues = AsyncCallerQueues()
         self._is_ready = False
 
-    async def read(self, work: Callable[[AsyncRedisUnit], AsyncAnswer[T]]) -> T:
-        return await self.write(work)
-
     async def write(self, work: Callable[[AsyncRedisUnit], AsyncAnswer[T]]) -> T:
         """Run work until nothing changes between its look and its writes."""
         if not self._is_ready:
@@ -88,6 +85,8 @@ class AsyncRedisRunner(AsyncRunner):
                 turn = moved.where
                 await self._queues.pause(min(0.0005 * tried, LONGEST_PAUSE_S))
         raise StoreBusyError("others changed the session again and again meanwhile: try again")
+
+    read = write
 
     async def append(self, request: Request) -> Appended:
         """Append with one script; what is known already, or wrong, takes a few calls more."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Self
 
 from ....rules.codec import MAX_MESSAGE_BYTES
@@ -56,21 +57,19 @@ class AsyncRedisStore(AsyncServerStore):
             url, is_cluster = check_url(url)
         keys, ttl_us = RedisKeys(check_prefix(prefix)), check_ttl(session_ttl_s)
 
-        def connect() -> Any:
-            if client is not None:
-                return client
-            return AsyncRedisDriver.connect(
-                str(url),
-                is_cluster=is_cluster,
-                most=most_connections,
-                patience_s=patience_s,
-                answer_within_s=answer_within_s,
-            )
+        connect = partial(
+            AsyncRedisDriver.connect,
+            str(url),
+            is_cluster=is_cluster,
+            most=most_connections,
+            patience_s=patience_s,
+            answer_within_s=answer_within_s,
+        )
 
         def runner() -> AsyncRedisRunner:
             return AsyncRedisRunner(
                 AsyncRedisClient(
-                    connect,
+                    connect if client is None else lambda: client,
                     is_cluster=is_cluster,
                     owns_client=client is None,
                     slots=AsyncConnectionSlots(most_connections, patience_s),

@@ -72,9 +72,6 @@ class RedisRunner(Runner):
         self._queues = CallerQueues()
         self._is_ready = False
 
-    def read(self, work: Callable[[RedisUnit], Answer[T]]) -> T:
-        return self.write(work)
-
     def write(self, work: Callable[[RedisUnit], Answer[T]]) -> T:
         """Run work until nothing changes between its look and its writes."""
         if not self._is_ready:
@@ -90,6 +87,8 @@ class RedisRunner(Runner):
                 turn = moved.where
                 self._queues.pause(min(0.0005 * tried, LONGEST_PAUSE_S))
         raise StoreBusyError("others changed the session again and again meanwhile: try again")
+
+    read = write
 
     def append(self, request: Request) -> Appended:
         """Append with one script; what is known already, or wrong, takes a few calls more."""

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Self
 
 from ....rules.codec import MAX_MESSAGE_BYTES
@@ -58,21 +59,19 @@ class RedisStore(ServerStore):
             url, is_cluster = check_url(url)
         keys, ttl_us = RedisKeys(check_prefix(prefix)), check_ttl(session_ttl_s)
 
-        def connect() -> Any:
-            if client is not None:
-                return client
-            return RedisDriver.connect(
-                str(url),
-                is_cluster=is_cluster,
-                most=most_connections,
-                patience_s=patience_s,
-                answer_within_s=answer_within_s,
-            )
+        connect = partial(
+            RedisDriver.connect,
+            str(url),
+            is_cluster=is_cluster,
+            most=most_connections,
+            patience_s=patience_s,
+            answer_within_s=answer_within_s,
+        )
 
         def runner() -> RedisRunner:
             return RedisRunner(
                 RedisClient(
-                    connect,
+                    connect if client is None else lambda: client,
                     is_cluster=is_cluster,
                     owns_client=client is None,
                     slots=ConnectionSlots(most_connections, patience_s),
