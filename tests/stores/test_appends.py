@@ -8,7 +8,8 @@ from typing import Any
 
 from sapwood.model import NewMessage, TextPart
 from sapwood.rules.codec import MAX_MESSAGE_BYTES, pack
-from sapwood.stores.base.appends import Appends, Request, _Waiting
+from sapwood.stores.base.append_request import Request
+from sapwood.stores.base.appends import Appends, _Waiting
 
 
 class Guard:

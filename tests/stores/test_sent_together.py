@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from sapwood.stores.base.appends import AsyncAppends, Request
+from sapwood.stores.base.append_request import Request
+from sapwood.stores.base.appends import AsyncAppends
 from sapwood.stores.recordlog.record_sender import AsyncRecordSender
 from sapwood.stores.sqlalchemy.append_queue import AsyncAppendQueue
 

@@ -82,23 +82,17 @@ __all__ = [
     "to_openai_responses",
 ]
 
-_HOMES = {
-    "AsyncContext": "context",
-    "AsyncContextTools": "tools",
-    "AsyncSearchableHistory": "searchable_history",
-    "AsyncStoreBlock": "store_block",
-    "AsyncStoreEntries": "entries",
-}
-
-
 if not TYPE_CHECKING:  # a type checker would take every misspelt name for one that is there
+    from ..lazy_names import lazy_names
 
-    def __getattr__(name: str) -> object:
-        # Loaded when it is asked for: a program without a loop does not pay for it.
-        if name in _HOMES:
-            from importlib import import_module
-
-            value = getattr(import_module(f"._async.{_HOMES[name]}", __name__), name)
-            globals()[name] = value
-            return value
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # A program without a loop does not pay for it.
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "AsyncContext": "._async.context",
+            "AsyncContextTools": "._async.tools",
+            "AsyncSearchableHistory": "._async.searchable_history",
+            "AsyncStoreBlock": "._async.store_block",
+            "AsyncStoreEntries": "._async.entries",
+        },
+    )

@@ -13,15 +13,11 @@ if TYPE_CHECKING:
 
 __all__ = ["AsyncSession", "AsyncSessionManager", "Session", "SessionManager"]
 
-
 if not TYPE_CHECKING:  # a type checker would take every misspelt name for one that is there
+    from ..lazy_names import lazy_names
 
-    def __getattr__(name: str) -> object:
-        # Loaded when it is asked for: a program without a loop does not pay for it.
-        if name in ("AsyncSession", "AsyncSessionManager"):
-            from importlib import import_module
-
-            value = getattr(import_module("._async.manager", __name__), name)
-            globals()[name] = value
-            return value
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # A program without a loop does not pay for it.
+    __getattr__ = lazy_names(
+        __name__,
+        {"AsyncSession": "._async.session", "AsyncSessionManager": "._async.manager"},
+    )

@@ -20,24 +20,18 @@ __all__ = [
     "OpenAISummarizer",
 ]
 
-_HOMES = {
-    "AnthropicSummarizer": "._sync.anthropic",
-    "AsyncAnthropicSummarizer": "._async.anthropic",
-    "AsyncOpenAISummarizer": "._async.openai",
-    "OpenAISummarizer": "._sync.openai",
-}
-
-
 if not TYPE_CHECKING:  # a type checker would take every misspelt name for one that is there
+    from ..lazy_names import lazy_names
 
-    def __getattr__(name: str) -> object:
-        if name not in _HOMES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from importlib import import_module
-
-        value = getattr(import_module(_HOMES[name], __name__), name)
-        globals()[name] = value
-        return value
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "AnthropicSummarizer": "._sync.anthropic",
+            "AsyncAnthropicSummarizer": "._async.anthropic",
+            "AsyncOpenAISummarizer": "._async.openai",
+            "OpenAISummarizer": "._sync.openai",
+        },
+    )
 
 
 def __dir__() -> list[str]:

@@ -19,7 +19,8 @@ from servers.proxy import Proxy
 
 from sapwood.errors import MessageConflictError, NotFoundError, StoreError, StoreUnavailableError
 from sapwood.model import NewSession, Read
-from sapwood.stores.base.appends import Appends, Request
+from sapwood.stores.base.append_request import Request
+from sapwood.stores.base.appends import Appends
 from sapwood.stores.base.sender import MOST_SENDERS
 from sapwood.stores.postgres import AsyncPostgresStore
 from sapwood.testing.makers import cover, fork_of

@@ -9,7 +9,6 @@ from servers.redis_watch import Watch
 
 from sapwood.model import NewSession, Read
 from sapwood.stores.redis import RedisStore
-from sapwood.stores.redis._sync import context
 from sapwood.testing.makers import ADA, fork_of, say
 
 from .acts import furnish
@@ -78,7 +77,7 @@ class TestCosts:
 def test_what_a_store_remembers_of_trees_does_not_grow_for_ever(
     store: RedisStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(context, "MOST_REMEMBERED", 3)
+    monkeypatch.setattr(store._runner.here()._context.marks, "_most", 3)
     for n in range(10):
         store.create_session(ADA, NewSession(id=f"s{n}"))
         store.append(ADA, f"s{n}", [say("m1")])

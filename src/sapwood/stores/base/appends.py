@@ -10,33 +10,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Awaitable, Callable, Sequence
 from copy import copy
-from typing import NamedTuple
 
-from ...model import Appended, Root
-from ...rules.codec import Packed
+from ...model import Appended
+from .append_request import Request, size_of
 from .sender import MOST_SENDERS, AsyncGroupSender, fitting
 
 MOST_AT_ONCE = 32
-
-
-class Request(NamedTuple):
-    """What to append, and where."""
-
-    owner: str
-    session: str
-    batch: Sequence[Packed]
-    parent: str | Root | None
-    expected_tip: str | Root | None
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether it is one message after the tip, which can go together with others."""
-        return len(self.batch) == 1 and self.parent is None and self.expected_tip is None
-
-
-def size_of(request: Request) -> int:
-    """Return how many bytes a request has."""
-    return sum(len(it.body) for it in request.batch)
 
 
 class AsyncAppends(AsyncGroupSender[Request, Appended | None]):

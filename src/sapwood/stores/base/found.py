@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 from ...model import EntryRef, Hit, Hits, Position
+from ...rules.match import MessageFacts, matches
 from ...rules.query import Query, Term, indexed, terms
 from ...rules.relevance import TermCounts, count, is_ranked, scores
 from ...rules.snippet import snippet
+from ...rules.text import fold
 
 SUMMARY_ROLE = "summary"
 
@@ -40,6 +42,15 @@ def hit_of(said: Said[S], terms: Sequence[Term], score: float, folded: str | Non
         snippet=shown,
         marks=marks,
     )
+
+
+def matching_text(
+    query: Query, said: Said[S], title: str | None, tags: Sequence[str]
+) -> str | None:
+    """Return the folded text of what matches, given its session's title and tags; else None."""
+    folded = fold(said.text)
+    facts = MessageFacts(role=said.role, created_us=said.created_us, title=title, tags=tags)
+    return folded if matches(query, folded, facts) else None
 
 
 def counted_terms(query: Query) -> Sequence[Term]:

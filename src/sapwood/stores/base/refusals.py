@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ...errors import (
     AlreadyExistsError,
     ClosedError,
     ConflictError,
     LeaseLostError,
-    MissingDependencyError,
     NotFoundError,
     StaleVersionError,
     StoreBusyError,
     StoreCorruptError,
     StoreError,
+    StoreUnavailableError,
     UsageError,
 )
 from ...model import EntryRef
+from ...rules.codec import Packed
 
 # What is not there
 
@@ -97,6 +100,18 @@ def delete_inherited(id: str, home: str) -> ConflictError:
 def path_full(most: int) -> StoreError:
     """Return the error for an append to a path that has no depth left."""
     return StoreError(f"a path holds at most {most} messages: fork it with detach=True")
+
+
+def in_doubt(error: StoreUnavailableError, batch: Sequence[Packed]) -> StoreUnavailableError:
+    """Return the error for messages that may have been sent before a server was out of reach."""
+    first, last = batch[0].id, batch[-1].id
+    what = (
+        f"message {first!r} may have been stored: append it again under this id, and it is"
+        if len(batch) == 1
+        else f"the {len(batch)} messages from {first!r} to {last!r} may have been stored: append "
+        "them again under the same ids, and they are"
+    )
+    return StoreUnavailableError(f"{error}; {what} stored once")
 
 
 # Overlays
@@ -208,13 +223,6 @@ def other_loop(where: str) -> UsageError:
 def url_or_client() -> UsageError:
     """Return the error for a store that was given both or neither."""
     return UsageError("give a URL or a client", path="url")
-
-
-def missing_driver(server: str, extra: str, error: ImportError) -> MissingDependencyError:
-    """Return the error for a driver that is not installed."""
-    return MissingDependencyError(
-        f"{server} needs its driver: pip install 'sapwood[{extra}]'", name=error.name
-    )
 
 
 def _at(where: str, what: str) -> str:

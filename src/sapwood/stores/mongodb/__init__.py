@@ -10,23 +10,13 @@ if TYPE_CHECKING:
 
 __all__ = ["AsyncMongoStore", "MongoStore"]
 
-
 if not TYPE_CHECKING:  # a type checker would take every misspelt name for one that is there
+    from ...lazy_names import lazy_names
 
-    def __getattr__(name: str) -> object:
-        # Loaded when it is asked for: the driver may not be installed, and has two halves.
-        folders = {"AsyncMongoStore": "_async", "MongoStore": "_sync"}
-        if name not in folders:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from importlib import import_module
-
-        from ..base.refusals import missing_driver
-
-        try:
-            module = import_module(f".{folders[name]}.store", __name__)
-        except ModuleNotFoundError as error:
-            if error.name is None or error.name.partition(".")[0] not in ("pymongo", "bson"):
-                raise
-            raise missing_driver("MongoDB", "mongodb", error) from error
-        globals()[name] = value = getattr(module, name)
-        return value
+    # The driver may not be installed, and has two halves.
+    __getattr__ = lazy_names(
+        __name__,
+        {"AsyncMongoStore": "._async.store", "MongoStore": "._sync.store"},
+        drivers=("pymongo", "bson"),
+        missing="MongoDB needs its driver: pip install 'sapwood[mongodb]'",
+    )

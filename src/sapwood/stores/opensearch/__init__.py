@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["AsyncOpenSearchIndex", "AsyncOpenSearchStore", "OpenSearchIndex", "OpenSearchStore"]
 
 if not TYPE_CHECKING:  # a type checker would take every misspelt name for one that is there
-    from ..lazy_names import lazy_names
+    from ...lazy_names import lazy_names
 
     # The driver may not be installed, and has two halves.
     __getattr__ = lazy_names(
@@ -24,7 +24,6 @@ if not TYPE_CHECKING:  # a type checker would take every misspelt name for one t
             "OpenSearchIndex": "._sync.index",
             "OpenSearchStore": "._sync.store",
         },
-        server="OpenSearch",
-        extra="opensearch",
         drivers=("opensearchpy", "aiohttp"),
+        missing="OpenSearch needs its driver: pip install 'sapwood[opensearch]'",
     )

@@ -10,28 +10,13 @@ if TYPE_CHECKING:
 
 __all__ = ["AsyncPostgresStore", "PostgresStore"]
 
-
 if not TYPE_CHECKING:  # a type checker would take every misspelt name for one that is there
+    from ...lazy_names import lazy_names
 
-    def __getattr__(name: str) -> object:
-        # Loaded when it is asked for: the driver may not be installed, and has two halves.
-        folders = {"AsyncPostgresStore": "_async", "PostgresStore": "_sync"}
-        if name not in folders:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from importlib import import_module
-
-        from ...errors import MissingDependencyError
-
-        try:
-            module = import_module(f".{folders[name]}.store", __name__)
-        except ModuleNotFoundError as error:
-            if error.name is None or error.name.partition(".")[0] not in (
-                "psycopg",
-                "psycopg_pool",
-            ):
-                raise
-            raise MissingDependencyError(
-                "PostgreSQL needs its driver: pip install 'sapwood[postgres]'", name=error.name
-            ) from error
-        globals()[name] = value = getattr(module, name)
-        return value
+    # The driver may not be installed, and has two halves.
+    __getattr__ = lazy_names(
+        __name__,
+        {"AsyncPostgresStore": "._async.store", "PostgresStore": "._sync.store"},
+        drivers=("psycopg", "psycopg_pool"),
+        missing="PostgreSQL needs its driver: pip install 'sapwood[postgres]'",
+    )

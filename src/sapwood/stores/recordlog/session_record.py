@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from datetime import datetime
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -17,10 +16,9 @@ from ...model import (
     SessionPatch,
     SessionQuery,
     SessionRecord,
-    microseconds_of,
 )
 from ...rules.codec import decode_json, encode_json
-from ..base.refusals import bad_listing_cursor
+from ..base.listing import is_listed, read_cursor
 from .place import public
 from .state import LogState
 from .work import LogProfile
@@ -69,11 +67,12 @@ def record_of(state: LogState, context: int) -> SessionRecord:
 
 def page_of(states: Iterable[LogState], query: SessionQuery) -> tuple[list[LogState], str | None]:
     """Return a page of sessions, newest first, and the cursor that continues it."""
-    start = None if query.cursor is None else _read_cursor(query.cursor, query.order)
+    after = read_cursor(query, _CURSOR)
+    start = None if after is None else (int(after[2]), after[3])
     found = [
         state
         for state in states
-        if (start is None or _key(state, query.order) < start) and _matches(state, query)
+        if (start is None or _key(state, query.order) < start) and _is_listed(state, query)
     ]
     found.sort(key=lambda state: _key(state, query.order), reverse=True)
     page = found[: query.limit]
@@ -87,29 +86,14 @@ def _key(state: LogState, order: str) -> PageKey:
     return (state.active_us // 1_000_000 if order == "active" else 0), state.log
 
 
-def _read_cursor(cursor: str, order: str) -> PageKey:
-    match = _CURSOR.fullmatch(cursor) if isinstance(cursor, str) else None
-    if match is None or match[1] != order:
-        raise bad_listing_cursor(cursor)
-    return int(match[2]), match[3]
-
-
-def _matches(state: LogState, query: SessionQuery) -> bool:
+def _is_listed(state: LogState, query: SessionQuery) -> bool:
     profile = state.profile
-    return (
-        (query.state is None or profile.state == query.state)
-        and set(query.tags) <= set(profile.tags)
-        and (
-            query.title_prefix is None
-            or (profile.title is not None and profile.title.startswith(query.title_prefix))
-        )
-        and (query.parent is None or (state.parent is not None and state.parent[1] == query.parent))
-        and _within(state.created_us, query.created_from, query.created_until)
-        and _within(state.active_us, query.active_from, query.active_until)
-    )
-
-
-def _within(time_us: int, start: datetime | None, until: datetime | None) -> bool:
-    return (start is None or microseconds_of(start) <= time_us) and (
-        until is None or time_us < microseconds_of(until)
+    return is_listed(
+        query,
+        title=profile.title,
+        state=profile.state,
+        tags=profile.tags,
+        parent=None if state.parent is None else state.parent[1],
+        created_us=state.created_us,
+        active_us=state.active_us,
     )

@@ -11,13 +11,12 @@ if TYPE_CHECKING:
 __all__ = ["AsyncRedisStore", "RedisStore"]
 
 if not TYPE_CHECKING:  # a type checker would take every misspelt name for one that is there
-    from ..lazy_names import lazy_names
+    from ...lazy_names import lazy_names
 
     # The driver may not be installed.
     __getattr__ = lazy_names(
         __name__,
         {"AsyncRedisStore": "._async.store", "RedisStore": "._sync.store"},
-        server="Redis",
-        extra="redis",
         drivers=("redis",),
+        missing="Redis needs its driver: pip install 'sapwood[redis]'",
     )

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["AsyncSearchIndex", "AsyncSearchedStore", "SearchIndex", "SearchedStore"]
 
 if not TYPE_CHECKING:  # a type checker would take every misspelt name for one that is there
-    from ..lazy_names import lazy_names
+    from ...lazy_names import lazy_names
 
     # A program without a loop does not pay for it.
     __getattr__ = lazy_names(

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from ...model import Hits
-from ...rules.match import MessageFacts, matches
 from ...rules.query import Query
 from ...rules.relevance import is_ranked
-from ...rules.text import fold
-from ..base.found import Said, best_hits
+from ..base.found import Said, best_hits, matching_text
 
 COMPARED = 500
 """How many matches are compared with each other, the newest that the index finds."""
@@ -44,9 +42,8 @@ class SearchMatches:
     def take(self, said: Said[None], title: str | None, tags: list[str]) -> bool:
         """Look at what a candidate says; return whether it matches."""
         name = (said.session_id, said.entry.kind, said.entry.id)
-        folded = fold(said.text)
-        facts = MessageFacts(role=said.role, created_us=said.created_us, title=title, tags=tags)
-        if name in self._told or not matches(self._query, folded, facts):
+        folded = matching_text(self._query, said, title, tags)
+        if folded is None or name in self._told:
             return False
         self._told.add(name)
         self._found.append((said, folded))

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ...model import Appended
-from ..base.appends import AsyncAppends, Request, size_of
+from ..base.append_request import Request, size_of
+from ..base.appends import AsyncAppends
 from ..base.sender import MOST_BYTES
 
 if TYPE_CHECKING:

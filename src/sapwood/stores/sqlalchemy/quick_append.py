@@ -14,7 +14,7 @@ from sqlalchemy import bindparam, case, func, insert, select, update
 
 from ...model import Appended
 from ...rules.codec import Packed
-from ..base.appends import Request
+from ..base.append_request import Request
 from ..relational.position import MAX_DEPTH
 from ..relational.rows import said_at, written
 from .append import message_row

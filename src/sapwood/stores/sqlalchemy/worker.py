@@ -10,7 +10,7 @@ from sqlalchemy import exc, literal_column, select
 from sqlalchemy.engine import Connection
 
 from ...model import Appended
-from ..base.appends import Request
+from ..base.append_request import Request
 from .drivers import refuse_mode
 from .extra import Extra
 from .locks import Mode, begin

@@ -11,14 +11,8 @@ if TYPE_CHECKING:
 
 __all__ = ["AsyncSqliteStore", "SqliteStore"]
 
-
 if not TYPE_CHECKING:  # a type checker would take every misspelt name for one that is there
+    from ...lazy_names import lazy_names
 
-    def __getattr__(name: str) -> object:
-        # Loaded when it is asked for: a program without a loop does not pay for it.
-        if name == "AsyncSqliteStore":
-            from .async_store import AsyncSqliteStore
-
-            globals()[name] = AsyncSqliteStore
-            return AsyncSqliteStore
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # A program without a loop does not pay for it.
+    __getattr__ = lazy_names(__name__, {"AsyncSqliteStore": ".async_store"})

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC
@@ -22,9 +21,9 @@ from ....errors import (
 )
 from ....model import Health, microseconds_of
 from ...base.refusals import other_loop
-from ...recordlog._sync.driver import LogDriver
+from ...recordlog._sync.server_driver import ServerDriver
 from ...recordlog.log_documents import LogDocument, LogKey, LogKind, key_of
-from ...recordlog.record_sender import CreateOutcome, RecordSender, is_new
+from ...recordlog.record_sender import CreateOutcome
 from ..documents import BLANK, by_kind, from_mongo, range_filter, to_mongo
 from ..failure import translate
 
@@ -36,12 +35,11 @@ BATCH = 10_000
 """A history comes with one answer, as far as that may have 16 MB; by itself it would with two."""
 FEW = 8
 """FerretDB looks at every document for a list of names, and not for one: ask for a few singly."""
-CLOCK_S = 60.0
 WHERE = "MongoDB"
 _NAMES = {LogKind.RECORD: "records", LogKind.ENTRY: "entries", LogKind.LOOKUP: "lookups"}
 
 
-class MongoDriver(LogDriver):
+class MongoDriver(ServerDriver):
     """Three collections of a database, and one that says which version they are of."""
 
     max_data_bytes = MAX_DATA_BYTES
@@ -49,6 +47,7 @@ class MongoDriver(LogDriver):
     def __init__(
         self, client: MongoClient[Any], *, owns_client: bool, database: str, prefix: str
     ) -> None:
+        super().__init__()
         self._client = client
         self._owns_client = owns_client
         # A commit is one that a majority has on disk: it outlives the loss of a server.
@@ -62,11 +61,8 @@ class MongoDriver(LogDriver):
         self._collections = {
             kind: self._database[f"{prefix}{name}"] for kind, name in _NAMES.items()
         }
-        self._gather = RecordSender(self._send)
         self._is_sharded = False
         self._is_ferret = False
-        self._clock_us = 0
-        self._clock_at = -CLOCK_S
 
     @contextmanager
     def _told(self) -> Iterator[None]:
@@ -81,16 +77,10 @@ class MongoDriver(LogDriver):
 
     # commit
 
-    def create(self, document: LogDocument) -> bool:
-        """Create a document; records go out together with others'."""
-        if document.kind is LogKind.RECORD:
-            return self._gather.add(document)
-        [told] = self._send([document])
-        return is_new(told)
-
     def _send(self, documents: Sequence[LogDocument]) -> Sequence[CreateOutcome]:
         """Create documents of one kind; return of each whether it is new, or why it was refused."""
-        collection = self._collections[documents[0].kind]
+        [kind] = {document.kind for document in documents}
+        collection = self._collections[kind]
         with self._told():
             if len(documents) == 1:
                 try:
@@ -169,13 +159,6 @@ class MongoDriver(LogDriver):
 
     # beside the records
 
-    def create_all(self, documents: Sequence[LogDocument]) -> None:
-        for document in documents:
-            if document.kind is not documents[0].kind:
-                raise ValueError("these are of different kinds")
-        for told in self._send(documents) if documents else ():
-            is_new(told)
-
     def put(self, documents: Sequence[LogDocument]) -> None:
         with self._told():
             for document in documents:
@@ -194,14 +177,10 @@ class MongoDriver(LogDriver):
 
     # the database as a whole
 
-    def now(self) -> int:
-        """Return the server's time, which is looked at once a minute and counted on from there."""
-        if time.monotonic() - self._clock_at >= CLOCK_S:
-            moment = (self._hello())["localTime"]
-            # The answer to a command has no time zone, whatever the client was told: it is UTC.
-            self._clock_us = microseconds_of(moment.replace(tzinfo=UTC))
-            self._clock_at = time.monotonic()
-        return self._clock_us + round((time.monotonic() - self._clock_at) * 1_000_000)
+    def _server_time(self) -> int:
+        moment = (self._hello())["localTime"]
+        # The answer to a command has no time zone, whatever the client was told: it is UTC.
+        return microseconds_of(moment.replace(tzinfo=UTC))
 
     def _hello(self) -> dict[str, Any]:
         with self._told():

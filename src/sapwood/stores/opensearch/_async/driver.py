@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,9 +14,9 @@ from ....errors import (
     StoreUnavailableError,
 )
 from ....model import Health
-from ...recordlog._async.driver import AsyncLogDriver
+from ...recordlog._async.server_driver import AsyncServerDriver
 from ...recordlog.log_documents import LogDocument, LogKey, LogKind, key_of, record_key
-from ...recordlog.record_sender import AsyncRecordSender, CreateOutcome, is_new
+from ...recordlog.record_sender import CreateOutcome
 from ...searched._async.index import AsyncSearchIndex
 from ..failure import WHERE, is_gone, refusal
 from ..records import (
@@ -36,7 +35,6 @@ from .wire import AsyncWire
 
 MAX_DATA_BYTES = 32 * 1024 * 1024
 """A server takes requests of 100 MB, and a third is added on the way."""
-CLOCK_S = 60.0
 WINDOWS = (8, 64, 256)
 """How many records are asked for by name at once, as long as all of them are there."""
 PAGE = 1_000
@@ -44,7 +42,7 @@ AT_ONCE = 200
 TRIES = 20
 
 
-class AsyncOpenSearchDriver(AsyncLogDriver):
+class AsyncOpenSearchDriver(AsyncServerDriver):
     """Three indices: records, entries and look-ups; all of a tree is on one shard of each."""
 
     max_data_bytes = MAX_DATA_BYTES
@@ -60,27 +58,18 @@ class AsyncOpenSearchDriver(AsyncLogDriver):
         shards: int,
         replicas: int | None,
     ) -> None:
+        super().__init__()
         self._wire = wire
         self._index = index
         self._new_id = new_id
         self._prefix = prefix
         self._refresh = "true" if refresh else "false"
         self._settings = {"number_of_shards": shards, **copies(replicas)}
-        self._gather = AsyncRecordSender(self._send)
-        self._clock_us = 0
-        self._clock_at = -CLOCK_S
 
     def _of(self, kind: LogKind) -> str:
         return f"{self._prefix}-{NAMES[kind]}"
 
     # commit
-
-    async def create(self, document: LogDocument) -> bool:
-        """Create a document; records go out together with others'."""
-        if document.kind is LogKind.RECORD:
-            return await self._gather.add(document)
-        [told] = await self._send([document])
-        return is_new(told)
 
     async def _send(self, documents: Sequence[LogDocument]) -> Sequence[CreateOutcome]:
         """Create documents; return of each whether it is new, or why it was refused.
@@ -210,11 +199,6 @@ class AsyncOpenSearchDriver(AsyncLogDriver):
 
     # beside the records
 
-    async def create_all(self, documents: Sequence[LogDocument]) -> None:
-        if documents:
-            for told in await self._send(documents):
-                is_new(told)
-
     async def put(self, documents: Sequence[LogDocument]) -> None:
         new = {document.id: to_document(document, "") for document in documents}
 
@@ -251,20 +235,11 @@ class AsyncOpenSearchDriver(AsyncLogDriver):
 
     # the database as a whole
 
-    async def now(self) -> int:
-        """Return a server's time, which is looked at once a minute and counted on from there."""
-        passed = time.monotonic() - self._clock_at
-        if passed >= CLOCK_S:
-            await self._look_at_clock()
-            passed = time.monotonic() - self._clock_at
-        return self._clock_us + round(passed * 1_000_000)
-
-    async def _look_at_clock(self) -> None:
+    async def _server_time(self) -> int:
         path = "/_nodes/_local/stats/process"
         answer = await self._wire.send("GET", path, filter_path="nodes.*.timestamp")
         [node] = answer["nodes"].values()
-        self._clock_us = node["timestamp"] * 1_000
-        self._clock_at = time.monotonic()
+        return int(node["timestamp"]) * 1_000
 
     async def health(self) -> Health:
         info = await self._wire.send("GET", "/")

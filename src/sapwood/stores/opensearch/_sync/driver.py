@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,9 +16,9 @@ from ....errors import (
     StoreUnavailableError,
 )
 from ....model import Health
-from ...recordlog._sync.driver import LogDriver
+from ...recordlog._sync.server_driver import ServerDriver
 from ...recordlog.log_documents import LogDocument, LogKey, LogKind, key_of, record_key
-from ...recordlog.record_sender import CreateOutcome, RecordSender, is_new
+from ...recordlog.record_sender import CreateOutcome
 from ...searched._sync.index import SearchIndex
 from ..failure import WHERE, is_gone, refusal
 from ..records import (
@@ -38,7 +37,6 @@ from .wire import Wire
 
 MAX_DATA_BYTES = 32 * 1024 * 1024
 """A server takes requests of 100 MB, and a third is added on the way."""
-CLOCK_S = 60.0
 WINDOWS = (8, 64, 256)
 """How many records are asked for by name at once, as long as all of them are there."""
 PAGE = 1_000
@@ -46,7 +44,7 @@ AT_ONCE = 200
 TRIES = 20
 
 
-class OpenSearchDriver(LogDriver):
+class OpenSearchDriver(ServerDriver):
     """Three indices: records, entries and look-ups; all of a tree is on one shard of each."""
 
     max_data_bytes = MAX_DATA_BYTES
@@ -62,27 +60,18 @@ class OpenSearchDriver(LogDriver):
         shards: int,
         replicas: int | None,
     ) -> None:
+        super().__init__()
         self._wire = wire
         self._index = index
         self._new_id = new_id
         self._prefix = prefix
         self._refresh = "true" if refresh else "false"
         self._settings = {"number_of_shards": shards, **copies(replicas)}
-        self._gather = RecordSender(self._send)
-        self._clock_us = 0
-        self._clock_at = -CLOCK_S
 
     def _of(self, kind: LogKind) -> str:
         return f"{self._prefix}-{NAMES[kind]}"
 
     # commit
-
-    def create(self, document: LogDocument) -> bool:
-        """Create a document; records go out together with others'."""
-        if document.kind is LogKind.RECORD:
-            return self._gather.add(document)
-        [told] = self._send([document])
-        return is_new(told)
 
     def _send(self, documents: Sequence[LogDocument]) -> Sequence[CreateOutcome]:
         """Create documents; return of each whether it is new, or why it was refused.
@@ -212,11 +201,6 @@ class OpenSearchDriver(LogDriver):
 
     # beside the records
 
-    def create_all(self, documents: Sequence[LogDocument]) -> None:
-        if documents:
-            for told in self._send(documents):
-                is_new(told)
-
     def put(self, documents: Sequence[LogDocument]) -> None:
         new = {document.id: to_document(document, "") for document in documents}
 
@@ -253,20 +237,11 @@ class OpenSearchDriver(LogDriver):
 
     # the database as a whole
 
-    def now(self) -> int:
-        """Return a server's time, which is looked at once a minute and counted on from there."""
-        passed = time.monotonic() - self._clock_at
-        if passed >= CLOCK_S:
-            self._look_at_clock()
-            passed = time.monotonic() - self._clock_at
-        return self._clock_us + round(passed * 1_000_000)
-
-    def _look_at_clock(self) -> None:
+    def _server_time(self) -> int:
         path = "/_nodes/_local/stats/process"
         answer = self._wire.send("GET", path, filter_path="nodes.*.timestamp")
         [node] = answer["nodes"].values()
-        self._clock_us = node["timestamp"] * 1_000
-        self._clock_at = time.monotonic()
+        return int(node["timestamp"]) * 1_000
 
     def health(self) -> Health:
         info = self._wire.send("GET", "/")

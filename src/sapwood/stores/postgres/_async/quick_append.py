@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ....model import ROOT, Appended, Root
-from ...base.appends import Request
+from ...base.append_request import Request
 from ...relational.rows import written
 from ..rows import NEW_COLUMN_TYPES, new_columns
 from ..words import body_words

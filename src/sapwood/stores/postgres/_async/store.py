@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Self
 
 from psycopg_pool import AsyncConnectionPool
 
-from ....errors import MessageTooLargeError, StoreUnavailableError, UsageError
-from ....model import Appended, Changes, History, NewMessage, Read, Root, SessionRecord
+from ....errors import MessageTooLargeError, UsageError
+from ....model import Appended, Changes, History, Read, SessionRecord
 from ....rules import check
-from ....rules.codec import MAX_MESSAGE_BYTES, Packed, pack_all
+from ....rules.codec import MAX_MESSAGE_BYTES
 from ....store import Capability
 from ...base._async.runner import AsyncPerLoopRunner
-from ...base._async.store import AsyncBaseStore
-from ...doubt import in_doubt
+from ...base._async.store import AsyncServerStore
+from ...base.append_request import Request, size_of
 from ...url import take_parameters
 from ..migration import SCHEMA, check_partitions, check_schema
 from .runner import MOST_CONNECTIONS, AsyncPostgresRunner, check_conninfo
@@ -29,7 +29,7 @@ FEED_TRIES = 100
 FEED_PAUSE_S = 0.005
 
 
-class AsyncPostgresStore(AsyncBaseStore):
+class AsyncPostgresStore(AsyncServerStore):
     """Sessions in a schema of a PostgreSQL database.
 
     Takes a connection string or a pool, which stays its giver's to open and close. It connects
@@ -94,27 +94,10 @@ class AsyncPostgresStore(AsyncBaseStore):
         check.owner_and_session(owner, session)
         return await self._runner.here().find_session(owner, session)
 
-    async def append(
-        self,
-        owner: str,
-        session: str,
-        messages: Sequence[NewMessage],
-        *,
-        parent: str | Root | None = None,
-        expected_tip: str | Root | None = None,
-    ) -> Appended:
-        check.owner_and_session(owner, session)
-        batch = pack_all(messages, self._new_id, self.max_message_bytes)
-        if len(batch) > 1:
-            _refuse_large(batch)
-        if parent is not None:
-            check.place(parent, "parent")
-        if expected_tip is not None:
-            check.place(expected_tip, "expected_tip")
-        try:
-            return await self._runner.here().append(owner, session, batch, parent, expected_tip)
-        except StoreUnavailableError as error:
-            raise in_doubt(error, batch) from error.__cause__
+    async def _append(self, request: Request) -> Appended:
+        if len(request.batch) > 1:
+            _refuse_large(request)
+        return await super()._append(request)
 
     async def read(self, owner: str, session: str, query: Read) -> History:
         check.owner_and_session(owner, session)
@@ -138,8 +121,8 @@ class AsyncPostgresStore(AsyncBaseStore):
         return page
 
 
-def _refuse_large(batch: Sequence[Packed]) -> None:
-    size = sum(len(it.body) for it in batch)
+def _refuse_large(request: Request) -> None:
+    size = size_of(request)
     if size > MOST_BATCH_BYTES:
         raise MessageTooLargeError(
             f"the messages have {size} bytes together and PostgreSQL takes up to "

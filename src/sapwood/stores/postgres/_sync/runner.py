@@ -15,10 +15,10 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from ....calls import Answer
 from ....errors import ClosedError, StoreError, UsageError
-from ....model import Appended, History, Read, Root, SessionRecord
-from ....rules.codec import Packed
+from ....model import Appended, History, Read, SessionRecord
 from ...base._sync.runner import Runner
-from ...base.appends import Appends, Request
+from ...base.append_request import Request
+from ...base.appends import Appends
 from ..failure import RETRIED, UNPREPARED, is_lost, translate
 from ..migration import in_schema
 from ..patience import NoAnswerError
@@ -113,26 +113,18 @@ class PostgresRunner(Runner):
             return history
         return self.read(lambda unit: unit.messages.read(owner, session, query))
 
-    def append(
-        self,
-        owner: str,
-        session: str,
-        batch: Sequence[Packed],
-        parent: str | Root | None,
-        expected_tip: str | Root | None,
-    ) -> Appended:
+    def append(self, request: Request) -> Appended:
         """Append in one round trip; what is known already, or wrong, takes a few more.
 
         When the connection is lost before the answer came, it is sent again: by their ids it is
         seen whether the messages were written.
         """
-        request = Request(owner, session, batch, parent, expected_tip)
         send = self._appends.add if request.is_plain else self._append_new
         appended = send(request)
         if appended is not None:
             return appended
         return self._transact(
-            lambda unit: unit.messages.append(owner, session, batch, parent, expected_tip),
+            lambda unit: unit.messages.append(*request),
             _BEGIN_WRITE,
             locks=True,
             is_idempotent=True,

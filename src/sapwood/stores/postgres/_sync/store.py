@@ -4,20 +4,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Self
 
 from psycopg_pool import ConnectionPool
 
-from ....errors import MessageTooLargeError, StoreUnavailableError, UsageError
-from ....model import Appended, Changes, History, NewMessage, Read, Root, SessionRecord
+from ....errors import MessageTooLargeError, UsageError
+from ....model import Appended, Changes, History, Read, SessionRecord
 from ....rules import check
-from ....rules.codec import MAX_MESSAGE_BYTES, Packed, pack_all
+from ....rules.codec import MAX_MESSAGE_BYTES
 from ....store import Capability
 from ...base._sync.runner import PerLoopRunner
-from ...base._sync.store import BaseStore
-from ...doubt import in_doubt
+from ...base._sync.store import ServerStore
+from ...base.append_request import Request, size_of
 from ...url import take_parameters
 from ..migration import SCHEMA, check_partitions, check_schema
 from .runner import MOST_CONNECTIONS, PostgresRunner, check_conninfo
@@ -31,7 +31,7 @@ FEED_TRIES = 100
 FEED_PAUSE_S = 0.005
 
 
-class PostgresStore(BaseStore):
+class PostgresStore(ServerStore):
     """Sessions in a schema of a PostgreSQL database.
 
     Takes a connection string or a pool, which stays its giver's to open and close. It connects
@@ -96,27 +96,10 @@ class PostgresStore(BaseStore):
         check.owner_and_session(owner, session)
         return self._runner.here().find_session(owner, session)
 
-    def append(
-        self,
-        owner: str,
-        session: str,
-        messages: Sequence[NewMessage],
-        *,
-        parent: str | Root | None = None,
-        expected_tip: str | Root | None = None,
-    ) -> Appended:
-        check.owner_and_session(owner, session)
-        batch = pack_all(messages, self._new_id, self.max_message_bytes)
-        if len(batch) > 1:
-            _refuse_large(batch)
-        if parent is not None:
-            check.place(parent, "parent")
-        if expected_tip is not None:
-            check.place(expected_tip, "expected_tip")
-        try:
-            return self._runner.here().append(owner, session, batch, parent, expected_tip)
-        except StoreUnavailableError as error:
-            raise in_doubt(error, batch) from error.__cause__
+    def _append(self, request: Request) -> Appended:
+        if len(request.batch) > 1:
+            _refuse_large(request)
+        return super()._append(request)
 
     def read(self, owner: str, session: str, query: Read) -> History:
         check.owner_and_session(owner, session)
@@ -140,8 +123,8 @@ class PostgresStore(BaseStore):
         return page
 
 
-def _refuse_large(batch: Sequence[Packed]) -> None:
-    size = sum(len(it.body) for it in batch)
+def _refuse_large(request: Request) -> None:
+    size = size_of(request)
     if size > MOST_BATCH_BYTES:
         raise MessageTooLargeError(
             f"the messages have {size} bytes together and PostgreSQL takes up to "

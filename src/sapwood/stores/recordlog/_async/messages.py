@@ -9,8 +9,7 @@ from ....errors import StoreError, StoreUnavailableError
 from ....model import Appended, Deleted, Gap, History, Leaf, Message, Read, Root
 from ....rules.codec import Packed
 from ....rules.tree import Place, spans_after
-from ...base.refusals import delete_inherited, edit_inherited, no_message
-from ...doubt import in_doubt
+from ...base.refusals import delete_inherited, edit_inherited, in_doubt, no_message
 from ..place import number_of, public, to_wire
 from ..rows import LogRow, first_digest, message_of
 from ..state import LogState

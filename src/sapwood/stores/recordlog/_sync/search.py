@@ -9,14 +9,10 @@ from contextlib import suppress
 
 from ....errors import NotFoundError, StoreCorruptError
 from ....model import EntryRef, Hits, Message, Overlay, Search
-from ....rules.match import MessageFacts, matches
 from ....rules.query import Query
-from ....rules.query import terms as terms_of
-from ....rules.relevance import is_ranked, scores
 from ....rules.stored_text import stored_text
-from ....rules.text import fold
 from ....rules.tree import Place, Span
-from ...base.found import SUMMARY_ROLE, Said, counted, counted_terms, hit_of
+from ...base.found import SUMMARY_ROLE, Said, best_hits, matching_text
 from ..errors import BehindError
 from ..place import log_of, public
 from ..rows import LogRow, message_of
@@ -27,7 +23,6 @@ from .history import covers_of, overlays_in
 from .logs import TRIES, LogSubject, again
 from .rows import find_places_in, rows_at_in, rows_in_all
 
-FoundText = tuple[Said[LogState], str]
 WantedContent = Mapping[str, tuple[Sequence[str], bool]]
 """By session: the ids of messages, and whether its overlays are wanted."""
 SessionContent = tuple[dict[str, Message], list[Overlay]]
@@ -47,7 +42,12 @@ class LogSearch(LogSubject):
                 states = [self._logs.current(owner, search.session)]
             is_scoped = search.session is not None
             said = self._logs.read_by(states, lambda views: self._said(views, is_scoped))
-            return _hits(said, search, query)
+            texts = (
+                (it, matching_text(query, it, it.session.profile.title, it.session.profile.tags))
+                for it in said
+            )
+            found = [(it, folded) for it, folded in texts if folded is not None]
+            return best_hits(query, found, search.limit)
 
         return again(attempt)
 
@@ -122,32 +122,6 @@ def _said_in(row: LogRow, teller: LogState) -> Said[LogState] | None:
     entry = EntryRef(kind="message", id=row.id)
     place = public(row.place)
     return Said(teller, teller.session, entry, row.role, place, row.created_us, text)
-
-
-def _hits(every: list[Said[LogState]], search: Search, query: Query) -> Hits:
-    found: list[FoundText] = [
-        (said, folded) for said in every if matches(query, folded := fold(said.text), _facts(said))
-    ]
-    found.sort(key=lambda it: -it[0].created_us)
-    points = [1.0] * len(found)
-    if is_ranked(query):
-        wanted = counted_terms(query)
-        points = scores([counted(wanted, folded) for _, folded in found])
-    ranked = sorted(zip(points, found, strict=True), key=lambda it: -it[0])
-    terms = terms_of(query)
-    return Hits(
-        hits=[
-            hit_of(said, terms, score, folded) for score, (said, folded) in ranked[: search.limit]
-        ],
-        more=len(ranked) > search.limit,
-    )
-
-
-def _facts(said: Said[LogState]) -> MessageFacts:
-    profile = said.session.profile
-    return MessageFacts(
-        role=said.role, created_us=said.created_us, title=profile.title, tags=profile.tags
-    )
 
 
 class LogIndexReads(LogSubject):

@@ -7,6 +7,7 @@ from typing import Any
 
 from ....calls import AsyncAnswer
 from ....errors import StoreBusyError
+from ...base.bounded_dict import BoundedDict
 from ...base.queues import AsyncCallerQueues
 from ...base.refusals import no_session, session_exists
 from ..keys import RedisKeys
@@ -31,7 +32,7 @@ class AsyncSessionDirectory:
     ) -> None:
         self._client = client
         self._keys = keys
-        self._known: dict[tuple[str, str], str] = {}
+        self._known = BoundedDict[tuple[str, str], str](MOST_REMEMBERED)
         self._clock = clock
         self._new_id = new_id
 
@@ -52,10 +53,7 @@ class AsyncSessionDirectory:
 
     def remember(self, owner: str, session: str, entry: bytes) -> str:
         """Remember the tree of a session; return it."""
-        if len(self._known) >= MOST_REMEMBERED:
-            self._known.clear()
-        tree = entry.split(b" ", 1)[0].decode()
-        self._known[owner, session] = tree
+        tree = self._known[owner, session] = entry.split(b" ", 1)[0].decode()
         return tree
 
     def forget(self, owner: str, session: str) -> None:

@@ -10,9 +10,10 @@ came between; what was appended meanwhile is cut off.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from ....model import Entry, History, Read
+from ...base.bounded_dict import BoundedDict
 from ..entries import id_or_root, name_of, take_messages
 from ..history import history_of_end
 from .client import RedisCommand, ScriptCall
@@ -21,8 +22,6 @@ from .context import AsyncRedisContext
 MOST_REMEMBERED = 10_000
 _RECORD = ("tip", "ti", "c", "ov", "x")
 
-K = TypeVar("K")
-V = TypeVar("V")
 Shown = tuple[str, str, bool]
 """A tree, a session in it, and whether overlays are shown."""
 
@@ -54,9 +53,9 @@ class AsyncListReads:
 
     def __init__(self, context: AsyncRedisContext) -> None:
         self._context = context
-        self._tips: dict[Shown, TipLocation] = {}
-        self._runs: dict[tuple[str, str], PathRuns] = {}
-        self._needs_script: dict[Shown, None] = {}
+        self._tips = BoundedDict[Shown, TipLocation](MOST_REMEMBERED)
+        self._runs = BoundedDict[tuple[str, str], PathRuns](MOST_REMEMBERED)
+        self._needs_script = BoundedDict[Shown, None](MOST_REMEMBERED)
 
     async def read(self, tree: str, session: str, query: Read) -> History | None:
         """Read a path; None when a script has to."""
@@ -80,8 +79,7 @@ class AsyncListReads:
             self._tips.pop(shown, None)
             return
         segment, depth, above, expires = found.split(b" ")
-        tip = TipLocation(segment, int(depth), int(above), expires == b"1")
-        _remember(self._tips, shown, tip)
+        self._tips[shown] = TipLocation(segment, int(depth), int(above), expires == b"1")
 
     # the end
 
@@ -151,11 +149,11 @@ class AsyncListReads:
             # The server does not know the script yet, or something is wrong: it is told there.
             answers[0] = await client.run_script(call.name, call.keys, *call.args)
         if answers[0][0] != b"ok":
-            _remember(self._needs_script, shown, None)
+            self._needs_script[shown] = None
             return None
         *_, found, tip = answers[0]
         runs = [PathRun(*it) for it in found]
-        _remember(self._runs, (tree, session), runs)
+        self._runs[tree, session] = runs
         self._remember_tip(shown, tip)
         if not _is_same(guess, runs):
             answers[1:] = await client.send(self._lists(tree, runs))
@@ -169,12 +167,6 @@ class AsyncListReads:
             key = self._context.key(tree, f"b:{run.segment}")
             commands.append(("LRANGE", key, run.first - run.above - 1, end))
         return [*commands, ("HGET", self._context.key(tree, "t"), "v")]
-
-
-def _remember(known: dict[K, V], key: K, value: V) -> None:
-    if len(known) >= MOST_REMEMBERED:
-        known.clear()
-    known[key] = value
 
 
 def _is_end(query: Read) -> bool:

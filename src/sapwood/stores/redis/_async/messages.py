@@ -7,7 +7,7 @@ from typing import Any
 
 from ....model import Appended, Deleted, Gap, History, Leaf, Message, Position, Read, Root
 from ....rules.codec import Packed
-from ...base.appends import Request
+from ...base.append_request import Request
 from ...base.refusals import delete_inherited, edit_inherited, no_message
 from ..entries import EntryHead, message_of, name_of, split_entry
 from ..history import history_of, read_arguments

@@ -7,10 +7,10 @@ from typing import TypeVar
 
 from ....calls import AsyncAnswer
 from ....errors import StoreBusyError, StoreCorruptError
-from ....model import Appended, Root
-from ....rules.codec import Packed
+from ....model import Appended
 from ...base._async.runner import AsyncRunner
-from ...base.appends import AsyncAppends, Request
+from ...base.append_request import Request
+from ...base.appends import AsyncAppends
 from ...base.queues import AsyncCallerQueues
 from ..keys import RedisKeys
 from .admin import AsyncRedisAdmin
@@ -70,9 +70,6 @@ class AsyncRedisRunner(AsyncRunner):
         self._queues = AsyncCallerQueues()
         self._is_ready = False
 
-    async def read(self, work: Callable[[AsyncRedisUnit], AsyncAnswer[T]]) -> T:
-        return await self.write(work)
-
     async def write(self, work: Callable[[AsyncRedisUnit], AsyncAnswer[T]]) -> T:
         """Run work until nothing changes between its look and its writes."""
         if not self._is_ready:
@@ -89,18 +86,13 @@ class AsyncRedisRunner(AsyncRunner):
                 await self._queues.pause(min(0.0005 * tried, LONGEST_PAUSE_S))
         raise StoreBusyError("others changed the session again and again meanwhile: try again")
 
-    async def append(
-        self,
-        owner: str,
-        session: str,
-        batch: Sequence[Packed],
-        parent: str | Root | None,
-        expected_tip: str | Root | None,
-    ) -> Appended:
+    read = write
+
+    async def append(self, request: Request) -> Appended:
         """Append with one script; what is known already, or wrong, takes a few calls more."""
         if not self._is_ready:
             await self._make_ready()
-        request = Request(owner, session, batch, parent, expected_tip)
+        batch = request.batch
         may_be_new = len(batch) == 1 or len({it.id for it in batch}) == len(batch)
         appended = await self._appends.add(request) if may_be_new else None
         if appended is None:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from ....model import ROOT, Appended, Message
 from ....rules.append_plan import KnownMessage, plan_append
 from ....rules.codec import Packed
-from ...base.appends import Request
+from ...base.append_request import Request
 from ...base.refusals import no_message
 from ..entries import SEP
 from ..scripts import place_words

@@ -10,6 +10,7 @@ from typing import Any
 
 from ....errors import ReadOnlyError, StoreUnavailableError
 from ....model import SessionRecord
+from ...base.bounded_dict import BoundedDict
 from ..keys import RedisKeys
 from ..rows import OverlayRange, RedisSessionRow
 from .client import RedisClient, RedisCommand, ScriptCall
@@ -32,16 +33,6 @@ class MovedError(Exception):
         self.where = where
 
 
-class TreeMarks(dict[str, str]):
-    """Until when trees are marked as being written to, as far as this store marked them."""
-
-    def __setitem__(self, tree: str, deadline: str) -> None:
-        """Remember a mark; what is forgotten is marked again."""
-        if len(self) >= MOST_REMEMBERED:
-            self.clear()
-        super().__setitem__(tree, deadline)
-
-
 class RedisContext:
     """The servers, the directory and the trees, for all subjects of work."""
 
@@ -59,7 +50,8 @@ class RedisContext:
         self.clock = clock
         self.new_id = new_id
         self.ttl_us = ttl_us
-        self.marks = TreeMarks()
+        # Until when trees are marked as being written to; what is forgotten is marked again.
+        self.marks = BoundedDict[str, str](MOST_REMEMBERED)
         self.directory = SessionDirectory(client, keys, clock, new_id)
 
     def now(self) -> int:

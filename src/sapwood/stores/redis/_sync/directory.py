@@ -9,6 +9,7 @@ from typing import Any
 
 from ....calls import Answer
 from ....errors import StoreBusyError
+from ...base.bounded_dict import BoundedDict
 from ...base.queues import CallerQueues
 from ...base.refusals import no_session, session_exists
 from ..keys import RedisKeys
@@ -33,7 +34,7 @@ class SessionDirectory:
     ) -> None:
         self._client = client
         self._keys = keys
-        self._known: dict[tuple[str, str], str] = {}
+        self._known = BoundedDict[tuple[str, str], str](MOST_REMEMBERED)
         self._clock = clock
         self._new_id = new_id
 
@@ -54,10 +55,7 @@ class SessionDirectory:
 
     def remember(self, owner: str, session: str, entry: bytes) -> str:
         """Remember the tree of a session; return it."""
-        if len(self._known) >= MOST_REMEMBERED:
-            self._known.clear()
-        tree = entry.split(b" ", 1)[0].decode()
-        self._known[owner, session] = tree
+        tree = self._known[owner, session] = entry.split(b" ", 1)[0].decode()
         return tree
 
     def forget(self, owner: str, session: str) -> None:

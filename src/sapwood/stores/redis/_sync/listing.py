@@ -6,12 +6,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import datetime
 from typing import NamedTuple
 
 from ....errors import NotFoundError
-from ....model import SessionPage, SessionQuery, SessionRecord, Statistics, microseconds_of
-from ...base.refusals import bad_listing_cursor
+from ....model import SessionPage, SessionQuery, SessionRecord, Statistics
+from ...base.listing import is_listed, read_cursor
 from ..rows import RedisSessionRow, document_of, is_expired
 from .client import ScriptCall
 from .context import RedisContext
@@ -30,7 +29,8 @@ class ListedSession(NamedTuple):
 
 def list_page(context: RedisContext, owner: str, query: SessionQuery) -> SessionPage:
     """Return a page, with the cursor after its last session."""
-    start = None if query.cursor is None else _read_cursor(query.cursor, query.order)
+    after = read_cursor(query, _CURSOR)
+    start = None if after is None else ListedSession(int(after[2]), int(after[3]), "")
     if query.order == "active":
         publish_all(context, owner)
     found: list[tuple[ListedSession, SessionRecord]] = []
@@ -40,7 +40,16 @@ def list_page(context: RedisContext, owner: str, query: SessionQuery) -> Session
             break
         start = chunk[-1]
         for listed, row in _rows(context, owner, chunk):
-            if _is_listed(row, query):
+            profile = row.profile
+            if is_listed(
+                query,
+                title=profile.title,
+                state=profile.state,
+                tags=profile.tags,
+                parent=profile.parent,
+                created_us=int(row["cr"]),
+                active_us=int(row["act"]),
+            ):
                 try:
                     found.append((listed, context.record(owner, row)))
                 except NotFoundError:
@@ -110,33 +119,6 @@ def _rows(
         if fields
     ]
     return [(it, row) for it, row in found if not row.is_expired(now)]
-
-
-def _is_listed(row: RedisSessionRow, query: SessionQuery) -> bool:
-    """Whether a session is one of those that a query asks for."""
-    profile = row.profile
-    title, prefix = profile.title, query.title_prefix
-    return (
-        (query.state is None or profile.state == query.state)
-        and set(query.tags) <= set(profile.tags)
-        and (prefix is None or (title is not None and title.startswith(prefix)))
-        and (query.parent is None or profile.parent == query.parent)
-        and _is_within(row["cr"], query.created_from, query.created_until)
-        and _is_within(row["act"], query.active_from, query.active_until)
-    )
-
-
-def _is_within(time_us: str, start: datetime | None, until: datetime | None) -> bool:
-    return (start is None or microseconds_of(start) <= int(time_us)) and (
-        until is None or int(time_us) < microseconds_of(until)
-    )
-
-
-def _read_cursor(cursor: str, order: str) -> ListedSession:
-    match = _CURSOR.fullmatch(cursor) if isinstance(cursor, str) else None
-    if match is None or match[1] != order:
-        raise bad_listing_cursor(cursor)
-    return ListedSession(int(match[2]), int(match[3]), "")
 
 
 def trees_of(context: RedisContext, owner: str) -> list[str]:

@@ -9,10 +9,10 @@ from typing import TypeVar
 
 from ....calls import Answer
 from ....errors import StoreBusyError, StoreCorruptError
-from ....model import Appended, Root
-from ....rules.codec import Packed
+from ....model import Appended
 from ...base._sync.runner import Runner
-from ...base.appends import Appends, Request
+from ...base.append_request import Request
+from ...base.appends import Appends
 from ...base.queues import CallerQueues
 from ..keys import RedisKeys
 from .admin import RedisAdmin
@@ -72,9 +72,6 @@ class RedisRunner(Runner):
         self._queues = CallerQueues()
         self._is_ready = False
 
-    def read(self, work: Callable[[RedisUnit], Answer[T]]) -> T:
-        return self.write(work)
-
     def write(self, work: Callable[[RedisUnit], Answer[T]]) -> T:
         """Run work until nothing changes between its look and its writes."""
         if not self._is_ready:
@@ -91,18 +88,13 @@ class RedisRunner(Runner):
                 self._queues.pause(min(0.0005 * tried, LONGEST_PAUSE_S))
         raise StoreBusyError("others changed the session again and again meanwhile: try again")
 
-    def append(
-        self,
-        owner: str,
-        session: str,
-        batch: Sequence[Packed],
-        parent: str | Root | None,
-        expected_tip: str | Root | None,
-    ) -> Appended:
+    read = write
+
+    def append(self, request: Request) -> Appended:
         """Append with one script; what is known already, or wrong, takes a few calls more."""
         if not self._is_ready:
             self._make_ready()
-        request = Request(owner, session, batch, parent, expected_tip)
+        batch = request.batch
         may_be_new = len(batch) == 1 or len({it.id for it in batch}) == len(batch)
         appended = self._appends.add(request) if may_be_new else None
         if appended is None:

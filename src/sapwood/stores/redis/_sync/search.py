@@ -10,11 +10,9 @@ from msgspec.structs import replace
 
 from ....errors import StoreCorruptError
 from ....model import EntryRef, Hits, Position, Search
-from ....rules.match import MessageFacts, matches
 from ....rules.query import Query
 from ....rules.stored_text import stored_text
-from ....rules.text import fold
-from ...base.found import SUMMARY_ROLE, Said, best_hits
+from ...base.found import SUMMARY_ROLE, Said, best_hits, matching_text
 from ..entries import split_entry
 from ..rows import RedisSessionRow, overlay_of
 from .context import RedisWork
@@ -36,12 +34,9 @@ class RedisSearch(RedisWork):
             looked_at += 1
             if looked_at > MOST_LOOKED_AT:
                 break
-            folded = fold(said.text)
             profile = said.session.profile
-            facts = MessageFacts(
-                role=said.role, created_us=said.created_us, title=profile.title, tags=profile.tags
-            )
-            if matches(query, folded, facts):
+            folded = matching_text(query, said, profile.title, profile.tags)
+            if folded is not None:
                 found.append((said, folded))
         hits = best_hits(query, found, search.limit)
         return replace(hits, more=hits.more or looked_at > MOST_LOOKED_AT)

@@ -4,18 +4,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Self
 
-from ....errors import StoreUnavailableError
-from ....model import Appended, NewMessage, Root
-from ....rules import check
-from ....rules.codec import MAX_MESSAGE_BYTES, pack_all
+from ....rules.codec import MAX_MESSAGE_BYTES
 from ....store import Capability
 from ...base._sync.runner import PerLoopRunner
-from ...base._sync.store import BaseStore
+from ...base._sync.store import ServerStore
 from ...base.refusals import url_or_client
-from ...doubt import in_doubt
 from ...url import take_parameters
 from ..driver import ConnectionSlots, RedisDriver
 from ..keys import PREFIX, RedisKeys
@@ -28,7 +25,7 @@ PATIENCE_S = 30.0
 ANSWER_WITHIN_S = 30.0
 
 
-class RedisStore(BaseStore):
+class RedisStore(ServerStore):
     """Sessions in Redis, on one server or a cluster.
 
     Takes a URL (`redis`, `rediss`, `redis+cluster` or `rediss+cluster`) or a client, which stays
@@ -62,21 +59,19 @@ class RedisStore(BaseStore):
             url, is_cluster = check_url(url)
         keys, ttl_us = RedisKeys(check_prefix(prefix)), check_ttl(session_ttl_s)
 
-        def connect() -> Any:
-            if client is not None:
-                return client
-            return RedisDriver.connect(
-                str(url),
-                is_cluster=is_cluster,
-                most=most_connections,
-                patience_s=patience_s,
-                answer_within_s=answer_within_s,
-            )
+        connect = partial(
+            RedisDriver.connect,
+            str(url),
+            is_cluster=is_cluster,
+            most=most_connections,
+            patience_s=patience_s,
+            answer_within_s=answer_within_s,
+        )
 
         def runner() -> RedisRunner:
             return RedisRunner(
                 RedisClient(
-                    connect,
+                    connect if client is None else lambda: client,
                     is_cluster=is_cluster,
                     owns_client=client is None,
                     slots=ConnectionSlots(most_connections, patience_s),
@@ -105,23 +100,3 @@ class RedisStore(BaseStore):
             prefix=ours.get("prefix", PREFIX),
             session_ttl_s=read_ttl(ours.get("ttl")),
         )
-
-    def append(
-        self,
-        owner: str,
-        session: str,
-        messages: Sequence[NewMessage],
-        *,
-        parent: str | Root | None = None,
-        expected_tip: str | Root | None = None,
-    ) -> Appended:
-        check.owner_and_session(owner, session)
-        batch = pack_all(messages, self._new_id, self.max_message_bytes)
-        if parent is not None:
-            check.place(parent, "parent")
-        if expected_tip is not None:
-            check.place(expected_tip, "expected_tip")
-        try:
-            return self._runner.here().append(owner, session, batch, parent, expected_tip)
-        except StoreUnavailableError as error:
-            raise in_doubt(error, batch) from error.__cause__

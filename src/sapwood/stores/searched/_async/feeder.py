@@ -13,6 +13,7 @@ from contextlib import suppress
 from ....errors import NotFoundError
 from ....model import Change, Message, SessionRecord
 from ....store._async.contract import AsyncStore
+from ...base.bounded_dict import BoundedDict
 from ..entry import EntryFilter, FeedMark, IndexedSummaries, IndexEntry, digest_of
 from .index import AsyncSearchIndex
 from .live_messages import AsyncLiveMessages
@@ -34,9 +35,9 @@ class AsyncFeeder:
         self._index = index
         self._source = source
         # How many changes of an owner were followed since that was noted in the feed, and to where.
-        self._unnoted: dict[str, tuple[int, str]] = {}
+        self._unnoted = BoundedDict[str, tuple[int, str]](MOST_REMEMBERED)
         # Of forks: the homes that are alive of what they stand on.
-        self._stands_on: dict[tuple[str, str, int], set[str]] = {}
+        self._stands_on = BoundedDict[tuple[str, str, int], set[str]](MOST_REMEMBERED)
 
     async def catch_up(self, owner: str) -> None:
         """Follow an owner's feed to its end; read everything where it cannot be followed."""
@@ -103,8 +104,6 @@ class AsyncFeeder:
 
     async def _count(self, owner: str, count: int, cursor: str) -> None:
         """Count changes that were followed; of many, take note in the feed."""
-        if len(self._unnoted) >= MOST_REMEMBERED:
-            self._unnoted.clear()
         known, _ = self._unnoted.get(owner, (0, ""))
         self._unnoted[owner] = known + count, cursor
         if known + count >= NOTED_AFTER:
@@ -177,8 +176,6 @@ class AsyncFeeder:
             return
         walk = AsyncWalk(self._store, owner, session.id)
         await self._put_all(owner, walk.orphans(session.forked_at.depth))
-        if len(self._stands_on) >= MOST_REMEMBERED:
-            self._stands_on.clear()
         self._stands_on[(owner, session.id, session.created_us)] = walk.ended_at
 
     async def _recheck(self, owner: str, which: EntryFilter) -> None:

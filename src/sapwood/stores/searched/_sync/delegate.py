@@ -4,37 +4,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Callable
+from typing import Concatenate, Generic, ParamSpec, TypeVar, cast
 
-from ....model import (
-    Appended,
-    Changes,
-    Deleted,
-    Document,
-    Fence,
-    Gap,
-    History,
-    Hits,
-    Leaf,
-    Message,
-    NewMessage,
-    NewOverlay,
-    NewSession,
-    Overlay,
-    Read,
-    Root,
-    Search,
-    SessionPage,
-    SessionPatch,
-    SessionQuery,
-    SessionRecord,
-    Statistics,
-    Usage,
-    UsageTotal,
-)
 from ....store._sync.admin import StoreAdmin
 from ....store._sync.contract import Store
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class PassedCall(Generic[P, R]):
+    """A method that is the other store's own."""
+
+    def __init__(self, call: Callable[Concatenate[Store, P], R]) -> None:
+        self._name = call.__name__
+
+    def __get__(self, store: DelegatingStore | None, kind: type) -> Callable[P, R]:
+        found = self if store is None else getattr(store._store, self._name)
+        return cast("Callable[P, R]", found)
 
 
 class DelegatingStore(Store):
@@ -50,145 +38,34 @@ class DelegatingStore(Store):
         """The calls about the store as a whole."""
         return self._store.admin
 
-    def create_session(self, owner: str, session: NewSession) -> SessionRecord:
-        return self._store.create_session(owner, session)
-
-    def find_session(self, owner: str, session: str) -> SessionRecord | None:
-        return self._store.find_session(owner, session)
-
-    def update_session(
-        self,
-        owner: str,
-        session: str,
-        patch: SessionPatch,
-        *,
-        expected_version: int | None = None,
-    ) -> SessionRecord:
-        return self._store.update_session(owner, session, patch, expected_version=expected_version)
-
-    def checkout(self, owner: str, session: str, message: str | Root) -> SessionRecord:
-        return self._store.checkout(owner, session, message)
-
-    def list_sessions(self, owner: str, query: SessionQuery) -> SessionPage:
-        return self._store.list_sessions(owner, query)
-
-    def delete_session(self, owner: str, session: str) -> None:
-        self._store.delete_session(owner, session)
-
-    def clear_session(self, owner: str, session: str) -> SessionRecord:
-        return self._store.clear_session(owner, session)
-
-    def append(
-        self,
-        owner: str,
-        session: str,
-        messages: Sequence[NewMessage],
-        *,
-        parent: str | Root | None = None,
-        expected_tip: str | Root | None = None,
-    ) -> Appended:
-        return self._store.append(
-            owner, session, messages, parent=parent, expected_tip=expected_tip
-        )
-
-    def update_message(self, owner: str, session: str, message: NewMessage) -> Message:
-        return self._store.update_message(owner, session, message)
-
-    def delete_messages(self, owner: str, session: str, ids: Sequence[str]) -> Deleted:
-        return self._store.delete_messages(owner, session, ids)
-
-    def find_messages(self, owner: str, session: str, ids: Sequence[str]) -> list[Message | None]:
-        return self._store.find_messages(owner, session, ids)
-
-    def read(self, owner: str, session: str, query: Read) -> History:
-        return self._store.read(owner, session, query)
-
-    def list_children(self, owner: str, session: str, message: str | Root) -> list[Message]:
-        return self._store.list_children(owner, session, message)
-
-    def list_leaves(self, owner: str, session: str) -> list[Leaf]:
-        return self._store.list_leaves(owner, session)
-
-    def list_gaps(self, owner: str, session: str, leaf: str, *, after: int = 0) -> list[Gap]:
-        return self._store.list_gaps(owner, session, leaf, after=after)
-
-    def add_overlay(
-        self, owner: str, session: str, overlay: NewOverlay, *, fence: Fence | None = None
-    ) -> Overlay:
-        return self._store.add_overlay(owner, session, overlay, fence=fence)
-
-    def list_overlays(self, owner: str, session: str) -> list[Overlay]:
-        return self._store.list_overlays(owner, session)
-
-    def undo_overlay(self, owner: str, session: str, overlay: str) -> Overlay:
-        return self._store.undo_overlay(owner, session, overlay)
-
-    def find_document(self, owner: str, key: str, *, session: str | None = None) -> Document | None:
-        return self._store.find_document(owner, key, session=session)
-
-    def put_document(
-        self,
-        owner: str,
-        key: str,
-        value: bytes,
-        *,
-        session: str | None = None,
-        expected_version: int | None = None,
-        expires_in_s: float | None = None,
-    ) -> Document:
-        return self._store.put_document(
-            owner,
-            key,
-            value,
-            session=session,
-            expected_version=expected_version,
-            expires_in_s=expires_in_s,
-        )
-
-    def delete_document(
-        self,
-        owner: str,
-        key: str,
-        *,
-        session: str | None = None,
-        expected_version: int | None = None,
-    ) -> bool:
-        return self._store.delete_document(
-            owner, key, session=session, expected_version=expected_version
-        )
-
-    def list_documents(
-        self, owner: str, prefix: str = "", *, session: str | None = None
-    ) -> list[Document]:
-        return self._store.list_documents(owner, prefix, session=session)
-
-    def search(self, owner: str, search: Search) -> Hits:
-        return self._store.search(owner, search)
-
-    def add_usage(self, owner: str, session: str, usage: Usage) -> bool:
-        return self._store.add_usage(owner, session, usage)
-
-    def total_usage(
-        self, owner: str, session: str, *, by: Literal["model", "message"] = "model"
-    ) -> list[UsageTotal]:
-        return self._store.total_usage(owner, session, by=by)
-
-    def total_owner_usage(self, owner: str) -> list[UsageTotal]:
-        return self._store.total_owner_usage(owner)
-
-    def statistics(self, owner: str) -> Statistics:
-        return self._store.statistics(owner)
-
-    def changes(
-        self, owner: str, *, after: str = "", limit: int = 500, reader: str | None = None
-    ) -> Changes:
-        return self._store.changes(owner, after=after, limit=limit, reader=reader)
-
-    def settle(self) -> None:
-        self._store.settle()
-
-    def erase_owner(self, owner: str) -> None:
-        self._store.erase_owner(owner)
-
-    def close(self) -> None:
-        self._store.close()
+    create_session = PassedCall(Store.create_session)
+    find_session = PassedCall(Store.find_session)
+    update_session = PassedCall(Store.update_session)
+    checkout = PassedCall(Store.checkout)
+    list_sessions = PassedCall(Store.list_sessions)
+    delete_session = PassedCall(Store.delete_session)
+    clear_session = PassedCall(Store.clear_session)
+    append = PassedCall(Store.append)
+    update_message = PassedCall(Store.update_message)
+    delete_messages = PassedCall(Store.delete_messages)
+    find_messages = PassedCall(Store.find_messages)
+    read = PassedCall(Store.read)
+    list_children = PassedCall(Store.list_children)
+    list_leaves = PassedCall(Store.list_leaves)
+    list_gaps = PassedCall(Store.list_gaps)
+    add_overlay = PassedCall(Store.add_overlay)
+    list_overlays = PassedCall(Store.list_overlays)
+    undo_overlay = PassedCall(Store.undo_overlay)
+    find_document = PassedCall(Store.find_document)
+    put_document = PassedCall(Store.put_document)
+    delete_document = PassedCall(Store.delete_document)
+    list_documents = PassedCall(Store.list_documents)
+    search = PassedCall(Store.search)
+    add_usage = PassedCall(Store.add_usage)
+    total_usage = PassedCall(Store.total_usage)
+    total_owner_usage = PassedCall(Store.total_owner_usage)
+    statistics = PassedCall(Store.statistics)
+    changes = PassedCall(Store.changes)
+    settle = PassedCall(Store.settle)
+    erase_owner = PassedCall(Store.erase_owner)
+    close = PassedCall(Store.close)

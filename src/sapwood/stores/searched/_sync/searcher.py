@@ -14,6 +14,7 @@ from ....rules.match import is_said
 from ....rules.query import Query, parse
 from ....rules.text import fold, searchable
 from ....store._sync.contract import Store
+from ...base.bounded_dict import BoundedDict
 from ...base.found import SUMMARY_ROLE, Said
 from ..entry import IndexGoneError, SearchCandidate, SearchQuestion, SessionScope
 from ..matches import SearchMatches
@@ -37,7 +38,7 @@ class Searcher:
         self._index = index
         self._source = source
         self.feeder = Feeder(store, index, source)
-        self._scopes: dict[tuple[str, str, int], list[str]] = {}
+        self._scopes = BoundedDict[tuple[str, str, int], list[str]](MOST_REMEMBERED)
 
     def search(self, owner: str, search: Search) -> Hits:
         """Find what matches, as it stands now."""
@@ -64,8 +65,6 @@ class Searcher:
             # A fork's path to its fork point never changes.
             name = (owner, session, standpoint.created_us)
             if name not in self._scopes:
-                if len(self._scopes) >= MOST_REMEMBERED:
-                    self._scopes.clear()
                 walk = Walk(self._store, owner, session)
                 self._scopes[name] = walk.segments(standpoint.forked_at)
             segments = self._scopes[name]

@@ -14,7 +14,7 @@ from ....errors import ClosedError, SapwoodError, StoreBusyError, StoreError, Us
 from ....model import Appended, Changes, History, Read, SessionRecord
 from ...base._async.runner import AsyncRunner
 from ...base._async.unit import AsyncUnit
-from ...base.appends import Request
+from ...base.append_request import Request
 from ..append_queue import AsyncAppendQueue
 from ..bridge import AsyncBridge, AsyncEngine
 from ..extra import Extra
@@ -118,11 +118,7 @@ class AsyncSqlAlchemyRunner(AsyncRunner):
             appended = await self._appends.add(request)
             if appended is not None:
                 return appended
-        owner, session, batch, parent, expected_tip = request
-        return await self._transact(
-            lambda unit: unit.messages.append(owner, session, batch, parent, expected_tip),
-            is_idempotent=True,
-        )
+        return await self._transact(lambda unit: unit.messages.append(*request), is_idempotent=True)
 
     async def _append_all(self, requests: Sequence[Request]) -> Sequence[Appended | None]:
         """Append for several callers in one transaction, or for each by itself if that fails."""

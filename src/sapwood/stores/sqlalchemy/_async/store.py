@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Self, cast
 
 from sqlalchemy.pool import NullPool
 
-from ....errors import StoreUnavailableError
-from ....model import Appended, Changes, History, NewMessage, Read, Root, SessionRecord
+from ....model import Changes, History, Read, SessionRecord
 from ....rules import check
-from ....rules.codec import pack_all
 from ....store import Capability
 from ...base._async.runner import AsyncPerLoopRunner
-from ...base._async.store import AsyncBaseStore
-from ...base.appends import Request
-from ...doubt import in_doubt
+from ...base._async.store import AsyncServerStore
 from ...url import take_parameters
 from ..bridge import AsyncBridge, AsyncEngine
 from ..engines import (
@@ -38,7 +34,7 @@ MOST_CONNECTIONS = 16
 PREFIX = "sapwood_"
 
 
-class AsyncSqlAlchemyStore(AsyncBaseStore):
+class AsyncSqlAlchemyStore(AsyncServerStore):
     """Sessions in tables of a database that SQLAlchemy speaks to.
 
     The engine stays its giver's to dispose of; a function that makes one is called for each event
@@ -124,27 +120,6 @@ class AsyncSqlAlchemyStore(AsyncBaseStore):
     async def find_session(self, owner: str, session: str) -> SessionRecord | None:
         check.owner_and_session(owner, session)
         return await self._runner.here().find_session(owner, session)
-
-    async def append(
-        self,
-        owner: str,
-        session: str,
-        messages: Sequence[NewMessage],
-        *,
-        parent: str | Root | None = None,
-        expected_tip: str | Root | None = None,
-    ) -> Appended:
-        check.owner_and_session(owner, session)
-        batch = pack_all(messages, self._new_id, self.max_message_bytes)
-        if parent is not None:
-            check.place(parent, "parent")
-        if expected_tip is not None:
-            check.place(expected_tip, "expected_tip")
-        request = Request(owner, session, batch, parent, expected_tip)
-        try:
-            return await self._runner.here().append(request)
-        except StoreUnavailableError as error:
-            raise in_doubt(error, batch) from error.__cause__
 
     async def read(self, owner: str, session: str, query: Read) -> History:
         check.owner_and_session(owner, session)

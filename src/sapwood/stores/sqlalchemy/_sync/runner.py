@@ -16,7 +16,7 @@ from ....errors import ClosedError, SapwoodError, StoreBusyError, StoreError, Us
 from ....model import Appended, Changes, History, Read, SessionRecord
 from ...base._sync.runner import Runner
 from ...base._sync.unit import Unit
-from ...base.appends import Request
+from ...base.append_request import Request
 from ..append_queue import AppendQueue
 from ..bridge import Bridge, Engine
 from ..extra import Extra
@@ -116,11 +116,7 @@ class SqlAlchemyRunner(Runner):
             appended = self._appends.add(request)
             if appended is not None:
                 return appended
-        owner, session, batch, parent, expected_tip = request
-        return self._transact(
-            lambda unit: unit.messages.append(owner, session, batch, parent, expected_tip),
-            is_idempotent=True,
-        )
+        return self._transact(lambda unit: unit.messages.append(*request), is_idempotent=True)
 
     def _append_all(self, requests: Sequence[Request]) -> Sequence[Appended | None]:
         """Append for several callers in one transaction, or for each by itself if that fails."""

@@ -6,20 +6,19 @@ import sys
 from collections.abc import Callable, Collection, Mapping
 from importlib import import_module
 
-from .base.refusals import missing_driver
+from .errors import MissingDependencyError
 
 
 def lazy_names(
     package: str,
     modules: Mapping[str, str],
     *,
-    server: str = "",
-    extra: str = "",
     drivers: Collection[str] = (),
+    missing: str = "",
 ) -> Callable[[str], object]:
     """Return the `__getattr__` of a package, given in which module of it each name stands.
 
-    A driver that is not installed is an error that says which extra has it.
+    A driver that is not installed is an error that says what is `missing`.
     """
 
     def load(name: str) -> object:
@@ -30,7 +29,7 @@ def lazy_names(
         except ImportError as error:
             if (error.name or "").partition(".")[0] not in drivers:
                 raise
-            raise missing_driver(server, extra, error) from error
+            raise MissingDependencyError(missing, name=error.name) from error
         value: object = getattr(module, name)
         setattr(sys.modules[package], name, value)
         return value

@@ -1,0 +1,29 @@
+"""One append, as it is handed on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ...model import Root
+from ...rules.codec import Packed
+
+
+class Request(NamedTuple):
+    """What to append, and where."""
+
+    owner: str
+    session: str
+    batch: Sequence[Packed]
+    parent: str | Root | None
+    expected_tip: str | Root | None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is one message after the tip, which can go together with others."""
+        return len(self.batch) == 1 and self.parent is None and self.expected_tip is None
+
+
+def size_of(request: Request) -> int:
+    """Return how many bytes a request has."""
+    return sum(len(it.body) for it in request.batch)

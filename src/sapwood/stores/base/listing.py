@@ -1,0 +1,48 @@
+"""Listings of sessions that no query language is asked for: what is on them, and from where."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import datetime
+
+from ...model import SessionQuery, microseconds_of
+from .refusals import bad_listing_cursor
+
+
+def read_cursor(query: SessionQuery, pattern: re.Pattern[str]) -> re.Match[str] | None:
+    """Read a query's cursor, whose pattern begins with the order; None when it has none."""
+    if query.cursor is None:
+        return None
+    match = pattern.fullmatch(query.cursor) if isinstance(query.cursor, str) else None
+    if match is None or match[1] != query.order:
+        raise bad_listing_cursor(query.cursor)
+    return match
+
+
+def is_listed(
+    query: SessionQuery,
+    *,
+    title: str | None,
+    state: str,
+    tags: Iterable[str],
+    parent: str | None,
+    created_us: int,
+    active_us: int,
+) -> bool:
+    """Whether a session is one of those that a query asks for."""
+    prefix = query.title_prefix
+    return (
+        (query.state is None or state == query.state)
+        and set(query.tags) <= set(tags)
+        and (prefix is None or (title is not None and title.startswith(prefix)))
+        and (query.parent is None or parent == query.parent)
+        and _is_within(created_us, query.created_from, query.created_until)
+        and _is_within(active_us, query.active_from, query.active_until)
+    )
+
+
+def _is_within(time_us: int, start: datetime | None, until: datetime | None) -> bool:
+    return (start is None or microseconds_of(start) <= time_us) and (
+        until is None or time_us < microseconds_of(until)
+    )
