@@ -11,7 +11,7 @@ from ...calls import AsyncCall
 from ...errors import NotFoundError
 from ...model import Document
 from ...rules.ids import check_name
-from ...rules.tokens import MAX_TOKENS, estimate_text
+from ...rules.tokens import ask_counter, estimate_text
 from ...store._async.contract import AsyncStore
 from ..config import BlockConfig, check_config, check_labels, check_limit
 from .bound_block import AsyncBoundBlock
@@ -80,15 +80,8 @@ class AsyncContextBase:
 
     def _count(self, text: str) -> int:
         """Count tokens with the user's counter; when that fails, by the estimate."""
-        try:
-            tokens = self._counter(text)
-        except Exception:
-            logger.warning("the token counter failed; the estimate is used", exc_info=True)
-            return estimate_text(text)
-        if type(tokens) is not int or not 0 <= tokens <= MAX_TOKENS:
-            logger.warning("the token counter gave %r; the estimate is used", tokens)
-            return estimate_text(text)
-        return tokens
+        tokens = ask_counter("token", self._counter, text)
+        return estimate_text(text) if tokens is None else tokens
 
     @property
     def _may_be_missing(self) -> bool:

@@ -28,7 +28,7 @@ from ..compact_function import (
     why_there_is_no_draft,
     without_protection,
 )
-from ..compactor_state import KEY, MARK, state_in, with_failure, with_run
+from ..compactor_state import KEY, MARK, CompactorState, with_failure, with_run
 from ..references import PlaceRef, id_of
 from .context_blocks import AsyncContextBlocks
 from .context_size import UNMEASURED, AsyncContextSize
@@ -211,7 +211,7 @@ class AsyncCompactor:
             # at another leaf says nothing about the context at the tip.
             if task.leaf is None:
                 with stored.after_a_write("the breaker does not know of the compaction"):
-                    await stored.change_document(KEY, state_in, run)
+                    await stored.change_document(KEY, CompactorState, run)
             if self._blocks.may_be_there:
                 with stored.after_a_write("the prompt is still that from before the compaction"):
                     await self._blocks.refresh("compaction")
@@ -232,7 +232,7 @@ class AsyncCompactor:
     async def _note_failure(self, task: _Task) -> None:
         if task.leaf is None:
             await self._stored.change_document(
-                KEY, state_in, lambda state: with_failure(state, task.before)
+                KEY, CompactorState, lambda state: with_failure(state, task.before)
             )
 
     async def _refuse(self, reason: str, tokens: int) -> Compaction:
