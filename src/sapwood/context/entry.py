@@ -79,7 +79,11 @@ def find_entries(entries: Sequence[BlockEntry], query: Query) -> list[BlockEntry
     found = [
         (entry, folded)
         for entry in newest
-        if matches(query, folded := fold(entry.text), _facts(entry))
+        if matches(
+            query,
+            folded := fold(entry.text),
+            MessageFacts(role="entry", created_us=entry.updated_us, title=entry.description),
+        )
     ]
     if not is_ranked(query):
         return [entry for entry, _ in found]
@@ -102,7 +106,3 @@ def _passage(entry: BlockEntry, query: Query) -> str:
     if len(entry.content) <= WHOLE:
         return head + entry.content
     return head + snippet(entry.content, terms(query), SNIPPET).text
-
-
-def _facts(entry: BlockEntry) -> MessageFacts:
-    return MessageFacts(role="entry", created_us=entry.updated_us, title=entry.description)

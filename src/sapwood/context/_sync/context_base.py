@@ -15,7 +15,7 @@ from ...model import Document
 from ...rules.ids import check_name
 from ...rules.tokens import ask_counter, estimate_text
 from ...store._sync.contract import Store
-from ..config import BlockConfig, check_config, check_labels, check_limit
+from ..config import BlockConfig, check_config, check_labels
 from .bound_block import BoundBlock
 
 logger = logging.getLogger(__name__)
@@ -65,9 +65,7 @@ class ContextBase:
         return self._session
 
     def _bind(self, config: BlockConfig) -> BoundBlock:
-        check_config(config)
-        if config.default is not None:
-            check_limit(config, config.default, self._count)
+        check_config(config, self._count)
         return BoundBlock(config, self._store, self._owner, self._session, self._count)
 
     def _get(self, label: str) -> BoundBlock:
