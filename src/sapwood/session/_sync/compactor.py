@@ -13,7 +13,6 @@ from ...model import (
     CompactEvent,
     Compaction,
     CompactionPreview,
-    Entry,
     EntryRef,
     Fence,
     History,
@@ -34,7 +33,7 @@ from ..compactor_state import KEY, MARK, CompactorState, with_failure, with_run
 from ..references import PlaceRef, id_of
 from .context_blocks import ContextBlocks
 from .context_size import UNMEASURED, ContextSize
-from .lease import Lease
+from .lease import compaction_lease
 from .overlays import Overlays
 from .pins import Pins
 from .stored_session import StoredSession
@@ -137,14 +136,11 @@ class Compactor:
         before = self._size.tokens_anew()
         function = function_of(self._stored.setup.settings) if function is None else function
         limit: float | None = getattr(function, "timeout_s", None)
-        lease = Lease(self._stored, LEASE_S if limit is None else limit + GRACE_S)
-        fence = lease.take()
-        if fence is None:
-            return self._refuse("another compaction of this session is at work", before)
-        try:
+        seconds = LEASE_S if limit is None else limit + GRACE_S
+        with compaction_lease(self._stored, seconds) as fence:
+            if fence is None:
+                return self._refuse("another compaction of this session is at work", before)
             return self._run(_Task(leaf, focus, trigger, function, before), fence)
-        finally:
-            lease.release(fence)
 
     def _run(self, task: _Task, fence: Fence) -> Compaction:
         """Carry it out under the lease, and tell how it began and ended."""
@@ -265,10 +261,8 @@ def _hidden_in(history: History, draft: CompactDraft, pinned: set[str]) -> int:
     """Count what a summary would hide; pins stay shown."""
     refs = [EntryRef.of(entry) for entry in history.entries]
     first, last = refs.index(EntryRef.of(draft.first)), refs.index(EntryRef.of(draft.last))
-    return sum(_hidden_tokens(entry, pinned) for entry in history.entries[first : last + 1])
-
-
-def _hidden_tokens(entry: Entry, pinned: set[str]) -> int:
-    if isinstance(entry, Summary):
-        return entry.overlay.tokens
-    return 0 if entry.id in pinned else entry.tokens
+    return sum(
+        entry.overlay.tokens if isinstance(entry, Summary) else entry.tokens
+        for entry in history.entries[first : last + 1]
+        if isinstance(entry, Summary) or entry.id not in pinned
+    )
