@@ -13,7 +13,7 @@ import pytest
 
 from sapwood import summarizers
 from sapwood.errors import MissingDependencyError, UsageError
-from sapwood.summarizers.chat_completion import limit_name
+from sapwood.summarizers.vendor_answers import limit_name
 
 TWINS = [
     (summarizers.OpenAISummarizer, openai.AsyncOpenAI),

@@ -1,13 +1,6 @@
 """The parts that a compaction is made of, each of use on its own."""
 
 from ..rules.tokens import estimate_parts, estimate_text
-from .cut_points import (
-    IN_FLIGHT_REPLIES,
-    align_backward,
-    align_forward,
-    find_tail_cut,
-    first_in_flight,
-)
 from .digest import digest
 from .estimate import EntryCounter, entry_tokens, history_tokens
 from .fit import Fitted, MessageCounter, fit_messages
@@ -20,7 +13,16 @@ from .function import (
     create_compact_function,
 )
 from .overflow import is_context_overflow
-from .plan import TAIL_TOKEN_BUDGET, CompactionRange, choose_range
+from .ranges import (
+    IN_FLIGHT_REPLIES,
+    TAIL_TOKEN_BUDGET,
+    CompactionRange,
+    align_backward,
+    align_forward,
+    choose_range,
+    find_tail_cut,
+    first_in_flight,
+)
 from .repair import SUMMARY_HEADING, model_messages, repair_messages
 from .summary_prompt import SummaryRequest, Template, build_summary_prompt, summary_budget
 from .truncation import truncate_older_messages

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 
 from ..model import Entry
-from ..rules.tokens import MAX_TOKENS
-
-logger = logging.getLogger(__name__)
+from ..rules.tokens import ask_counter
 
 EntryCounter = Callable[[Entry], int]
 """Counts the tokens of one entry of a history."""
@@ -22,15 +19,8 @@ def entry_tokens(entry: Entry, counter: EntryCounter | None = None) -> int:
     """
     if counter is None:
         return entry.tokens
-    try:
-        tokens = counter(entry)
-    except Exception:
-        logger.warning("the entry counter failed; the stored tokens are used", exc_info=True)
-        return entry.tokens
-    if type(tokens) is not int or not 0 <= tokens <= MAX_TOKENS:
-        logger.warning("the entry counter gave %r; the stored tokens are used", tokens)
-        return entry.tokens
-    return tokens
+    tokens = ask_counter("entry", counter, entry, instead="the stored tokens are")
+    return entry.tokens if tokens is None else tokens
 
 
 def history_tokens(entries: Sequence[Entry], counter: EntryCounter | None = None) -> int:

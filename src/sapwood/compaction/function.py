@@ -14,15 +14,15 @@ import msgspec
 from ..errors import CompactionError, UsageError
 from ..model import Entry, EntryRef, Summary, Usage
 from ..rules import check
-from .cut_points import allowed_cuts
 from .digest import digest
 from .estimate import EntryCounter
-from .plan import (
+from .ranges import (
     HEAD_TOKEN_BUDGET,
     MIN_TAIL_MESSAGES,
     PROTECT_HEAD,
     TAIL_TOKEN_BUDGET,
     CompactionRange,
+    allowed_cuts,
     check_sizes,
     choose_range,
 )

@@ -7,8 +7,8 @@ from datetime import datetime
 
 import msgspec
 
-from ..errors import StoreCorruptError
 from ..model import Document, datetime_of
+from ..rules.codec import decode_stored
 
 KEPT = 20
 KEPT_BYTES = 1_000_000
@@ -89,10 +89,7 @@ def held_block_in(document: Document | None) -> HeldBlock:
     """Read a block's document; one that cannot be decoded is `StoreCorruptError`."""
     if document is None:
         return NOTHING
-    try:
-        stored = _decode(document.value)
-    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        raise StoreCorruptError(f"document {document.key!r} is no block: {error}") from error
+    stored = decode_stored(_decode, document.value, f"document {document.key!r} is no block")
     return HeldBlock(stored=stored, version=document.version, updated_us=document.updated_us)
 
 

@@ -10,7 +10,6 @@ import msgspec
 
 from ..errors import BlockLimitError, UsageError
 from ..rules import check
-from ..rules.fingerprint import BlockFacts
 from ..rules.prompt import BlockKind
 from ..rules.tokens import MAX_TOKENS
 from .document_keys import check_scope
@@ -59,15 +58,16 @@ class BlockShape(msgspec.Struct, frozen=True, kw_only=True):
     keyed: bool
 
 
-def check_config(config: BlockConfig) -> None:
-    """Refuse a configuration that cannot be meant."""
+def check_config(config: BlockConfig, count: Callable[[str], int]) -> None:
+    """Refuse a configuration that cannot be meant, and a default that is over the limit."""
     check.instance(config, BlockConfig, "block")
-    label = config.label
-    check.name(label, "label")
+    check.name(config.label, "label")
     try:
         _check_fields(config)
     except UsageError as error:
-        raise UsageError(f"block {label!r:.60}: {error}", path=error.path) from None
+        raise UsageError(f"block {config.label!r:.60}: {error}", path=error.path) from None
+    if config.default is not None:
+        check_limit(config, config.default, count)
 
 
 def _check_fields(config: BlockConfig) -> None:
@@ -97,17 +97,15 @@ def check_labels(labels: Iterable[str]) -> None:
         seen[label.upper()] = label
 
 
-def check_limit(config: BlockConfig, content: str, count: Callable[[str], int]) -> int:
-    """Refuse content that is over the block's limit; return its tokens."""
-    tokens = count(content)
+def check_limit(config: BlockConfig, content: str, count: Callable[[str], int]) -> None:
+    """Refuse content that is over the block's limit."""
     limit = config.max_tokens
-    if limit is not None and tokens > limit:
+    if limit is not None and (tokens := count(content)) > limit:
         raise BlockLimitError(
             f"block {config.label!r} would have {tokens} tokens and its limit is {limit}: "
             "shorten it, or replace what is no longer needed",
             path="content",
         )
-    return tokens
 
 
 def provider_of(config: BlockConfig) -> ReadProvider | None:
@@ -130,25 +128,7 @@ def shape_of(config: BlockConfig, provider: ReadProvider) -> BlockShape:
     )
 
 
-def facts_of(
-    config: BlockConfig, shape: BlockShape, provider: ReadProvider, is_stored: bool
-) -> BlockFacts:
-    """Return what of a configuration the frozen prompt depends on."""
-    return BlockFacts(
-        label=config.label,
-        description=config.description,
-        max_tokens=config.max_tokens,
-        kind=shape.kind,
-        writable=shape.writable,
-        loadable=shape.loadable,
-        searchable=shape.searchable,
-        scope=config.scope if is_stored else None,
-        agent=config.agent if is_stored else None,
-        fixed=_fixed(provider),
-    )
-
-
-def _fixed(provider: ReadProvider) -> str | None:
+def fixed_by(provider: ReadProvider) -> str | None:
     """Ask a provider for what only its author changes, if it can say so."""
     ask = getattr(provider, "fingerprint", None)
     if not callable(ask):

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from ..errors import StoreCorruptError
 from ..model import Document, datetime_of
+from ..rules.codec import decode_stored
 from ..rules.fold import fold
 from ..rules.match import MessageFacts, Query, matches, terms
 from ..rules.relevance import count, is_ranked, scores
@@ -62,10 +62,7 @@ _decode = msgspec.json.Decoder(StoredEntry).decode
 
 def entry_in(document: Document, prefix: str) -> BlockEntry:
     """Read an entry's document; one that cannot be decoded is `StoreCorruptError`."""
-    try:
-        stored = _decode(document.value)
-    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        raise StoreCorruptError(f"document {document.key!r} is no entry: {error}") from error
+    stored = decode_stored(_decode, document.value, f"document {document.key!r} is no entry")
     return BlockEntry(
         key=document.key.removeprefix(prefix),
         content=stored.content,
@@ -82,7 +79,11 @@ def find_entries(entries: Sequence[BlockEntry], query: Query) -> list[BlockEntry
     found = [
         (entry, folded)
         for entry in newest
-        if matches(query, folded := fold(entry.text), _facts(entry))
+        if matches(
+            query,
+            folded := fold(entry.text),
+            MessageFacts(role="entry", created_us=entry.updated_us, title=entry.description),
+        )
     ]
     if not is_ranked(query):
         return [entry for entry, _ in found]
@@ -105,7 +106,3 @@ def _passage(entry: BlockEntry, query: Query) -> str:
     if len(entry.content) <= WHOLE:
         return head + entry.content
     return head + snippet(entry.content, terms(query), SNIPPET).text
-
-
-def _facts(entry: BlockEntry) -> MessageFacts:
-    return MessageFacts(role="entry", created_us=entry.updated_us, title=entry.description)

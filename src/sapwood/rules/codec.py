@@ -6,7 +6,7 @@ import hashlib
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -14,6 +14,8 @@ from ..errors import MessageTooLargeError, StoreCorruptError, UsageError
 from ..model import FilePart, NewMessage, Part, TextPart, ToolResultPart
 from .ids import IdMaker, check_name, check_time
 from .tokens import MAX_TOKENS, MESSAGE_OVERHEAD, estimate_parts, estimate_utf8
+
+T = TypeVar("T")
 
 MAX_MESSAGE_BYTES = 8 * 1024 * 1024
 # How deep a decoder gets depends on the interpreter and on its caller's stack: what is stored
@@ -226,6 +228,14 @@ def decode_json(data: bytes, where: str) -> Any:
         return _decode_any(data)
     except _UNDECODABLE as error:
         raise StoreCorruptError(f"{where} cannot be decoded: {error}") from error
+
+
+def decode_stored(decode: Callable[[bytes], T], data: bytes, otherwise: str) -> T:
+    """Decode what is stored; `otherwise` says what is wrong with it when that fails."""
+    try:
+        return decode(data)
+    except _UNDECODABLE as error:
+        raise StoreCorruptError(f"{otherwise}: {error}") from error
 
 
 def _may_be_deep(data: bytes) -> bool:

@@ -74,14 +74,19 @@ def _estimate_structured(part: Part) -> int:
 
 def count_tokens(counter: TokenCounter | None, role: str, parts: Sequence[Part]) -> int | None:
     """Count with the user's counter; None, for the estimate, when there is none or it fails."""
-    if counter is None:
-        return None
+    return None if counter is None else ask_counter("token", counter, role, parts)
+
+
+def ask_counter(
+    kind: str, counter: Callable[..., int], *args: object, instead: str = "the estimate is"
+) -> int | None:
+    """Call a user's counter; None when it fails or gives no number, and the log says so."""
     try:
-        tokens = counter(role, parts)
+        tokens = counter(*args)
     except Exception:
-        logger.warning("the token counter failed; the estimate is used", exc_info=True)
+        logger.warning("the %s counter failed; %s used", kind, instead, exc_info=True)
         return None
     if type(tokens) is not int or not 0 <= tokens <= MAX_TOKENS:
-        logger.warning("the token counter gave %r; the estimate is used", tokens)
+        logger.warning("the %s counter gave %r; %s used", kind, tokens, instead)
         return None
     return tokens

@@ -37,14 +37,6 @@ class Setup:
         self.new_id = new_id
         self.blocks_in_use = False
 
-    def change(self, **changes: Any) -> None:
-        """Replace some settings; those of the blocks only before they are used."""
-        if self.blocks_in_use and not BLOCK_SETTINGS.isdisjoint(changes):
-            raise UsageError(
-                "blocks are set before the session is used: use add_context now", path="context"
-            )
-        self.settings = checked(msgspec.structs.replace(self.settings, **changes), self.settings)
-
 
 class Configurable:
     """The builder's methods: each changes one setting and gives back the object itself.
@@ -55,7 +47,13 @@ class Configurable:
     _setup: Setup
 
     def _set(self, **changes: Any) -> Self:
-        self._setup.change(**changes)
+        """Replace some settings; those of the blocks only before they are used."""
+        setup = self._setup
+        if setup.blocks_in_use and not BLOCK_SETTINGS.isdisjoint(changes):
+            raise UsageError(
+                "blocks are set before the session is used: use add_context now", path="context"
+            )
+        setup.settings = checked(msgspec.structs.replace(setup.settings, **changes), setup.settings)
         return self
 
     def with_context(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ..errors import StoreCorruptError
-from ..model import CompactionNote, Document, Overlay
+from ..model import CompactionNote, Overlay
 from ..rules.breaker import BreakerState, after_failure, after_run
 from ..rules.threshold import ThresholdState
 
@@ -21,18 +20,6 @@ class CompactorState(msgspec.Struct, frozen=True, kw_only=True):
     breaker: BreakerState = BreakerState()
     thresholds: ThresholdState = ThresholdState()
     undone: list[CompactionNote] = []
-
-
-def state_in(document: Document | None, session: str) -> CompactorState:
-    """Read the document."""
-    if document is None:
-        return CompactorState()
-    try:
-        return msgspec.json.decode(document.value, type=CompactorState)
-    except (msgspec.DecodeError, msgspec.ValidationError) as error:
-        raise StoreCorruptError(
-            f"the document {KEY!r} of session {session!r} cannot be read: {error}"
-        ) from error
 
 
 def note_of(overlay: Overlay, *, undone: bool = False) -> CompactionNote:

@@ -94,9 +94,7 @@ def as_new_message(
                 "a whole message was given: content, id and metadata belong into it", path="content"
             )
         return _from_draft(role, counter, "message")
-    if not isinstance(role, str):
-        raise _no_role(role, "role")
-    if content is None:
+    if content is None and isinstance(role, str):
         raise UsageError("the message has no content: give a string or parts", path="content")
     return new_message(role, content, counter, id=id, metadata=metadata)
 

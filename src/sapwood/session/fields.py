@@ -23,26 +23,19 @@ class RecordFields(TypedDict, total=False):
     end_reason: str | None
 
 
-class SessionFields(RecordFields, total=False):
-    """What may be given to a new session."""
-
-    parent: Edge | None
-
-
 class NewSessionFields(RecordFields, total=False):
     """What may be given to a new session by its manager; a parent may be its id alone."""
 
     parent: Edge | str | None
 
 
-def new_session_fields(fields: NewSessionFields) -> SessionFields:
+def new_session_fields(fields: NewSessionFields) -> dict[str, Any]:
     """Refuse unknown keywords, and make a parent's id an edge."""
     refuse_unknown(fields, NewSessionFields)
     rest: dict[str, Any] = {**fields}
     if isinstance(rest.get("parent"), str):
         rest["parent"] = Edge(kind=EdgeKind.BRANCH, session=rest["parent"])
-    known: SessionFields = rest  # type: ignore[assignment]
-    return known
+    return rest
 
 
 def refuse_unknown(fields: Mapping[str, object], known: type, beside: Sequence[str] = ()) -> None:

@@ -95,16 +95,14 @@ def checked(settings: SessionSettings, before: SessionSettings | None = None) ->
 
 def _check_blocks(settings: SessionSettings, before: SessionSettings) -> frozenset[str]:
     """Check the blocks that were not there before; return the labels of all in capitals."""
-    from ..context.config import BlockConfig, check_config, check_labels, check_limit
+    from ..context.config import BlockConfig, check_config, check_labels
 
     blocks, start = settings.context, len(before.context)
     if blocks[:start] != before.context:
         before, start = DEFAULTS, 0
     for index, config in enumerate(blocks[start:], start):
         check.instance(config, BlockConfig, f"context[{index}]")
-        check_config(config)
-        if config.default is not None:
-            check_limit(config, config.default, estimate_text)
+        check_config(config, estimate_text)
     new = {config.label.upper() for config in blocks[start:]}
     capitals = before.capitals | new
     history = settings.searchable_history

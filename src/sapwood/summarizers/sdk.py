@@ -56,16 +56,13 @@ def check_settings(model: str, settings: ClientSettings, max_tokens: int | None)
     """Refuse what no endpoint could do, before anything is loaded."""
     if not isinstance(model, str) or not model:
         raise UsageError("model must be the name of a model", path="model")
-    if not _is_number(settings.timeout_s) or settings.timeout_s <= 0:
+    seconds, retries = settings.timeout_s, settings.max_retries
+    if type(seconds) is bool or not isinstance(seconds, (int, float)) or seconds <= 0:
         raise UsageError("timeout_s must be a number of seconds above 0", path="timeout_s")
-    if not _is_whole(settings.max_retries) or settings.max_retries < 0:
+    if not _is_whole(retries) or retries < 0:
         raise UsageError("max_retries must be a whole number, 0 or more", path="max_retries")
     if max_tokens is not None and (not _is_whole(max_tokens) or max_tokens < 1):
         raise UsageError("max_tokens must be a whole number, 1 or more", path="max_tokens")
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _is_whole(value: object) -> bool:

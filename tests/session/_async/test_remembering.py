@@ -8,7 +8,7 @@ from sapwood import AsyncSession, AsyncSessionManager
 from sapwood.compaction import CompactFunction, create_compact_function
 from sapwood.errors import StoreCorruptError, UsageError
 from sapwood.model import AppendEvent, CompactionNote, Event, NewSession, StatusEvent, Usage
-from sapwood.session.compactor_state import KEY, CompactorState, state_in, with_failure
+from sapwood.session.compactor_state import KEY, CompactorState, with_failure
 
 LONG = "a long story about the harbour " * 20
 
@@ -32,7 +32,7 @@ def answering(answer: str, asked: list[str]) -> CompactFunction:
 
 
 async def remembered_by(chat: AsyncSession) -> CompactorState:
-    return await chat._stored.load_document(KEY, state_in)
+    return await chat._stored.load_document(KEY, CompactorState)
 
 
 async def test_a_summary_of_no_use_holds_the_next_one_back(sessions: AsyncSessionManager) -> None:
@@ -70,7 +70,7 @@ async def test_changes_of_two_processes_are_both_kept(sessions: AsyncSessionMana
         return await before(*args, **fields)  # type: ignore[arg-type]
 
     sessions.store.put_document = put_late  # type: ignore[method-assign, assignment]
-    await chat._stored.change_document(KEY, state_in, lambda state: with_failure(state, 100))
+    await chat._stored.change_document(KEY, CompactorState, lambda state: with_failure(state, 100))
     state = await remembered_by(chat)
     assert (len(state.undone), state.breaker.failures) == (1, 1)
 
@@ -87,7 +87,7 @@ async def test_of_what_was_taken_back_only_the_last_is_kept(chat: AsyncSession) 
     )
     await chat.append_all([("user", LONG)] * 8)
     full = CompactorState(undone=[note] * 100)
-    await chat._stored.change_document(KEY, state_in, lambda state: full)
+    await chat._stored.change_document(KEY, CompactorState, lambda state: full)
     await chat.compact_with(answering("short", [])).compact()
     await chat.undo_compaction()
     undone = (await remembered_by(chat)).undone

@@ -2,8 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from sapwood import ROOT, AsyncSession, Message
-from sapwood.errors import MessageConflictError, NotFoundError, UsageError
+from sapwood import ROOT, AsyncSession, AsyncSessionManager, Message
+from sapwood.errors import (
+    MessageConflictError,
+    NotFoundError,
+    StoreCorruptError,
+    UsageError,
+)
 
 
 async def talk(chat: AsyncSession, turns: int) -> list[Message]:
@@ -161,3 +166,15 @@ async def test_a_fork_does_not_redo_what_it_does_not_see(chat: AsyncSession) -> 
         await fork.redo()
     await chat.redo()
     assert [m.text for m in (await chat.history()).messages_only] == ["q1", "a1", "q2"]
+
+
+@pytest.mark.parametrize("damage", [b"{broken", b"[]", b'{"tips": [7]}', b"\xff"])
+async def test_a_damaged_note_of_what_was_undone_is_told(
+    chat: AsyncSession, sessions: AsyncSessionManager, damage: bytes
+) -> None:
+    said = await talk(chat, 2)
+    await chat.undo()
+    await sessions.store.put_document("ada", "redo", damage, session="chat")
+    with pytest.raises(StoreCorruptError, match="redo"):
+        await chat.redo()
+    assert await chat.tip() == said[1].id

@@ -10,7 +10,7 @@ from sapwood import Session, SessionManager
 from sapwood.compaction import CompactFunction, create_compact_function
 from sapwood.errors import StoreCorruptError, UsageError
 from sapwood.model import AppendEvent, CompactionNote, Event, NewSession, StatusEvent, Usage
-from sapwood.session.compactor_state import KEY, CompactorState, state_in, with_failure
+from sapwood.session.compactor_state import KEY, CompactorState, with_failure
 
 LONG = "a long story about the harbour " * 20
 
@@ -34,7 +34,7 @@ def answering(answer: str, asked: list[str]) -> CompactFunction:
 
 
 def remembered_by(chat: Session) -> CompactorState:
-    return chat._stored.load_document(KEY, state_in)
+    return chat._stored.load_document(KEY, CompactorState)
 
 
 def test_a_summary_of_no_use_holds_the_next_one_back(sessions: SessionManager) -> None:
@@ -72,7 +72,7 @@ def test_changes_of_two_processes_are_both_kept(sessions: SessionManager) -> Non
         return before(*args, **fields)  # type: ignore[arg-type]
 
     sessions.store.put_document = put_late  # type: ignore[method-assign, assignment]
-    chat._stored.change_document(KEY, state_in, lambda state: with_failure(state, 100))
+    chat._stored.change_document(KEY, CompactorState, lambda state: with_failure(state, 100))
     state = remembered_by(chat)
     assert (len(state.undone), state.breaker.failures) == (1, 1)
 
@@ -89,7 +89,7 @@ def test_of_what_was_taken_back_only_the_last_is_kept(chat: Session) -> None:
     )
     chat.append_all([("user", LONG)] * 8)
     full = CompactorState(undone=[note] * 100)
-    chat._stored.change_document(KEY, state_in, lambda state: full)
+    chat._stored.change_document(KEY, CompactorState, lambda state: full)
     chat.compact_with(answering("short", [])).compact()
     chat.undo_compaction()
     undone = (remembered_by(chat)).undone

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from sapwood import ROOT, Message, Session
-from sapwood.errors import MessageConflictError, NotFoundError, UsageError
+from sapwood import ROOT, Message, Session, SessionManager
+from sapwood.errors import (
+    MessageConflictError,
+    NotFoundError,
+    StoreCorruptError,
+    UsageError,
+)
 
 
 def talk(chat: Session, turns: int) -> list[Message]:
@@ -159,3 +164,15 @@ def test_a_fork_does_not_redo_what_it_does_not_see(chat: Session) -> None:
         fork.redo()
     chat.redo()
     assert [m.text for m in (chat.history()).messages_only] == ["q1", "a1", "q2"]
+
+
+@pytest.mark.parametrize("damage", [b"{broken", b"[]", b'{"tips": [7]}', b"\xff"])
+def test_a_damaged_note_of_what_was_undone_is_told(
+    chat: Session, sessions: SessionManager, damage: bytes
+) -> None:
+    said = talk(chat, 2)
+    chat.undo()
+    sessions.store.put_document("ada", "redo", damage, session="chat")
+    with pytest.raises(StoreCorruptError, match="redo"):
+        chat.redo()
+    assert chat.tip() == said[1].id

@@ -10,11 +10,11 @@ import msgspec
 from ...calls import AsyncCall
 from ...errors import UsageError
 from ...rules import check
-from ...rules.fingerprint import fingerprint_of
+from ...rules.fingerprint import BlockFacts, fingerprint_of
 from ...rules.prompt import PromptBlock
 from ...store._async.contract import AsyncStore
 from ..block import Block, HeldBlock
-from ..config import BlockConfig, facts_of, provider_of, shape_of
+from ..config import BlockConfig, fixed_by, provider_of, shape_of
 from .store_block import AsyncStoreBlock
 
 UNAVAILABLE = "[This block cannot be read at the moment.]"
@@ -63,9 +63,21 @@ class AsyncBoundBlock:
         return self.provider if isinstance(self.provider, AsyncStoreBlock) else None
 
     def fingerprint(self) -> str:
-        """Return the fingerprint of the configuration."""
+        """Return the fingerprint of all of the configuration that the frozen prompt depends on."""
+        config, shape, is_stored = self.config, self.shape, self.stored is not None
         return fingerprint_of(
-            facts_of(self.config, self.shape, self.provider, self.stored is not None)
+            BlockFacts(
+                label=config.label,
+                description=config.description,
+                max_tokens=config.max_tokens,
+                kind=shape.kind,
+                writable=shape.writable,
+                loadable=shape.loadable,
+                searchable=shape.searchable,
+                scope=config.scope if is_stored else None,
+                agent=config.agent if is_stored else None,
+                fixed=fixed_by(self.provider),
+            )
         )
 
     async def read(self, *, missing_ok: bool = False) -> BlockContent:

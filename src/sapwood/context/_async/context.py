@@ -69,11 +69,11 @@ class AsyncContext(AsyncBlockMethods, AsyncEntryMethods, AsyncPromptMethods):
         return bound.block(await bound.read())
 
     async def _listed(self, bound: AsyncBoundBlock, *, missing_ok: bool = False) -> Block:
-        if bound.stored is not None:
-            return bound.block(await bound.read(missing_ok=missing_ok))
         try:
-            return bound.block(await bound.read())
+            return bound.block(await bound.read(missing_ok=missing_ok))
         except Exception as error:
+            if bound.stored is not None:
+                raise
             logger.warning("block %r cannot be read", bound.label, exc_info=True)
             unread = BlockContent(content="", version=None, origin="provider")
             reason = f"{type(error).__name__}: {error}"

@@ -7,9 +7,10 @@ from contextlib import suppress
 
 import msgspec
 
-from ...errors import NotFoundError, StaleVersionError, StoreCorruptError, UsageError
+from ...errors import NotFoundError, StaleVersionError, UsageError
 from ...model import Document
 from ...rules import check
+from ...rules.codec import decode_stored
 from ..entry import LoadedKey
 from .context_base import AsyncContextBase
 
@@ -83,7 +84,4 @@ class AsyncEntryMethods(AsyncContextBase):
 def _loaded_in(document: Document | None) -> list[LoadedKey]:
     if document is None:
         return []
-    try:
-        return _decode(document.value)
-    except (msgspec.MsgspecError, ValueError) as error:
-        raise StoreCorruptError(f"document {KEY!r} is no list of keys: {error}") from error
+    return decode_stored(_decode, document.value, f"document {KEY!r} is no list of keys")

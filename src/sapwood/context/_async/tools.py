@@ -20,7 +20,7 @@ from ..tool_arguments import (
 )
 from ..tool_definitions import LOAD, REFUSED, SEARCH, SESSION_SEARCH, UNLOAD, UPDATE, define_tools
 from .context import AsyncContext
-from .session_search import AsyncSessionSearch
+from .session_search import answer_search
 
 logger = logging.getLogger(__name__)
 
@@ -33,7 +33,6 @@ class AsyncContextTools:
     def __init__(self, context: AsyncContext, *, search: bool = True) -> None:
         self._context = context
         self._search = search
-        self._sessions = AsyncSessionSearch(context.store, context.owner, context.session)
 
     def definitions(self) -> list[ToolDefinition]:
         """Return the tools that the configuration has a use for, the same between turns."""
@@ -116,7 +115,8 @@ class AsyncContextTools:
         return found or NOTHING_FOUND
 
     async def _search_sessions(self, arguments: dict[str, Any]) -> str:
-        return await self._sessions.answer(
+        return await answer_search(
+            self._context,
             maybe_text(arguments, "query"),
             maybe_text(arguments, "session"),
             maybe_text(arguments, "around"),

@@ -71,11 +71,11 @@ class Context(BlockMethods, EntryMethods, PromptMethods):
         return bound.block(bound.read())
 
     def _listed(self, bound: BoundBlock, *, missing_ok: bool = False) -> Block:
-        if bound.stored is not None:
-            return bound.block(bound.read(missing_ok=missing_ok))
         try:
-            return bound.block(bound.read())
+            return bound.block(bound.read(missing_ok=missing_ok))
         except Exception as error:
+            if bound.stored is not None:
+                raise
             logger.warning("block %r cannot be read", bound.label, exc_info=True)
             unread = BlockContent(content="", version=None, origin="provider")
             reason = f"{type(error).__name__}: {error}"

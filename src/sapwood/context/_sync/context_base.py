@@ -13,9 +13,9 @@ from ...calls import Call
 from ...errors import NotFoundError
 from ...model import Document
 from ...rules.ids import check_name
-from ...rules.tokens import MAX_TOKENS, estimate_text
+from ...rules.tokens import ask_counter, estimate_text
 from ...store._sync.contract import Store
-from ..config import BlockConfig, check_config, check_labels, check_limit
+from ..config import BlockConfig, check_config, check_labels
 from .bound_block import BoundBlock
 
 logger = logging.getLogger(__name__)
@@ -65,9 +65,7 @@ class ContextBase:
         return self._session
 
     def _bind(self, config: BlockConfig) -> BoundBlock:
-        check_config(config)
-        if config.default is not None:
-            check_limit(config, config.default, self._count)
+        check_config(config, self._count)
         return BoundBlock(config, self._store, self._owner, self._session, self._count)
 
     def _get(self, label: str) -> BoundBlock:
@@ -82,15 +80,8 @@ class ContextBase:
 
     def _count(self, text: str) -> int:
         """Count tokens with the user's counter; when that fails, by the estimate."""
-        try:
-            tokens = self._counter(text)
-        except Exception:
-            logger.warning("the token counter failed; the estimate is used", exc_info=True)
-            return estimate_text(text)
-        if type(tokens) is not int or not 0 <= tokens <= MAX_TOKENS:
-            logger.warning("the token counter gave %r; the estimate is used", tokens)
-            return estimate_text(text)
-        return tokens
+        tokens = ask_counter("token", self._counter, text)
+        return estimate_text(text) if tokens is None else tokens
 
     @property
     def _may_be_missing(self) -> bool:

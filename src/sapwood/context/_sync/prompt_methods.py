@@ -33,11 +33,8 @@ logger = logging.getLogger(__name__)
 KEY = "prompt"
 
 
-class BlockSnapshot(msgspec.Struct, frozen=True, kw_only=True):
-    """What was read of a block for the prompt; no content when it could not be read."""
-
-    content: str | None
-    version: int | None = None
+BlockSnapshot = tuple[str | None, int | None]
+"""What was read of a block for the prompt, and its version; no content if it could not be read."""
 
 
 class PromptMethods(ContextBase):
@@ -155,17 +152,17 @@ class PromptMethods(ContextBase):
     ) -> PromptDocument:
         snapshots = [self._snapshot(each, before) for each in bound]
         rendered = render(
-            [each.prompt_block(it.content) for each, it in zip(bound, snapshots, strict=True)]
+            [each.prompt_block(text) for each, (text, _) in zip(bound, snapshots, strict=True)]
         )
         frozen = [
             FrozenBlock(
                 label=each.label,
                 config=each.fingerprint(),
-                digest=None if it.content is None else digest_of(it.content),
-                version=it.version,
+                digest=None if text is None else digest_of(text),
+                version=version,
                 span=span,
             )
-            for each, it, span in zip(bound, snapshots, rendered.spans, strict=True)
+            for each, (text, version), span in zip(bound, snapshots, rendered.spans, strict=True)
         ]
         return PromptDocument(
             text=rendered.text, fingerprint=_fingerprint(bound), blocks=frozen, log=[]
@@ -173,31 +170,29 @@ class PromptMethods(ContextBase):
 
     def _snapshot(self, bound: BoundBlock, before: PromptDocument | None) -> BlockSnapshot:
         """Read a block; when its provider fails, take what was frozen of it before."""
-        if bound.stored is not None:
-            # Our own store's failure is not the block's: it is raised, and nothing is frozen.
-            reading = bound.read()
-            return BlockSnapshot(content=reading.content, version=reading.version)
         try:
-            return BlockSnapshot(content=(bound.read()).content)
+            reading = bound.read()
+            return reading.content, reading.version
         except Exception:
+            if bound.stored is not None:
+                # Our own store's failure is not the block's: nothing is frozen.
+                raise
             logger.warning("block %r cannot be read", bound.label, exc_info=True)
         known = None if before is None else before.find(bound.label)
         if before is None or known is None or known.config != bound.fingerprint():
-            return BlockSnapshot(content=None)
-        return BlockSnapshot(content=before.content_of(known))
+            return None, None
+        return before.content_of(known), None
 
     def _change(
         self, bound: BoundBlock, frozen: PromptDocument, known: FrozenBlock | None
     ) -> BlockUpdate | None:
         """Compare a block with what was frozen of it; one that cannot be read has not changed."""
-        now = (self._snapshot(bound, frozen)).content
-        if now is None or (known is not None and known.digest == digest_of(now)):
+        now, _ = self._snapshot(bound, frozen)
+        if now is None or (not now if known is None else known.digest == digest_of(now)):
             return None
-        if known is None and not now:
-            return None
-        block = bound.prompt_block(now)
         before = None if known is None else frozen.content_of(known)
-        return BlockUpdate(label=bound.label, before=before, now=now, heading=heading(block))
+        shown = heading(bound.prompt_block(now))
+        return BlockUpdate(label=bound.label, before=before, now=now, heading=shown)
 
 
 def _fingerprint(bound: Sequence[BoundBlock]) -> str:

@@ -22,7 +22,7 @@ from ..tool_arguments import (
 )
 from ..tool_definitions import LOAD, REFUSED, SEARCH, SESSION_SEARCH, UNLOAD, UPDATE, define_tools
 from .context import Context
-from .session_search import SessionSearch
+from .session_search import answer_search
 
 logger = logging.getLogger(__name__)
 
@@ -35,7 +35,6 @@ class ContextTools:
     def __init__(self, context: Context, *, search: bool = True) -> None:
         self._context = context
         self._search = search
-        self._sessions = SessionSearch(context.store, context.owner, context.session)
 
     def definitions(self) -> list[ToolDefinition]:
         """Return the tools that the configuration has a use for, the same between turns."""
@@ -116,7 +115,8 @@ class ContextTools:
         return found or NOTHING_FOUND
 
     def _search_sessions(self, arguments: dict[str, Any]) -> str:
-        return self._sessions.answer(
+        return answer_search(
+            self._context,
             maybe_text(arguments, "query"),
             maybe_text(arguments, "session"),
             maybe_text(arguments, "around"),

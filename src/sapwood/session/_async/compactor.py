@@ -11,7 +11,6 @@ from ...model import (
     CompactEvent,
     Compaction,
     CompactionPreview,
-    Entry,
     EntryRef,
     Fence,
     History,
@@ -28,11 +27,11 @@ from ..compact_function import (
     why_there_is_no_draft,
     without_protection,
 )
-from ..compactor_state import KEY, MARK, state_in, with_failure, with_run
+from ..compactor_state import KEY, MARK, CompactorState, with_failure, with_run
 from ..references import PlaceRef, id_of
 from .context_blocks import AsyncContextBlocks
 from .context_size import UNMEASURED, AsyncContextSize
-from .lease import AsyncLease
+from .lease import compaction_lease
 from .overlays import AsyncOverlays
 from .pins import AsyncPins
 from .stored_session import AsyncStoredSession
@@ -135,14 +134,11 @@ class AsyncCompactor:
         before = await self._size.tokens_anew()
         function = function_of(self._stored.setup.settings) if function is None else function
         limit: float | None = getattr(function, "timeout_s", None)
-        lease = AsyncLease(self._stored, LEASE_S if limit is None else limit + GRACE_S)
-        fence = await lease.take()
-        if fence is None:
-            return await self._refuse("another compaction of this session is at work", before)
-        try:
+        seconds = LEASE_S if limit is None else limit + GRACE_S
+        async with compaction_lease(self._stored, seconds) as fence:
+            if fence is None:
+                return await self._refuse("another compaction of this session is at work", before)
             return await self._run(_Task(leaf, focus, trigger, function, before), fence)
-        finally:
-            await lease.release(fence)
 
     async def _run(self, task: _Task, fence: Fence) -> Compaction:
         """Carry it out under the lease, and tell how it began and ended."""
@@ -211,7 +207,7 @@ class AsyncCompactor:
             # at another leaf says nothing about the context at the tip.
             if task.leaf is None:
                 with stored.after_a_write("the breaker does not know of the compaction"):
-                    await stored.change_document(KEY, state_in, run)
+                    await stored.change_document(KEY, CompactorState, run)
             if self._blocks.may_be_there:
                 with stored.after_a_write("the prompt is still that from before the compaction"):
                     await self._blocks.refresh("compaction")
@@ -232,7 +228,7 @@ class AsyncCompactor:
     async def _note_failure(self, task: _Task) -> None:
         if task.leaf is None:
             await self._stored.change_document(
-                KEY, state_in, lambda state: with_failure(state, task.before)
+                KEY, CompactorState, lambda state: with_failure(state, task.before)
             )
 
     async def _refuse(self, reason: str, tokens: int) -> Compaction:
@@ -263,10 +259,8 @@ def _hidden_in(history: History, draft: CompactDraft, pinned: set[str]) -> int:
     """Count what a summary would hide; pins stay shown."""
     refs = [EntryRef.of(entry) for entry in history.entries]
     first, last = refs.index(EntryRef.of(draft.first)), refs.index(EntryRef.of(draft.last))
-    return sum(_hidden_tokens(entry, pinned) for entry in history.entries[first : last + 1])
-
-
-def _hidden_tokens(entry: Entry, pinned: set[str]) -> int:
-    if isinstance(entry, Summary):
-        return entry.overlay.tokens
-    return 0 if entry.id in pinned else entry.tokens
+    return sum(
+        entry.overlay.tokens if isinstance(entry, Summary) else entry.tokens
+        for entry in history.entries[first : last + 1]
+        if isinstance(entry, Summary) or entry.id not in pinned
+    )

@@ -11,7 +11,7 @@ from ...calls import AsyncCall
 from ...model import Appended, AppendEvent, Event, Position, StatusEvent
 from ...rules.breaker import may_run
 from ...rules.threshold import Crossing, Thresholds, ThresholdState, cross
-from ..compactor_state import KEY, state_in
+from ..compactor_state import KEY, CompactorState
 from .compactor import AsyncCompactor
 from .context_size import UNMEASURED, AsyncContextSize
 from .stored_session import AsyncStoredSession
@@ -97,13 +97,13 @@ class AsyncContextWatch:
         if thresholds.hard is None:
             return Crossing(ThresholdState(), crossed_soft=False, crossed_hard=False)
         if self._above is None:
-            self._above = (await self._stored.load_document(KEY, state_in)).thresholds
+            self._above = (await self._stored.load_document(KEY, CompactorState)).thresholds
         crossing = cross(self._above, tokens, thresholds)
         if crossing.state != self._above:
             self._above = crossing.state
             await self._stored.change_document(
                 KEY,
-                state_in,
+                CompactorState,
                 lambda state: msgspec.structs.replace(state, thresholds=crossing.state),
             )
         return crossing
@@ -123,7 +123,7 @@ class AsyncContextWatch:
         try:
             if await self.is_full():
                 tokens = await self._size.tokens()
-                state = await self._stored.load_document(KEY, state_in)
+                state = await self._stored.load_document(KEY, CompactorState)
                 if may_run(state.breaker, tokens):
                     await self._compactor.compact("threshold")
         except Exception as error:  # noqa: BLE001 - the append that it follows has gone through

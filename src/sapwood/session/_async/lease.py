@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 
 from ...errors import NotFoundError, SapwoodError, StaleVersionError, StoreError
 from ...model import Fence
@@ -14,51 +15,55 @@ logger = logging.getLogger(__name__)
 KEY = "compaction"
 
 
-class AsyncLease:
-    """The right to compact a session."""
+@asynccontextmanager
+async def compaction_lease(
+    stored: AsyncStoredSession, seconds: float
+) -> AsyncIterator[Fence | None]:
+    """Hold the right to compact a session; None while somebody else has it.
 
-    def __init__(self, stored: AsyncStoredSession, seconds: float) -> None:
-        self._stored = stored
-        self._seconds = seconds
-        # By it a lease is known again whose version was never told.
-        new_id = stored.setup.new_id
-        self._mark = b"{}" if new_id is None else f'"{new_id()}"'.encode()
+    By the store's clock it ends by itself.
+    """
+    # By it a lease is known again whose version was never told.
+    new_id = stored.setup.new_id
+    mark = b"{}" if new_id is None else f'"{new_id()}"'.encode()
+    fence = await _take(stored, seconds, mark)
+    try:
+        yield fence
+    finally:
+        if fence is not None:
+            await _release(stored, fence)
 
-    async def take(self) -> Fence | None:
-        """Take it; None while somebody else has it. By the store's clock it ends by itself."""
-        stored = self._stored
-        try:
-            document = await stored.store.put_document(
-                stored.owner,
-                KEY,
-                self._mark,
-                session=stored.id,
-                expected_version=0,
-                expires_in_s=self._seconds,
-            )
-        except StaleVersionError:
-            return None
-        except BaseException:
-            # A cancelled write may have gone through all the same.
-            with suppress(SapwoodError):
-                mine = None if self._mark == b"{}" else await stored.find_document(KEY)
-                if mine is not None and mine.value == self._mark:
-                    await self.release(Fence(key=KEY, version=mine.version))
-            raise
-        return Fence(key=KEY, version=document.version)
 
-    async def release(self, fence: Fence) -> None:
-        """Release it, unless somebody else has it by now.
+async def _take(stored: AsyncStoredSession, seconds: float, mark: bytes) -> Fence | None:
+    try:
+        document = await stored.store.put_document(
+            stored.owner,
+            KEY,
+            mark,
+            session=stored.id,
+            expected_version=0,
+            expires_in_s=seconds,
+        )
+    except StaleVersionError:
+        return None
+    except BaseException:
+        # A cancelled write may have gone through all the same.
+        with suppress(SapwoodError):
+            mine = None if mark == b"{}" else await stored.find_document(KEY)
+            if mine is not None and mine.value == mark:
+                await _release(stored, Fence(key=KEY, version=mine.version))
+        raise
+    return Fence(key=KEY, version=document.version)
 
-        What cannot be given back ends by itself.
-        """
-        stored = self._stored
-        try:
-            await stored.store.delete_document(
-                stored.owner, KEY, session=stored.id, expected_version=fence.version
-            )
-        except (StaleVersionError, NotFoundError):
-            # It ran out and was taken by another, or the session is gone.
-            return
-        except StoreError:
-            logger.warning("the lease of %r could not be given back", stored.id, exc_info=True)
+
+async def _release(stored: AsyncStoredSession, fence: Fence) -> None:
+    """Release it, unless somebody else has it by now; what cannot be given back ends by itself."""
+    try:
+        await stored.store.delete_document(
+            stored.owner, KEY, session=stored.id, expected_version=fence.version
+        )
+    except (StaleVersionError, NotFoundError):
+        # It ran out and was taken by another, or the session is gone.
+        return
+    except StoreError:
+        logger.warning("the lease of %r could not be given back", stored.id, exc_info=True)

@@ -23,7 +23,6 @@ from ...store._async.contract import AsyncStore
 from ..builder import Configurable, Setup
 from ..fields import (
     NewSessionFields,
-    SessionFields,
     SessionFilters,
     new_session_fields,
     refuse_unknown,
@@ -88,7 +87,7 @@ class AsyncSessionManager(Configurable):
         self, id: str | None = None, **fields: Unpack[NewSessionFields]
     ) -> AsyncSession:
         """Create a session; without an id it gets one. `AlreadyExistsError` when it is taken."""
-        known: SessionFields = new_session_fields(fields)
+        known = new_session_fields(fields)
         new = NewSession(id=self._new_id() if id is None else id, **known)
         record = await self._store.create_session(self._owner, new)
         return self._hold(record.id)

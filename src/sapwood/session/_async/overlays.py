@@ -18,7 +18,7 @@ from ...model import (
 )
 from ...rules import check
 from ...rules.tokens import count_tokens
-from ..compactor_state import KEY, MARK, note_of, state_in, with_undone
+from ..compactor_state import KEY, MARK, CompactorState, note_of, with_undone
 from ..references import OverlayRef, overlay_id_of
 from .context_size import AsyncContextSize
 from .pins import AsyncPins
@@ -79,14 +79,14 @@ class AsyncOverlays:
         if MARK in undone.metadata:
             with stored.after_a_write("the compaction that was undone is not listed any more"):
                 await stored.change_document(
-                    KEY, state_in, lambda state: with_undone(state, undone)
+                    KEY, CompactorState, lambda state: with_undone(state, undone)
                 )
         return undone
 
     async def compactions(self) -> list[CompactionNote]:
         """List the compactions of the past, the oldest first, those taken back too."""
         in_force = [note_of(overlay) for overlay in await self._made_by_compactions()]
-        undone = (await self._stored.load_document(KEY, state_in)).undone
+        undone = (await self._stored.load_document(KEY, CompactorState)).undone
         return sorted([*in_force, *undone], key=lambda note: note.created_us)
 
     async def undo_compaction(self) -> Overlay:

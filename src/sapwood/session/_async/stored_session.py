@@ -12,6 +12,7 @@ import msgspec
 from ...calls import AsyncAnswer, AsyncCall
 from ...errors import AlreadyExistsError, NotFoundError, StaleVersionError
 from ...model import Document, Event, History, Message, NewSession, Read, SessionRecord
+from ...rules.codec import decode_stored
 from ...rules.ids import check_name
 from ...store._async.contract import AsyncStore
 from ..builder import Setup
@@ -88,23 +89,24 @@ class AsyncStoredSession:
         """Delete a document of the session; return whether it was there."""
         return await self.store.delete_document(self.owner, key, session=self.id)
 
-    async def load_document(
-        self, key: str, read: Callable[[Document | None, str], Result]
-    ) -> Result:
-        """Return what is read off a document of the session; `read` is told the session's id."""
-        return read(await self.find_document(key), self.id)
+    async def load_document(self, key: str, kind: type[Result]) -> Result:
+        """Return what a document of the session holds, or an empty one of its kind."""
+        return self._decoded(key, await self.find_document(key), kind)
+
+    def _decoded(self, key: str, document: Document | None, kind: type[Result]) -> Result:
+        if document is None:
+            return kind()
+        otherwise = f"the document {key!r} of session {self.id!r} cannot be read"
+        return decode_stored(msgspec.json.Decoder(kind).decode, document.value, otherwise)
 
     async def change_document(
-        self,
-        key: str,
-        read: Callable[[Document | None, str], Result],
-        edit: Callable[[Result], Result],
+        self, key: str, kind: type[Result], edit: Callable[[Result], Result]
     ) -> Result:
         """Change what a document holds and return it; the changes of all writers are kept."""
         # Every failed turn means that another writer's went through, so this ends.
         while True:
             document = await self.find_document(key)
-            before = read(document, self.id)
+            before = self._decoded(key, document, kind)
             after = edit(before)
             if after == before:
                 return after

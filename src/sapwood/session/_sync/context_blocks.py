@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...model import ContextEvent
 from ...rules.tokens import estimate_text
-from ..shown_context import ShownContext, prompt_of, tokens_of_tools
+from ..model_input import ShownContext, prompt_of, tokens_of_tools
 from .stored_session import StoredSession
 
 # Loaded when they are first used: a session without blocks does not pay for it.

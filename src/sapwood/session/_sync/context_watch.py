@@ -13,7 +13,7 @@ from ...calls import Call
 from ...model import Appended, AppendEvent, Event, Position, StatusEvent
 from ...rules.breaker import may_run
 from ...rules.threshold import Crossing, Thresholds, ThresholdState, cross
-from ..compactor_state import KEY, state_in
+from ..compactor_state import KEY, CompactorState
 from .compactor import Compactor
 from .context_size import UNMEASURED, ContextSize
 from .stored_session import StoredSession
@@ -97,13 +97,13 @@ class ContextWatch:
         if thresholds.hard is None:
             return Crossing(ThresholdState(), crossed_soft=False, crossed_hard=False)
         if self._above is None:
-            self._above = (self._stored.load_document(KEY, state_in)).thresholds
+            self._above = (self._stored.load_document(KEY, CompactorState)).thresholds
         crossing = cross(self._above, tokens, thresholds)
         if crossing.state != self._above:
             self._above = crossing.state
             self._stored.change_document(
                 KEY,
-                state_in,
+                CompactorState,
                 lambda state: msgspec.structs.replace(state, thresholds=crossing.state),
             )
         return crossing
@@ -123,7 +123,7 @@ class ContextWatch:
         try:
             if self.is_full():
                 tokens = self._size.tokens()
-                state = self._stored.load_document(KEY, state_in)
+                state = self._stored.load_document(KEY, CompactorState)
                 if may_run(state.breaker, tokens):
                     self._compactor.compact("threshold")
         except Exception as error:  # noqa: BLE001 - the append that it follows has gone through

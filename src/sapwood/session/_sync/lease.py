@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 import logging
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 from ...errors import NotFoundError, SapwoodError, StaleVersionError, StoreError
 from ...model import Fence
@@ -16,51 +17,53 @@ logger = logging.getLogger(__name__)
 KEY = "compaction"
 
 
-class Lease:
-    """The right to compact a session."""
+@contextmanager
+def compaction_lease(stored: StoredSession, seconds: float) -> Iterator[Fence | None]:
+    """Hold the right to compact a session; None while somebody else has it.
 
-    def __init__(self, stored: StoredSession, seconds: float) -> None:
-        self._stored = stored
-        self._seconds = seconds
-        # By it a lease is known again whose version was never told.
-        new_id = stored.setup.new_id
-        self._mark = b"{}" if new_id is None else f'"{new_id()}"'.encode()
+    By the store's clock it ends by itself.
+    """
+    # By it a lease is known again whose version was never told.
+    new_id = stored.setup.new_id
+    mark = b"{}" if new_id is None else f'"{new_id()}"'.encode()
+    fence = _take(stored, seconds, mark)
+    try:
+        yield fence
+    finally:
+        if fence is not None:
+            _release(stored, fence)
 
-    def take(self) -> Fence | None:
-        """Take it; None while somebody else has it. By the store's clock it ends by itself."""
-        stored = self._stored
-        try:
-            document = stored.store.put_document(
-                stored.owner,
-                KEY,
-                self._mark,
-                session=stored.id,
-                expected_version=0,
-                expires_in_s=self._seconds,
-            )
-        except StaleVersionError:
-            return None
-        except BaseException:
-            # A cancelled write may have gone through all the same.
-            with suppress(SapwoodError):
-                mine = None if self._mark == b"{}" else stored.find_document(KEY)
-                if mine is not None and mine.value == self._mark:
-                    self.release(Fence(key=KEY, version=mine.version))
-            raise
-        return Fence(key=KEY, version=document.version)
 
-    def release(self, fence: Fence) -> None:
-        """Release it, unless somebody else has it by now.
+def _take(stored: StoredSession, seconds: float, mark: bytes) -> Fence | None:
+    try:
+        document = stored.store.put_document(
+            stored.owner,
+            KEY,
+            mark,
+            session=stored.id,
+            expected_version=0,
+            expires_in_s=seconds,
+        )
+    except StaleVersionError:
+        return None
+    except BaseException:
+        # A cancelled write may have gone through all the same.
+        with suppress(SapwoodError):
+            mine = None if mark == b"{}" else stored.find_document(KEY)
+            if mine is not None and mine.value == mark:
+                _release(stored, Fence(key=KEY, version=mine.version))
+        raise
+    return Fence(key=KEY, version=document.version)
 
-        What cannot be given back ends by itself.
-        """
-        stored = self._stored
-        try:
-            stored.store.delete_document(
-                stored.owner, KEY, session=stored.id, expected_version=fence.version
-            )
-        except (StaleVersionError, NotFoundError):
-            # It ran out and was taken by another, or the session is gone.
-            return
-        except StoreError:
-            logger.warning("the lease of %r could not be given back", stored.id, exc_info=True)
+
+def _release(stored: StoredSession, fence: Fence) -> None:
+    """Release it, unless somebody else has it by now; what cannot be given back ends by itself."""
+    try:
+        stored.store.delete_document(
+            stored.owner, KEY, session=stored.id, expected_version=fence.version
+        )
+    except (StaleVersionError, NotFoundError):
+        # It ran out and was taken by another, or the session is gone.
+        return
+    except StoreError:
+        logger.warning("the lease of %r could not be given back", stored.id, exc_info=True)

@@ -25,7 +25,6 @@ from ...store._sync.contract import Store
 from ..builder import Configurable, Setup
 from ..fields import (
     NewSessionFields,
-    SessionFields,
     SessionFilters,
     new_session_fields,
     refuse_unknown,
@@ -88,7 +87,7 @@ class SessionManager(Configurable):
 
     def create(self, id: str | None = None, **fields: Unpack[NewSessionFields]) -> Session:
         """Create a session; without an id it gets one. `AlreadyExistsError` when it is taken."""
-        known: SessionFields = new_session_fields(fields)
+        known = new_session_fields(fields)
         new = NewSession(id=self._new_id() if id is None else id, **known)
         record = self._store.create_session(self._owner, new)
         return self._hold(record.id)

@@ -12,9 +12,15 @@ from ...errors import CompactionError, ContextOverflowError
 from ...model import ModelInput, Read, ToolDefinition
 from ...rules import check
 from ...rules.tokens import MAX_TOKENS
-from ..model_input import BYTES_FOR_A_TOKEN, LEAST_BYTES, MORE, input_of, is_long_enough
+from ..model_input import (
+    BYTES_FOR_A_TOKEN,
+    LEAST_BYTES,
+    MORE,
+    ShownContext,
+    input_of,
+    is_long_enough,
+)
 from ..references import PlaceRef, id_of
-from ..shown_context import ShownContext
 from ..streams import Streams
 from .compactor import Compactor
 from .context_blocks import ContextBlocks

@@ -20,7 +20,7 @@ from ...model import (
 )
 from ...rules import check
 from ...rules.tokens import count_tokens
-from ..compactor_state import KEY, MARK, note_of, state_in, with_undone
+from ..compactor_state import KEY, MARK, CompactorState, note_of, with_undone
 from ..references import OverlayRef, overlay_id_of
 from .context_size import ContextSize
 from .pins import Pins
@@ -80,13 +80,15 @@ class Overlays:
         self._size.return_to_estimate()
         if MARK in undone.metadata:
             with stored.after_a_write("the compaction that was undone is not listed any more"):
-                stored.change_document(KEY, state_in, lambda state: with_undone(state, undone))
+                stored.change_document(
+                    KEY, CompactorState, lambda state: with_undone(state, undone)
+                )
         return undone
 
     def compactions(self) -> list[CompactionNote]:
         """List the compactions of the past, the oldest first, those taken back too."""
         in_force = [note_of(overlay) for overlay in self._made_by_compactions()]
-        undone = (self._stored.load_document(KEY, state_in)).undone
+        undone = (self._stored.load_document(KEY, CompactorState)).undone
         return sorted([*in_force, *undone], key=lambda note: note.created_us)
 
     def undo_compaction(self) -> Overlay:

@@ -4,9 +4,7 @@
 
 from __future__ import annotations
 
-from ...errors import StoreCorruptError
-from ...model import Document, Message, Read, ToolCallPart, ToolResultPart
-from ...rules.codec import decode_json
+from ...model import Message, Read, ToolCallPart, ToolResultPart
 from ...rules.pairs import pair_of
 from .stored_session import StoredSession
 
@@ -24,13 +22,13 @@ class Pins:
 
     def ids(self) -> list[str]:
         """Return the pinned ids, in the order in which they were pinned."""
-        return self._stored.load_document(KEY, _pins_in)
+        return self._stored.load_document(KEY, list[str])
 
     def add(self, id: str) -> list[str]:
         """Pin a message with its tool pair; return all pinned ids."""
         wanted = self._pair(self._stored.get_message(id))
         return self._stored.change_document(
-            KEY, _pins_in, lambda ids: ids + [new for new in wanted if new not in ids]
+            KEY, list[str], lambda ids: ids + [new for new in wanted if new not in ids]
         )
 
     def whole(self) -> list[str]:
@@ -53,7 +51,7 @@ class Pins:
         wanted = self.whole()
         if wanted:
             self._stored.change_document(
-                KEY, _pins_in, lambda ids: list(dict.fromkeys([*ids, *wanted]))
+                KEY, list[str], lambda ids: list(dict.fromkeys([*ids, *wanted]))
             )
 
     def remove(self, id: str) -> list[str]:
@@ -62,7 +60,7 @@ class Pins:
         # A message that is gone has no pair any more, but its pin may still be there.
         unwanted = [id] if message is None else self._pair(message)
         return self._stored.change_document(
-            KEY, _pins_in, lambda ids: [old for old in ids if old not in unwanted]
+            KEY, list[str], lambda ids: [old for old in ids if old not in unwanted]
         )
 
     def _pair(self, message: Message) -> list[str]:
@@ -84,16 +82,6 @@ class Pins:
             return message.id, message.depth
         is_above = self._stored.is_on_path(message.id, message.depth, tip)
         return (tip, position.depth) if is_above else (message.id, message.depth)
-
-
-def _pins_in(document: Document | None, session: str) -> list[str]:
-    if document is None:
-        return []
-    what = f"the pins of session {session!r}"
-    ids = decode_json(document.value, what)
-    if not isinstance(ids, list) or not all(isinstance(id, str) for id in ids):
-        raise StoreCorruptError(f"{what} are no list of ids")
-    return ids
 
 
 def _is_tied(message: Message) -> bool:

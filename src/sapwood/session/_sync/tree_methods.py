@@ -7,7 +7,7 @@ from __future__ import annotations
 import msgspec
 
 from ...errors import NotFoundError, UsageError
-from ...model import ROOT, Document, Leaf, Message, Read, Root, SessionRecord
+from ...model import ROOT, Leaf, Message, Read, Root, SessionRecord
 from ...rules import check
 from ...rules.turns import is_said_by_user, place_before_last_turns, turn_starts
 from ..content import Content, new_message
@@ -88,7 +88,7 @@ class TreeMethods(SessionBase):
             raise UsageError("there is no turn to undo", path="turns")
         after = self.checkout(_place_before(stored, turns))
         with stored.after_a_write("this undo cannot be redone"):
-            undone = stored.load_document(REDO_KEY, _undone_in)
+            undone = stored.load_document(REDO_KEY, Undone)
             tips = undone.tips if undone.here == before.tip else []
             undone = Undone(here=_name(after.tip), tips=[*tips, before.tip])
             stored.put_document(REDO_KEY, msgspec.json.encode(undone))
@@ -100,7 +100,7 @@ class TreeMethods(SessionBase):
         `UsageError` when the tip was moved since then, or nothing was undone.
         """
         stored = self._stored
-        undone = stored.load_document(REDO_KEY, _undone_in)
+        undone = stored.load_document(REDO_KEY, Undone)
         if not undone.tips or undone.here != _name((stored.record()).tip):
             raise UsageError("there is nothing to redo", path="redo")
         [*rest, tip] = undone.tips
@@ -139,10 +139,6 @@ def _place_before(stored: StoredSession, turns: int) -> Message | Root:
             index = place_before_last_turns(history.messages_only, turns)
             return ROOT if index is None else history.messages_only[index]
         limit *= 4
-
-
-def _undone_in(document: Document | None, session: str) -> Undone:
-    return Undone() if document is None else msgspec.json.decode(document.value, type=Undone)
 
 
 def _name(tip: str | Root) -> str | None:

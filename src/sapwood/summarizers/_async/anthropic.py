@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from ...compaction.function import SummaryAnswer
-from ..anthropic_message import summary_of_message
+from ..vendor_answers import summary_of_message
 from .base import AsyncSdkSummarizer
 
 # The protocol wants a limit. More than a good summary needs, and within what every model can do.

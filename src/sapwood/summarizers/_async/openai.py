@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from ...compaction.function import SummaryAnswer
-from ..chat_completion import limit_name, summary_of_completion
+from ..vendor_answers import limit_name, summary_of_completion
 from .base import AsyncSdkSummarizer
 
 

@@ -1,0 +1,113 @@
+"""Answers in the protocols of OpenAI and of Anthropic, read as a summary."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..compaction.function import SummaryAnswer
+from ..errors import CompactionError
+from ..model import Usage
+from .loose_values import count_at, id_at, pick, quoted, text_at
+
+_TOO_LONG = "was cut off by the limit on its length: raise max_tokens, or ask for less"
+_COMPLETION_CUT_OFF = {
+    "length": _TOO_LONG,
+    "content_filter": "was cut off by the endpoint's content filter",
+}
+_MESSAGE_CUT_OFF = {
+    "max_tokens": _TOO_LONG,
+    "model_context_window_exceeded": "was cut off at the end of the model's context",
+    "pause_turn": "was not finished: the endpoint paused the turn",
+}
+_VENDORS_HOSTS = ("openai.com", "openai.azure.com")
+
+
+def limit_name(host: str) -> str:
+    """Return what an endpoint of OpenAI's protocol calls the limit on an answer's length.
+
+    OpenAI's newer models refuse the old name; other endpoints may know no other.
+    """
+    is_vendor = any(host == it or host.endswith(f".{it}") for it in _VENDORS_HOSTS)
+    return "max_completion_tokens" if is_vendor else "max_tokens"
+
+
+def summary_of_completion(completion: Any, model: str) -> SummaryAnswer:
+    """Read a chat completion; `CompactionError` says what came instead of a summary."""
+    choice = pick(completion, "choices", 0)
+    if choice is None:
+        raise CompactionError(f"{model!r} answered without a choice: {quoted(completion)}")
+    refusal = text_at(choice, "message", "refusal")
+    if refusal:
+        raise CompactionError(f"{model!r} refused to write a summary: {quoted(refusal)}")
+    text = text_at(choice, "message", "content")
+    _refuse_unfinished(text, model, choice, "finish_reason", _COMPLETION_CUT_OFF)
+    return SummaryAnswer(text=text, usage=usage_of_completion(completion, model))
+
+
+def summary_of_message(message: Any, model: str) -> SummaryAnswer:
+    """Read a message of Anthropic's; `CompactionError` says what came instead of a summary."""
+    text = text_at(message, "content")
+    if pick(message, "stop_reason") == "refusal":
+        said = pick(message, "stop_details", "explanation") or text
+        raise CompactionError(f"{model!r} refused to write a summary: {quoted(said)}")
+    _refuse_unfinished(text, model, message, "stop_reason", _MESSAGE_CUT_OFF)
+    # The protocol counts what was read from and written to the cache apart; input is all of it.
+    usage = _usage_of(
+        message,
+        model,
+        input=("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"),
+        output="output_tokens",
+        cached=("cache_read_input_tokens",),
+        reasoning=("output_tokens_details", "thinking_tokens"),
+    )
+    return SummaryAnswer(text=text, usage=usage)
+
+
+def _refuse_unfinished(
+    text: str, model: str, answer: Any, reason: str, cut_off: Mapping[str, str]
+) -> None:
+    """Refuse what was cut off, which the field `reason` says, and what is blank."""
+    why = pick(answer, reason)
+    if isinstance(why, str) and why in cut_off:
+        raise CompactionError(f"the summary of {model!r} {cut_off[why]}")
+    if not text.strip():
+        named = reason.replace("_", " ")
+        raise CompactionError(
+            f"{model!r} answered without text, with the {named} {why!r}: {quoted(answer)}"
+        )
+
+
+def usage_of_completion(completion: Any, model: str) -> Usage | None:
+    """Return what a completion, or the last piece of a streamed one, says that the call cost."""
+    return _usage_of(
+        completion,
+        model,
+        input=("prompt_tokens",),
+        output="completion_tokens",
+        cached=("prompt_tokens_details", "cached_tokens"),
+        reasoning=("completion_tokens_details", "reasoning_tokens"),
+    )
+
+
+def _usage_of(
+    answer: Any,
+    model: str,
+    *,
+    input: Sequence[str],
+    output: str,
+    cached: Sequence[str],
+    reasoning: Sequence[str],
+) -> Usage | None:
+    """Return what an answer says that the call cost; input is the sum of several fields."""
+    usage, id = pick(answer, "usage"), id_at(answer, "id")
+    if usage is None or id is None:
+        return None
+    return Usage(
+        id=id,
+        model=id_at(answer, "model") or model,
+        input_tokens=sum(count_at(usage, name) for name in input),
+        output_tokens=count_at(usage, output),
+        cached_tokens=count_at(usage, *cached),
+        reasoning_tokens=count_at(usage, *reasoning),
+    )
