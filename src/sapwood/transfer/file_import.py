@@ -15,9 +15,11 @@ from ..errors import AlreadyExistsError, NotFoundError, SapwoodError, StaleVersi
 from ..model import Edge, NewMessage, Root
 from ..store import Store
 from .export import tip_of
-from .file_check import check_file
+from .file_check import ImportPlan, SessionPlan, check_file
 from .import_marks import ImportMark, drop_mark, put_mark
 from .lines import (
+    CHUNK,
+    CHUNK_BYTES,
     DocumentLine,
     GapLine,
     MessageLine,
@@ -34,7 +36,6 @@ from .lines import (
 )
 from .named_session import NamedSession
 from .overlays import OverlayPutter
-from .plan import CHUNK, CHUNK_BYTES, ImportPlan, SessionPlan
 from .session_writer import SessionWriter
 
 OnImported = Callable[[int], None]

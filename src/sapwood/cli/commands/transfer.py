@@ -65,10 +65,8 @@ def export_command(
             total = 0 if names else sessions.store.statistics(sessions.owner).messages
             _write_to_file(lines, target, done, total)
             figures = {"sessions": len(done.names), "messages": done.messages, "file": str(path)}
-            settings.output.answer(
-                {**figures, "notes": done.notes},
-                f"{len(done.names)} sessions, {done.messages} messages",
-            )
+            line = f"{len(done.names)} sessions, {done.messages} messages"
+            settings.output.answer(figures, line)
 
 
 def _write_to_stdout(lines: Iterator[bytes]) -> None:
