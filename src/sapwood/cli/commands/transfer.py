@@ -120,9 +120,8 @@ def import_command(settings: Settings, path: str) -> None:
                 # What an import that ends early leaves behind.
                 write_notes(getattr(error, "__notes__", ()))
                 raise
-    names = ("created", "existing", "written", "skipped", "notes")
     settings.output.answer(
-        {name: getattr(done, name) for name in names},
+        done,
         f"{len(done.created)} sessions created, {len(done.existing)} there already; "
         f"{done.written} messages written, {done.skipped} there already",
     )
