@@ -110,12 +110,12 @@ class Comparison:
         if message is None:
             is_there = self._stored.is_deleted(line.id)
             return (None, "") if is_there else (DifferenceKind.MISSING, "has no place")
-        if self._source.is_awaited(line) and is_for_a_gap(message):
-            self.kept.append(line.id)
-            return None, ""
-        if is_for_a_gap(message):
-            return DifferenceKind.MISSING, "was deleted from the source"
         kind = DifferenceKind.CHANGED if message.home == self._record.id else DifferenceKind.APART
+        if is_for_a_gap(message):
+            if self._source.is_awaited(line):
+                self.kept.append(line.id)
+                return None, ""
+            kind = DifferenceKind.MISSING
         return kind, "was deleted from the source"
 
     def _difference(
