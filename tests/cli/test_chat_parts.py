@@ -13,17 +13,22 @@ from sapwood.cli.chat.chat_model import (
     AnswerEnd,
     AnswerPiece,
     AnswerPieces,
-    CallPiece,
     ModelError,
-    TextPiece,
-    ThoughtPiece,
     with_ticks,
 )
-from sapwood.cli.chat.conversation import Conversation, open_conversation
+from sapwood.cli.chat.conversation import ChatSetup, Conversation, open_conversation
 from sapwood.cli.chat.offline import OfflineModel
 from sapwood.cli.chat.stored_answer import AnswerState, StoredAnswer, state_of
 from sapwood.errors import StoreBusyError, StoreCorruptError
-from sapwood.model import ROOT, ModelInput, ModelMessage, TextPart, ToolCallPart, ToolDefinition
+from sapwood.model import (
+    ROOT,
+    ModelInput,
+    ModelMessage,
+    ReasoningPart,
+    TextPart,
+    ToolCallPart,
+    ToolDefinition,
+)
 
 
 class Clock:
@@ -38,7 +43,7 @@ class Clock:
 @pytest.fixture
 def conversation() -> Iterator[Conversation]:
     with sapwood.open("memory://") as sessions:
-        yield open_conversation(sessions, "chat")[0]
+        yield open_conversation(sessions, "chat", ChatSetup())[0]
 
 
 class Growing:
@@ -66,14 +71,14 @@ def growing(conversation: Conversation) -> Growing:
 
 
 def test_an_answer_is_stored_when_it_begins_and_marked_as_unfinished(growing: Growing) -> None:
-    growing.answer.add(TextPiece("The "))
+    growing.answer.add(TextPart(text="The "))
     assert (growing.stored().text, state_of(growing.stored())) == ("The ", AnswerState.UNFINISHED)
     assert growing.saved == [4]
 
 
 def test_an_answer_is_stored_again_every_half_second_if_it_grew(growing: Growing) -> None:
-    growing.answer.add(TextPiece("The "))
-    growing.answer.add(TextPiece("order "))
+    growing.answer.add(TextPart(text="The "))
+    growing.answer.add(TextPart(text="order "))
     growing.clock.now_s += 0.4
     growing.answer.tick()
     assert growing.stored().text == "The "
@@ -83,13 +88,13 @@ def test_an_answer_is_stored_again_every_half_second_if_it_grew(growing: Growing
     growing.clock.now_s += 9
     growing.answer.tick()
     assert growing.saved == [4, 10]
-    growing.answer.add(TextPiece("left."))
+    growing.answer.add(TextPart(text="left."))
     assert growing.saved == [4, 10, 15]
 
 
 @pytest.mark.parametrize("state", [it for it in AnswerState if it is not AnswerState.UNFINISHED])
 def test_the_end_stores_all_of_it_and_how_it_ended(growing: Growing, state: AnswerState) -> None:
-    for piece in (ThoughtPiece("hm"), TextPiece("The "), TextPiece("order")):
+    for piece in (ReasoningPart(text="hm"), TextPart(text="The "), TextPart(text="order")):
         growing.answer.add(piece)
     growing.answer.end(state, "because")
     stored = growing.stored()
@@ -105,7 +110,7 @@ def test_an_answer_of_nothing_is_not_stored(growing: Growing) -> None:
 
 
 def test_a_call_alone_is_an_answer(growing: Growing) -> None:
-    growing.answer.add(CallPiece(call_id="c1", name="x", input={"a": 1}))
+    growing.answer.add(ToolCallPart(call_id="c1", name="x", input={"a": 1}))
     growing.answer.end(AnswerState.COMPLETE)
     assert growing.stored().parts == [ToolCallPart(call_id="c1", name="x", input={"a": 1})]
 
@@ -118,8 +123,8 @@ def test_a_busy_store_does_not_end_an_answer(
 
     with monkeypatch.context() as patched:
         patched.setattr(growing.conversation.session, "append", busy)
-        growing.answer.add(TextPiece("The "))
-    growing.answer.add(TextPiece("order"))
+        growing.answer.add(TextPart(text="The "))
+    growing.answer.add(TextPart(text="order"))
     assert growing.stored().text == "The order"
 
 
@@ -129,12 +134,12 @@ def test_a_broken_store_is_told(growing: Growing, monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(growing.conversation.session, "append", broken)
     with pytest.raises(StoreCorruptError):
-        growing.answer.add(TextPiece("The "))
+        growing.answer.add(TextPart(text="The "))
 
 
 def test_an_answer_follows_its_question_although_others_wrote_meanwhile(growing: Growing) -> None:
     growing.conversation.ask("another one")
-    growing.answer.add(TextPiece("The order left."))
+    growing.answer.add(TextPart(text="The order left."))
     path = [it.text for it in growing.conversation.last_messages(9)]
     assert path == ["hello", "The order left."]
 
@@ -144,7 +149,7 @@ def test_a_session_of_another_program_keeps_its_record_and_its_prompt() -> None:
         theirs = sessions.session("theirs").with_context("soul", default="Be brief.")
         frozen = theirs.system_prompt()
         before = sessions.store.find_document(sessions.owner, "prompt", session="theirs")
-        conversation, is_new = open_conversation(sessions, "theirs")
+        conversation, is_new = open_conversation(sessions, "theirs", ChatSetup())
         conversation.model_input(conversation.ask("hello").id)
         record = conversation.session.record()
         after = sessions.store.find_document(sessions.owner, "prompt", session="theirs")
@@ -162,7 +167,7 @@ def pieces(*items: AnswerPiece | Exception) -> AnswerPieces:
 
 
 def test_pieces_come_in_their_order() -> None:
-    given = [TextPiece("a"), TextPiece("b"), AnswerEnd()]
+    given = [TextPart(text="a"), TextPart(text="b"), AnswerEnd()]
     assert [it for it in with_ticks(lambda: pieces(*given), 60) if it is not None] == given
 
 
@@ -170,7 +175,7 @@ def test_silence_is_noticed() -> None:
     go_on = threading.Event()
 
     def slow() -> AnswerPieces:
-        yield TextPiece("a")
+        yield TextPart(text="a")
         go_on.wait(60)
         yield AnswerEnd()
 
@@ -179,13 +184,15 @@ def test_silence_is_noticed() -> None:
         seen.append(piece)
         if piece is None:
             go_on.set()
-    assert (seen[0], seen[1], seen[-1]) == (TextPiece("a"), None, AnswerEnd())
+    assert (seen[0], seen[1], seen[-1]) == (TextPart(text="a"), None, AnswerEnd())
 
 
 def test_what_a_model_raises_comes_after_what_it_said() -> None:
     seen = []
     with pytest.raises(ModelError, match="ZeroDivisionError: no") as caught:
-        seen.extend(with_ticks(lambda: pieces(TextPiece("a"), ZeroDivisionError("no" * 1000)), 60))
+        seen.extend(
+            with_ticks(lambda: pieces(TextPart(text="a"), ZeroDivisionError("no" * 1000)), 60)
+        )
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
     assert len(str(caught.value)) == 500
 
@@ -195,15 +202,15 @@ def test_a_reader_that_leaves_ends_the_model() -> None:
 
     def endless() -> AnswerPieces:
         try:
-            yield TextPiece("a")
+            yield TextPart(text="a")
             go_on.wait(60)
             while True:
-                yield TextPiece("b")
+                yield TextPart(text="b")
         finally:
             closed.set()
 
     reader = with_ticks(endless, 60)
-    assert next(reader) == TextPiece("a")
+    assert next(reader) == TextPart(text="a")
     reader.close()
     go_on.set()
     assert closed.wait(60)
@@ -234,17 +241,17 @@ def asked(*texts: str, tools: bool = True) -> ModelInput:
 )
 def test_the_stand_in_searches_when_asked_to(text: str) -> None:
     given = list(OfflineModel().answer(asked(text)))
-    [call] = [it for it in given if isinstance(it, CallPiece)]
+    [call] = [it for it in given if isinstance(it, ToolCallPart)]
     assert call.input == {"query": "parcel"}
     assert not [
-        it for it in OfflineModel().answer(asked(text, tools=False)) if isinstance(it, CallPiece)
+        it for it in OfflineModel().answer(asked(text, tools=False)) if isinstance(it, ToolCallPart)
     ]
 
 
 @pytest.mark.parametrize("text", ["finding things", "I find it good", "search", "", "x" * 5000])
 def test_the_stand_in_answers_anything(text: str) -> None:
     given = list(OfflineModel().answer(asked(text)))
-    told = "".join(it.text for it in given if isinstance(it, TextPiece))
+    told = "".join(it.text for it in given if isinstance(it, TextPart))
     assert told.startswith("[offline stand-in] There is no model here")
     assert len(told) < 400
     assert given[-1] == AnswerEnd()

@@ -237,6 +237,8 @@ def test_the_past_is_listed_with_what_was_undone(talked: Command) -> None:
         (["--undo", "--list"], "exclude each other"),
         (["--undo", "--focus", "x"], "--focus does not go with --undo"),
         (["--list", "--head", "1"], "--head does not go with --list"),
+        (["--undo", "--head", "0"], "--head does not go with --undo"),
+        (["--list", "--keep-tokens", "0"], "--keep-tokens does not go with --list"),
         (["--strategy", "summarize"], "needs a --model"),
         (["--strategy", "hybrid"], "needs a --model"),
         (["--strategy", "digest", "--model", "m"], "asks no --model"),

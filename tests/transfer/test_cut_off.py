@@ -15,7 +15,7 @@ from sapwood.stores.memory import MemoryStore
 from sapwood.testing import ManualClock
 from sapwood.testing.makers import ADA, cover, fork_of, say
 from sapwood.transfer import import_file
-from sapwood.transfer.plan import CHUNK
+from sapwood.transfer.lines import CHUNK
 
 from .worlds import export, lines_of, load, memory, names_in, new_ids, seen_of
 

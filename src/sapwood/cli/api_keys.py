@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
 import click
 
+from .settings import F
+
 VARIABLES = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
+
+
+def api_key_option(*providers: str) -> Callable[[F], F]:
+    """Add the option that names another variable than those of some providers."""
+    names = " or ".join(VARIABLES[it] for it in providers)
+    what = f"The environment's variable that holds the key; {names}."
+    return click.option("--api-key-env", metavar="VARIABLE", help=what)
 
 
 def key_of(provider: str, base_url: str | None, variable: str | None) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..model import Compaction, CompactionNote, CompactionPreview, Overlay
 from .output import Output, note
-from .records import iso, local, overlay_json, saving_of, span_of, top_of
+from .records import fields_of, iso, local, overlay_json, saving_of, span_of, top_of
 from .table import Column, Table
 from .text import clean
 
@@ -22,8 +22,8 @@ def show_outcome(session: str, done: Compaction, function: CompactFunction, outp
     overlay = done.overlay
     if output.is_json:
         names = ("status", "reason", "overlay", "tokens_before", "tokens_after")
-        fields = {name: getattr(done, name) for name in names}
-        output.json({"session": session, **fields, "overlay": overlay and overlay_json(overlay)})
+        value = {"session": session, **fields_of(done, *names)}
+        output.json({**value, "overlay": overlay and overlay_json(overlay)})
         return
     if overlay is None:
         _write_refusal(done.reason, function, output)
@@ -85,10 +85,7 @@ def show_list(session: str, notes: Sequence[CompactionNote], output: Output) -> 
     """List the compactions of the past, the oldest first."""
     if output.is_json:
         names = ("overlay", "reason", "strategy", "tokens", "covered_tokens", "undone")
-        compactions = [
-            {**{name: getattr(it, name) for name in names}, "created_at": iso(it.created_at)}
-            for it in notes
-        ]
+        compactions = [{**fields_of(it, *names), "created_at": iso(it.created_at)} for it in notes]
         output.json({"session": session, "compactions": compactions})
         return
     columns = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..context import BlockEntry, PromptChange
 from ..context.block import versions_of
@@ -22,7 +22,7 @@ from .blocks import (
     stored_blocks,
 )
 from .output import Output, note
-from .records import iso, local
+from .records import fields_of, iso, local
 from .table import Column, Table
 from .text import clean, shorten
 
@@ -35,7 +35,7 @@ DEFAULT = "(what its program gives it)"
 def show_list(sessions: SessionManager, session: str, output: Output) -> None:
     """Show all blocks of which something is stored, and name the others of the prompt."""
     stored = stored_blocks(sessions, session)
-    others = _given_by_program(_stored_prompt(sessions, session), stored)
+    others = _given_by_program(_frozen_prompt(sessions, session)[0], stored)
     if output.is_json:
         output.json({"session": session, **_blocks_json(stored), "given_by_program": others})
         return
@@ -102,12 +102,9 @@ def _entry_json(entry: StoredBlockEntry) -> dict[str, Any]:
     it = entry.entry
     return {
         **_name_json(entry),
-        "key": it.key,
-        "description": it.description,
-        "content": it.content,
+        **fields_of(it, "key", "description", "content"),
         "tokens": _tokens(it.content),
-        "origin": it.origin,
-        "by": it.by,
+        **fields_of(it, "origin", "by"),
         "updated_at": iso(it.updated_at),
     }
 
@@ -173,12 +170,9 @@ def _show_versions(session: str, text: StoredTextBlock, output: Output) -> None:
     if output.is_json:
         values = [
             {
-                "version": it.version,
-                "content": it.content,
+                **fields_of(it, "version", "content"),
                 "tokens": _tokens(it.content),
-                "origin": it.origin,
-                "by": it.by,
-                "undone": it.undone,
+                **fields_of(it, "origin", "by", "undone"),
                 "at": iso(it.at),
             }
             for it in versions
@@ -199,72 +193,59 @@ def _tokens(content: str | None) -> int:
     return estimate_text(content or "")
 
 
-class StoredPrompt(NamedTuple):
-    """The frozen prompt as it is stored, and the log of its changes, the newest first."""
-
-    frozen: PromptDocument
-    changes: list[PromptChange]
-
-    @property
-    def tokens(self) -> int:
-        """What it costs in the context, by the estimate."""
-        return estimate_text(self.frozen.text)
-
-
-def _stored_prompt(sessions: SessionManager, session: str) -> StoredPrompt | None:
-    """Read the frozen prompt; None when there is none yet."""
+def _frozen_prompt(
+    sessions: SessionManager, session: str
+) -> tuple[PromptDocument | None, list[PromptChange]]:
+    """Read the frozen prompt, if there is one yet, and the log of its changes, the newest first."""
     document = sessions.store.find_document(sessions.owner, PROMPT_KEY, session=session)
     if document is None:
-        return None
+        return None, []
     frozen = prompt_document_in(document)
-    return StoredPrompt(frozen, changes_of(frozen, document.updated_us))
+    return frozen, changes_of(frozen, document.updated_us)
 
 
-def _given_by_program(prompt: StoredPrompt | None, stored: StoredBlocks) -> list[str]:
+def _given_by_program(frozen: PromptDocument | None, stored: StoredBlocks) -> list[str]:
     """Name the blocks of the prompt of which nothing is stored."""
     known = {it.label for it in stored.everything()}
-    shown = [] if prompt is None else prompt.frozen.blocks
+    shown = [] if frozen is None else frozen.blocks
     return [block.label for block in shown if block.span is not None and block.label not in known]
 
 
 def show_prompt(sessions: SessionManager, session: str, output: Output) -> None:
     """Show the frozen prompt."""
-    prompt = _stored_prompt(sessions, session)
+    frozen, _ = _frozen_prompt(sessions, session)
+    text = None if frozen is None else frozen.text
     if output.is_json:
-        text, tokens = (None, 0) if prompt is None else (prompt.frozen.text, prompt.tokens)
-        output.json({"session": session, "prompt": text, "tokens": tokens})
-    elif prompt is None:
+        output.json({"session": session, "prompt": text, "tokens": _tokens(text)})
+    elif text is None:
         note(NO_PROMPT)
     else:
-        output.text(prompt.frozen.text)
+        output.text(text)
 
 
 def show_report(sessions: SessionManager, session: str, output: Output) -> None:
     """Show what changed the prompt, when and why, and which blocks changed since."""
-    prompt = _stored_prompt(sessions, session)
-    if prompt is None:
+    frozen, changes = _frozen_prompt(sessions, session)
+    if frozen is None:
         nothing = {"frozen": False, "tokens": 0, "bytes": 0, "changed_since": [], "changes": []}
         output.answer({"session": session, **nothing})
         if not output.is_json:
             note(NO_PROMPT)
         return
-    size = len(prompt.frozen.text.encode())
-    changed = _changed_since(prompt.frozen, stored_blocks(sessions, session))
+    tokens, size = _tokens(frozen.text), len(frozen.text.encode())
+    changed = _changed_since(frozen, stored_blocks(sessions, session))
     if output.is_json:
-        fields = ("reason", "blocks", "first_difference", "tokens")
-        changes = [
-            {**{name: getattr(it, name) for name in fields}, "at": iso(it.at)}
-            for it in prompt.changes
-        ]
-        figures = {"frozen": True, "tokens": prompt.tokens, "bytes": size}
-        output.json({"session": session, **figures, "changed_since": changed, "changes": changes})
+        names = ("reason", "blocks", "first_difference", "tokens")
+        values = [{**fields_of(it, *names), "at": iso(it.at)} for it in changes]
+        figures = {"frozen": True, "tokens": tokens, "bytes": size}
+        output.json({"session": session, **figures, "changed_since": changed, "changes": values})
         return
-    output.line(f"{prompt.tokens} tokens, {size} bytes")
+    output.line(f"{tokens} tokens, {size} bytes")
     if changed:
-        names = ", ".join(map(clean, changed))
-        output.line(output.style(f"changed since it was frozen: {names}", fg="yellow"))
+        labels = ", ".join(map(clean, changed))
+        output.line(output.style(f"changed since it was frozen: {labels}", fg="yellow"))
     output.line()
-    _write_changes(output, prompt.changes)
+    _write_changes(output, changes)
 
 
 def _changed_since(frozen: PromptDocument, stored: StoredBlocks) -> list[str]:

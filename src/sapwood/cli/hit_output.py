@@ -6,7 +6,7 @@ from typing import Any
 
 from ..model import Hits
 from .output import Output
-from .records import iso, local, position_json
+from .records import fields_of, iso, local, position_json
 from .text import clean, clean_line, shorten, width_of
 
 
@@ -20,9 +20,7 @@ def hits_json(found: Hits) -> dict[str, Any]:
             "role": hit.role,
             "position": position_json(hit.position),
             "created_at": iso(hit.created_at),
-            "score": hit.score,
-            "snippet": hit.snippet,
-            "marks": hit.marks,
+            **fields_of(hit, "score", "snippet", "marks"),
         }
         for hit in found.hits
     ]

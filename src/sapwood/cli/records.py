@@ -15,6 +15,7 @@ from ..model import (
     Position,
     ReasoningPart,
     Root,
+    SessionPatch,
     SessionRecord,
     TextPart,
     ToolCallPart,
@@ -24,25 +25,21 @@ from .output import Output, encode_json
 from .text import MOST_CHARACTERS, clean, shorten
 
 
+def fields_of(record: object, *names: str) -> dict[str, Any]:
+    """Return fields of a record by their names, in this order."""
+    return {name: getattr(record, name) for name in names}
+
+
 def session_json(record: SessionRecord) -> dict[str, Any]:
     """Return a session's record; a tip of null is the root."""
     parent = record.parent
     return {
         "id": record.id,
-        "title": record.title,
-        "state": record.state,
-        "tags": record.tags,
-        "attributes": record.attributes,
-        "budget": record.budget,
-        "model": record.model,
-        "source": record.source,
-        "end_reason": record.end_reason,
+        **fields_of(record, *SessionPatch.__struct_fields__),
         "parent": parent and {"kind": parent.kind.value, "session": parent.session},
         "forked_at": position_json(record.forked_at),
         "tip": None if isinstance(record.tip, Root) else record.tip,
-        "messages": record.messages,
-        "context_tokens": record.context_tokens,
-        "version": record.version,
+        **fields_of(record, "messages", "context_tokens", "version"),
         "created_at": iso(record.created_at),
         "active_at": iso(record.active_at),
     }
@@ -52,13 +49,9 @@ def message_json(message: Message) -> dict[str, Any]:
     """Return a message, its parts as a client would write them."""
     return {
         "kind": "message",
-        "id": message.id,
-        "role": message.role,
+        **fields_of(message, "id", "role"),
         "parts": [part.to_json() for part in message.parts],
-        "metadata": message.metadata,
-        "tokens": message.tokens,
-        "version": message.version,
-        "home": message.home,
+        **fields_of(message, "metadata", "tokens", "version", "home"),
         "position": position_json(message.position),
         "created_at": iso(message.created_at),
     }
@@ -71,11 +64,7 @@ def overlay_json(overlay: Overlay) -> dict[str, Any]:
         "id": overlay.id,
         "first": position_json(overlay.first),
         "last": position_json(overlay.last),
-        "summary": overlay.summary,
-        "tokens": overlay.tokens,
-        "covered_tokens": overlay.covered_tokens,
-        "metadata": overlay.metadata,
-        "created_by": overlay.created_by,
+        **fields_of(overlay, "summary", "tokens", "covered_tokens", "metadata", "created_by"),
         "created_at": iso(overlay.created_at),
     }
 

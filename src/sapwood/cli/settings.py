@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -70,37 +71,24 @@ def _keep(context: click.Context, parameter: click.Parameter, value: Any) -> Non
         setattr(context.ensure_object(Settings), parameter.name, value)
 
 
+_option = partial(click.option, expose_value=False, callback=_keep)
 _OPTIONS = (
-    click.option(
+    _option(
         "--store",
         metavar="URL",
-        expose_value=False,
-        callback=_keep,
         help="The store, as sqlite:///file.db; without it SAPWOOD_STORE, or the user's own.",
     ),
-    click.option(
+    _option(
         "--search",
         metavar="URL",
-        expose_value=False,
-        callback=_keep,
         help="A search index attached to the store, as opensearch://host; or SAPWOOD_SEARCH.",
     ),
-    click.option(
+    _option(
         "--owner",
         metavar="NAME",
-        expose_value=False,
-        callback=_keep,
         help="Whose sessions; without it SAPWOOD_OWNER, or 'default'.",
     ),
-    click.option(
-        "--json",
-        is_flag=True,
-        default=None,
-        expose_value=False,
-        callback=_keep,
-        is_eager=True,
-        help="Answer in JSON.",
-    ),
+    _option("--json", is_flag=True, default=None, is_eager=True, help="Answer in JSON."),
 )
 
 
@@ -109,6 +97,19 @@ def common_options(function: F) -> F:
     for option in reversed(_OPTIONS):
         function = option(function)
     return function
+
+
+def given_options(options: dict[str, Any]) -> list[str]:
+    """Return the names of the options that were given: a number may be 0, a text empty."""
+    return [name for name, value in options.items() if value is not None and value is not False]
+
+
+def chosen_mode(given: Collection[str], modes: Sequence[str]) -> str | None:
+    """Return the one given option of some that exclude each other."""
+    chosen = [name for name in modes if name in given]
+    if len(chosen) > 1:
+        raise click.UsageError(f"--{chosen[0]} and --{chosen[1]} exclude each other")
+    return chosen[0] if chosen else None
 
 
 def iter_pages(sessions: SessionManager, **filters: Any) -> Iterator[SessionPage]:

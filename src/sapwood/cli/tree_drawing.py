@@ -8,6 +8,7 @@ Beside the tree, a bar runs along the messages that each overlay covers.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 from ..model import Message, Overlay, Position
@@ -63,9 +64,7 @@ class TreeDrawing:
 
         `is_whole` says that the path begins at the root, and `has_more` that it goes on below.
         """
-        shared = 0
-        while shared < len(path) and path[shared].position in self.messages:
-            shared += 1
+        shared = len([*takewhile(lambda it: it.position in self.messages, path)])
         if not shared and not is_whole:
             return False
         new = path[shared:]

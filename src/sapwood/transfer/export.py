@@ -6,8 +6,7 @@ from collections.abc import Collection, Container, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from .._version import __version__
-from ..errors import NotFoundError
-from ..model import Gap, Leaf, Message, Root, SessionQuery, SessionRecord, UsageTotal
+from ..model import Gap, Leaf, Message, Root, SessionQuery, SessionRecord
 from ..store import Store
 from .lines import (
     FORMAT,
@@ -23,8 +22,9 @@ from .lines import (
     SessionLine,
     UsageLine,
     encode_line,
+    made_of,
 )
-from .named_session import MessageOrGap, NamedSession
+from .named_session import MessageOrGap, NamedSession, lasting_documents
 from .overlays import OverlayEnds
 from .walk import SessionWalk, WalkStep
 
@@ -33,11 +33,10 @@ PAGE = 500
 
 @dataclass
 class Exported:
-    """What was written: counts, and what could not be carried."""
+    """What was written."""
 
     names: set[str] = field(default_factory=set)
     messages: int = 0
-    notes: list[str] = field(default_factory=list)
 
 
 def export_lines(
@@ -52,7 +51,7 @@ def export_lines(
     names = all_names(store, owner) if sessions is None else list(dict.fromkeys(sessions))
     if not is_all:
         for name in names:
-            _get(NamedSession(store, owner, name))
+            _record_of(NamedSession(store, owner, name))
     yield encode_line(Header(format=FORMAT, version=VERSION, sapwood=__version__))
     if is_all:
         yield from map(encode_line, document_lines(store, owner, None))
@@ -62,12 +61,8 @@ def export_lines(
     yield encode_line(EndLine(sessions=len(done.names), messages=done.messages))
 
 
-def _get(session: NamedSession) -> SessionRecord:
-    record = session.find_record()
-    if record is None:
-        what = f"{session.owner!r} has no session {session.id!r}"
-        raise NotFoundError(what, kind="session", id=session.id)
-    return record
+def _record_of(session: NamedSession) -> SessionRecord:
+    return session.get_record(f"{session.owner!r} has no session {session.id!r}")
 
 
 def all_names(store: Store, owner: str) -> list[str]:
@@ -158,21 +153,21 @@ class SessionExport:
         record = self._session.find_record()
         if record is None and is_optional:
             return
-        record = record or _get(self._session)
+        record = record or _record_of(self._session)
         # What names messages is read before the branches are: all that it names is on them.
         overlays = store.list_overlays(owner, name)
         documents = list(document_lines(store, owner, name))
         leaves = self.leaves = store.list_leaves(owner, name)
         origin = find_origin(self._session, record, leaves, self._done.names)
         self._done.names.add(name)
-        yield _session_line(record, origin)
+        yield made_of(SessionLine, record, fork=origin, tip=tip_of(record))
         yield from documents
         ends = OverlayEnds(self._session, overlays)
         for step in SessionWalk(self._session, skip_inherited=origin is not None).steps(leaves):
             ends.meet(step.place)
             yield self._place_line(step)
         yield from ends.lines(leaves)
-        yield from map(_usage_line, store.total_usage(owner, name))
+        yield from (made_of(UsageLine, it) for it in store.total_usage(owner, name))
 
     def _place_line(self, step: WalkStep) -> PlaceLine:
         if isinstance(step.place, Gap):
@@ -188,30 +183,9 @@ def tip_of(record: SessionRecord) -> str | None:
 
 
 def document_lines(store: Store, owner: str, session: str | None) -> Iterator[DocumentLine]:
-    """Yield the documents; those that expire are leases, which belong to their holder."""
-    for document in store.list_documents(owner, session=session):
-        if document.expires_us is None:
-            yield DocumentLine(key=document.key, value=document.value)
-
-
-def _session_line(record: SessionRecord, fork: Origin | None) -> SessionLine:
-    return SessionLine(
-        id=record.id,
-        title=record.title,
-        state=record.state,
-        tags=record.tags,
-        attributes=record.attributes,
-        budget=record.budget,
-        model=record.model,
-        source=record.source,
-        end_reason=record.end_reason,
-        parent=record.parent,
-        fork=fork,
-        tip=tip_of(record),
-        created_us=record.created_us,
-        active_us=record.active_us,
-        version=record.version,
-    )
+    """Yield the documents that stay."""
+    for document in lasting_documents(store, owner, session):
+        yield DocumentLine(key=document.key, value=document.value)
 
 
 def _message_line(message: Message, parent: str | None) -> MessageLine:
@@ -224,16 +198,4 @@ def _message_line(message: Message, parent: str | None) -> MessageLine:
         tokens=message.tokens,
         created_us=message.created_us,
         home=message.home,
-    )
-
-
-def _usage_line(total: UsageTotal) -> UsageLine:
-    return UsageLine(
-        model=total.model,
-        calls=total.calls,
-        input_tokens=total.input_tokens,
-        output_tokens=total.output_tokens,
-        cached_tokens=total.cached_tokens,
-        reasoning_tokens=total.reasoning_tokens,
-        cost_micros=total.cost_micros,
     )

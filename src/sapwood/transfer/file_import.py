@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 from typing import BinaryIO
 
 from ..errors import AlreadyExistsError, NotFoundError, SapwoodError, StaleVersionError
-from ..model import Edge, NewMessage, Root
+from ..model import Edge, NewMessage, Root, SessionRecord
 from ..store import Store
-from .export import tip_of
-from .file_check import check_file
-from .import_marks import ImportMark, drop_mark, put_mark
+from .file_check import ImportPlan, SessionPlan, check_file
+from .import_marks import drop_mark, mark_of, put_mark
 from .lines import (
+    CHUNK,
+    CHUNK_BYTES,
     DocumentLine,
     GapLine,
     MessageLine,
@@ -34,7 +35,6 @@ from .lines import (
 )
 from .named_session import NamedSession
 from .overlays import OverlayPutter
-from .plan import CHUNK, CHUNK_BYTES, ImportPlan, SessionPlan
 from .session_writer import SessionWriter
 
 OnImported = Callable[[int], None]
@@ -187,16 +187,15 @@ class _FileImport:
     def _create(self, line: SessionLine) -> None:
         if line.fork is not None:
             # A fork begins with more than it may have had where it comes from.
-            self._mark(line, line.created_us, is_new=True, tip=None)
+            self._mark(line, None)
         try:
             self._store.create_session(self._owner, new_session(line, self._edge(line)))
         except AlreadyExistsError as error:
             raise _AppearedError from error
         self.done.created.append(line.id)
 
-    def _mark(self, line: SessionLine, created_us: int, *, is_new: bool, tip: str | None) -> None:
-        mark = ImportMark(session=line.id, created_us=created_us, is_new=is_new, tip=tip)
-        put_mark(self._store, self._owner, mark)
+    def _mark(self, line: SessionLine, record: SessionRecord | None) -> None:
+        put_mark(self._store, self._owner, mark_of(line, record))
         self._is_marked = True
 
     def _edge(self, line: SessionLine) -> Edge | None:
@@ -238,7 +237,7 @@ class _FileImport:
         record = self._writer.look()
         if self._now.exists and not self._now.is_unfinished and self._marked != record.tip:
             # The tip is about to be moved: after a kill, the next run knows where it was.
-            self._mark(self._line, record.created_us, is_new=False, tip=tip_of(record))
+            self._mark(self._line, record)
             self._marked = record.tip
         self.done.written += count_messages(run, self._writer.append(run, parent))
 

@@ -12,6 +12,8 @@ import msgspec
 
 from ..model import SessionRecord
 from ..store import Store
+from .export import tip_of
+from .lines import SessionLine
 
 KEEP_S = 10 * 365 * 24 * 3600.0
 
@@ -25,6 +27,13 @@ class ImportMark(msgspec.Struct, frozen=True, kw_only=True):
     is_new: bool
     tip: str | None
     """The tip before the import; None is the root."""
+
+
+def mark_of(line: SessionLine, record: SessionRecord | None) -> ImportMark:
+    """Make the mark of a session that is created, or that is there already as its record says."""
+    created_us = line.created_us if record is None else record.created_us
+    tip = None if record is None else tip_of(record)
+    return ImportMark(session=line.id, created_us=created_us, is_new=record is None, tip=tip)
 
 
 def put_mark(store: Store, owner: str, mark: ImportMark) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 import msgspec
 
@@ -26,11 +26,16 @@ from ..model import (
     Usage,
 )
 
+S = TypeVar("S", bound=msgspec.Struct)
+
 FORMAT = "sapwood-export"
 VERSION = 1
 MOST_TOLD = 5
 FOR_A_GAP = {"sapwood": "the place of a deleted message"}
 MAX_LINE_BYTES = 256 * 1024 * 1024
+# How much is compared, or written, at a time.
+CHUNK = 500
+CHUNK_BYTES = 4 * 1024 * 1024
 
 
 class _LineBase(
@@ -233,23 +238,16 @@ def _iter_raw(file: BinaryIO, number: int = 0) -> Iterator[tuple[bytes, int]]:
             yield data, number
 
 
+def made_of(kind: type[S], source: msgspec.Struct, **others: Any) -> S:
+    """Make a record of the fields that another has under the same names, and of others."""
+    names = set(kind.__struct_fields__) & set(source.__struct_fields__)
+    return kind(**{name: getattr(source, name) for name in names} | others)
+
+
 def new_session(line: SessionLine, parent: Edge | None) -> NewSession:
     """Make a session to create of its line."""
-    fork = line.fork
-    return NewSession(
-        id=line.id,
-        title=line.title,
-        state=line.state,
-        tags=line.tags,
-        attributes=line.attributes,
-        budget=line.budget,
-        model=line.model,
-        source=line.source,
-        end_reason=line.end_reason,
-        parent=parent,
-        fork=ForkPoint(session=fork.session, message=fork.message) if fork else None,
-        created_us=line.created_us,
-    )
+    fork = line.fork and made_of(ForkPoint, line.fork)
+    return made_of(NewSession, line, parent=parent, fork=fork)
 
 
 def new_place(line: PlaceLine) -> NewMessage:
@@ -292,26 +290,11 @@ def is_for_a_gap(message: Message | NewMessage) -> bool:
 
 def new_overlay(line: OverlayLine) -> NewOverlay:
     """Make an overlay to add of its line, as seen from its own end."""
-    return NewOverlay(
-        id=line.id,
-        first=EntryRef.of(line.first),
-        last=EntryRef.of(line.last),
-        leaf=line.last,
-        summary=line.summary,
-        tokens=line.tokens,
-        metadata=line.metadata,
-    )
+    first, last = EntryRef.of(line.first), EntryRef.of(line.last)
+    return made_of(NewOverlay, line, first=first, last=last, leaf=line.last)
 
 
 def new_usage(line: UsageLine) -> Usage:
     """Make a record of one call of a sum; its id is the model's, so that it counts once."""
     name = hashlib.sha256(line.model.encode()).hexdigest()[:16]
-    return Usage(
-        id=f"import-{name}",
-        model=line.model,
-        input_tokens=line.input_tokens,
-        output_tokens=line.output_tokens,
-        cached_tokens=line.cached_tokens,
-        reasoning_tokens=line.reasoning_tokens,
-        cost_micros=line.cost_micros,
-    )
+    return made_of(Usage, line, id=f"import-{name}")

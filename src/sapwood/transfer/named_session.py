@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..errors import NotFoundError
-from ..model import Gap, Message, Position, Read, SessionRecord
+from ..model import Document, Gap, Message, Position, Read, SessionRecord
 from ..store import Store
 from .lines import MessageLine
 
@@ -25,6 +25,13 @@ class NamedSession(NamedTuple):
     def find_record(self) -> SessionRecord | None:
         """Find its record."""
         return self.store.find_session(self.owner, self.id)
+
+    def get_record(self, otherwise: str) -> SessionRecord:
+        """Return its record; of a session that is gone, `NotFoundError` says so in these words."""
+        record = self.find_record()
+        if record is None:
+            raise NotFoundError(otherwise, kind="session", id=self.id)
+        return record
 
     def read(self, leaf: str, **query: Any) -> list[Message]:
         """Read messages on the path to a leaf, without overlays."""
@@ -93,6 +100,11 @@ class NamedSession(NamedTuple):
             with contextlib.suppress(NotFoundError):
                 wanted = _id_of(self.find_live(parent))
         return _id_of(nearest) == wanted
+
+
+def lasting_documents(store: Store, owner: str, session: str | None = None) -> list[Document]:
+    """Read the documents; those that expire are leases, which belong to their holder."""
+    return [it for it in store.list_documents(owner, session=session) if it.expires_us is None]
 
 
 def _id_of(message: Message | None) -> str | None:

@@ -15,7 +15,7 @@ import msgspec
 
 from ..errors import AlreadyExistsError, ConflictError, NotFoundError
 from ..model import EntryRef, Leaf, Overlay, Position, Read, Summary
-from .lines import OverlayLine, new_overlay
+from .lines import OverlayLine, made_of, new_overlay
 from .named_session import MessageOrGap, NamedSession
 
 OverlaySide = Literal["first", "last"]
@@ -51,7 +51,7 @@ class OverlayEnds:
                     kind="overlay",
                     id=overlay.id,
                 )
-            yield _line(overlay, first, last)
+            yield made_of(OverlayLine, overlay, first=first, last=last)
 
     def _id_at(self, position: Position, leaves: Sequence[str]) -> str | None:
         """Find what no walk has met: a fork's walk does not go over what it inherited."""
@@ -68,20 +68,6 @@ def _near(leaves: Sequence[Leaf], position: Position) -> list[str]:
     near = [leaf for leaf in leaves if leaf.position.depth >= position.depth]
     near.sort(key=lambda leaf: leaf.position.segment != position.segment)
     return [leaf.id for leaf in near]
-
-
-def _line(overlay: Overlay, first: str, last: str) -> OverlayLine:
-    return OverlayLine(
-        id=overlay.id,
-        first=first,
-        last=last,
-        summary=overlay.summary,
-        tokens=overlay.tokens,
-        covered_tokens=overlay.covered_tokens,
-        metadata=overlay.metadata,
-        created_by=overlay.created_by,
-        created_us=overlay.created_us,
-    )
 
 
 class OverlayPutter:

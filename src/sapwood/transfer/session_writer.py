@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from ..errors import NotFoundError
 from ..model import ROOT, NewMessage, Root, SessionRecord
 from .export import tip_of
+from .file_check import SessionPlan
 from .named_session import NamedSession
-from .plan import SessionPlan
 
 
 class SessionWriter:
@@ -34,16 +34,15 @@ class SessionWriter:
         self._aside: str | None = None
         if plan.went_on and plan.is_tip_left and not self._is_moved:
             with contextlib.suppress(NotFoundError):
-                self._move(ROOT if plan.tip_before is None else plan.tip_before)
+                self._move(plan.tip_before or ROOT)
 
     def append(self, run: Sequence[NewMessage], parent: str | None) -> int:
         """Append messages after a parent; return how many were new. Look before."""
-        place: str | Root = ROOT if parent is None else parent
         self._fresh.update(it.id for it in run if it.id is not None)
         is_aside = self._plan.exists or self._is_moved
         if is_aside:
             self._aside = run[-1].id
-        done = self._store.append(self._owner, self._name, run, parent=place)
+        done = self._store.append(self._owner, self._name, run, parent=parent or ROOT)
         if is_aside:
             self.put_back()
         elif done.written:
@@ -61,7 +60,7 @@ class SessionWriter:
     def leave(self, tip: str | None) -> None:
         """Put the tip where the file has it, unless the session went on here by itself."""
         self.look()
-        wanted: str | Root = ROOT if tip is None else tip
+        wanted = tip or ROOT
         if not self._is_moved and not self._plan.went_on and wanted != self._tip:
             self._move(wanted)
 
@@ -80,13 +79,8 @@ class SessionWriter:
 
     def look(self) -> SessionRecord:
         """See whether somebody else has moved the tip."""
-        record = self._session.find_record()
-        if record is None:
-            raise NotFoundError(
-                f"the session {self._name!r} was deleted meanwhile: import again",
-                kind="session",
-                id=self._name,
-            )
+        gone = f"the session {self._name!r} was deleted meanwhile: import again"
+        record = self._session.get_record(gone)
         if record.tip != self._tip:
             self._tip = record.tip
             self._is_moved |= record.tip not in self._fresh

@@ -57,9 +57,8 @@ class SessionWalk:
             yield from self._gaps(leaf.id, depth, leaf.position.depth + 1)
 
     def _gaps(self, leaf: str, after: int, before: int) -> Iterator[MessageOrGap]:
-        for gap in self._store.list_gaps(self._owner, self._name, leaf, after=after):
-            if gap.position.depth < before:
-                yield gap
+        gaps = self._store.list_gaps(self._owner, self._name, leaf, after=after)
+        return (gap for gap in gaps if gap.position.depth < before)
 
     def _below(self, leaf: str, depth: int) -> Iterator[Message]:
         more = True

@@ -6,35 +6,15 @@ import queue
 import threading
 from collections.abc import Callable, Generator
 from contextlib import closing
-from typing import Any, Protocol
+from typing import Protocol
 
 import msgspec
 
 from ...compaction.function import Summarize
-from ...model import ModelInput, Usage
+from ...model import ModelInput, ReasoningPart, TextPart, ToolCallPart, Usage
 
 # An endpoint may send a whole page of HTML as its error.
 MOST_TOLD = 500
-
-
-class TextPiece(msgspec.Struct, frozen=True):
-    """A piece of the answer."""
-
-    text: str
-
-
-class ThoughtPiece(msgspec.Struct, frozen=True):
-    """A piece of what the model thinks before it answers."""
-
-    text: str
-
-
-class CallPiece(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool that the model asks for, once it has said all of it."""
-
-    call_id: str
-    name: str
-    input: Any
 
 
 class AnswerEnd(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,7 +24,9 @@ class AnswerEnd(msgspec.Struct, frozen=True, kw_only=True):
     cut_off: str | None = None
 
 
-AnswerPiece = TextPiece | ThoughtPiece | CallPiece | AnswerEnd
+AnswerPart = TextPart | ReasoningPart | ToolCallPart
+"""A piece of what the model says or thinks, or a tool call once all of it was said."""
+AnswerPiece = AnswerPart | AnswerEnd
 AnswerPieces = Generator[AnswerPiece, None, None]
 
 

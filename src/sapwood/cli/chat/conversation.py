@@ -37,7 +37,7 @@ class ChatSetup(msgspec.Struct, frozen=True, kw_only=True):
     has_tools: bool = True
     summarize: Summarize | None = None
     after: int | None = None
-    on_compaction: Callable[[CompactEvent], None] | None = None
+    on_compaction: Callable[[CompactEvent], None] = lambda event: None
 
     def set_up(self, session: Session) -> Session:
         """Add to a chat's own session a block that the model writes, and the tools for it.
@@ -87,13 +87,9 @@ class ChatSetup(msgspec.Struct, frozen=True, kw_only=True):
         return compacted.status == "done"
 
     def _heard(self, session: Session) -> Session:
-        tell = self.on_compaction
-        if tell is None:
-            return session
-
         def listen(event: object) -> None:
             if isinstance(event, CompactEvent):
-                tell(event)
+                self.on_compaction(event)
 
         return session.on_event(listen)
 
@@ -109,9 +105,6 @@ class ChatSetup(msgspec.Struct, frozen=True, kw_only=True):
             # The SDK has a limit of its own, and Ctrl-C ends it.
             timeout_s=None,
         )
-
-
-BY_DIGEST = ChatSetup()
 
 
 class Conversation:
@@ -167,7 +160,7 @@ class Conversation:
 
 
 def open_conversation(
-    sessions: SessionManager, id: str | None, setup: ChatSetup = BY_DIGEST
+    sessions: SessionManager, id: str | None, setup: ChatSetup
 ) -> tuple[Conversation, bool]:
     """Return a session by its id, or the last chat, and whether it had to be created."""
     if id is None:
@@ -184,4 +177,4 @@ def open_conversation(
 
 def new_conversation(sessions: SessionManager, title: str | None, setup: ChatSetup) -> Conversation:
     """Begin a session of its own."""
-    return Conversation(sessions, sessions.create(title=title or None, tags=[TAG]), setup)
+    return Conversation(sessions, sessions.create(title=title, tags=[TAG]), setup)

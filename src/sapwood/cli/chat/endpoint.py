@@ -9,12 +9,12 @@ import msgspec
 
 from ...compaction.function import Summarize
 from ...formats import input_to_openai_chat
-from ...model import ModelInput, Usage
+from ...model import ModelInput, ReasoningPart, TextPart, ToolCallPart, Usage
 from ...summarizers import OpenAISummarizer
 from ...summarizers.loose_values import pick, text_at
 from ...summarizers.sdk import ClientSettings, client_of, load_sdk
 from ...summarizers.vendor_answers import usage_of_completion
-from .chat_model import AnswerEnd, AnswerPiece, AnswerPieces, CallPiece, TextPiece, ThoughtPiece
+from .chat_model import AnswerEnd, AnswerPart, AnswerPiece, AnswerPieces
 
 _CUT_OFF = {"length": "the limit on its length", "content_filter": "the endpoint's filter"}
 _THOUGHTS = ("reasoning_content", "reasoning")
@@ -84,22 +84,22 @@ class _AnswerReader:
         return _CUT_OFF.get(self._finish) if isinstance(self._finish, str) else None
 
 
-def _said(delta: Any) -> Iterator[AnswerPiece]:
+def _said(delta: Any) -> Iterator[AnswerPart]:
     for name in _THOUGHTS:
         thought = text_at(delta, name)
         if thought:
-            yield ThoughtPiece(thought)
+            yield ReasoningPart(text=thought)
             break
     text = text_at(delta, "content") or text_at(delta, "refusal")
     if text:
-        yield TextPiece(text)
+        yield TextPart(text=text)
 
 
-def _call(pieces: list[str]) -> CallPiece:
+def _call(pieces: list[str]) -> ToolCallPart:
     call_id, name, arguments = pieces
     try:
         given = msgspec.json.decode(arguments or "{}")
     except msgspec.DecodeError:
         # Kept as it is: the tool says what is wrong with it.
         given = arguments
-    return CallPiece(call_id=call_id or name, name=name, input=given)
+    return ToolCallPart(call_id=call_id or name, name=name, input=given)

@@ -7,8 +7,8 @@ import time
 from collections.abc import Iterator, Sequence
 
 from ...compaction.function import Summarize
-from ...model import ModelInput, ModelMessage, ToolResultPart
-from .chat_model import AnswerEnd, AnswerPieces, CallPiece, TextPiece
+from ...model import ModelInput, ModelMessage, TextPart, ToolCallPart, ToolResultPart
+from .chat_model import AnswerEnd, AnswerPieces
 
 MARK = "[offline stand-in]"
 SEARCH = "session_search"
@@ -39,17 +39,17 @@ class OfflineModel:
         if wanted and not found and can_search:
             call_id = f"call-{len(messages)}"
             yield from self._words(f"{MARK} I look for it in your conversations.")
-            yield CallPiece(call_id=call_id, name=SEARCH, input={"query": wanted[1]})
+            yield ToolCallPart(call_id=call_id, name=SEARCH, input={"query": wanted[1]})
         else:
             answered = f"The search answered: {' '.join(str(it.output) for it in found)}"
             yield from self._words(f"{MARK} {answered if found else _about(messages, last)}")
         yield AnswerEnd()
 
-    def _words(self, text: str) -> Iterator[TextPiece]:
+    def _words(self, text: str) -> Iterator[TextPart]:
         for word in re.findall(r"\s*\S+", text):
             if self._pause_s:
                 time.sleep(self._pause_s)
-            yield TextPiece(word)
+            yield TextPart(text=word)
 
     def close(self) -> None:
         """Do nothing: there is no connection."""

@@ -8,11 +8,20 @@ from typing import Any, Literal
 
 import msgspec
 
-from ...model import CompactEvent, Message, Overlay, SessionRecord, Usage
+from ...model import (
+    CompactEvent,
+    Message,
+    Overlay,
+    ReasoningPart,
+    SessionRecord,
+    TextPart,
+    ToolCallPart,
+    Usage,
+)
 from ..output import Output, encode_json, note, write_json_line
 from ..records import brief, message_json, saving_of, text_of
 from ..text import clean, clean_block, shorten
-from .chat_model import CallPiece, TextPiece, ThoughtPiece
+from .chat_model import AnswerPart
 from .stored_answer import AnswerState
 
 MOST_RESULT = 200
@@ -23,7 +32,7 @@ _STANDING = {
     "unanswered": "the last message was not answered: /again asks for an answer",
 }
 
-PIECES = {TextPiece: "text", ThoughtPiece: "thought", CallPiece: "call"}
+PIECES = {TextPart: "text", ReasoningPart: "thought", ToolCallPart: "call"}
 """What the event of each is called."""
 
 
@@ -66,14 +75,14 @@ class Screen:
     def asked(self, message: Message) -> None:
         """Note that a message is stored; here not, since the user has just written it."""
 
-    def piece(self, id: str | None, piece: TextPiece | ThoughtPiece | CallPiece) -> None:
+    def piece(self, id: str | None, piece: AnswerPart) -> None:
         """Show a piece of an answer."""
-        if isinstance(piece, CallPiece):
+        if isinstance(piece, ToolCallPart):
             self._end_line()
             self._line(f"→ {piece.name} {encode_json(piece.input)}")
             return
         text = clean_block(piece.text)
-        self._write(self._dim(text) if isinstance(piece, ThoughtPiece) else text)
+        self._write(self._dim(text) if isinstance(piece, ReasoningPart) else text)
 
     def saved(self, id: str, characters: int) -> None:
         """Note that so much of an answer's text is stored; here not, people expect no less."""
@@ -147,8 +156,10 @@ class JsonScreen(Screen):
     def asked(self, message: Message) -> None:
         self._event("asked", {"id": message.id, "text": text_of(message)})
 
-    def piece(self, id: str | None, piece: TextPiece | ThoughtPiece | CallPiece) -> None:
-        self._event(PIECES[type(piece)], {"id": id, **msgspec.structs.asdict(piece)})
+    def piece(self, id: str | None, piece: AnswerPart) -> None:
+        value = {"id": id, **msgspec.structs.asdict(piece)}
+        del value["extra"]
+        self._event(PIECES[type(piece)], value)
 
     def saved(self, id: str, characters: int) -> None:
         self._event("saved", {"id": id, "characters": characters})

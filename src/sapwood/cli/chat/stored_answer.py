@@ -10,7 +10,7 @@ from typing import Any
 from ...errors import StoreError
 from ...model import Message, Part, ReasoningPart, TextPart, ToolCallPart
 from ..interrupts import held_interrupts
-from .chat_model import CallPiece, TextPiece, ThoughtPiece
+from .chat_model import AnswerPart
 from .conversation import Conversation
 
 SAVE_EVERY_S = 0.5
@@ -54,15 +54,14 @@ class StoredAnswer:
         self._is_saved = True
         self._saved_at_s = -math.inf
 
-    def add(self, piece: TextPiece | ThoughtPiece | CallPiece) -> None:
+    def add(self, piece: AnswerPart) -> None:
         """Take a piece, and store what there is when it is time to."""
-        if isinstance(piece, TextPiece):
+        if isinstance(piece, TextPart):
             self._text += piece.text
-        elif isinstance(piece, ThoughtPiece):
+        elif isinstance(piece, ReasoningPart):
             self._thoughts += piece.text
         else:
-            part = ToolCallPart(call_id=piece.call_id, name=piece.name, input=piece.input)
-            self.calls.append(part)
+            self.calls.append(piece)
         self._is_saved = False
         self.tick()
 

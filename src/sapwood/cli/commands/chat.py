@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..api_keys import VARIABLES, key_of
+from ..api_keys import api_key_option, key_of
 from ..settings import Settings, common_options, pass_settings, session_names
 
 if TYPE_CHECKING:
@@ -23,11 +23,7 @@ AFTER = 50_000
 @click.argument("session", required=False, shell_complete=session_names)
 @click.option("--model", metavar="NAME", help="The model; without one, an offline stand-in.")
 @click.option("--base-url", metavar="URL", help="An endpoint that speaks OpenAI's protocol.")
-@click.option(
-    "--api-key-env",
-    metavar="VARIABLE",
-    help=f"The environment's variable that holds the key; {VARIABLES['openai']}.",
-)
+@api_key_option("openai")
 @click.option(
     "--timeout", type=click.FloatRange(1), default=TIMEOUT_S, help=f"Seconds; {TIMEOUT_S}."
 )

@@ -7,9 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..api_keys import VARIABLES, key_of
+from ..api_keys import VARIABLES, api_key_option, key_of
 from ..progress import waiting
-from ..settings import Settings, common_options, pass_settings, session_argument
+from ..settings import (
+    Settings,
+    chosen_mode,
+    common_options,
+    given_options,
+    pass_settings,
+    session_argument,
+)
 from ..text import clean
 
 if TYPE_CHECKING:
@@ -51,11 +58,7 @@ OF_SUMMARY = ("focus", "strategy", "keep_tokens", "head", "model", *OF_MODEL)
 )
 @click.option("--model", metavar="NAME", help="The model that writes the summary.")
 @click.option("--base-url", metavar="URL", help="Where the model is, if not at its vendor's.")
-@click.option(
-    "--api-key-env",
-    metavar="VARIABLE",
-    help=f"The environment's variable that holds the key; {' or '.join(VARIABLES.values())}.",
-)
+@api_key_option(*VARIABLES)
 @click.option(
     "--provider",
     type=click.Choice(list(VARIABLES)),
@@ -96,11 +99,8 @@ def compact_command(settings: Settings, /, session: str, **options: Any) -> None
 
 def _checked(options: dict[str, Any]) -> tuple[str, str | None]:
     """Refuse options that do not go together; return the strategy, and what is to be done."""
-    given = [name for name, value in options.items() if value not in (None, False)]
-    modes = [name for name in MODES if name in given]
-    if len(modes) > 1:
-        raise click.UsageError(f"--{modes[0]} and --{modes[1]} exclude each other")
-    mode = modes[0] if modes else None
+    given = given_options(options)
+    mode = chosen_mode(given, MODES)
     model, strategy = options["model"], options["strategy"]
     if mode in ("undo", "list"):
         _refuse(given, OF_SUMMARY, f"does not go with --{mode}")

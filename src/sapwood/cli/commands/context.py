@@ -7,7 +7,14 @@ from typing import Any
 
 import click
 
-from ..settings import Settings, common_options, pass_settings, session_argument
+from ..settings import (
+    Settings,
+    chosen_mode,
+    common_options,
+    given_options,
+    pass_settings,
+    session_argument,
+)
 
 WITH_LABEL = ("set", "append", "undo", "versions")
 WITHOUT_LABEL = ("prompt", "report")
@@ -71,10 +78,7 @@ def _checked_mode(
     label: str | None, *, scope: str | None, agent: str | None, **options: Any
 ) -> str | None:
     """Refuse options that do not go together; return the one that says what to do."""
-    modes = [name for name in (*WITH_LABEL, *WITHOUT_LABEL) if options[name] not in (None, False)]
-    if len(modes) > 1:
-        raise click.UsageError(f"--{modes[0]} and --{modes[1]} exclude each other")
-    mode = modes[0] if modes else None
+    mode = chosen_mode(given_options(options), (*WITH_LABEL, *WITHOUT_LABEL))
     refusals = (
         (mode in WITH_LABEL and label is None, f"--{mode} needs a LABEL"),
         (mode in WITHOUT_LABEL and label is not None, f"--{mode} takes no LABEL"),

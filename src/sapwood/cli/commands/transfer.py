@@ -65,10 +65,8 @@ def export_command(
             total = 0 if names else sessions.store.statistics(sessions.owner).messages
             _write_to_file(lines, target, done, total)
             figures = {"sessions": len(done.names), "messages": done.messages, "file": str(path)}
-            settings.output.answer(
-                {**figures, "notes": done.notes},
-                f"{len(done.names)} sessions, {done.messages} messages",
-            )
+            line = f"{len(done.names)} sessions, {done.messages} messages"
+            settings.output.answer(figures, line)
 
 
 def _write_to_stdout(lines: Iterator[bytes]) -> None:
@@ -122,9 +120,8 @@ def import_command(settings: Settings, path: str) -> None:
                 # What an import that ends early leaves behind.
                 write_notes(getattr(error, "__notes__", ()))
                 raise
-    names = ("created", "existing", "written", "skipped", "notes")
     settings.output.answer(
-        {name: getattr(done, name) for name in names},
+        done,
         f"{len(done.created)} sessions created, {len(done.existing)} there already; "
         f"{done.written} messages written, {done.skipped} there already",
     )

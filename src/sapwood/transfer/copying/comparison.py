@@ -7,10 +7,9 @@ from itertools import islice
 
 from ...model import Leaf, Message, SessionPatch, SessionRecord
 from ..export import find_origin, tip_of
-from ..lines import GapLine, MessageLine, PlaceLine, SessionLine, is_for_a_gap
-from ..named_session import MessagesById
+from ..lines import CHUNK, GapLine, MessageLine, PlaceLine, SessionLine, is_for_a_gap
+from ..named_session import MessagesById, lasting_documents
 from ..overlays import OverlayEnds
-from ..plan import CHUNK
 from ..walk import SessionWalk
 from .differences import DifferenceKind, Differences, is_same
 from .fingerprint import Fingerprint
@@ -77,11 +76,7 @@ class Comparison:
 
     def _compare_documents(self) -> None:
         wanted = self._source.documents
-        there = {
-            it.key: it
-            for it in self._sides.target.list_documents(self._sides.owner, session=self._record.id)
-            if it.expires_us is None
-        }
+        there = {it.key: it for it in lasting_documents(*self._stored)}
         self._versions = {key: it.version for key, it in there.items()}
         for key, value in wanted.items():
             if key not in there:
@@ -115,12 +110,12 @@ class Comparison:
         if message is None:
             is_there = self._stored.is_deleted(line.id)
             return (None, "") if is_there else (DifferenceKind.MISSING, "has no place")
-        if self._source.is_awaited(line) and is_for_a_gap(message):
-            self.kept.append(line.id)
-            return None, ""
-        if is_for_a_gap(message):
-            return DifferenceKind.MISSING, "was deleted from the source"
         kind = DifferenceKind.CHANGED if message.home == self._record.id else DifferenceKind.APART
+        if is_for_a_gap(message):
+            if self._source.is_awaited(line):
+                self.kept.append(line.id)
+                return None, ""
+            kind = DifferenceKind.MISSING
         return kind, "was deleted from the source"
 
     def _difference(

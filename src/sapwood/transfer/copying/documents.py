@@ -7,15 +7,15 @@ import hashlib
 import msgspec
 
 from ...errors import ConflictError, StoreCorruptError
-from ...store import Store
 from ..import_marks import KEEP_S
+from ..lines import MOST_TOLD
+from ..named_session import lasting_documents
 from .events import CopyStatus
 from .sides import Sides
 
 KEY = "copied:documents"
 """A document of the owner with an expiry, in which a copy notes what it has written."""
 MOST_ROUNDS = 5
-MOST_TOLD = 5
 DocumentValues = dict[str, bytes]
 KnownDigests = dict[str, list[str]]
 """By key, the digests of what copies wrote: only that may be replaced."""
@@ -29,7 +29,10 @@ def copy_documents(sides: Sides) -> CopyStatus:
     status: CopyStatus = "equal"
     written: DocumentValues | None = None
     for _ in range(MOST_ROUNDS):
-        wanted, there = _values(sides.source, sides.owner), _values(sides.target, sides.owner)
+        wanted, there = (
+            {it.key: it.value for it in lasting_documents(store, sides.owner)}
+            for store in (sides.source, sides.target)
+        )
         known = _known(sides)
         todo = _todo(wanted, there, known)
         if not todo:
@@ -73,10 +76,6 @@ def _write(
             sides.target.put_document(sides.owner, key, wanted[key])
         else:
             sides.target.delete_document(sides.owner, key)
-
-
-def _values(store: Store, owner: str) -> DocumentValues:
-    return {it.key: it.value for it in store.list_documents(owner) if it.expires_us is None}
 
 
 def _known(sides: Sides) -> KnownDigests:

@@ -6,6 +6,7 @@ What a session shows at its leaves, overlays applied, is read on both sides.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 from ...errors import NotFoundError
@@ -20,6 +21,7 @@ PAGE = 500
 PAGE_BYTES = 4 * 1024 * 1024
 STRIDE = 16
 """One of so many messages is remembered, so that memory grows little with a session."""
+_content_of = attrgetter("first", "last", "summary", "tokens", "metadata")
 
 
 class MatchedOverlays(NamedTuple):
@@ -93,11 +95,7 @@ def _by_range(lines: Sequence[OverlayLine]) -> dict[tuple[str, str], list[str]]:
 
 
 def _is_equal(one: OverlayLine, other: OverlayLine) -> bool:
-    return is_same(_content(one), _content(other))
-
-
-def _content(line: OverlayLine) -> tuple[object, ...]:
-    return line.first, line.last, line.summary, line.tokens, line.metadata
+    return is_same(_content_of(one), _content_of(other))
 
 
 def compare_shown(

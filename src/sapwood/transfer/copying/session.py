@@ -6,8 +6,7 @@ from collections.abc import Callable, Container, Iterable
 
 from ...errors import AlreadyExistsError, ConflictError, NotFoundError, StoreCorruptError
 from ...model import Edge, Position, SessionRecord
-from ..export import tip_of
-from ..import_marks import ImportMark, drop_mark, find_mark, put_mark
+from ..import_marks import ImportMark, drop_mark, find_mark, mark_of, put_mark
 from ..lines import SessionLine, new_session
 from .comparison import Comparison
 from .differences import DifferenceKind
@@ -122,7 +121,7 @@ class SessionCopy:
         sides, source = self._sides, self._read()
         edge = self._edge(source.line) if record is None else None
         if self._mark is None:
-            self._mark = _mark_of(source.line, record)
+            self._mark = mark_of(source.line, record)
             put_mark(sides.target, sides.owner, self._mark)
         updater = SessionUpdater(sides, source, is_begun=self._mark.is_new)
         try:
@@ -182,12 +181,3 @@ class SessionCopy:
         if self._is_new and self._mark is not None:
             drop_mark(*self._there)
         self.written = 0 if self._is_new else self.written
-
-
-def _mark_of(line: SessionLine, record: SessionRecord | None) -> ImportMark:
-    """Make the mark that stays until the session is complete, whatever happens to this run."""
-    if record is None:
-        return ImportMark(session=line.id, created_us=line.created_us, is_new=True, tip=None)
-    return ImportMark(
-        session=line.id, created_us=record.created_us, is_new=False, tip=tip_of(record)
-    )

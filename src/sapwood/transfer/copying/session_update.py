@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from ...errors import NotFoundError
 from ...model import ROOT, Message, SessionPatch, SessionRecord
 from ..export import tip_of
 from ..lines import (
+    CHUNK,
     GapLine,
     MessageLine,
     PlaceLine,
@@ -17,9 +17,8 @@ from ..lines import (
     new_place,
     runs_of,
 )
-from ..named_session import MessagesById
+from ..named_session import MessagesById, lasting_documents
 from ..overlays import OverlayEnds, OverlayPutter
-from ..plan import CHUNK
 from .comparison import RECORD_FIELDS, OnMessages
 from .differences import is_same
 from .overlay_comparison import match_overlays
@@ -64,11 +63,7 @@ class SessionUpdater:
 
     def _follow_documents(self) -> None:
         store, owner, name = self._stored
-        there = {
-            it.key: it.value
-            for it in store.list_documents(owner, session=name)
-            if it.expires_us is None
-        }
+        there = {it.key: it.value for it in lasting_documents(*self._stored)}
         for key, value in self._source.documents.items():
             if there.get(key) != value:
                 store.put_document(owner, key, value, session=name)
@@ -79,8 +74,7 @@ class SessionUpdater:
         """Append a run of each other's children at a time, and edit what was edited."""
         found = self._stored.find([line.id for line in chunk])
         for parent, run in runs_of(line for line in chunk if not self._is_there(line, found)):
-            place = ROOT if parent is None else parent
-            done = self._store.append(self._owner, self._name, run, parent=place)
+            done = self._store.append(self._owner, self._name, run, parent=parent or ROOT)
             self.written += count_messages(run, done.written)
 
     def _is_there(self, line: PlaceLine, found: MessagesById) -> bool:
@@ -132,12 +126,6 @@ class SessionUpdater:
         OverlayPutter(self._stored, self._source.overlays, self.notes).put_all()
 
     def _follow_tip(self) -> None:
-        record = self._stored.find_record()
-        if record is None:
-            raise NotFoundError(
-                f"the session {self._name!r} was deleted from the target meanwhile: copy again",
-                kind="session",
-                id=self._name,
-            )
-        if tip_of(record) != self._source.line.tip:
+        gone = f"the session {self._name!r} was deleted from the target meanwhile: copy again"
+        if tip_of(self._stored.get_record(gone)) != self._source.line.tip:
             self._store.checkout(self._owner, self._name, self._source.line.tip or ROOT)

@@ -10,6 +10,8 @@ import msgspec
 from ...model import Leaf, Position, UsageTotal
 from ..export import Exported, SessionExport
 from ..lines import (
+    CHUNK,
+    CHUNK_BYTES,
     DocumentLine,
     FileLine,
     GapLine,
@@ -19,7 +21,6 @@ from ..lines import (
     SessionLine,
     encode_line,
 )
-from ..plan import CHUNK, CHUNK_BYTES
 from .sides import Sides
 
 

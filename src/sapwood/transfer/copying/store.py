@@ -110,7 +110,8 @@ class _StoreCopy:
         for name in order:
             if name in open_places.sessions:
                 last = SessionCopy(sides, name, above, failed, awaited)
-                status = self._copy_session(sides, name, last, failed, _ignore)
+                # Nothing is counted: it was before.
+                status = self._copy_session(sides, name, last, failed, lambda *counts: None)
                 first, copy = open_places.sessions[name]
                 copy.add(last)
                 places = [] if status is None else open_places.shown_in(name)
@@ -192,15 +193,11 @@ class _StoreCopy:
 
     def _error(self) -> SapwoodError:
         text = f"not everything was copied: {first_few([text for text, _ in self._failures])}"
-        kinds: tuple[type[SapwoodError], ...] = (StoreCorruptError, ConflictError)
-        for kind in kinds:
-            if any(isinstance(error, kind) for _, error in self._failures):
-                return kind(text)
-        return UsageError(text)
-
-
-def _ignore(gone_over: int, verified: int) -> None:
-    """Count nothing: it was counted before."""
+        errors = [error for _, error in self._failures]
+        if any(isinstance(it, StoreCorruptError) for it in errors):
+            return StoreCorruptError(text)
+        is_conflict = any(isinstance(it, ConflictError) for it in errors)
+        return ConflictError(text) if is_conflict else UsageError(text)
 
 
 def _still_open(places: Sequence[str]) -> ConflictError:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
 
 from ...model import Usage, UsageTotal
 from ..named_session import NamedSession
 from .differences import DifferenceKind, Differences
 
 FIGURES = ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens", "cost_micros")
-UsageKey = tuple[str | None, str]
+_key = attrgetter("message", "model")
 
 
 def compare_usage(
@@ -51,10 +52,6 @@ def _missing(total: UsageTotal, stored: UsageTotal | None) -> Iterator[Usage]:
 def _lacking(total: UsageTotal, stored: UsageTotal | None) -> list[int]:
     names = ("calls", *FIGURES)
     return [getattr(total, name) - (getattr(stored, name) if stored else 0) for name in names]
-
-
-def _key(total: UsageTotal) -> UsageKey:
-    return total.message, total.model
 
 
 def _named(total: UsageTotal) -> str:
