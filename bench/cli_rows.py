@@ -46,7 +46,7 @@ def _large(world: World) -> Path:
                 store.append(OWNER, f"s{number}", [message])
             store.create_session(OWNER, NewSession(id=LONG_SESSION))
             fill(store, LONG_SESSION, corpus(world.size(LONG)))
-            store.settle()
+            store.finish_deletions()
 
     return world.once("commands", build)
 

@@ -74,7 +74,7 @@ def _indexed(world: World) -> Path:
             for owner, count in ((OWNER, world.size(MANY) - FEW), (SMALL_OWNER, FEW)):
                 store.create_session(owner, NewSession(id=SESSION))
                 fill(store, SESSION, corpus(count), owner)
-            store.settle()
+            store.finish_deletions()
 
     return world.once("search", build)
 
@@ -84,7 +84,7 @@ def _small(world: World) -> Path:
         with open_store(path, "normal") as store:
             store.create_session(SMALL_OWNER, NewSession(id=SESSION))
             fill(store, SESSION, corpus(FEW), SMALL_OWNER)
-            store.settle()
+            store.finish_deletions()
 
     return world.once("search-few", build)
 
@@ -178,7 +178,7 @@ def _catching_up(world: World, count: int) -> Row:
         with open_store(path, "normal") as store:
             with _indexer_kept_out(path):
                 fill(store, SESSION, corpus(count))
-            ours.append(1e6 * count / time_of(store.settle))
+            ours.append(1e6 * count / time_of(store.finish_deletions))
         raw.append(1e6 * count / time_of(_inserter(world.copy(_indexed(world)), texts)))
     return faster("index 10,000 messages", ours, raw, 0.5, at_full=False)
 
@@ -201,7 +201,7 @@ def append_beside_indexer(world: World) -> Iterator[Row]:
     path, store = world.new_store("indexing")
     turns = Turns()
     with store:
-        store.settle()
+        store.finish_deletions()
         append = appender(store, [SESSION])
         with _indexer_kept_out(path):
             go_round(path, append)

@@ -114,7 +114,7 @@ class World:
             with open_store(path, "normal") as store:
                 store.create_session(OWNER, NewSession(id=SESSION))
                 fill(store, SESSION, messages(length))
-                store.settle()
+                store.finish_deletions()
 
         return self.once(f"session-of-{length}", build)
 

@@ -120,7 +120,7 @@ class Ours(_Either):
 
     async def before_search(self, session: str) -> None:
         """Wait for the index."""
-        await self._sessions.settle()
+        await self._sessions.finish_deletions()
 
 
 class OursSync(_Either):
@@ -161,4 +161,4 @@ class OursSync(_Either):
 
     def before_search(self, session: str) -> None:
         """Wait for the index."""
-        self._sessions.settle()
+        self._sessions.finish_deletions()

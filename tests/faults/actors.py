@@ -98,7 +98,7 @@ def deleter(store: SqliteStore, notes: Noting, life: int, group: str) -> None:
                 store.clear_session(ADA, session)
             notes.add(what, session)
         if life % LIVES_BETWEEN_SETTLES == 0:
-            store.settle()
+            store.finish_deletions()
 
 
 def make_if_absent(store: SqliteStore, session: str) -> None:

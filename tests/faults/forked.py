@@ -36,7 +36,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "append": lambda store: store.append(ADA, "s", [say("child")]),
     "create_session": lambda store: store.create_session(ADA, NewSession(id="child")),
     "delete_session": lambda store: store.delete_session(ADA, "s"),
-    "settle": lambda store: store.settle(),
+    "finish_deletions": lambda store: store.finish_deletions(),
 }
 
 

@@ -48,7 +48,7 @@ def live(path: str, notes_path: str, life: int, group: str) -> None:
     for n in itertools.count():
         burst(store, group, f"{life}.{n}", dice)
         if dice.random() < 0.25:
-            store.settle()
+            store.finish_deletions()
         else:
             time.sleep(dice.uniform(0, 0.05))
 
@@ -81,7 +81,7 @@ def crowd(path: str, number: str, count: str) -> None:
             start = int(number) * 100_000 + n * 20
             change_some(store, f"s{number}", start, 20, seed=start)
             time.sleep(0.005)
-        store.settle()
+        store.finish_deletions()
     say("done")
 
 

@@ -31,7 +31,7 @@ CALLS: dict[str, Callable[[Any], object]] = {
     "update_session": lambda store: store.update_session(ADA, "s", SessionPatch(title="t")),
     "delete_session": lambda store: store.delete_session(ADA, "s"),
     "put_document": lambda store: store.put_document(ADA, "k", b"v"),
-    "settle": lambda store: store.settle(),
+    "finish_deletions": lambda store: store.finish_deletions(),
     "close": lambda store: store.close(),
 }
 

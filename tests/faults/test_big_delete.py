@@ -69,7 +69,7 @@ def test_others_append_while_very_many_messages_go(tmp_path: Path, way: str) -> 
         # A thousand chunks at least, and somebody got a turn between most of them.
         assert during > 500
         assert max(others.waits) < 5
-        store.settle()
+        store.finish_deletions()
         for writer in range(WRITERS):
             assert ids_in(store, f"other-{writer}") == others.told[writer]
     assert_nothing_left(path, sum(map(len, others.told)))

@@ -161,7 +161,7 @@ async def test_a_cancelled_read_leaves_the_store_working(store: AsyncSqliteStore
 async def test_a_cancelled_settle_leaves_the_store_working(store: AsyncSqliteStore) -> None:
     await store.append(ADA, "s", [say(f"m{n}") for n in range(500)])
     await store.delete_session(ADA, "s")
-    task = asyncio.ensure_future(store.settle())
+    task = asyncio.ensure_future(store.finish_deletions())
     await asyncio.sleep(0.001)
     await cancelled(task)
     await store.create_session(ADA, NewSession(id="s"))

@@ -176,7 +176,7 @@ def test_a_closed_store_leaves_its_file_and_the_index_and_no_log(path: Path) -> 
     with open_store(path) as store:
         make_session(store, "s")
         fill(store, "s", 100)
-        store.settle()
+        store.finish_deletions()
         assert store.search(ADA, Search(text="nothing")).hits == []
     assert {it.name for it in path.parent.iterdir()} == {"s.db", "s.db-search"}
     assert_sound(path)

@@ -88,7 +88,7 @@ def test_a_deleted_session_leaves_nothing_in_the_tables_or_the_bytes(
     sessions: SessionManager, path: Path
 ) -> None:
     sessions.session("other").append("user", "hello")
-    sessions.settle()
+    sessions.finish_deletions()
     before = rows(path)
     live_fully(sessions, "doomed")
     keys = {it.key for it in sessions.store.list_documents(ADA, session="doomed")}
@@ -99,7 +99,7 @@ def test_a_deleted_session_leaves_nothing_in_the_tables_or_the_bytes(
     assert {"message", "document", "usage", "overlay", "in_force", "session"} <= grown
     assert holds(path, MARK) != []
     sessions.delete("doomed")
-    sessions.settle()
+    sessions.finish_deletions()
     after = rows(path)
     # The feed tells for a while which sessions went; it names them, and nothing else.
     assert {name: after[name] for name in grown - {"change"}} == {
@@ -142,9 +142,9 @@ def test_a_fork_keeps_its_own_copies(sessions: SessionManager, path: Path) -> No
     fork = sessions.fork("doomed", new_id="fork").with_context("memory")
     before = fork.history().entries
     sessions.delete("doomed")
-    sessions.settle()
+    sessions.finish_deletions()
     assert fork.history().entries == before
     assert fork.get_context_block("memory").content == f"likes {MARK}\n{MARK}"
     sessions.delete("fork")
-    sessions.settle()
+    sessions.finish_deletions()
     assert holds(path, MARK) == []

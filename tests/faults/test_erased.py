@@ -1,4 +1,4 @@
-"""Erased means gone: after `settle()` no file holds the bytes of what was deleted or replaced."""
+"""Erased means gone: after `finish_deletions()` no file holds what was deleted or replaced."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def refer(id: str) -> EntryRef:
 def assert_forgotten(store: SqliteStore, path: Path, erase: Callable[[], object]) -> None:
     assert holds(path, MARK) != [], "the test looks for the wrong thing"
     erase()
-    store.settle()
+    store.finish_deletions()
     assert holds(path, MARK) == []
     store.close()
     assert holds(path, MARK) == []
@@ -128,7 +128,7 @@ def test_messages_that_were_checkpointed_before_are_gone_from_the_files(
     store: SqliteStore, path: Path
 ) -> None:
     surround(store, "s", [marked("d1"), marked("d2", 9_000)])
-    store.settle()
+    store.finish_deletions()
     assert_forgotten(store, path, lambda: store.delete_messages(ADA, "s", ["d1", "d2"]))
 
 
@@ -222,7 +222,7 @@ def test_nothing_is_left_where_pages_were_split_and_joined(
         alive[id] = session
         if dice.random() < 0.4:
             gone += churn(store, dice, alive)
-    store.settle()
+    store.finish_deletions()
     everything = b"".join(contents(path).values())
     assert [id for id in gone if mark_of(id).encode() in everything] == []
     assert all(mark_of(id).encode() in everything for id in alive)
@@ -244,7 +244,7 @@ def test_nothing_is_left_of_an_owners_documents_where_pages_were_split(
             for key in gone[:300]:
                 store.delete_document(BOB, key)
             del gone[300:]
-        store.settle()
+        store.finish_deletions()
     everything = b"".join(contents(path).values())
     assert [key for key in gone if mark_of(key).encode() in everything] == []
     assert rewritings
@@ -273,9 +273,9 @@ def test_rows_that_a_sweep_removes_after_the_file_was_rewritten_are_forgotten_th
         patch.setattr(other._runner, "sweep_soon", lambda: None)
         patch.setattr(database, "_fill_index", lambda: other.delete_session(ADA, "t"))
         store.delete_session(ADA, "s")
-        store.settle()
+        store.finish_deletions()
     with counted_rewritings(store) as rewritings:
-        store.settle()
+        store.finish_deletions()
     assert rewritings
     assert holds(path, MARK) == []
 

@@ -150,17 +150,19 @@ def test_a_commit_that_fails_leaves_nothing_behind(
     assert_sound(path)
 
 
-@pytest.mark.parametrize("call", ["append", "delete_session", "clear_session", "settle", "read"])
+@pytest.mark.parametrize(
+    "call", ["append", "delete_session", "clear_session", "finish_deletions", "read"]
+)
 def test_no_error_of_the_driver_escapes_when_the_whole_disk_fails(
     store: SqliteStore, path: Path, vfs: FaultyVfs, call: str
 ) -> None:
     store.append(ADA, "s", [say(f"m{n}", "x" * 2_000) for n in range(500)])
-    store.settle()
+    store.finish_deletions()
     calls = {
         "append": lambda: store.append(ADA, "s", [say("new", "y" * 100_000)]),
         "delete_session": lambda: store.delete_session(ADA, "s"),
         "clear_session": lambda: store.clear_session(ADA, "s"),
-        "settle": store.settle,
+        "finish_deletions": store.finish_deletions,
         "read": lambda: store.read(ADA, "s", Read()),
     }
     with (

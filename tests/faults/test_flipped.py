@@ -52,7 +52,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ends = [EntryRef(kind="message", id=id) for id in ("t3", "t6")]
         overlay = NewOverlay(id="o", first=ends[0], last=ends[1], summary=text(dice))
         store.add_overlay(ADA, "t", overlay)
-        store.settle()
+        store.finish_deletions()
         assert store.admin.check() == []
     return path
 
@@ -261,7 +261,7 @@ def test_a_damaged_overlay_can_be_undone(written: Path, tmp_path: Path, damage: 
         assert [store.undo_overlay(ADA, "t", id).id for id in ("o", "p")] == ["o", "p"]
         assert store.read(ADA, "t", Read()) == store.read(ADA, "t", Read(overlays=False))
         assert store.list_overlays(ADA, "t") == []
-        store.settle()
+        store.finish_deletions()
         assert store.admin.check() == []
 
 

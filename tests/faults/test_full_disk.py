@@ -58,7 +58,7 @@ def test_a_full_disk_is_told_and_got_over(small_disk: Path) -> None:
         filler.unlink()
         append_pair(store, len(told))
         assert ids_in(store, "s") == [*expected, f"{len(told)}.0", f"{len(told)}.1"]
-        store.settle()
+        store.finish_deletions()
     assert_sound(small_disk / "s.db")
 
 

@@ -43,7 +43,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let nothing be indexed but by `settle`."""
+    """Let nothing be indexed but by `finish_deletions`."""
     monkeypatch.setattr(indexer, "REST_S", 3_600)
 
 
@@ -69,7 +69,7 @@ def furnished() -> Path:
         ends = [EntryRef(kind="message", id=id) for id in ids_in_order(store, "s")[:2]]
         overlay = NewOverlay(id="o", first=ends[0], last=ends[1], summary="of summary harbour")
         store.add_overlay(ADA, "s", overlay)
-        store.settle()
+        store.finish_deletions()
     assert_whole_index(path)
     return folder
 
@@ -187,7 +187,7 @@ def take_another_databases(index: Path) -> None:
         for session in ("x", "s"):
             make_session(store, session)
             store.append(ADA, session, [say_something(n) for n in range(7, 300)])
-        store.settle()
+        store.finish_deletions()
     remove(index)
     shutil.copy(index_of(other), index)
 
@@ -280,8 +280,8 @@ def assert_repaired(store: SqliteStore, path: Path, damage: Damage) -> None:
 
 
 def assert_healed(store: SqliteStore, path: Path) -> None:
-    """See that the index is whole again after `settle`, and is used."""
-    store.settle()
+    """See that the index is whole again after `finish_deletions`, and is used."""
+    store.finish_deletions()
     assert_right(store, path)
     assert_right(store, path, "s")
     assert_whole_index(path)
@@ -321,12 +321,12 @@ def test_an_index_that_another_process_holds_is_waited_for_by_settle_alone(
         with open_store(path, durability="normal", patience_s=0.3) as store:
             go_on(store, path)
             with pytest.raises(StoreBusyError):
-                store.settle()
+                store.finish_deletions()
             assert_right(store, path)
         assert time.monotonic() - begun < 20
     with open_store(path) as store:
         assert_right(store, path)
-        store.settle()
+        store.finish_deletions()
         assert_right(store, path)
     assert_whole_index(path)
 
@@ -361,7 +361,7 @@ def test_an_index_that_is_ahead_of_a_database_that_was_put_back(
     with open_store(path, durability="normal") as store:
         change_some(store, "s", 40_000, 100)
         store.update_message(ADA, "t", say_something(3, ids_in_order(store, "t")[0], edited=True))
-        store.settle()
+        store.finish_deletions()
     shutil.copy(backup, path)
     with open_store(path, durability="normal") as store:
         assert_right(store, path)
@@ -384,11 +384,11 @@ def test_another_databases_index_that_ends_where_this_feed_was_trimmed(
             make_session(store, "s")
             for n in range(start, start + 6):
                 store.append(ADA, "s", [say_something(n)])
-            store.settle()
+            store.finish_deletions()
     clock.advance(3 * 24 * 3600)
     with SqliteStore(paths[0], clock=clock, new_id=new_id) as store:
         store.append(ADA, "s", [say_something(90)])
-        store.settle()
+        store.finish_deletions()
         feed_begins = value(paths[0], "SELECT value + 1 FROM sequence WHERE name = 'trimmed'")
         assert feed_begins == value(paths[0], "SELECT max(seq) FROM change")
     shutil.copy(index_of(paths[1]), index_of(paths[0]))
@@ -404,7 +404,7 @@ def test_an_index_put_back_with_its_database_follows_from_there(path: Path, quie
         shutil.copy(file, file.with_name(f"{file.name}.old"))
     with open_store(path, durability="normal") as store:
         change_some(store, "s", 40_000, 100)
-        store.settle()
+        store.finish_deletions()
     for file in (path, index_of(path)):
         shutil.copy(file.with_name(f"{file.name}.old"), file)
     with open_store(path, durability="normal") as store:

@@ -53,16 +53,16 @@ def test_a_damaged_index_does_not_keep_the_database_from_erasing(path: Path) -> 
     with open_store(path) as store:
         make_session(store, "s")
         store.append(ADA, "s", [say("m1", "sesame"), say("m2", "other")])
-        store.settle()
+        store.finish_deletions()
     index_of(path).write_text("no database " * 1_000)
     with open_store(path) as store:
         store.delete_messages(ADA, "s", ["m1"])
         with pytest.raises(StoreError, match="search"):
-            store.settle()
+            store.finish_deletions()
         held = [it.name for it in path.parent.iterdir() if b"sesame" in it.read_bytes()]
         assert held == []
         assert store.admin.repair() == []
-        store.settle()
+        store.finish_deletions()
 
 
 def test_an_indexer_that_failed_goes_on_at_the_next_change(
@@ -94,10 +94,10 @@ def test_erasing_an_owner_leaves_the_index_to_the_others(path: Path) -> None:
         store.append(ADA, "s", [say("m1", "lighthouse")])
         store.create_session("zed", NewSession(id="s"))
         store.append("zed", "s", [say("z1", "lighthouse")])
-        store.settle()
+        store.finish_deletions()
         store.erase_owner("zed")
         assert is_followed(store)
-        store.settle()
+        store.finish_deletions()
         [hit] = store.search(ADA, Search(text="lighthouse")).hits
         assert hit.entry.id == "m1"
         assert store.search("zed", Search(text="lighthouse")).hits == []
@@ -124,11 +124,11 @@ def test_the_log_of_the_index_is_copied_back_before_it_is_closed(path: Path) -> 
     with open_store(path) as store:
         make_session(store, "s")
         store.append(ADA, "s", [say("m1")])
-        store.settle()
+        store.finish_deletions()
         with raw(index_of(path)) as watcher:
             watcher.execute("SELECT count(*) FROM entry").fetchall()  # so that it is not the last
             store.append(ADA, "s", [say("m2")])
-            store.settle()
+            store.finish_deletions()
             alone.write_bytes(index_of(path).read_bytes())
     with raw(alone) as copied:
         assert copied.execute("SELECT count(*) FROM entry").fetchall() == [(2,)]

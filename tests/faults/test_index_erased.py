@@ -1,4 +1,4 @@
-"""Erased means gone from the index, too: after `settle()` none of its files holds the words."""
+"""Erased means gone from the index, too: after `finish_deletions()` no file holds the words."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_the_words_are_gone_from_all_files_of_what_was(
     say, erase = WAYS[way]
     say(store)
     if followed == "by settle":
-        store.settle()
+        store.finish_deletions()
         # The indexer's thread may have the log open still.
         assert holds(path) in (["s.db", "s.db-search"], ["s.db", "s.db-search-wal"])
     # In this time the thread indexes what is new, and takes out what is gone.
@@ -124,7 +124,7 @@ def test_the_words_are_gone_from_all_files_of_what_was(
     time.sleep(rest_s)
     erase(store)
     time.sleep(rest_s)
-    store.settle()
+    store.finish_deletions()
     assert holds(path) == []
     assert store.search(ADA, Search(text=WORD)).hits == []
     assert_whole_index(path)
@@ -138,11 +138,11 @@ def test_a_settle_that_has_nothing_to_erase_does_not_write_the_index_anew(
 ) -> None:
     say_it(store)
     edit(store)
-    store.settle()
+    store.finish_deletions()
     index = path.with_name("s.db-search")
     before = index.stat().st_mtime_ns
     for _ in range(2):
-        store.settle()
+        store.finish_deletions()
     assert index.stat().st_mtime_ns == before
 
 
@@ -166,8 +166,8 @@ def test_no_word_is_left_where_the_index_was_merged_again_and_again(
             else:
                 store.update_message(ADA, "s", say(id, "at the lighthouse, edited"))
         if dice.random() < 0.01:
-            store.settle()
-    store.settle()
+            store.finish_deletions()
+    store.finish_deletions()
     index = b"".join(it.read_bytes() for it in path.parent.glob("*-search*"))
     # Words that begin alike are written without what they share.
     assert [word for word in gone if word[4:].encode() in index] == []

@@ -80,7 +80,7 @@ def check_index(path: Path, settles: bool) -> None:
     with open_store(path) as store:
         assert_right(store, path)
         if settles:
-            store.settle()
+            store.finish_deletions()
             assert_right(store, path)
             for session in sessions_in(store):
                 assert_right(store, path, session)

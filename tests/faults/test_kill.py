@@ -63,7 +63,7 @@ def check_life(path: Path, ledger: Ledger, life: int, group: str, notes: list[li
 def check_everything(path: Path, ledger: Ledger) -> None:
     with open_store(path) as store:
         ledger.check_again(store)
-        store.settle()
+        store.finish_deletions()
         assert store.admin.check() == []
     assert value(path, _ORPHANS) == 0
     assert value(path, "SELECT count(*) FROM sweep") == 0

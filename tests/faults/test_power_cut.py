@@ -129,7 +129,7 @@ def settler(store: SqliteStore) -> None:
     """Empty the log every now and then, so that cuts fall into checkpoints, too."""
     while True:
         time.sleep(0.02)
-        store.settle()
+        store.finish_deletions()
 
 
 def loop(path: str, notes: ListedNotes, life: int, options: dict[str, Any]) -> None:

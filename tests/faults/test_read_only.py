@@ -25,7 +25,7 @@ WRITES = (
     "update_session",
     "delete_session",
     "put_document",
-    "settle",
+    "finish_deletions",
 )
 
 

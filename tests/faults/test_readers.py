@@ -187,7 +187,7 @@ def test_settle_gets_past_readers_without_a_gap(path: Path) -> None:
         with RestlessReaders(path):
             for n in range(10):
                 store.append(ADA, "s", [say(f"{n}.{k}") for k in range(20)])
-                store.settle()
+                store.finish_deletions()
                 assert log_size(path) == 0
 
 
@@ -232,7 +232,7 @@ def test_stores_that_settle_one_file_at_once_wait_for_each_other(path: Path) -> 
     def write_and_settle(writer: int) -> None:
         for n in range(150):
             stores[writer].append(ADA, "s", [say(f"{writer}.{n}")])
-            stores[writer].settle()
+            stores[writer].finish_deletions()
 
     run_in_threads(*(lambda writer=writer: write_and_settle(writer) for writer in range(3)))
     assert len(ids_in(stores[0], "s")) == 450

@@ -107,7 +107,7 @@ def test_the_first_schemas_file_can_be_written(path: Path) -> None:
         assert store.append(ADA, "main", [say("m8", "text of m8")]).written == 0
         store.append(ADA, "main", [say("m9")])
         store.delete_session(ADA, "orphan")
-        store.settle()
+        store.finish_deletions()
     with open_store(path) as again:
         assert again.admin.check() == []
         assert ids_in(again, "main")[-1] == "m9"
@@ -123,12 +123,12 @@ def test_sums_that_the_first_schema_left_to_renew_are_renewed(
         connection.execute("UPDATE session SET lead = lead + 7 WHERE id = 'fork'")
     with open_store(left) as renewed:
         if is_settled:
-            renewed.settle()
+            renewed.finish_deletions()
         assert tokens_shown(renewed) == tokens_shown(store)
         for each in (renewed, store):
             each.append(ADA, "fork", [say("f2")])
         assert tokens_shown(renewed) == tokens_shown(store)
-        renewed.settle()
+        renewed.finish_deletions()
         assert tokens_shown(renewed) == tokens_shown(store)
         assert renewed.admin.check() == []
 

@@ -64,7 +64,7 @@ def stored(path: Path) -> list[str]:
     [
         lambda store: store.append(ADA, "s", [say("within")]),
         lambda store: store.delete_session(ADA, "s"),
-        lambda store: store.settle(),
+        lambda store: store.finish_deletions(),
     ],
 )
 def test_a_write_within_a_write_is_refused_and_the_outer_one_is_stored(

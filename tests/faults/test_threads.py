@@ -42,7 +42,7 @@ def test_what_was_committed_is_told_as_done_when_no_thread_can_begin(path: Path)
         store.delete_session(ADA, "t")
         assert ids_in(store, "s") == ["m1"]
     with open_store(path) as store:
-        store.settle()
+        store.finish_deletions()
         assert store.admin.check() == []
 
 

@@ -93,7 +93,7 @@ def test_a_fork_that_was_interrupted_can_be_made_again(store: DictionaryStore, l
     assert store.find_session(ADA, "fork") is None
     store.create_session(ADA, fork_of("s"))
     store.delete_session(ADA, "s")
-    store.settle()
+    store.finish_deletions()
     assert shown(store.read(ADA, "fork", Read())) == ["m1", "m2"]
 
 
@@ -132,7 +132,7 @@ def test_a_process_that_still_knows_a_deleted_session_is_refused_for_ever(
 ) -> None:
     other = DictionaryStore(ManualClock(), log)
     other.delete_session(ADA, "s")
-    other.settle()
+    other.finish_deletions()
     with pytest.raises(NotFoundError):
         store.append(ADA, "s", [say("m3")])
 
@@ -242,7 +242,7 @@ def test_what_is_erased_of_a_large_batch_is_in_no_record(
 ) -> None:
     store.append(ADA, "s", [say(f"x{n}", text) for n, text in enumerate(large())])
     store.delete_messages(ADA, "s", ["x77"])
-    store.settle()
+    store.finish_deletions()
     records = [it for it in log.documents.values() if it.kind is LogKind.RECORD and it.data]
     works = [decode_record(it.data, it.id).work for it in records]
     said = [it for work in works if isinstance(work, Append) for it in work.messages]
@@ -438,7 +438,7 @@ def test_what_is_retired_leaves_no_look_ups(store: DictionaryStore, log: Hooked,
         store.append(ADA, "s", [say(f"x{n}")])
     assert [it for it in log.documents.values() if it.kind is LogKind.LOOKUP]
     getattr(store, end)(ADA, "s")
-    store.settle()
+    store.finish_deletions()
     assert [it for it in log.documents.values() if it.kind is LogKind.LOOKUP] == []
 
 

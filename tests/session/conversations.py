@@ -147,7 +147,7 @@ class Talk:
         id = self.some()
         if id is None or self.tree.home[id] != self.chat.id or self.tree.parts[id] is None:
             return
-        # Other sessions that share it have the right sums after `settle`.
+        # Other sessions that share it have the right sums after `finish_deletions`.
         self.tree.is_settled = False
         if self.dice.random() < 0.3:
             self.chat.delete(id)
@@ -233,7 +233,7 @@ class Talk:
         assert [it.id for it in raw if isinstance(it, Message)] == tree.live(self.tip)
         history = chat.history()
         if not tree.is_settled:
-            chat._stored.store.settle()
+            chat._stored.store.finish_deletions()
             tree.is_settled = True
         assert chat.record().context_tokens == history.context_tokens
         self.check_pairs(raw, history.entries)

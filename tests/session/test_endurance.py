@@ -166,7 +166,7 @@ def test_compacted_at_random_a_wild_conversation_loses_nothing(
         for talk in life.talks:
             talk.check_all_undone(sessions)
         COUNTS["compactions of wild conversations"] += life.done
-    sessions.settle()
+    sessions.finish_deletions()
     assert sessions.store.admin.check() == []
 
 

@@ -260,7 +260,7 @@ def test_what_others_stand_on_is_found_though_its_session_went_before_it_was_fed
     store.delete_session(ADA, "a")
     assert found(store, "lighthouse") == ["b/a1", "s/m1", "s/m2", "s/m3"]
     store.delete_session(ADA, "s")
-    store.settle()
+    store.finish_deletions()
     assert found(store, "lighthouse") == ["b/a1", "b/m1", "b/m2"]
     assert store.admin.check() == []
     store.delete_session(ADA, "b")
@@ -280,7 +280,7 @@ def test_what_an_heir_erased_before_it_went_leaves_nothing_in_the_index(
     assert {it["_source"]["session"] for it in documents(prefix)} == {""}
     store.delete_messages(ADA, "a", ["m1"])
     store.delete_session(ADA, "a")
-    store.settle()
+    store.finish_deletions()
     assert [it["_source"]["id"] for it in documents(prefix)] == ["m2"]
     assert found(store, "lighthouse") == ["b/m2"]
     assert store.admin.check() == []
@@ -292,10 +292,10 @@ def test_what_is_deleted_leaves_nothing_in_the_index(store: SearchedStore, prefi
     store.add_overlay(ADA, "s", cover("m1", "m2", id="o", summary="lighthouses"))
     assert found(store, "lighthouse*") == ["s/m1", "s/m2", "s/o", "t/m1"]
     store.delete_messages(ADA, "s", ["m1"])
-    store.settle()
+    store.finish_deletions()
     assert len(documents(prefix)) == 2
     store.delete_session(ADA, "s")
-    store.settle()
+    store.finish_deletions()
     assert [it["_source"]["session"] for it in documents(prefix)] == ["t"]
     assert documents(prefix, "summaries") == []
     store.erase_owner(ADA)
@@ -442,7 +442,7 @@ def test_an_owner_of_whom_only_the_index_knows_is_told_and_removed(
 ) -> None:
     furnish(store)
     store._store.erase_owner(ADA)
-    store._store.settle()
+    store._store.finish_deletions()
     assert whats(store) == ["it is gone and still indexed"]
     assert store.admin.repair() == []
     assert documents(prefix) == documents(prefix, "mark") == documents(prefix, "summaries") == []
@@ -468,7 +468,7 @@ async def test_the_async_twin_checks_and_repairs(
     store = async_store
     await store.create_session(ADA, NewSession(id="s"))
     await store.append(ADA, "s", [say("m1", "lighthouse"), say("m2", "harbour")])
-    await store.settle()
+    await store.finish_deletions()
     assert await store.admin.check() == []
     remove(prefix, "message")
     [problem] = await store.admin.check()

@@ -86,7 +86,7 @@ def test_a_servers_store_finds_through_its_index_what_was_said_edited_and_delete
         assert places(sessions.search("lighthouse", session="chat")) == [("chat", "m2")]
         assert indexed(prefix) == ["f1", "m1", "m2", "o1"]
         sessions.delete("chat")
-        sessions.settle()
+        sessions.finish_deletions()
         assert places(sessions.search("lighthouse OR harbour")) == [
             ("fork", "f1"),
             ("fork", "m1"),
@@ -94,7 +94,7 @@ def test_a_servers_store_finds_through_its_index_what_was_said_edited_and_delete
             ("other", "o1"),
         ]
         sessions.delete("fork")
-        sessions.settle()
+        sessions.finish_deletions()
         assert indexed(prefix) == ["o1"]
         assert sessions.store.admin.check() == []
 
@@ -116,7 +116,7 @@ async def test_the_same_on_a_loop(url: str, search: str, prefix: str) -> None:
         found = places(await sessions.search("lighthouse", session="chat"))
         assert found == [("chat", "m2")]
         await sessions.delete("chat")
-        await sessions.settle()
+        await sessions.finish_deletions()
         found = places(await sessions.search("lighthouse OR harbour"))
         assert found == [("fork", "f1"), ("fork", "m1"), ("fork", "m2")]
         assert await sessions.store.admin.check() == []

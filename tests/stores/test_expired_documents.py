@@ -1,4 +1,4 @@
-"""Documents that expired are removed a day later, where `settle` is called, and leave nothing."""
+"""Documents that expired are removed a day later, by `finish_deletions`, and leave nothing."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ def test_settling_removes_what_expired_a_day_ago_and_nothing_else(
         for n in range(250)
     ]
     clock.advance(DAY_S)
-    store.settle()
+    store.finish_deletions()
     young = store.put_document(ADA, "young", b"v", session=session, expires_in_s=60)
     kept = store.put_document(ADA, "kept", b"v", session=session)
     lives = store.put_document(ADA, "lives", b"v", session=session, expires_in_s=2 * DAY_S)
     clock.advance(3_600)
-    store.settle()
+    store.finish_deletions()
     assert not any(is_stored(store, it.key, it.version, session) for it in old)
     assert is_stored(store, young.key, young.version, session)
     assert store.list_documents(ADA, session=session) == sorted(
@@ -80,7 +80,7 @@ def test_an_owner_of_whom_only_expired_documents_were_left_is_not_named(
     store.put_document(ADA, "k", b"v", session="s", expires_in_s=60)
     store.delete_session(ADA, "s")
     clock.advance(DAY_S + 60)
-    store.settle()
+    store.finish_deletions()
     assert store.admin.list_owners() == []
 
 
@@ -90,7 +90,7 @@ def test_rule_09_a_lease_that_nobody_took_is_good_for_a_while_after_it_expired(
     store.append(ADA, "s", [say("m1"), say("m2")])
     lease = store.put_document(ADA, "lease", b"", session="s", expires_in_s=1)
     clock.advance(3_600)
-    store.settle()
+    store.finish_deletions()
     ends = [EntryRef(kind="message", id=id) for id in ("m1", "m2")]
     store.add_overlay(
         ADA,
@@ -110,5 +110,5 @@ def test_no_file_holds_the_bytes_of_a_document_that_was_removed(
             value = f"SECRET-{n}".encode() + b"z" * (n * 37 % 400)
             store.put_document(ADA, f"k{n * 7919 % 400}", value, session=session, expires_in_s=60)
         clock.advance(DAY_S + 60)
-        store.settle()
+        store.finish_deletions()
         assert not any(b"SECRET" in path.read_bytes() for path in tmp_path.iterdir())

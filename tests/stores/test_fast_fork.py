@@ -221,7 +221,7 @@ def test_a_fast_fork_is_what_a_planned_one_is(forks: Forks) -> None:
     for kind in ("fast", "planned"):
         for n in range(len(tried)):
             store.delete_session(ADA, f"{kind} {n}")
-        store.settle()
+        store.finish_deletions()
         assert store.admin.check() == []
     assert before - store.statistics(ADA).sessions == 2 * len(tried)
 
@@ -344,5 +344,5 @@ def test_rule_06_fast_forks_race_with_all_that_changes_their_source(forks: Forks
         for done in [threads.submit(fork, 0), threads.submit(fork, 1), threads.submit(change)]:
             done.result()
     assert store.admin.check() == []
-    store.settle()
+    store.finish_deletions()
     assert store.admin.check() == []

@@ -146,7 +146,7 @@ def test_sessions_open_by_url_under_names_of_ones_own(mongodb_url: str) -> None:
         chat = sessions.session("chat", title="with a \0 in it")
         chat.append("user", "Where is my order?")
         assert [it.text for it in chat.history().messages_only] == ["Where is my order?"]
-        sessions.store.settle()
+        sessions.store.finish_deletions()
     names = mongodb.client()[mongodb.database()].list_collection_names()
     assert {f"of_ones_own_{it}" for it in ("records", "entries", "lookups", "schema")} <= {*names}
 
@@ -165,7 +165,7 @@ def test_every_document_has_its_tree_in_its_name_and_as_a_field(store: MongoStor
     store.append(ADA, "s", [say("m1"), say("m2")])
     store.create_session(ADA, fork_of("s", "m1"))
     store.append(ADA, "fork", [say("f1")])
-    store.settle()
+    store.finish_deletions()
     for name in ("records", "entries", "lookups"):
         found = stored(name)
         assert found
@@ -186,7 +186,7 @@ def test_what_was_erased_is_in_no_document_after_it(store: MongoStore) -> None:
     store.update_message(ADA, "s", say("m3", "said otherwise"))
     store.delete_messages(ADA, "s", ["m1"])
     store.put_document(ADA, "k", b"plain", session="s")
-    store.settle()
+    store.finish_deletions()
     assert any(_has_name(it["data"]) for it in stored())
     assert not any(b"secret" in it["data"] for it in stored())
     assert [it.text for it in store.read(ADA, "s", Read()).messages_only] == [
@@ -195,11 +195,11 @@ def test_what_was_erased_is_in_no_document_after_it(store: MongoStore) -> None:
     ]
     store.create_session(ADA, fork_of("s", "m2"))
     store.delete_session(ADA, "s")
-    store.settle()
+    store.finish_deletions()
     assert not any(b"said otherwise" in it["data"] for it in stored())
     assert shown(store.read(ADA, "fork", Read())) == ["m2"]
     store.delete_session(ADA, "fork")
-    store.settle()
+    store.finish_deletions()
     assert not any(b"kept" in it["data"] or b"plain" in it["data"] for it in stored())
     assert not any(b"plain" in it["data"] for it in stored("lookups"))
     assert not any(_has_name(it["data"]) for it in stored())
@@ -210,7 +210,7 @@ def test_damage_to_look_ups_is_found_and_repaired(store: MongoStore) -> None:
     store.append(ADA, "s", [say("m1"), say("m2")])
     store.add_usage(ADA, "s", Usage(id="u"))
     store.add_overlay(ADA, "s", cover("m1", "m1", id="o"))
-    store.settle()
+    store.finish_deletions()
     assert store.admin.check() == []
     mongodb.client()[mongodb.database()]["sapwood_lookups"].delete_many({})
     assert {problem.kind for problem in store.admin.check()} == {"id"}
@@ -276,7 +276,7 @@ def test_what_was_emptied_is_not_put_back_by_one_who_read_it_before(
 
     monkeypatch.setattr(log, "put", late)
     store.update_message(ADA, "s", say("m1", "other words"))
-    store.settle()
+    store.finish_deletions()
     assert b"secret" not in b"".join(it["data"] for it in stored())
 
 

@@ -183,7 +183,7 @@ def test_what_is_erased_is_in_no_document(prefix: str) -> None:
         store.append(ADA, "s", [say("m1", "zanzibar"), say("m2", "lighthouse")])
         assert len(store.search(ADA, Search(text="zanzibar")).hits) == 1
         store.delete_messages(ADA, "s", ["m1"])
-        store.settle()
+        store.finish_deletions()
         client = opensearch.admin()
         client.indices.refresh(index=f"{prefix}-*")
         found = client.search(index=f"{prefix}-*", body={"size": 1_000})["hits"]["hits"]

@@ -51,7 +51,7 @@ def furnish(store: PostgresStore) -> None:
     store.update_message(ADA, "s", say("m1", "changed", tokens=50))
     store.checkout(ADA, "s", "m4")
     store.add_overlay(ADA, "s", cover("m2", "m3", id="o"))
-    store.settle()
+    store.finish_deletions()
 
 
 def rows(text: str, schema: str = "") -> list[tuple[Any, ...]]:
@@ -147,7 +147,7 @@ def test_partitioned_tables_are_read_forked_cleared_and_checked(parted: Postgres
     assert shown(parted.read(ADA, "fork", Read())) == ["m1", "m2", "m3", "f1"]
     parted.clear_session(ADA, "s")
     parted.append(ADA, "s", [say("again")])
-    parted.settle()
+    parted.finish_deletions()
     assert shown(parted.read(ADA, "s", Read())) == ["again"]
     assert parted.admin.check() == []
 

@@ -95,7 +95,7 @@ def use_everything(driver: Driver) -> None:
     call("delete_messages", ADA, "s", ["m1"])
     call("clear_session", ADA, "apart")
     call("delete_session", ADA, "s")
-    call("settle")
+    call("finish_deletions")
     assert [it.id for it in call("read", ADA, "fork", Read()).messages_only][-1] == "fork1"
     assert call("statistics", ADA).sessions == 2
     assert driver.check() == []

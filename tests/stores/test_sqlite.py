@@ -169,7 +169,7 @@ def test_a_cursor_behind_which_the_feed_was_trimmed_is_refused(path: Path) -> No
         store.append(ADA, "s", [say("m3")])
         newest = store.changes(ADA).cursor
         clock.advance(2 * 24 * 3600)
-        store.settle()
+        store.finish_deletions()
         with pytest.raises(NotFoundError, match="trimmed"):
             store.changes(ADA, after=old)
         store.append(ADA, "s", [say("m4")])
@@ -187,7 +187,7 @@ def test_a_relative_file_stays_where_it_was_when_the_process_goes_elsewhere(
         monkeypatch.chdir(tmp_path / "there")
         store.append(ADA, "s", [say("m1")])
         assert [message.id for message in store.read(ADA, "s", Read()).messages_only] == ["m1"]
-        store.settle()
+        store.finish_deletions()
         assert len(store.search(ADA, Search(text="hello")).hits) == 1
     assert list((tmp_path / "there").iterdir()) == []
     assert {file.name for file in (tmp_path / "here").iterdir()} == {"s.db", "s.db-search"}
@@ -201,7 +201,7 @@ def test_a_cursor_within_the_first_change_is_refused_when_that_was_trimmed(path:
         within = store.changes(ADA, limit=2).cursor
         clock.advance(2 * DAY_S)
         store.append(ADA, "s", [say(f"b{n}") for n in range(4)])
-        store.settle()
+        store.finish_deletions()
         with pytest.raises(NotFoundError, match="trimmed"):
             store.changes(ADA, after=within)
 
@@ -217,7 +217,7 @@ def test_what_was_trimmed_stays_known_after_a_clock_that_was_ahead(path: Path) -
         old = store.changes(ADA, limit=6).cursor
         for _ in range(2):
             clock.advance(2.5 * DAY_S)
-            store.settle()
+            store.finish_deletions()
             with pytest.raises(NotFoundError, match="trimmed"):
                 store.changes(ADA, after=old)
 
@@ -229,10 +229,10 @@ def test_a_link_to_a_file_is_the_file(path: Path, tmp_path: Path) -> None:
     with SqliteStore(link, clock=clock, new_id=NEW_ID, durability="normal") as store:
         store.create_session(ADA, NewSession(id="s"))
         store.append(ADA, "s", [say("m1")])
-        store.settle()
+        store.finish_deletions()
     with SqliteStore(path, clock=clock, new_id=NEW_ID, durability="normal") as store:
         store.delete_messages(ADA, "s", ["m1"])
-        store.settle()
+        store.finish_deletions()
     assert {file.name for file in link.parent.iterdir()} == {"link.db"}
     assert not any(b"hello" in file.read_bytes() for file in tmp_path.iterdir() if file.is_file())
 

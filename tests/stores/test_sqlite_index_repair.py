@@ -45,7 +45,7 @@ def index(path: Path) -> Iterator[Path]:
             for n in range(COUNT)
         ]
         store.append(ADA, "s", new)
-        store.settle()
+        store.finish_deletions()
         assert store.admin.check() == []
     return Path(f"{path}-search")
 
@@ -131,7 +131,7 @@ def test_an_index_whose_making_was_cut_off_is_no_problem(index: Path, tmp_path: 
     making.close()
     with open_store(database) as store:
         assert store.admin.check() == []
-        store.settle()
+        store.finish_deletions()
         assert store.admin.check() == []
         assert store.search(ADA, Search(text="apple")).hits
 
@@ -143,10 +143,10 @@ def test_an_index_whose_checksums_cannot_be_kept_is_not_written_until_a_repair(
     with open_store(path) as store:
         store.append(ADA, "s", [NewMessage(role="user", parts=[TextPart(text="pear number 1")])])
         with pytest.raises(StoreError, match="a repair makes it anew"):
-            store.settle()
+            store.finish_deletions()
         assert len(store.search(ADA, Search(text="number", limit=COUNT + 9)).hits) == COUNT + 1
         assert store.admin.repair() == []
-        store.settle()
+        store.finish_deletions()
     assert index.read_bytes()[20] == 0
 
 
@@ -160,7 +160,7 @@ def test_an_index_of_an_older_format_gets_checksums(
             store.admin.repair()
     assert index.read_bytes()[20] == 0
     with open_store(path) as store:
-        store.settle()
+        store.finish_deletions()
     assert index.read_bytes()[20] == CHECKSUM_BYTES
 
 
@@ -173,7 +173,7 @@ def test_an_index_that_was_left_without_checksums_gets_them(
             store.admin.repair()
     assert index.read_bytes()[20] == 0
     with open_store(path) as store:
-        store.settle()
+        store.finish_deletions()
     assert index.read_bytes()[20] == CHECKSUM_BYTES
     with open_store(path) as store:
         assert store.admin.check() == []

@@ -49,7 +49,7 @@ def path(tmp_path: Path) -> Iterator[Path]:
         store.append(ADA, "p", [say(f"p{n}", tokens=n) for n in range(1, 7)])
         store.add_overlay(ADA, "p", cover("p1", "p2", id="p-o1"))
         store.add_overlay(ADA, "p", cover("p4", "p5", id="p-o2"))
-        store.settle()
+        store.finish_deletions()
         assert store.admin.check() == []
     return path
 

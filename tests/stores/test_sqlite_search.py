@@ -50,7 +50,7 @@ def clock() -> int:
 
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqliteStore]:
-    """Open a store whose index is filled by `settle` alone."""
+    """Open a store whose index is filled by `finish_deletions` alone."""
     monkeypatch.setattr(indexer, "REST_S", 3_600)
     new_id = IdMaker(clock, os.urandom)
     with SqliteStore(tmp_path / "s.db", clock=clock, new_id=new_id, durability="normal") as opened:
@@ -166,7 +166,7 @@ class Step(NamedTuple):
 steps = st.lists(
     st.builds(
         Step,
-        st.sampled_from(["append"] * 5 + ["edit", "edit", "delete", "settle"]),
+        st.sampled_from(["append"] * 5 + ["edit", "edit", "delete", "finish_deletions"]),
         st.integers(0, 30),
         contents,
     ),
@@ -188,8 +188,8 @@ class Corpus:
     def take(self, step: Step) -> None:
         """Do a step, on the messages that are there."""
         role, said = step.content
-        if step.kind == "settle":
-            self.store.settle()
+        if step.kind == "finish_deletions":
+            self.store.finish_deletions()
             return
         known = sorted(self.live)
         if step.kind == "append" or not known:
@@ -247,7 +247,7 @@ def test_a_search_finds_what_a_scan_finds(
     corpus = Corpus(store_for_many)
     for step in steps:
         corpus.take(step)
-    store_for_many.settle()
+    store_for_many.finish_deletions()
     for step in tail:
         corpus.take(step)
     texts = [searchable(message.parts) for message in corpus.live.values()]
@@ -255,7 +255,7 @@ def test_a_search_finds_what_a_scan_finds(
     for query in asked_for:
         for session in (None, "a"):
             corpus.compare(query, session)
-    store_for_many.settle()
+    store_for_many.finish_deletions()
     for query in asked_for:
         corpus.compare(query, None)
 
@@ -290,7 +290,7 @@ def test_only_what_the_index_has_not_followed_is_read_through(
 ) -> None:
     store.create_session("ada", NewSession(id="s"))
     store.append("ada", "s", [say(f"m{n}", f"w{n} lighthouse") for n in range(50)])
-    store.settle()
+    store.finish_deletions()
     assert len(index_of(store, tmp_path)) == 50
     store.append("ada", "s", [say("late", "lighthouse")])
     store.delete_messages("ada", "s", ["m7"])
@@ -333,7 +333,7 @@ def test_rule_13_an_entry_that_leads_to_another_owners_message_is_not_believed(
         store.create_session(owner, NewSession(id="s"))
         store.append(owner, "s", [say(f"{owner}1", "lighthouse"), say(f"{owner}2", "harbour")])
     store.delete_messages("ada", "s", ["ada2"])
-    store.settle()
+    store.finish_deletions()
     connection = apsw.Connection(str(tmp_path / "s.db-search"), vfs=checksum_vfs())
     [(_, hers), (_, his), (other, _)] = connection.execute("SELECT number, pos FROM entry")
     connection.execute("UPDATE entry SET pos = ? WHERE number = ?", (hers + 1, other))
@@ -353,7 +353,7 @@ def test_a_session_with_more_homes_than_an_expression_is_deep_is_searched(
         point = ForkPoint(session=f"f{n - 1}", message=f"m{n - 1}")
         store.create_session("ada", NewSession(id=f"f{n}", fork=point))
         store.append("ada", f"f{n}", [say(f"m{n}", "lighthouse")])
-    store.settle()
+    store.finish_deletions()
     hits = store.search("ada", Search(text="lighthouse", session="f599", limit=1_000))
     assert len(hits.hits) == 600
     assert len(store.search("ada", Search(text="lighthouse", session="f9")).hits) == 10
@@ -367,7 +367,7 @@ def test_more_candidates_than_are_compared_at_once_are_all_found(
     store.create_session("ada", NewSession(id="s"))
     for n in range(130):
         store.append("ada", "s", [say(f"m{n}", "a .env" if n % 40 == 3 else f"a env {n}")])
-    store.settle()
+    store.finish_deletions()
     found = store.search("ada", Search(text=".env"))
     assert sorted(hit.entry.id for hit in found.hits) == ["m123", "m3", "m43", "m83"]
     found = store.search("ada", Search(text=".env", limit=2))

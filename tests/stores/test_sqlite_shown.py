@@ -104,7 +104,7 @@ def test_the_context_is_the_sum_of_what_is_shown(tmp_path: Path, seed: int) -> N
             for session in wanderer.sessions:
                 history = it.read(ADA, session, Read())
                 assert history.context_tokens == _sum_of(history)
-        it.settle()
+        it.finish_deletions()
         assert it.admin.check() == []
 
 

@@ -38,7 +38,7 @@ def test_from_sqlite_over_a_server_to_sqlite_nothing_is_lost(
             assert copy_store(a, between.store).equal == copy_store(a, b).equal == 2 + turn
             if turn == 0:
                 go_on(a)
-        between.store.settle()
+        between.store.finish_deletions()
         assert between.store.admin.check() == b.admin.check() == []
 
 

@@ -43,7 +43,7 @@ def grown(ops: list[tuple[str, int, int, int]], store: Store) -> None:
     store.append(ADA, "s", [say("r1"), say("r2"), say("r3")])
     for number, op in enumerate(ops):
         act(store, number, op)
-    store.settle()
+    store.finish_deletions()
 
 
 @given(st.lists(OPS, max_size=30))

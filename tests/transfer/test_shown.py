@@ -54,7 +54,7 @@ def grown(store: Store, ops: list[Any]) -> None:
     planted(store)
     for number, op in enumerate(ops):
         act(store, number, op)
-    store.settle()
+    store.finish_deletions()
 
 
 @settings(max_examples=60)
@@ -203,7 +203,7 @@ def test_places_are_not_held_open_for_ever_by_a_session_that_the_source_deleted(
             copy_store(source, target)
         revive(target)
         source.delete_session(ADA, "s")
-        source.settle()
+        source.finish_deletions()
         assert set(statuses(source, target).values()) <= {"copied", "updated", "equal"}
         shown, wanted = shown_everywhere(target), shown_everywhere(source)
         assert {name: shown[name] for name in wanted} == wanted

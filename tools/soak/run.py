@@ -79,7 +79,7 @@ def findings(store: Any, noted: list[Noted]) -> dict[str, int]:
     told = {id for it in noted for id in it.done}
     begun = {id for it in noted for id in it.begun}
     wrong += [f"{name}: out of order" for name, ids in found.items() if not _is_in_order(ids)]
-    store.settle()
+    store.finish_deletions()
     wrong += [f"{it.kind} {it.where}: {it.what}" for it in store.admin.check()]
     for what in wrong[:20]:
         print("WRONG:", what)

@@ -54,7 +54,7 @@ def test_rule_14_writes_go_on_while_the_index_is_gone_and_are_found_when_it_is_b
                 found(store)
             assert raised.value.retryable
             with pytest.raises(StoreUnavailableError):
-                store.settle()
+                store.finish_deletions()
             with open_store(tmp_path, node.url(), prefix, fallback=True) as other:
                 assert found(other) == ["s/m2", "s/m3"]
         finally:
@@ -98,7 +98,7 @@ def test_feeders_that_are_killed_at_any_moment_leave_nothing_wrong(
             feeder.wait()
             COUNTS["attached index: a feeder killed"] += 1
         store.delete_messages(ADA, "s", [f"m0-{k}" for k in range(0, 300, 2)])
-        assert store.admin.check() == [] or store.settle() is None
+        assert store.admin.check() == [] or store.finish_deletions() is None
         expected = sorted(f"s/{id}" for id in ids_in(store, "s"))
         hits = store.search(ADA, Search(text="lighthouse", session="s", limit=1_000))
         assert (len(hits.hits), hits.more) == (1_000, True)

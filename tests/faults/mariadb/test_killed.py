@@ -76,7 +76,7 @@ def test_what_a_client_left_when_it_was_killed_after_a_commit_is_done_by_the_nex
             ids_in(store)
         assert messages_left(store) == 20
         assert store.admin.check() == []
-        store.settle()
+        store.finish_deletions()
         assert messages_left(store) == 5
         assert ids_in(store, "fork") == [f"m{n}" for n in range(5)]
         assert store.admin.check() == []

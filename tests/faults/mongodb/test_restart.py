@@ -99,7 +99,7 @@ def test_a_client_killed_between_commit_and_apply_leaves_nothing_undone(
             # A retry by the same id finds what the dead one wrote, look-ups or not.
             assert store.append(ADA, "s", [say(id, id.removeprefix("die-"))]).written == 0
         store.append(ADA, "s", [say("after")])
-        store.settle()
+        store.finish_deletions()
         assert ids_in(store) == [*found, "after"]
         assert store.admin.check() == []
 

@@ -67,7 +67,7 @@ def test_rule_02_batches_sent_twice_by_racing_writers_land_once_and_whole(
         batch = found[start].rpartition("-")[0]
         assert found[start : start + 3] == [f"{batch}-{k}" for k in range(3)]
     assert False in applied
-    stores[0].settle()
+    stores[0].finish_deletions()
     assert stores[0].admin.check() == []
 
 

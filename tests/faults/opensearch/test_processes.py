@@ -43,7 +43,7 @@ def test_a_client_killed_between_commit_and_apply_leaves_nothing_undone(
             assert store.append(ADA, "s", [say(id, id.removeprefix("die-"))]).written == 0
         assert len(store.search(ADA, Search(text=found[-1].removeprefix("die-"))).hits) == 1
         store.append(ADA, "s", [say("after")])
-        store.settle()
+        store.finish_deletions()
         assert ids_in(store) == [*found, "after"]
         assert store.admin.check() == []
 

@@ -30,7 +30,7 @@ def test_rule_01_acknowledged_messages_survive_kills_in_the_middle_of_writes(
                 node.start()
             writers.wait_for_more(20)
         COUNTS[IN_DOUBT] += len(writers.failed)
-        store.settle()
+        store.finish_deletions()
         writers.check()
 
 
@@ -42,7 +42,7 @@ async def test_rule_01_what_tasks_were_told_survives_a_kill_in_the_middle_of_wri
         async with AsyncWriters(store) as writers:
             await writers.let_die(node)
         COUNTS[IN_DOUBT] += len(writers.failed)
-        await store.settle()
+        await store.finish_deletions()
         await writers.check()
     tried("OpenSearch", "server killed in the middle of writes")
 
@@ -103,7 +103,7 @@ def test_rule_01_acknowledged_messages_survive_the_loss_of_a_node(
                 cluster.wait_for(3)
             writers.wait_for_more(20)
         COUNTS[IN_DOUBT] += len(writers.failed)
-        store.settle()
+        store.finish_deletions()
         writers.check()
         found = store.search(ADA, Search(text="w0*", limit=1_000))
         assert len(found.hits) == len(writers.told[0])

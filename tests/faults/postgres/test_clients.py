@@ -73,7 +73,7 @@ def test_what_a_client_left_when_it_was_killed_after_a_commit_is_done_by_the_nex
             ids_in(store)
         assert len(rows(server, f"SELECT FROM {schema}.message")) == 20
         assert store.admin.check() == []
-        store.settle()
+        store.finish_deletions()
         assert len(rows(server, f"SELECT FROM {schema}.message")) == 5
         assert ids_in(store, "fork") == [f"m{n}" for n in range(5)]
         assert store.admin.check() == []

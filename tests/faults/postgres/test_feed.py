@@ -152,7 +152,7 @@ def test_after_a_dump_was_restored_a_reader_that_begins_anew_comes_to_the_end(
         assert [change.message for change in page.changes] == ["m2"]
         assert not page.more
         store.append(ADA, "s", [say("m3")])
-        store.settle()
+        store.finish_deletions()
         page = store.changes(ADA, after=page.cursor, reader="index")
         assert [change.message for change in page.changes] == ["m3"]
         assert not page.more

@@ -99,7 +99,7 @@ class TestBetweenTwoSteps:
         age_claims(server, prefix)
         store.create_session(ADA, NewSession(id="new"))
         assert store.append(ADA, "new", [say("m1")]).written == 1
-        store.settle()
+        store.finish_deletions()
         assert store.admin.check() == []
         assert len(trees_left(server, prefix)) == 2
 
@@ -107,9 +107,9 @@ class TestBetweenTwoSteps:
         self, server: RedisServer, prefix: str, store: RedisStore
     ) -> None:
         let_die(server, prefix, "copy")
-        store.settle()
+        store.finish_deletions()
         age_claims(server, prefix)
-        store.settle()
+        store.finish_deletions()
         assert len(trees_left(server, prefix)) == 1
         assert ids_in(store) == ["m1", "m2"]
 
@@ -136,7 +136,7 @@ class TestBetweenTwoSteps:
         age_claims(server, prefix)
         make_session(store)
         assert store.append(ADA, "s", [say("m1")]).written == 1
-        store.settle()
+        store.finish_deletions()
         assert len(trees_left(server, prefix)) == 1
 
     def test_changes_that_were_noted_are_told_once(

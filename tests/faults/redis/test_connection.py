@@ -277,7 +277,7 @@ def test_without_memory_a_process_that_comes_new_can_read_and_delete_all(prefix:
             store.delete_messages(ADA, "s", ["m2"])
             assert store.clear_session(ADA, "s").messages == 0
             store.delete_session(ADA, "s")
-            store.settle()
+            store.finish_deletions()
             store.erase_owner(ADA)
             assert raw.keys("*") == [f"{prefix}:schema".encode()]
     finally:

@@ -33,7 +33,7 @@ def test_a_damaged_document_that_was_put_again_is_in_nobodys_way(
     store.put_document(ADA, "k", b"whole", session="s")
     for n in range(40):
         store.append(ADA, "s", [say(f"x{n}")])
-    store.settle()
+    store.finish_deletions()
     found = store.find_document(ADA, "k", session="s")
     assert found is not None
     assert found.value == b"whole"
@@ -45,7 +45,7 @@ def test_a_damaged_session_can_be_deleted_and_its_owner_erased(
     store.append(ADA, "s", [say("m3", "secret")])
     damage(documents, b"m1")
     store.delete_session(ADA, "s")
-    store.settle()
+    store.finish_deletions()
     assert b"secret" not in texts(documents)
     assert b"damage" not in texts(documents)
     store.erase_owner(ADA)
@@ -60,7 +60,7 @@ def test_a_damaged_record_that_a_fork_may_stand_on_is_left(
     store.append(ADA, "s", [say("m4", "secret")])
     damage(documents, b"m1")
     store.delete_session(ADA, "s")
-    store.settle()
+    store.finish_deletions()
     assert b"secret" not in texts(documents)
     with pytest.raises(StoreCorruptError):
         store.read(ADA, "fork", Read())
@@ -80,7 +80,7 @@ def test_a_session_whose_state_is_damaged_is_told_by_a_check_and_hides_no_other(
     assert problem.kind == "session"
     assert "'s'" in problem.where
     with pytest.raises(StoreCorruptError):
-        other.settle()
+        other.finish_deletions()
     assert b"old value" not in texts(documents)
     assert [it.kind for it in other.admin.repair()] == ["session"]
 
@@ -89,7 +89,7 @@ def test_rule_08_a_look_up_that_cannot_be_decoded_is_told(
     store: PausedStore, documents: dict[LogKey, LogDocument]
 ) -> None:
     store.add_usage(ADA, "s", Usage(id="u", model="m", input_tokens=1))
-    store.settle()
+    store.finish_deletions()
     for key, it in documents.items():
         if it.kind is LogKind.LOOKUP:
             documents[key] = replace(it, data=b"\xc1damage")

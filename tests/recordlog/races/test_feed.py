@@ -26,7 +26,7 @@ def test_a_feed_that_is_trimmed_while_it_is_read_passes_nothing_by(
     other.changes(ADA, after=other.changes(ADA, after=seen, reader="r").cursor, reader="r")
     other._runner.logs._clock.advance(2 * 3_600)  # type: ignore[attr-defined]
     store.changes(ADA)
-    store.log.before("following", other.settle)
+    store.log.before("following", other.finish_deletions)
     with pytest.raises(NotFoundError):
         store.changes(ADA, after=cursor)
 
@@ -70,7 +70,7 @@ def test_usage_that_goes_with_its_session_leaves_no_look_ups(
     store.clear_session(ADA, "s")
     assert not store.add_usage(ADA, "s", Usage(id="u1", model="m", input_tokens=1))
     store.delete_session(ADA, "s")
-    store.settle()
+    store.finish_deletions()
     assert [it for it in documents.values() if it.kind is LogKind.LOOKUP] == []
 
 

@@ -30,8 +30,8 @@ def test_a_fork_whose_name_another_took_is_in_nobodys_way(
     store.delete_messages(ADA, "s", ["m1"])
     PausedStore(ManualClock(), store.log).delete_messages(ADA, "s", ["m2"])
     store.delete_session(ADA, "s")
-    store.settle()
-    other.settle()
+    store.finish_deletions()
+    other.finish_deletions()
 
 
 def test_a_fork_that_is_not_born_when_its_source_is_cleared_has_nothing_to_stand_on(
@@ -90,7 +90,7 @@ def test_a_detached_fork_that_began_again_leaves_nothing_behind(
         with pytest.raises(StoreUnavailableError):
             store.create_session(ADA, new)
     store.erase_owner(ADA)
-    store.settle()
+    store.finish_deletions()
     left = [it for it in documents.values() if it.segment and it.data]
     assert left == []
 
@@ -102,7 +102,7 @@ def test_a_fork_of_a_session_that_goes_leaves_no_copies_of_its_documents(
     store.log.before("create", lambda: other.delete_session(ADA, "s"))
     with pytest.raises(NotFoundError):
         store.create_session(ADA, fork_of("s"))
-    store.settle()
+    store.finish_deletions()
     assert b"secret" not in texts(documents)
 
 
@@ -116,7 +116,7 @@ def test_a_fork_leaves_no_copies_of_what_its_source_replaced_meanwhile(
     found = store.find_document(ADA, "k", session="fork")
     assert found is not None
     assert found.value == b"words"
-    store.settle()
+    store.finish_deletions()
     assert b"secret" not in texts(documents)
 
 
@@ -126,7 +126,7 @@ def test_what_was_emptied_is_not_put_back_by_one_who_read_it_before(
     store.append(ADA, "s", [say("m3"), say("m4", "secret")])
     store.log.before("put", lambda: other.delete_session(ADA, "s"))
     store.update_message(ADA, "s", say("m3", "other words"))
-    store.settle()
+    store.finish_deletions()
     assert b"secret" not in texts(documents)
 
 
@@ -149,7 +149,7 @@ def test_a_sweep_that_failed_above_is_finished_by_settling(
     home = next(it.log for it in documents.values() if it.kind is LogKind.RECORD and it.n == 1)
     store.log.before("blank", fail, lambda keys: home in keys[0].id.split("/")[1])
     store.delete_session(ADA, "fork")
-    store.settle()
+    store.finish_deletions()
     assert b"secret" not in texts(documents)
 
 
@@ -164,5 +164,5 @@ def test_a_sweep_does_not_count_for_what_was_retired_after_it(
 
     store.log.before("blank", say_and_go)
     store.clear_session(ADA, "s")
-    store.settle()
+    store.finish_deletions()
     assert b"secret" not in texts(documents)

@@ -90,7 +90,7 @@ async def test_a_deleted_session_leaves_nothing_behind(sessions: AsyncSessionMan
     await chat.append("user", "again")
     await chat.undo()
     await sessions.delete("chat")
-    await sessions.settle()
+    await sessions.finish_deletions()
     counted = await sessions.statistics()
     assert (counted.sessions, counted.messages, counted.overlays, counted.documents) == (0, 0, 0, 0)
     assert (await sessions.search("zephyr")).hits == []

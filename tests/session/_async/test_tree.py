@@ -75,7 +75,7 @@ async def test_a_fork_outlives_its_source(
     message = await chat.append("user", "a")
     fork = await chat.fork("fork")
     await sessions.delete("chat")
-    await sessions.settle()
+    await sessions.finish_deletions()
     [kept] = (await fork.history()).messages_only
     assert (kept.id, kept.home) == (message.id, None)
     with pytest.raises(NotFoundError):

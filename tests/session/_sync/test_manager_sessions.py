@@ -92,7 +92,7 @@ def test_a_deleted_session_leaves_nothing_behind(sessions: SessionManager) -> No
     chat.append("user", "again")
     chat.undo()
     sessions.delete("chat")
-    sessions.settle()
+    sessions.finish_deletions()
     counted = sessions.statistics()
     assert (counted.sessions, counted.messages, counted.overlays, counted.documents) == (0, 0, 0, 0)
     assert (sessions.search("zephyr")).hits == []

@@ -73,7 +73,7 @@ def test_a_fork_outlives_its_source(sessions: SessionManager, chat: Session) -> 
     message = chat.append("user", "a")
     fork = chat.fork("fork")
     sessions.delete("chat")
-    sessions.settle()
+    sessions.finish_deletions()
     [kept] = (fork.history()).messages_only
     assert (kept.id, kept.home) == (message.id, None)
     with pytest.raises(NotFoundError):

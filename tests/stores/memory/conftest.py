@@ -24,5 +24,5 @@ def store(clock: Clock) -> Iterator[MemoryStore]:
     with MemoryStore(clock=clock, new_id=lambda: f"new-{next(numbers)}") as store:
         store.create_session(OWNER, NewSession(id="a"))
         yield store
-        store.settle()
+        store.finish_deletions()
         assert store.admin.check() == []

@@ -29,10 +29,10 @@ def test_the_feed_is_trimmed_behind_its_slowest_reader(store: MemoryStore, clock
     store.changes(OWNER, after=store.changes(OWNER).cursor, reader="fast")
     store.changes(OWNER, after=first, reader="slow")
     clock.now += 10_000_000_000
-    store.settle()
+    store.finish_deletions()
     assert [c.message for c in store.changes(OWNER, after=first).changes] == ["m2"]
     store.changes(OWNER, after=store.changes(OWNER).cursor, reader="slow")
-    store.settle()
+    store.finish_deletions()
     with pytest.raises(NotFoundError):
         store.changes(OWNER, after=first)
     assert store.changes(OWNER).changes == []

@@ -40,7 +40,7 @@ def test_sums_of_sessions_that_share_an_edited_message_follow(store: MemoryStore
     append(store, "b4", session="b")
     assert context(store, "b") == 130
     store.delete_messages(OWNER, "a", ["m1"])
-    store.settle()
+    store.finish_deletions()
     assert (context(store), context(store, "b"), context(store, "c")) == (20, 30, 10)
 
 

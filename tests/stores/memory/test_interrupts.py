@@ -79,7 +79,7 @@ def _interrupted(
 
 def _seen(store: MemoryStore) -> object:
     """Give all that can be read of a sound store."""
-    store.settle()
+    store.finish_deletions()
     assert store.admin.check() == []
     sessions = [row for id in ("a", "b") if (row := store.find_session(OWNER, id))]
     told = [(change.session, change.message) for change in store.changes(OWNER).changes]
@@ -142,5 +142,5 @@ def test_a_session_begins_anew_at_the_root_after_an_interrupted_batch() -> None:
     for store in _interrupted(lambda it: append(it, "m1 m2", parent=ROOT), lambda it: None):
         append(store, "n1", parent=ROOT)
         assert _ids(store, "a") == ["n1"]
-        store.settle()
+        store.finish_deletions()
         assert store.admin.check() == []

@@ -52,7 +52,7 @@ def test_a_closed_store_refuses_every_call(clock: Clock) -> None:
     for call in (
         lambda: store.find_session(OWNER, "a"),
         lambda: store.append(OWNER, "a", [new("m")]),
-        lambda: store.settle(),
+        lambda: store.finish_deletions(),
         lambda: store.admin.migrate(),
     ):
         with pytest.raises(ClosedError):
@@ -70,7 +70,7 @@ async def test_the_async_twin_does_the_same(clock: Clock) -> None:
         await store.append(OWNER, "a", [NewMessage(role="user", parts=[TextPart(text="hi")])])
         history = await store.read(OWNER, "a", Read())
         assert [message.id for message in history.messages_only] == ["id-1"]
-        await store.settle()
+        await store.finish_deletions()
         assert await store.admin.check() == []
         assert await store.admin.migrate() == await store.admin.schema_version()
     with pytest.raises(ClosedError):

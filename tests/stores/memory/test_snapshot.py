@@ -64,7 +64,7 @@ def test_whatever_was_done_since_is_taken_back(
             assert target.admin.check() == []
         for number, op in enumerate(since):
             act(target, 100 + number, op)
-        target.settle()
+        target.finish_deletions()
         assert target.admin.check() == []
 
 
@@ -173,7 +173,7 @@ def test_a_readers_name_is_as_it_was(store: MemoryStore, clock: Clock) -> None:
     store.changes(OWNER, after=store.changes(OWNER).cursor, reader="r")
     store.restore(snapshot)
     clock.now += 10 * 3_600_000_000
-    store.settle()
+    store.finish_deletions()
     assert [it.message for it in store.changes(OWNER, after=cursor).changes] == ["m2"]
 
 
@@ -216,9 +216,9 @@ def test_sums_that_were_not_settled_are_settled_after_a_restore(store: MemorySto
     fork(store, "f", "m2")
     store.update_message(OWNER, "a", new("m1", tokens=50))
     snapshot = store.snapshot()
-    store.settle()
+    store.finish_deletions()
     store.restore(snapshot)
-    store.settle()
+    store.finish_deletions()
     assert (context(store), context(store, "f")) == (60, 60)
 
 

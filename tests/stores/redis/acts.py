@@ -32,4 +32,4 @@ def furnish(store: RedisStore) -> None:
     store.update_message(ADA, "s", say("m1", "changed", tokens=50))
     store.checkout(ADA, "s", "m4")
     store.add_overlay(ADA, "s", cover("m2", "m3", id="o"))
-    store.settle()
+    store.finish_deletions()

@@ -51,7 +51,7 @@ class TestExpiry:
         with pytest.raises(NotFoundError):
             store.append(ADA, "fork", [say("late")])
         assert store.list_sessions(ADA, SessionQuery()).sessions == []
-        store.settle()
+        store.finish_deletions()
         assert store.statistics(ADA).sessions == 0
         assert [it.kind for it in store.changes(ADA).changes][-2:] == [ChangeKind.RETIRE] * 2
         left = {key.rpartition(b":")[2] for key in place.own_keys()}
@@ -62,11 +62,11 @@ class TestExpiry:
         for n in range(5):
             clock.advance(60)
             store.append(ADA, "s", [say(f"m{n}")])
-            store.settle()
+            store.finish_deletions()
         clock.advance(99)
         assert shown(store.read(ADA, "s", Read())) == [f"m{n}" for n in range(5)]
         clock.advance(2)
-        store.settle()
+        store.finish_deletions()
         assert store.find_session(ADA, "s") is None
 
     def test_no_fork_goes_with_its_source(self, store: Any, clock: ManualClock) -> None:
@@ -77,7 +77,7 @@ class TestExpiry:
         store.append(ADA, "fork", [say("f1")])
         store.create_session(ADA, fork_of("s", "m3", id="bare"))
         clock.advance(60)
-        store.settle()
+        store.finish_deletions()
         assert shown(store.read(ADA, "bare", Read())) == ["m1", "m2", "m3"]
         assert store.find_session(ADA, "s") is None
         history = store.read(ADA, "fork", Read())
@@ -106,7 +106,7 @@ class TestExpiry:
         clock.advance(51)
         assert store.admin.check() == []
         assert store.admin.repair() == []
-        store.settle()
+        store.finish_deletions()
         assert shown(store.read(ADA, "fork", Read())) == ["<o>", "m3"]
         assert store.admin.check() == []
 
@@ -115,10 +115,10 @@ class TestExpiry:
     ) -> None:
         with place.open(clock=clock) as everlasting:
             everlasting.create_session(ADA, NewSession(id="s"))
-            everlasting.settle()
+            everlasting.finish_deletions()
         store.append(ADA, "s", [say("m1")])
         clock.advance(101)
-        store.settle()
+        store.finish_deletions()
         assert [key for key in place.own_keys() if b":b:" in key or b":s:" in key] == []
         assert [it.kind for it in store.changes(ADA).changes][-1] == ChangeKind.RETIRE
 
@@ -134,7 +134,7 @@ def test_a_url_says_for_how_long_sessions_are_kept(
         time.sleep(0.2)
         assert passing.store.find_session(ADA, "s") is None
         assert lasting.store.find_session(ADA, "t") is not None
-        lasting.settle()
+        lasting.finish_deletions()
         assert [it.id for it in lasting.store.list_sessions(ADA, SessionQuery()).sessions] == ["t"]
 
 

@@ -95,12 +95,14 @@ class TestExpiry:
         self, one: RedisStore, other: RedisStore
     ) -> None:
         done = before(one, "apply_freeing", lambda: other.append(ADA, "fork", [say("f1")]))
-        one.settle()
+        one.finish_deletions()
         assert done
         assert one.statistics(ADA).sessions == 1
         assert one.admin.check() == []
 
-    @pytest.mark.parametrize("meet", [lambda it: it.find_session(ADA, "s"), lambda it: it.settle()])
+    @pytest.mark.parametrize(
+        "meet", [lambda it: it.find_session(ADA, "s"), lambda it: it.finish_deletions()]
+    )
     def test_one_that_was_created_again_in_the_same_tree_is_not_the_expired_one(
         self, one: RedisStore, other: RedisStore, meet: Callable[[RedisStore], Any]
     ) -> None:

@@ -84,7 +84,7 @@ def test_a_repaired_listing_is_in_the_order_of_activity(
             store.create_session(ADA, NewSession(id=session))
         store.append(ADA, session, [say(None)])
         clock.advance(10)
-    store.settle()
+    store.finish_deletions()
     raw.delete(f"{prefix}:{{o:{ADA}}}:la", f"{prefix}:{{o:{ADA}}}:h")
     assert store.admin.repair() == []
     page = store.list_sessions(ADA, SessionQuery(order="active"))
@@ -105,6 +105,6 @@ def test_rule_08_what_is_damaged_is_in_no_other_owners_way(
         store.append(owner, owner, [say(None) for _ in range(3000)])
         store.clear_session(owner, owner)
     with pytest.raises(StoreCorruptError):
-        store.settle()
+        store.finish_deletions()
     # A clear leaves to settle what is more than a few chunks.
     assert {raw.llen(key) for key in raw.scan_iter(f"{prefix}*:b:*")} == {1}

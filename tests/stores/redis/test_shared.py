@@ -54,7 +54,7 @@ class TestTogether:
     def test_a_name_that_was_claimed_and_never_used_can_be_had(
         self, store: RedisStore, raw: Redis, prefix: str
     ) -> None:
-        store.settle()
+        store.finish_deletions()
         long_ago = time.time_ns() // 1000 - 60_000_000
         raw.hset(f"{prefix}:{{o:{ADA}}}:d", "s", f"gone 1 {long_ago}")
         assert store.find_session(ADA, "s") is None
@@ -66,7 +66,7 @@ class TestTogether:
     def test_a_name_that_is_being_claimed_is_waited_for(
         self, store: RedisStore, raw: Redis, prefix: str
     ) -> None:
-        store.settle()
+        store.finish_deletions()
         now = time.time_ns() // 1000
         raw.hset(f"{prefix}:{{o:{ADA}}}:d", "s", f"slow 1 {now - 2_500_000}")
         store.create_session(ADA, NewSession(id="s"))
@@ -138,10 +138,10 @@ def test_a_feed_is_trimmed_behind_its_readers_once_it_is_old(
     end = store.changes(ADA).cursor
     clock.advance(90_000)
     store.changes(ADA, after=page.cursor, reader="slow", limit=1)
-    store.settle()
+    store.finish_deletions()
     assert [it.message for it in store.changes(ADA, after=page.cursor, limit=1).changes] == ["m3"]
     store.changes(ADA, after=end, reader="slow")
-    store.settle()
+    store.finish_deletions()
     assert store.changes(ADA).changes == []
     with pytest.raises(NotFoundError):
         store.changes(ADA, after=page.cursor)

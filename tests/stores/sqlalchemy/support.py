@@ -41,4 +41,4 @@ def furnish(store: SqlAlchemyStore) -> None:
     store.append(ADA, "fork", [say("f1")])
     store.checkout(ADA, "s", "m4")
     store.add_overlay(ADA, "s", cover("m2", "m3", id="o"))
-    store.settle()
+    store.finish_deletions()

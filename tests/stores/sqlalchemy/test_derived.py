@@ -62,7 +62,7 @@ def test_rule_08_a_body_that_cannot_be_decoded_is_told_and_not_repaired(
 def test_a_deleted_tree_leaves_no_rows(store: SqlAlchemyStore) -> None:
     furnish(store)
     store.erase_owner(ADA)
-    store.settle()
+    store.finish_deletions()
     with engine_of(store).connect() as conn:
         for table in store._runner.here()._worker._tables.all:
             left = conn.execute(table.select()).all()

@@ -41,7 +41,7 @@ def test_tables_and_columns_have_the_names_that_are_asked_for(database: Database
         assert shown(store.read(ADA, "fork", Read())) == ["m1", "m2", "m3", "f1"]
         assert [it.entry.id for it in store.search(ADA, Search(text="f1")).hits] == ["f1"]
         store.delete_session(ADA, "s")
-        store.settle()
+        store.finish_deletions()
         assert store.admin.check() == []
     names = {*tables.metadata.tables}
     assert {LINES, CHATS} == {it for it in names if not it.startswith(prefix)}

@@ -149,7 +149,7 @@ def test_a_reader_that_is_named_while_the_feed_is_trimmed_is_refused_or_kept(
                 wait(named, 0.5)
 
         event.listen(engine_of(store), "after_cursor_execute", name)
-        store.settle()
+        store.finish_deletions()
         if not isinstance(named[0].exception(), NotFoundError):
             # It was told that what follows is kept for it.
             assert len(named[0].result().changes) == 1
@@ -167,7 +167,7 @@ def test_a_cursor_before_the_first_message_is_trimmed_behind_like_others(
         cursor = store.changes(ADA).cursor
         store.delete_session(ADA, "two")
         clock.advance(3 * DAYS_S)
-        store.settle()
+        store.finish_deletions()
         with pytest.raises(NotFoundError, match="trimmed"):
             store.changes(ADA, after=cursor)
         assert store.changes(ADA).changes == []
@@ -212,7 +212,7 @@ def test_what_a_fork_shows_is_counted_right_before_sums_are_renewed(store: SqlAl
         assert set(conn.execute(select(sums)).scalars()) == {54, None}
     whole = Read(backwards=True, limit=1)
     assert store.read(ADA, "fork", whole).context_tokens == 60
-    store.settle()
+    store.finish_deletions()
     assert store.read(ADA, "fork", whole).context_tokens == 60
 
 

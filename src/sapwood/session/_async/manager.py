@@ -158,9 +158,9 @@ class AsyncSessionManager(Configurable):
         """
         await self._store.delete_session(self._owner, id)
 
-    async def settle(self) -> None:
+    async def finish_deletions(self) -> None:
         """Finish what deletions left to be done; after it, erased bytes are gone from the files."""
-        await self._store.settle()
+        await self._store.finish_deletions()
 
     async def aclose(self) -> None:
         """Close the store; closing it again does nothing."""

@@ -156,9 +156,9 @@ class SessionManager(Configurable):
         """
         self._store.delete_session(self._owner, id)
 
-    def settle(self) -> None:
+    def finish_deletions(self) -> None:
         """Finish what deletions left to be done; after it, erased bytes are gone from the files."""
-        self._store.settle()
+        self._store.finish_deletions()
 
     def close(self) -> None:
         """Close the store; closing it again does nothing."""

@@ -12,7 +12,7 @@ counted.
 Sums: `context_tokens` counts what is visible at a leaf, pins and summaries included. That of a
 history is exact, and so is a record's for the session that was acted through, whatever others did
 to the messages that it shares, and for a fork that was just made; that of other sessions that share
-an edited message is exact after `settle`.
+an edited message is exact after `finish_deletions`.
 
 Errors that any method may raise: `UsageError` for arguments that are wrong whatever is stored,
 before anything is written; `NotFoundError` for a session that is not there; `StoreError` when the
@@ -125,8 +125,8 @@ class AsyncStore(ABC):
         """Delete a session and all that only it has: messages, overlays, documents, usage.
 
         What other sessions stand on stays: a fork keeps the path to its fork point. The session is
-        gone at once; its rows may go after that, and are gone after `settle`. A session created
-        later under the same id begins empty.
+        gone at once; its rows may go after that, and are gone after `finish_deletions`. A session
+        created later under the same id begins empty.
         """
 
     @abstractmethod
@@ -273,8 +273,8 @@ class AsyncStore(ABC):
         """Create or replace a document; it gets a higher version than any it ever had.
 
         An `expected_version` of 0 means that it must not be there, or be expired by the store's
-        clock; any other must be the stored one, expired or not, unless `settle` removed it, a day
-        or more after it expired. A session's `pins` cannot expire. Raises `StaleVersionError`.
+        clock; any other must be the stored one, expired or not, unless `finish_deletions` removed
+        it, a day or more after it expired. A session's `pins` cannot expire. Raises `StaleVersionError`.
         """
 
     @abstractmethod
@@ -346,7 +346,7 @@ class AsyncStore(ABC):
     async def statistics(self, owner: str) -> Statistics:
         """Count what an owner has; of messages, those that are live and seen by some session.
 
-        Each counts once, also where its home is gone. Exact after `settle`.
+        Each counts once, also where its home is gone. Exact after `finish_deletions`.
         """
 
     @abstractmethod
@@ -364,7 +364,7 @@ class AsyncStore(ABC):
         """
 
     @abstractmethod
-    async def settle(self) -> None:
+    async def finish_deletions(self) -> None:
         """Bring all that is derived up to date, and finish what deletions left to be done.
 
         A store may remove documents that expired more than a day ago.
@@ -375,7 +375,10 @@ class AsyncStore(ABC):
 
     @abstractmethod
     async def erase_owner(self, owner: str) -> None:
-        """Delete all that an owner has. Resumable and idempotent; complete after `settle`."""
+        """Delete all that an owner has. Resumable and idempotent.
+
+        It is complete after `finish_deletions`.
+        """
 
     @abstractmethod
     async def aclose(self) -> None:

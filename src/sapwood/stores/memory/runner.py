@@ -19,7 +19,7 @@ from ..base.sync_work import sync_work
 from ..recordlog._sync.documents import DOCUMENTS, is_expired
 from ..recordlog._sync.logs import Logs
 from ..recordlog._sync.runner import LogUnit
-from ..recordlog._sync.sweep import settle
+from ..recordlog._sync.sweep import finish_deletions
 from ..recordlog.state import LogState
 from .driver import SCHEMA_VERSION, MemoryDriver
 from .shelf import MemorySnapshot, Shelf
@@ -57,11 +57,11 @@ class MemoryRunner(Runner):
 
     write = read
 
-    def settle(self) -> None:
+    def finish_deletions(self) -> None:
         """Finish what units of work left to be done, and remove what expired a day ago."""
 
         def work(unit: LogUnit) -> None:
-            settle(self._logs)
+            finish_deletions(self._logs)
             for owner in self._unit.admin.owners():
                 self._drop_expired(owner, None, self._logs.owner_state(owner, DOCUMENTS))
                 for state in self._logs.alive(owner):
@@ -130,8 +130,8 @@ class AsyncMemoryRunner(AsyncRunner):
 
     write = read
 
-    async def settle(self) -> None:
-        self.sync.settle()
+    async def finish_deletions(self) -> None:
+        self.sync.finish_deletions()
 
     async def repair(self) -> None:
         self.sync.repair()

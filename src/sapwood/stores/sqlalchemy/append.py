@@ -22,7 +22,7 @@ from .tx import Tx
 
 RECENT_STEPS = 64
 """How many spans an append walks to know its context; beyond that it is worked out when asked,
-until `settle` has done so."""
+until `finish_deletions` has done so."""
 
 
 def message_row(

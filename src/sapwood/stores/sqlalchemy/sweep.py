@@ -30,7 +30,7 @@ _DONE = delete_by("sweep", "tree", "segment")
 _DROP_TREE = delete_by("home", "number")
 
 CHUNKS_AT_ONCE = 4
-"""How many chunks a deletion does away with itself; the rest is for `settle`, or the next."""
+"""How many chunks a deletion sweeps itself; the rest is for `finish_deletions`, or the next."""
 
 
 class SqlSweepStatements(SweepStatements[Tx]):

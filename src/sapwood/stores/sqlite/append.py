@@ -20,7 +20,7 @@ from .sums import context_at
 
 RECENT_STEPS = 64
 """How many spans an append walks to know its context; beyond that it is worked out when asked,
-until `settle` has done so."""
+until `finish_deletions` has done so."""
 
 _EXTENDABLE = (
     "SELECT s.number, s.owner, s.home, s.active_s, s.lead, t.pos, t.path_tokens, s.version,"

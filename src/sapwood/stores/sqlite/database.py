@@ -203,7 +203,7 @@ class Database(Runner):
                 self._sweeper = None
             return wanted
 
-    def settle(self) -> None:
+    def finish_deletions(self) -> None:
         """Finish sweeping, renew sums, trim what is old, and leave no erased bytes in the files."""
         self._refuse_writing()
         expired = ExpiredDocuments()
@@ -226,7 +226,7 @@ class Database(Runner):
             patiently(self._writer.truncate_log, self._patience_s)
         except StoreBusyError:
             raise StoreBusyError(
-                f"{self.path}: a reader kept the log in use for too long: settle again later"
+                f"{self.path}: a reader kept the log in use for too long: call finish_deletions() again later"
             ) from None
         if failure is not None:
             raise failure

@@ -2,7 +2,7 @@
 
 Deleted content is overwritten where it stands, but when SQLite moves rows between pages it leaves
 copies in the unused part of the old page, which no statement reaches. So a deletion is noted, and
-`settle` rewrites the file after one.
+`finish_deletions` rewrites the file after one.
 """
 
 from __future__ import annotations

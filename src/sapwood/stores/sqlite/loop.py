@@ -115,8 +115,8 @@ class AsyncSqliteRunner(AsyncRunner):
         result: T = await collector.add(sync_work(work))
         return result
 
-    async def settle(self) -> None:
-        await self._in_reader(self._database.settle)
+    async def finish_deletions(self) -> None:
+        await self._in_reader(self._database.finish_deletions)
 
     async def migrate(self) -> int:
         return await self._in_reader(self._database.migrate)

@@ -36,7 +36,7 @@ class AsyncAdminContract(AsyncContractBase):
         await grow(store, "m1", owner="bob")
         await store.delete_session("bob", "s")
         await store.changes("carol", reader="r")
-        await store.settle()
+        await store.finish_deletions()
         assert await store.admin.list_owners() == []
 
     async def test_migrating_a_current_store_does_nothing(self, store: AsyncStore) -> None:
@@ -65,11 +65,11 @@ class AsyncAdminContract(AsyncContractBase):
         await store.update_message(ADA, "s", say("m1", "changed", tokens=50))
         await store.delete_messages(ADA, "s", ["x1"])
         await store.add_overlay(ADA, "a", cover("m1", "a1", id="o2"))
-        await store.settle()
+        await store.finish_deletions()
         assert await store.admin.check() == []
         await store.delete_session(ADA, "s")
         await store.clear_session(ADA, "a")
-        await store.settle()
+        await store.finish_deletions()
         assert await store.admin.check() == []
 
     async def test_a_repair_changes_nothing_that_is_right(self, store: AsyncStore) -> None:
@@ -79,7 +79,7 @@ class AsyncAdminContract(AsyncContractBase):
         await grow(store, "a1", session="a")
         await store.update_message(ADA, "s", say("m1", "changed", tokens=50))
         await store.delete_messages(ADA, "s", ["x2"])
-        await store.settle()
+        await store.finish_deletions()
         before = [await state_of(store, name) for name in ("s", "a")]
         listed = await store.list_sessions(ADA, SessionQuery())
         assert await store.admin.repair() == []
@@ -118,7 +118,7 @@ class AsyncAdminContract(AsyncContractBase):
         with pytest.raises(ClosedError):
             await store.list_sessions(ADA, SessionQuery())
         with pytest.raises(ClosedError):
-            await store.settle()
+            await store.finish_deletions()
 
     async def test_a_store_closes_at_the_end_of_a_with_block(self, store: AsyncStore) -> None:
         async with store as same:

@@ -16,7 +16,7 @@ class AsyncSessionDeletionContract(AsyncContractBase):
         await store.delete_session(ADA, "s")
         for _ in range(2):
             assert await store.find_session(ADA, "s") is None
-            await store.settle()
+            await store.finish_deletions()
 
     async def test_one_created_again_begins_empty(self, store: AsyncStore) -> None:
         await grow(store, *"123")
@@ -35,7 +35,7 @@ class AsyncSessionDeletionContract(AsyncContractBase):
         assert await store.list_documents(ADA, session="s") == []
         assert await store.total_usage(ADA, "s") == []
         await store.append(ADA, "s", [say("1", "other")])
-        await store.settle()
+        await store.finish_deletions()
         assert (await message_in(store, "1")).text == "other"
 
     async def test_a_fork_keeps_the_path_to_its_fork_point(self, store: AsyncStore) -> None:
@@ -52,7 +52,7 @@ class AsyncSessionDeletionContract(AsyncContractBase):
             ]
             assert [m.home for m in after.messages_only] == [None, None, None, "fork"]
             assert (await record_of(store, "fork")).context_tokens == 20
-            await store.settle()
+            await store.finish_deletions()
         assert (await store.append(ADA, "fork", [say("2")])).written == 0
 
     async def test_a_fork_keeps_its_fork_point_while_its_tip_is_elsewhere(
@@ -62,7 +62,7 @@ class AsyncSessionDeletionContract(AsyncContractBase):
         await store.create_session(ADA, fork_of("s", "3"))
         await store.checkout(ADA, "fork", "1")
         await store.delete_session(ADA, "s")
-        await store.settle()
+        await store.finish_deletions()
         assert [leaf.id for leaf in await store.list_leaves(ADA, "fork")] == ["3"]
         assert await shown_in(store, "fork", leaf="3") == list("123")
         await store.checkout(ADA, "fork", "3")
@@ -89,7 +89,7 @@ class AsyncSessionDeletionContract(AsyncContractBase):
         await grow(store, "b1", session="b")
         for gone in ("a", "s"):
             await store.delete_session(ADA, gone)
-            await store.settle()
+            await store.finish_deletions()
             assert await shown_in(store, "b") == ["m1", "a1", "b1"]
         await store.append(ADA, "b", [say("b2")], parent="m1")
         assert await shown_in(store, "b") == ["m1", "b2"]
@@ -109,7 +109,7 @@ class AsyncSessionDeletionContract(AsyncContractBase):
         await store.create_session(ADA, fork_of("b", id="c"))
         for gone in ("s", "b", "a"):
             await store.delete_session(ADA, gone)
-            await store.settle()
+            await store.finish_deletions()
             assert await shown_in(store, "c") == ["m1", "b1"]
             assert (await store.append(ADA, "c", [say("m1")])).written == 0
         assert await store.find_messages(ADA, "c", ["a1"]) == [None]
@@ -122,7 +122,7 @@ class AsyncSessionDeletionContract(AsyncContractBase):
         await store.create_session(ADA, fork_of("a", "2", id="b"))
         await store.delete_session(ADA, "s")
         await store.delete_session(ADA, "a")
-        await store.settle()
+        await store.finish_deletions()
         assert await shown_in(store, "b") == ["1", "2"]
         await grow(store, "3", "4", session="b")
         assert await shown_in(store, "b") == list("1234")
@@ -133,7 +133,7 @@ class AsyncSessionDeletionContract(AsyncContractBase):
         await store.create_session(ADA, fork_of("s"))
         await grow(store, "f1", session="fork")
         await store.delete_session(ADA, "fork")
-        await store.settle()
+        await store.finish_deletions()
         assert (await record_of(store)).messages == 2
         assert await shown_in(store) == list("12")
 
@@ -144,7 +144,7 @@ class AsyncSessionDeletionContract(AsyncContractBase):
         await grow(store, "b1", owner="bob")
         for _ in range(2):
             await store.erase_owner(ADA)
-            await store.settle()
+            await store.finish_deletions()
         assert await store.find_session(ADA, "s") is None
         assert await store.find_session(ADA, "fork") is None
         assert await store.list_documents(ADA) == []
@@ -185,7 +185,7 @@ class AsyncClearContract(AsyncContractBase):
         await store.clear_session(ADA, "s")
         done = await store.append(ADA, "s", [say("m1", "other"), say("m2", "other")])
         assert (done.written, done.messages[0].depth) == (2, 1)
-        await store.settle()
+        await store.finish_deletions()
         assert [m.text for m in (await history_of(store)).messages_only] == ["other", "other"]
 
     async def test_forks_of_a_cleared_session_keep_their_path(self, store: AsyncStore) -> None:
@@ -193,7 +193,7 @@ class AsyncClearContract(AsyncContractBase):
         await store.create_session(ADA, fork_of("s", "m2"))
         await store.clear_session(ADA, "s")
         await grow(store, "m1", "new")
-        await store.settle()
+        await store.finish_deletions()
         assert await shown_in(store, "fork") == ["m1", "m2"]
         assert await shown_in(store) == ["m1", "new"]
         assert (await message_in(store, "m1", "fork")).home is None
@@ -208,6 +208,6 @@ class AsyncClearContract(AsyncContractBase):
         assert (record.forked_at, record.tip) == (None, ROOT)
         assert ids_of(await store.find_messages(ADA, "fork", ["m1", "f1"])) == [None, None]
         await store.append(ADA, "fork", [say("m1", "other")])
-        await store.settle()
+        await store.finish_deletions()
         assert await shown_in(store, "fork") == ["m1"]
         assert [m.text for m in (await history_of(store)).messages_only] == ["m1", "m2"]

@@ -64,7 +64,7 @@ class AsyncDocumentContract(AsyncContractBase):
         await grow(store)
         old = await store.put_document(ADA, "k", b"", session=session)
         await store.delete_session(ADA, "s")
-        await store.settle()
+        await store.finish_deletions()
         await grow(store)
         new = await store.put_document(ADA, "k", b"", session=session)
         assert new.version > old.version

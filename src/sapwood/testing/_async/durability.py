@@ -97,7 +97,7 @@ class AsyncDurableContract(AsyncContractBase):
         await store.delete_session(ADA, "s")
         store = await reopen()
         assert await store.find_session(ADA, "s") is None
-        await store.settle()
+        await store.finish_deletions()
         store = await reopen()
         history = await store.read(ADA, "fork", Read())
         assert [(m.id, m.home) for m in history.messages_only] == [("m1", None)]

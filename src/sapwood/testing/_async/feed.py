@@ -108,7 +108,7 @@ class AsyncFeedContract(AsyncContractBase):
         changes, cursor = await follow(store, cursor)
         assert written(changes) == ["retire s None", "append s m2"]
         await store.delete_session(ADA, "s")
-        await store.settle()
+        await store.finish_deletions()
         changes, _ = await follow(store, cursor)
         assert [change.kind for change in changes] == [ChangeKind.RETIRE]
 
@@ -137,7 +137,7 @@ class AsyncFeedContract(AsyncContractBase):
         await grow(store, "m1")
         page = await store.changes(ADA, reader="indexer")
         await grow(store, "m2")
-        await store.settle()
+        await store.finish_deletions()
         again = await store.changes(ADA, after=page.cursor, reader="indexer")
         assert written(again.changes) == ["append s m2"]
 
@@ -151,7 +151,7 @@ class AsyncFeedContract(AsyncContractBase):
         cursor = (await store.changes(ADA, limit=seen)).cursor
         clock.advance(2 * DAY_S)
         await store.append(ADA, "s", [say(f"c{n}") for n in range(4)])
-        await store.settle()
+        await store.finish_deletions()
         try:
             changes, _ = await follow(store, cursor)
         except NotFoundError:
@@ -170,7 +170,7 @@ class AsyncFeedContract(AsyncContractBase):
         cursor = (await store.changes(ADA, limit=6)).cursor
         for _ in range(2):
             clock.advance(2.5 * DAY_S)
-            await store.settle()
+            await store.finish_deletions()
             try:
                 changes, _ = await follow(store, cursor)
             except NotFoundError:
@@ -194,7 +194,7 @@ class AsyncFeedContract(AsyncContractBase):
         await grow(store, *"123456789")
         cursors = [(await store.changes(ADA, limit=n)).cursor for n in (1, 4, 500)]
         await store.erase_owner(ADA)
-        await store.settle()
+        await store.finish_deletions()
         await grow(store, *"abc")
         for cursor in cursors:
             try:

@@ -180,7 +180,7 @@ class AsyncForkContract(AsyncContractBase):
         await store.delete_messages(ADA, "s", ["m2"])
         assert await shown_in(store, "fork") == ["m1"]
         assert (await record_of(store, "fork")).tip == "m2"
-        await store.settle()
+        await store.finish_deletions()
         assert (await record_of(store, "fork")).context_tokens == 7
 
     async def test_a_chain_of_many_forks_is_read_whole(self, store: AsyncStore) -> None:
@@ -193,7 +193,7 @@ class AsyncForkContract(AsyncContractBase):
         assert await shown_in(store, "f69") == expected
         for n in range(1, 69, 2):
             await store.delete_session(ADA, f"f{n}")
-        await store.settle()
+        await store.finish_deletions()
         assert await shown_in(store, "f69") == expected
         assert await shown_in(store, "f68") == [*expected[:69], "x68"]
         done = await store.append(ADA, "f69", [say("m5", tokens=1)])
@@ -228,7 +228,7 @@ class AsyncDetachedForkContract(AsyncContractBase):
         assert (await message_in(store, "m1")).text == "m1"
         assert await shown_in(store, "fork") == ["m1", "m2"]
         await store.delete_session(ADA, "s")
-        await store.settle()
+        await store.finish_deletions()
         assert await shown_in(store, "fork") == ["m1", "m2"]
 
     async def test_rule_02_the_copies_keep_the_digests_of_their_first_append(

@@ -17,7 +17,7 @@ from .base import AsyncContractBase, grow, record_of
 
 async def listed(store: AsyncStore, **query: Any) -> list[str]:
     """List ids, page by page, after everything derived is up to date."""
-    await store.settle()
+    await store.finish_deletions()
     ids: list[str] = []
     while True:
         page = await store.list_sessions(ADA, SessionQuery(**query))
@@ -41,7 +41,7 @@ class AsyncListingContract(AsyncContractBase):
         await store.update_session(
             ADA, "s", SessionPatch(title="t", tags=["x"], attributes={"a": 1})
         )
-        await store.settle()
+        await store.finish_deletions()
         page = await store.list_sessions(ADA, SessionQuery())
         assert page.sessions == [await record_of(store)]
 
@@ -79,10 +79,10 @@ class AsyncListingContract(AsyncContractBase):
     ) -> None:
         for n in range(4):
             await grow(store, session=f"s{n}")
-        await store.settle()
+        await store.finish_deletions()
         first = await store.list_sessions(ADA, SessionQuery(order="created", limit=2))
         await grow(store, session="new")
-        await store.settle()
+        await store.finish_deletions()
         second = await store.list_sessions(
             ADA, SessionQuery(order="created", limit=2, cursor=first.cursor)
         )

@@ -172,11 +172,11 @@ class AsyncDeleteContract(AsyncContractBase):
         with pytest.raises(ConflictError):
             await store.delete_messages(ADA, "a", ["m1"])
         await store.delete_session(ADA, "s")
-        await store.settle()
+        await store.finish_deletions()
         assert (await store.delete_messages(ADA, "a", ["m1"])).ids == ["m1"]
         assert await shown_in(store, "b") == ["m2"]
         assert (await record_of(store, "a")).context_tokens == 5
-        await store.settle()
+        await store.finish_deletions()
         assert (await record_of(store, "b")).context_tokens == 5
 
     async def test_a_deleted_end_of_an_overlay_stays_its_end(self, store: AsyncStore) -> None:

@@ -170,7 +170,7 @@ class AsyncOverlayForkContract(AsyncContractBase):
         await store.add_overlay(ADA, "s", cover("1", "2", id="o1"))
         await store.create_session(ADA, fork_of("s"))
         await store.delete_session(ADA, "s")
-        await store.settle()
+        await store.finish_deletions()
         assert await shown_in(store, "fork") == ["<o1>", "3", "4"]
         await store.undo_overlay(ADA, "fork", "o1")
         assert await shown_in(store, "fork") == list("1234")

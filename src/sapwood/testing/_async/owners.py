@@ -80,7 +80,7 @@ class AsyncOwnerContract(AsyncContractBase):
             await store.create_session(owner, NewSession(id="s"))
             await store.append(owner, "s", [say("m1", f"of {owner}")])
             await store.put_document(owner, "k", owner.encode())
-        await store.settle()
+        await store.finish_deletions()
         for owner in owners:
             [message] = await store.find_messages(owner, "s", ["m1"])
             assert message is not None
@@ -106,6 +106,6 @@ class AsyncOwnerContract(AsyncContractBase):
         await store.delete_session(ADA, "s")
         await store.erase_owner(ADA)
         await store.erase_owner("nobody")
-        await store.settle()
+        await store.finish_deletions()
         assert await state_of(store, owner="bob") == before
         assert await shown_in(store, owner="bob") == ["<o1>", "m3"]

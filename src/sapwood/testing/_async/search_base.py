@@ -32,14 +32,14 @@ class AsyncSearcher:
     async def rest(self) -> None:
         """Settle what is there so far, unless all is to be fresh."""
         if self._when != "fresh":
-            await self._store.settle()
+            await self._store.finish_deletions()
 
     async def hits(
         self, text: str, session: str | None = None, *, owner: str = ADA, limit: int = 20
     ) -> Hits:
         """Search; settle first if that is this way."""
         if self._when == "settled":
-            await self._store.settle()
+            await self._store.finish_deletions()
         return await self._store.search(owner, Search(text=text, session=session, limit=limit))
 
     async def __call__(

@@ -248,10 +248,10 @@ class AsyncOwnerSearchContract(AsyncSearchBase):
     async def test_rule_13_what_others_say_does_not_move_a_score(self, store: AsyncStore) -> None:
         await tell(store, m1="lighthouse harbour", m2="lighthouse lighthouse ship")
         search = Search(text="lighthouse harbour OR ship")
-        await store.settle()
+        await store.finish_deletions()
         before = await store.search(ADA, search)
         await tell(store, owner="bob", **{f"b{n}": "harbour ship ship" for n in range(40)})
-        await store.settle()
+        await store.finish_deletions()
         assert await store.search(ADA, search) == before
 
     async def test_an_erased_owner_is_not_found_and_takes_nothing_from_others(

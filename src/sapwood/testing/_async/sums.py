@@ -47,7 +47,7 @@ async def _is_right(store: AsyncStore, session: str) -> bool:
 
 
 class AsyncSumContract(AsyncContractBase):
-    """Whoever is written through is right at once; others may wait for `settle`."""
+    """Whoever is written through is right at once; others may wait for `finish_deletions`."""
 
     async def _share(self, store: AsyncStore) -> None:
         """Make a home, and a fork that goes on by itself."""
@@ -103,7 +103,7 @@ class AsyncSumContract(AsyncContractBase):
         for session in ("m1", "m2", "m3"):
             await grow(store, "x", session=session)
             assert await _is_right(store, session)
-        await store.settle()
+        await store.finish_deletions()
         for session in ("s", "m1", "m2", "m3"):
             assert await _is_right(store, session)
 

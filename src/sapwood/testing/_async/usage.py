@@ -183,7 +183,7 @@ class AsyncUsageContract(AsyncContractBase):
         await store.add_usage(ADA, "s", _call("u1", "m1"))
         await store.add_usage(ADA, "s", _call("u2", "still to come"))
         await store.delete_messages(ADA, "s", ["m1"])
-        await store.settle()
+        await store.finish_deletions()
         assert await _by_message(store) == [("m1", "", 1), ("still to come", "", 1)]
 
     async def test_totals_by_message_are_of_one_session(self, store: AsyncStore) -> None:
@@ -230,14 +230,16 @@ class AsyncUsageContract(AsyncContractBase):
 
 
 class AsyncStatisticsContract(AsyncContractBase):
-    """Statistics count what an owner has, and are current after `settle`."""
+    """Statistics count what an owner has, and are current after `finish_deletions`."""
 
     async def test_rule_14_nothing_is_counted_as_nothing(self, store: AsyncStore) -> None:
         assert await store.statistics(ADA) == Statistics(
             sessions=0, messages=0, overlays=0, documents=0
         )
 
-    async def test_rule_14_statistics_are_current_after_settle(self, store: AsyncStore) -> None:
+    async def test_rule_14_statistics_are_current_after_finish_deletions(
+        self, store: AsyncStore
+    ) -> None:
         await grow(store, *"1234")
         await store.add_overlay(ADA, "s", cover("1", "2", id="o1"))
         await store.create_session(ADA, fork_of("s"))
@@ -247,12 +249,12 @@ class AsyncStatisticsContract(AsyncContractBase):
         await store.put_document(ADA, "k", b"", session="fork")
         await store.delete_messages(ADA, "s", ["4"])
         await grow(store, "x", session="x", owner="bob")
-        await store.settle()
+        await store.finish_deletions()
         assert await store.statistics(ADA) == Statistics(
             sessions=2, messages=4, overlays=2, documents=2
         )
         await store.delete_session(ADA, "s")
-        await store.settle()
+        await store.finish_deletions()
         assert await store.statistics(ADA) == Statistics(
             sessions=1, messages=4, overlays=2, documents=2
         )
@@ -268,7 +270,7 @@ class AsyncStatisticsContract(AsyncContractBase):
         await store.delete_messages(ADA, "s", ["2"])
         for gone, left in (("s", 4), ("a", 4), ("b", 0)):
             await store.delete_session(ADA, gone)
-            await store.settle()
+            await store.finish_deletions()
             assert (await store.statistics(ADA)).messages == left
         assert (await store.statistics("bob")).messages == 0
 
@@ -281,7 +283,7 @@ class AsyncStatisticsContract(AsyncContractBase):
         await store.clear_session(ADA, "s")
         await grow(store, "new")
         await store.delete_messages(ADA, "a", ["1"])
-        await store.settle()
+        await store.finish_deletions()
         assert (await store.statistics(ADA)).messages == 2
 
     async def test_rule_14_settling_changes_nothing_that_is_stored(self, store: AsyncStore) -> None:
@@ -290,7 +292,7 @@ class AsyncStatisticsContract(AsyncContractBase):
         await store.update_message(ADA, "s", say("m1", "new", tokens=9))
         before = await message_in(store, "m1")
         for _ in range(2):
-            await store.settle()
+            await store.finish_deletions()
             assert await message_in(store, "m1") == before
             assert (await record_of(store, "fork")).context_tokens == 12
             assert (await record_of(store)).context_tokens == 12

@@ -38,7 +38,7 @@ class AdminContract(ContractBase):
         grow(store, "m1", owner="bob")
         store.delete_session("bob", "s")
         store.changes("carol", reader="r")
-        store.settle()
+        store.finish_deletions()
         assert store.admin.list_owners() == []
 
     def test_migrating_a_current_store_does_nothing(self, store: Store) -> None:
@@ -65,11 +65,11 @@ class AdminContract(ContractBase):
         store.update_message(ADA, "s", say("m1", "changed", tokens=50))
         store.delete_messages(ADA, "s", ["x1"])
         store.add_overlay(ADA, "a", cover("m1", "a1", id="o2"))
-        store.settle()
+        store.finish_deletions()
         assert store.admin.check() == []
         store.delete_session(ADA, "s")
         store.clear_session(ADA, "a")
-        store.settle()
+        store.finish_deletions()
         assert store.admin.check() == []
 
     def test_a_repair_changes_nothing_that_is_right(self, store: Store) -> None:
@@ -79,7 +79,7 @@ class AdminContract(ContractBase):
         grow(store, "a1", session="a")
         store.update_message(ADA, "s", say("m1", "changed", tokens=50))
         store.delete_messages(ADA, "s", ["x2"])
-        store.settle()
+        store.finish_deletions()
         before = [state_of(store, name) for name in ("s", "a")]
         listed = store.list_sessions(ADA, SessionQuery())
         assert store.admin.repair() == []
@@ -118,7 +118,7 @@ class AdminContract(ContractBase):
         with pytest.raises(ClosedError):
             store.list_sessions(ADA, SessionQuery())
         with pytest.raises(ClosedError):
-            store.settle()
+            store.finish_deletions()
 
     def test_a_store_closes_at_the_end_of_a_with_block(self, store: Store) -> None:
         with store as same:

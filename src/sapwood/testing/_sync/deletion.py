@@ -18,7 +18,7 @@ class SessionDeletionContract(ContractBase):
         store.delete_session(ADA, "s")
         for _ in range(2):
             assert store.find_session(ADA, "s") is None
-            store.settle()
+            store.finish_deletions()
 
     def test_one_created_again_begins_empty(self, store: Store) -> None:
         grow(store, *"123")
@@ -37,7 +37,7 @@ class SessionDeletionContract(ContractBase):
         assert store.list_documents(ADA, session="s") == []
         assert store.total_usage(ADA, "s") == []
         store.append(ADA, "s", [say("1", "other")])
-        store.settle()
+        store.finish_deletions()
         assert (message_in(store, "1")).text == "other"
 
     def test_a_fork_keeps_the_path_to_its_fork_point(self, store: Store) -> None:
@@ -54,7 +54,7 @@ class SessionDeletionContract(ContractBase):
             ]
             assert [m.home for m in after.messages_only] == [None, None, None, "fork"]
             assert (record_of(store, "fork")).context_tokens == 20
-            store.settle()
+            store.finish_deletions()
         assert (store.append(ADA, "fork", [say("2")])).written == 0
 
     def test_a_fork_keeps_its_fork_point_while_its_tip_is_elsewhere(self, store: Store) -> None:
@@ -62,7 +62,7 @@ class SessionDeletionContract(ContractBase):
         store.create_session(ADA, fork_of("s", "3"))
         store.checkout(ADA, "fork", "1")
         store.delete_session(ADA, "s")
-        store.settle()
+        store.finish_deletions()
         assert [leaf.id for leaf in store.list_leaves(ADA, "fork")] == ["3"]
         assert shown_in(store, "fork", leaf="3") == list("123")
         store.checkout(ADA, "fork", "3")
@@ -87,7 +87,7 @@ class SessionDeletionContract(ContractBase):
         grow(store, "b1", session="b")
         for gone in ("a", "s"):
             store.delete_session(ADA, gone)
-            store.settle()
+            store.finish_deletions()
             assert shown_in(store, "b") == ["m1", "a1", "b1"]
         store.append(ADA, "b", [say("b2")], parent="m1")
         assert shown_in(store, "b") == ["m1", "b2"]
@@ -107,7 +107,7 @@ class SessionDeletionContract(ContractBase):
         store.create_session(ADA, fork_of("b", id="c"))
         for gone in ("s", "b", "a"):
             store.delete_session(ADA, gone)
-            store.settle()
+            store.finish_deletions()
             assert shown_in(store, "c") == ["m1", "b1"]
             assert (store.append(ADA, "c", [say("m1")])).written == 0
         assert store.find_messages(ADA, "c", ["a1"]) == [None]
@@ -118,7 +118,7 @@ class SessionDeletionContract(ContractBase):
         store.create_session(ADA, fork_of("a", "2", id="b"))
         store.delete_session(ADA, "s")
         store.delete_session(ADA, "a")
-        store.settle()
+        store.finish_deletions()
         assert shown_in(store, "b") == ["1", "2"]
         grow(store, "3", "4", session="b")
         assert shown_in(store, "b") == list("1234")
@@ -129,7 +129,7 @@ class SessionDeletionContract(ContractBase):
         store.create_session(ADA, fork_of("s"))
         grow(store, "f1", session="fork")
         store.delete_session(ADA, "fork")
-        store.settle()
+        store.finish_deletions()
         assert (record_of(store)).messages == 2
         assert shown_in(store) == list("12")
 
@@ -140,7 +140,7 @@ class SessionDeletionContract(ContractBase):
         grow(store, "b1", owner="bob")
         for _ in range(2):
             store.erase_owner(ADA)
-            store.settle()
+            store.finish_deletions()
         assert store.find_session(ADA, "s") is None
         assert store.find_session(ADA, "fork") is None
         assert store.list_documents(ADA) == []
@@ -179,7 +179,7 @@ class ClearContract(ContractBase):
         store.clear_session(ADA, "s")
         done = store.append(ADA, "s", [say("m1", "other"), say("m2", "other")])
         assert (done.written, done.messages[0].depth) == (2, 1)
-        store.settle()
+        store.finish_deletions()
         assert [m.text for m in (history_of(store)).messages_only] == ["other", "other"]
 
     def test_forks_of_a_cleared_session_keep_their_path(self, store: Store) -> None:
@@ -187,7 +187,7 @@ class ClearContract(ContractBase):
         store.create_session(ADA, fork_of("s", "m2"))
         store.clear_session(ADA, "s")
         grow(store, "m1", "new")
-        store.settle()
+        store.finish_deletions()
         assert shown_in(store, "fork") == ["m1", "m2"]
         assert shown_in(store) == ["m1", "new"]
         assert (message_in(store, "m1", "fork")).home is None
@@ -202,6 +202,6 @@ class ClearContract(ContractBase):
         assert (record.forked_at, record.tip) == (None, ROOT)
         assert ids_of(store.find_messages(ADA, "fork", ["m1", "f1"])) == [None, None]
         store.append(ADA, "fork", [say("m1", "other")])
-        store.settle()
+        store.finish_deletions()
         assert shown_in(store, "fork") == ["m1"]
         assert [m.text for m in (history_of(store)).messages_only] == ["m1", "m2"]

@@ -64,7 +64,7 @@ class DocumentContract(ContractBase):
         grow(store)
         old = store.put_document(ADA, "k", b"", session=session)
         store.delete_session(ADA, "s")
-        store.settle()
+        store.finish_deletions()
         grow(store)
         new = store.put_document(ADA, "k", b"", session=session)
         assert new.version > old.version

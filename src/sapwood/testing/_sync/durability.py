@@ -93,7 +93,7 @@ class DurableContract(ContractBase):
         store.delete_session(ADA, "s")
         store = reopen()
         assert store.find_session(ADA, "s") is None
-        store.settle()
+        store.finish_deletions()
         store = reopen()
         history = store.read(ADA, "fork", Read())
         assert [(m.id, m.home) for m in history.messages_only] == [("m1", None)]

@@ -108,7 +108,7 @@ class FeedContract(ContractBase):
         changes, cursor = follow(store, cursor)
         assert written(changes) == ["retire s None", "append s m2"]
         store.delete_session(ADA, "s")
-        store.settle()
+        store.finish_deletions()
         changes, _ = follow(store, cursor)
         assert [change.kind for change in changes] == [ChangeKind.RETIRE]
 
@@ -137,7 +137,7 @@ class FeedContract(ContractBase):
         grow(store, "m1")
         page = store.changes(ADA, reader="indexer")
         grow(store, "m2")
-        store.settle()
+        store.finish_deletions()
         again = store.changes(ADA, after=page.cursor, reader="indexer")
         assert written(again.changes) == ["append s m2"]
 
@@ -151,7 +151,7 @@ class FeedContract(ContractBase):
         cursor = (store.changes(ADA, limit=seen)).cursor
         clock.advance(2 * DAY_S)
         store.append(ADA, "s", [say(f"c{n}") for n in range(4)])
-        store.settle()
+        store.finish_deletions()
         try:
             changes, _ = follow(store, cursor)
         except NotFoundError:
@@ -170,7 +170,7 @@ class FeedContract(ContractBase):
         cursor = (store.changes(ADA, limit=6)).cursor
         for _ in range(2):
             clock.advance(2.5 * DAY_S)
-            store.settle()
+            store.finish_deletions()
             try:
                 changes, _ = follow(store, cursor)
             except NotFoundError:
@@ -190,7 +190,7 @@ class FeedContract(ContractBase):
         grow(store, *"123456789")
         cursors = [(store.changes(ADA, limit=n)).cursor for n in (1, 4, 500)]
         store.erase_owner(ADA)
-        store.settle()
+        store.finish_deletions()
         grow(store, *"abc")
         for cursor in cursors:
             try:

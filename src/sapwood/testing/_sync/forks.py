@@ -178,7 +178,7 @@ class ForkContract(ContractBase):
         store.delete_messages(ADA, "s", ["m2"])
         assert shown_in(store, "fork") == ["m1"]
         assert (record_of(store, "fork")).tip == "m2"
-        store.settle()
+        store.finish_deletions()
         assert (record_of(store, "fork")).context_tokens == 7
 
     def test_a_chain_of_many_forks_is_read_whole(self, store: Store) -> None:
@@ -191,7 +191,7 @@ class ForkContract(ContractBase):
         assert shown_in(store, "f69") == expected
         for n in range(1, 69, 2):
             store.delete_session(ADA, f"f{n}")
-        store.settle()
+        store.finish_deletions()
         assert shown_in(store, "f69") == expected
         assert shown_in(store, "f68") == [*expected[:69], "x68"]
         done = store.append(ADA, "f69", [say("m5", tokens=1)])
@@ -226,7 +226,7 @@ class DetachedForkContract(ContractBase):
         assert (message_in(store, "m1")).text == "m1"
         assert shown_in(store, "fork") == ["m1", "m2"]
         store.delete_session(ADA, "s")
-        store.settle()
+        store.finish_deletions()
         assert shown_in(store, "fork") == ["m1", "m2"]
 
     def test_rule_02_the_copies_keep_the_digests_of_their_first_append(self, store: Store) -> None:

@@ -19,7 +19,7 @@ from .base import ContractBase, grow, record_of
 
 def listed(store: Store, **query: Any) -> list[str]:
     """List ids, page by page, after everything derived is up to date."""
-    store.settle()
+    store.finish_deletions()
     ids: list[str] = []
     while True:
         page = store.list_sessions(ADA, SessionQuery(**query))
@@ -41,7 +41,7 @@ class ListingContract(ContractBase):
     def test_records_in_a_list_are_those_that_find_gives(self, store: Store) -> None:
         grow(store, "m1")
         store.update_session(ADA, "s", SessionPatch(title="t", tags=["x"], attributes={"a": 1}))
-        store.settle()
+        store.finish_deletions()
         page = store.list_sessions(ADA, SessionQuery())
         assert page.sessions == [record_of(store)]
 
@@ -73,10 +73,10 @@ class ListingContract(ContractBase):
     def test_a_session_created_between_two_pages_disturbs_none(self, store: Store) -> None:
         for n in range(4):
             grow(store, session=f"s{n}")
-        store.settle()
+        store.finish_deletions()
         first = store.list_sessions(ADA, SessionQuery(order="created", limit=2))
         grow(store, session="new")
-        store.settle()
+        store.finish_deletions()
         second = store.list_sessions(
             ADA, SessionQuery(order="created", limit=2, cursor=first.cursor)
         )

@@ -168,11 +168,11 @@ class DeleteContract(ContractBase):
         with pytest.raises(ConflictError):
             store.delete_messages(ADA, "a", ["m1"])
         store.delete_session(ADA, "s")
-        store.settle()
+        store.finish_deletions()
         assert (store.delete_messages(ADA, "a", ["m1"])).ids == ["m1"]
         assert shown_in(store, "b") == ["m2"]
         assert (record_of(store, "a")).context_tokens == 5
-        store.settle()
+        store.finish_deletions()
         assert (record_of(store, "b")).context_tokens == 5
 
     def test_a_deleted_end_of_an_overlay_stays_its_end(self, store: Store) -> None:

@@ -164,7 +164,7 @@ class OverlayForkContract(ContractBase):
         store.add_overlay(ADA, "s", cover("1", "2", id="o1"))
         store.create_session(ADA, fork_of("s"))
         store.delete_session(ADA, "s")
-        store.settle()
+        store.finish_deletions()
         assert shown_in(store, "fork") == ["<o1>", "3", "4"]
         store.undo_overlay(ADA, "fork", "o1")
         assert shown_in(store, "fork") == list("1234")

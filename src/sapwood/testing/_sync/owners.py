@@ -82,7 +82,7 @@ class OwnerContract(ContractBase):
             store.create_session(owner, NewSession(id="s"))
             store.append(owner, "s", [say("m1", f"of {owner}")])
             store.put_document(owner, "k", owner.encode())
-        store.settle()
+        store.finish_deletions()
         for owner in owners:
             [message] = store.find_messages(owner, "s", ["m1"])
             assert message is not None
@@ -108,6 +108,6 @@ class OwnerContract(ContractBase):
         store.delete_session(ADA, "s")
         store.erase_owner(ADA)
         store.erase_owner("nobody")
-        store.settle()
+        store.finish_deletions()
         assert state_of(store, owner="bob") == before
         assert shown_in(store, owner="bob") == ["<o1>", "m3"]

@@ -34,14 +34,14 @@ class Searcher:
     def rest(self) -> None:
         """Settle what is there so far, unless all is to be fresh."""
         if self._when != "fresh":
-            self._store.settle()
+            self._store.finish_deletions()
 
     def hits(
         self, text: str, session: str | None = None, *, owner: str = ADA, limit: int = 20
     ) -> Hits:
         """Search; settle first if that is this way."""
         if self._when == "settled":
-            self._store.settle()
+            self._store.finish_deletions()
         return self._store.search(owner, Search(text=text, session=session, limit=limit))
 
     def __call__(

@@ -244,10 +244,10 @@ class OwnerSearchContract(SearchBase):
     def test_rule_13_what_others_say_does_not_move_a_score(self, store: Store) -> None:
         tell(store, m1="lighthouse harbour", m2="lighthouse lighthouse ship")
         search = Search(text="lighthouse harbour OR ship")
-        store.settle()
+        store.finish_deletions()
         before = store.search(ADA, search)
         tell(store, owner="bob", **{f"b{n}": "harbour ship ship" for n in range(40)})
-        store.settle()
+        store.finish_deletions()
         assert store.search(ADA, search) == before
 
     def test_an_erased_owner_is_not_found_and_takes_nothing_from_others(

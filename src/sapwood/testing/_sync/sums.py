@@ -49,7 +49,7 @@ def _is_right(store: Store, session: str) -> bool:
 
 
 class SumContract(ContractBase):
-    """Whoever is written through is right at once; others may wait for `settle`."""
+    """Whoever is written through is right at once; others may wait for `finish_deletions`."""
 
     def _share(self, store: Store) -> None:
         """Make a home, and a fork that goes on by itself."""
@@ -103,7 +103,7 @@ class SumContract(ContractBase):
         for session in ("m1", "m2", "m3"):
             grow(store, "x", session=session)
             assert _is_right(store, session)
-        store.settle()
+        store.finish_deletions()
         for session in ("s", "m1", "m2", "m3"):
             assert _is_right(store, session)
 

@@ -177,7 +177,7 @@ class UsageContract(ContractBase):
         store.add_usage(ADA, "s", _call("u1", "m1"))
         store.add_usage(ADA, "s", _call("u2", "still to come"))
         store.delete_messages(ADA, "s", ["m1"])
-        store.settle()
+        store.finish_deletions()
         assert _by_message(store) == [("m1", "", 1), ("still to come", "", 1)]
 
     def test_totals_by_message_are_of_one_session(self, store: Store) -> None:
@@ -222,12 +222,12 @@ class UsageContract(ContractBase):
 
 
 class StatisticsContract(ContractBase):
-    """Statistics count what an owner has, and are current after `settle`."""
+    """Statistics count what an owner has, and are current after `finish_deletions`."""
 
     def test_rule_14_nothing_is_counted_as_nothing(self, store: Store) -> None:
         assert store.statistics(ADA) == Statistics(sessions=0, messages=0, overlays=0, documents=0)
 
-    def test_rule_14_statistics_are_current_after_settle(self, store: Store) -> None:
+    def test_rule_14_statistics_are_current_after_finish_deletions(self, store: Store) -> None:
         grow(store, *"1234")
         store.add_overlay(ADA, "s", cover("1", "2", id="o1"))
         store.create_session(ADA, fork_of("s"))
@@ -237,10 +237,10 @@ class StatisticsContract(ContractBase):
         store.put_document(ADA, "k", b"", session="fork")
         store.delete_messages(ADA, "s", ["4"])
         grow(store, "x", session="x", owner="bob")
-        store.settle()
+        store.finish_deletions()
         assert store.statistics(ADA) == Statistics(sessions=2, messages=4, overlays=2, documents=2)
         store.delete_session(ADA, "s")
-        store.settle()
+        store.finish_deletions()
         assert store.statistics(ADA) == Statistics(sessions=1, messages=4, overlays=2, documents=2)
 
     def test_rule_14_live_messages_count_when_their_home_is_gone(self, store: Store) -> None:
@@ -252,7 +252,7 @@ class StatisticsContract(ContractBase):
         store.delete_messages(ADA, "s", ["2"])
         for gone, left in (("s", 4), ("a", 4), ("b", 0)):
             store.delete_session(ADA, gone)
-            store.settle()
+            store.finish_deletions()
             assert (store.statistics(ADA)).messages == left
         assert (store.statistics("bob")).messages == 0
 
@@ -263,7 +263,7 @@ class StatisticsContract(ContractBase):
         store.clear_session(ADA, "s")
         grow(store, "new")
         store.delete_messages(ADA, "a", ["1"])
-        store.settle()
+        store.finish_deletions()
         assert (store.statistics(ADA)).messages == 2
 
     def test_rule_14_settling_changes_nothing_that_is_stored(self, store: Store) -> None:
@@ -272,7 +272,7 @@ class StatisticsContract(ContractBase):
         store.update_message(ADA, "s", say("m1", "new", tokens=9))
         before = message_in(store, "m1")
         for _ in range(2):
-            store.settle()
+            store.finish_deletions()
             assert message_in(store, "m1") == before
             assert (record_of(store, "fork")).context_tokens == 12
             assert (record_of(store)).context_tokens == 12

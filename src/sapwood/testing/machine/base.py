@@ -51,8 +51,8 @@ class MachineBase(RuleBasedStateMachine):
     def teardown(self) -> None:
         """See that the store finds nothing wrong with itself, and that the feed tells all."""
         try:
-            self.driver.call("settle")
-            self.oracle.settle()
+            self.driver.call("finish_deletions")
+            self.oracle.finish_deletions()
             self.every_session_is_as_the_oracle_says()
             self._compare_all_searches()
             assert self.driver.check() == []

@@ -208,9 +208,9 @@ class StoreMachine(MachineBase):
             self.retired += 1
 
     @rule()
-    def settle(self) -> None:
-        self.driver.call("settle")
-        self.oracle.settle()
+    def finish_deletions(self) -> None:
+        self.driver.call("finish_deletions")
+        self.oracle.finish_deletions()
         sessions = self.oracle.sessions.values()
         assert self.driver.call("statistics", ADA) == Statistics(
             sessions=len(sessions),

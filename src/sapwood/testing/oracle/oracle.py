@@ -183,7 +183,7 @@ class Oracle:
         found.version += 1
         return found
 
-    def settle(self) -> None:
+    def finish_deletions(self) -> None:
         """From now on, all sums are right."""
         for session in self.sessions.values():
             session.stale = False

@@ -65,7 +65,7 @@ class Session:
     pins: list[str] | None = None
     version: int = 1
     stale: bool = False
-    """Whether its sum of tokens may wait for `settle`, or for a write through it."""
+    """Whether its sum of tokens may wait for `finish_deletions`, or for a write through it."""
 
     def seen(self) -> list[Node]:
         """Return all nodes that it sees: the path to its fork point, and its own."""

@@ -178,7 +178,7 @@ class _StoreCopy:
 
     def end(self) -> CopyDone:
         """Bring the target up to date, and report what was done, or what was not."""
-        self._target.settle()
+        self._target.finish_deletions()
         done = CopyDone(
             copied=self._counts["copied"],
             updated=self._counts["updated"],

@@ -32,7 +32,7 @@ class AsyncRunner(ABC):
         """Run work and commit it; its outcome is told after the commit."""
 
     @abstractmethod
-    async def settle(self) -> None:
+    async def finish_deletions(self) -> None:
         """Finish what deletions left to be done, and bring what is derived up to date."""
 
     @abstractmethod
@@ -78,8 +78,8 @@ class AsyncPerLoopRunner(AsyncRunner, Generic[R]):
     async def write(self, work: Callable[[AsyncUnit], AsyncAnswer[T]]) -> T:
         return await self.here().write(work)
 
-    async def settle(self) -> None:
-        await self.here().settle()
+    async def finish_deletions(self) -> None:
+        await self.here().finish_deletions()
 
     async def migrate(self) -> int:
         return await self.here().migrate()

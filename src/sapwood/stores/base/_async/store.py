@@ -272,8 +272,8 @@ class AsyncBaseStore(AsyncStore):
             await self._runner.write(lambda unit: unit.feed.register(owner, name, after))
         return await self._runner.read(lambda unit: unit.feed.changes(owner, after, limit))
 
-    async def settle(self) -> None:
-        await self._runner.settle()
+    async def finish_deletions(self) -> None:
+        await self._runner.finish_deletions()
 
     async def erase_owner(self, owner: str) -> None:
         check.owner(owner)

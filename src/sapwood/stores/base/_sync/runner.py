@@ -34,7 +34,7 @@ class Runner(ABC):
         """Run work and commit it; its outcome is told after the commit."""
 
     @abstractmethod
-    def settle(self) -> None:
+    def finish_deletions(self) -> None:
         """Finish what deletions left to be done, and bring what is derived up to date."""
 
     @abstractmethod
@@ -78,8 +78,8 @@ class PerLoopRunner(Runner, Generic[R]):
     def write(self, work: Callable[[Unit], Answer[T]]) -> T:
         return self.here().write(work)
 
-    def settle(self) -> None:
-        self.here().settle()
+    def finish_deletions(self) -> None:
+        self.here().finish_deletions()
 
     def migrate(self) -> int:
         return self.here().migrate()

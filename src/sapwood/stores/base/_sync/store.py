@@ -264,8 +264,8 @@ class BaseStore(Store):
             self._runner.write(lambda unit: unit.feed.register(owner, name, after))
         return self._runner.read(lambda unit: unit.feed.changes(owner, after, limit))
 
-    def settle(self) -> None:
-        self._runner.settle()
+    def finish_deletions(self) -> None:
+        self._runner.finish_deletions()
 
     def erase_owner(self, owner: str) -> None:
         check.owner(owner)

@@ -200,7 +200,7 @@ class AsyncPostgresRunner(AsyncRunner):
     async def _write_tx(self, work: Callable[[AsyncTx], AsyncAnswer[T]]) -> T:
         return await self.write(lambda unit: work(unit.tx))
 
-    async def settle(self) -> None:
+    async def finish_deletions(self) -> None:
         """Finish sweeping, renew sums, trim the feed."""
         while await self.write(lambda unit: unit.sweep.sweep_chunk()):
             continue

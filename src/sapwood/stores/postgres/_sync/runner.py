@@ -200,7 +200,7 @@ class PostgresRunner(Runner):
     def _write_tx(self, work: Callable[[Tx], Answer[T]]) -> T:
         return self.write(lambda unit: work(unit.tx))
 
-    def settle(self) -> None:
+    def finish_deletions(self) -> None:
         """Finish sweeping, renew sums, trim the feed."""
         while self.write(lambda unit: unit.sweep.sweep_chunk()):
             continue

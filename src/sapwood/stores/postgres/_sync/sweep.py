@@ -10,7 +10,7 @@ from ...relational.rows import SessionRow
 from .tx import Tx
 
 CHUNKS_AT_ONCE = 4
-"""How many chunks a deletion does away with itself; the rest is for `settle`, or the next."""
+"""How many chunks a deletion sweeps itself; the rest is for `finish_deletions`, or the next."""
 
 _ADD_ALL = (
     "INSERT INTO {s}.sweep SELECT tree, number FROM {s}.segment WHERE tree = %s AND home = %s"

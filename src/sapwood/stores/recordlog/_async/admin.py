@@ -24,7 +24,7 @@ from .history import covers_of
 from .logs import AsyncLogSubject
 from .rows import rows_in_all
 from .search import whole_segment
-from .sweep import settle
+from .sweep import finish_deletions
 
 AT_ONCE = 500
 
@@ -140,7 +140,7 @@ class AsyncLogAdmin(AsyncLogSubject):
     async def repair(self) -> None:
         """Make look-ups anew, and write a state down again that does not add up."""
         with suppress(StoreCorruptError):  # damage stays, and is told by a check
-            await settle(self._logs)
+            await finish_deletions(self._logs)
         for entry in await self._entries():
             state = None
             with suppress(StoreCorruptError):

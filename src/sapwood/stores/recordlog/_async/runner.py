@@ -17,7 +17,7 @@ from .messages import AsyncLogMessages
 from .overlays import AsyncLogOverlays
 from .search import AsyncLogIndexReads, AsyncLogSearch
 from .sessions import AsyncLogSessions
-from .sweep import settle
+from .sweep import finish_deletions
 from .usage import AsyncLogUsage
 
 T = TypeVar("T")
@@ -70,9 +70,9 @@ class AsyncLogRunner(AsyncRunner):
         await self._make_ready()
         return self.unit
 
-    async def settle(self) -> None:
+    async def finish_deletions(self) -> None:
         await self._make_ready()
-        await settle(self.logs)
+        await finish_deletions(self.logs)
 
     async def repair(self) -> None:
         await self.write(lambda unit: unit.admin.repair())

@@ -1,7 +1,7 @@
 """What a deletion leaves to be done: records are emptied, unless somebody still stands on them.
 
-Their names stay taken, so that a writer who decided by an old state is refused for ever. `settle`
-brings all logs to where nothing is left to be done beside them.
+Their names stay taken, so that a writer who decided by an old state is refused for ever.
+`finish_deletions` brings all logs to where nothing is left to be done beside them.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ async def forget_owner(logs: AsyncLogs, owner: str) -> None:
     await logs.driver.delete([LogEntry(owner).key])
 
 
-async def settle(logs: AsyncLogs) -> None:
+async def finish_deletions(logs: AsyncLogs) -> None:
     """Finish what units of work left to be done, for all owners; then tell of damage."""
     damage: StoreCorruptError | None = None
     for stored in await logs.driver.entries(None):

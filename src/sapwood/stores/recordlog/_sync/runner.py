@@ -19,7 +19,7 @@ from .messages import LogMessages
 from .overlays import LogOverlays
 from .search import LogIndexReads, LogSearch
 from .sessions import LogSessions
-from .sweep import settle
+from .sweep import finish_deletions
 from .usage import LogUsage
 
 T = TypeVar("T")
@@ -72,9 +72,9 @@ class LogRunner(Runner):
         self._make_ready()
         return self.unit
 
-    def settle(self) -> None:
+    def finish_deletions(self) -> None:
         self._make_ready()
-        settle(self.logs)
+        finish_deletions(self.logs)
 
     def repair(self) -> None:
         self.write(lambda unit: unit.admin.repair())

@@ -2,8 +2,8 @@
 # src/sapwood/stores/recordlog/_async/sweep.py
 """What a deletion leaves to be done: records are emptied, unless somebody still stands on them.
 
-Their names stay taken, so that a writer who decided by an old state is refused for ever. `settle`
-brings all logs to where nothing is left to be done beside them.
+Their names stay taken, so that a writer who decided by an old state is refused for ever.
+`finish_deletions` brings all logs to where nothing is left to be done beside them.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def forget_owner(logs: Logs, owner: str) -> None:
     logs.driver.delete([LogEntry(owner).key])
 
 
-def settle(logs: Logs) -> None:
+def finish_deletions(logs: Logs) -> None:
     """Finish what units of work left to be done, for all owners; then tell of damage."""
     damage: StoreCorruptError | None = None
     for stored in logs.driver.entries(None):

@@ -9,7 +9,7 @@ from ..rows import RedisSessionRow, document_of, range_of
 from .client import RedisCommand
 from .context import AsyncRedisContext, MovedError
 from .look import Look, look_of
-from .maintenance import clean_up_tree, settle_owner
+from .maintenance import clean_up_tree, finish_deletions_of
 
 PINS = "pins"
 DUE_AT_ONCE = 100
@@ -145,7 +145,7 @@ async def erase_owner(context: AsyncRedisContext, owner: str) -> None:
             await directory.release(owner, session, value)
             # It may have been created in between; who creates it later finds its name gone.
             await delete_session(context, owner, session, tree)
-        await settle_owner(context, owner, by_force=True)
+        await finish_deletions_of(context, owner, by_force=True)
         if await context.client.run_script("erase_owner", [context.keys.owner(owner)]):
             await context.client.run("SREM", context.keys.owners, owner)
             if await context.client.run("EXISTS", key, context.keys.owner(owner, "k:")):

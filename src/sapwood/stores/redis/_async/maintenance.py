@@ -18,7 +18,7 @@ from .context import AsyncRedisContext
 CHANGES_AT_ONCE = 500
 ENTRIES_IN_A_CHUNK = 500
 CHUNKS_AT_ONCE = 4
-"""How many chunks a deletion does away with itself; the rest is for `settle`, or the next."""
+"""How many chunks a deletion sweeps itself; the rest is for `finish_deletions`, or the next."""
 LATE_US = 10_000_000
 """How much the clocks of servers may differ."""
 
@@ -123,7 +123,9 @@ async def _unmark(
     await context.client.run_script("unmark_tree", [context.keys.owner(owner)], *args)
 
 
-async def settle_owner(context: AsyncRedisContext, owner: str, *, by_force: bool = False) -> None:
+async def finish_deletions_of(
+    context: AsyncRedisContext, owner: str, *, by_force: bool = False
+) -> None:
     """Do all that is left to be done for an owner."""
     trees = await marked_trees(context, owner)
     remains = await publish(context, owner, [it.tree for it in trees])

@@ -20,7 +20,7 @@ from .context import AsyncRedisContext, MovedError
 from .deletion import DUE_AT_ONCE, delete_expired
 from .documents import AsyncRedisDocuments
 from .feed import AsyncRedisFeed, trim_feed
-from .maintenance import settle_owner
+from .maintenance import finish_deletions_of
 from .messages import AsyncRedisMessages
 from .overlays import AsyncRedisOverlays
 from .search import AsyncRedisSearch
@@ -114,7 +114,7 @@ class AsyncRedisRunner(AsyncRunner):
             return [await append_new(self._context, requests[0])]
         return await append_together(self._context, requests)
 
-    async def settle(self) -> None:
+    async def finish_deletions(self) -> None:
         """Delete what has expired, sweep, publish all changes, trim the feeds."""
         if not self._is_ready:
             await self._make_ready()
@@ -130,10 +130,10 @@ class AsyncRedisRunner(AsyncRunner):
 
     async def _settle_owner(self, owner: str) -> None:
         await self._delete_expired(owner)
-        await settle_owner(self._context, owner)
+        await finish_deletions_of(self._context, owner)
         # When a session expires that was appended to, its owner knows since just now.
         if await self._delete_expired(owner):
-            await settle_owner(self._context, owner)
+            await finish_deletions_of(self._context, owner)
         await trim_feed(self._context, owner)
 
     async def _delete_expired(self, owner: str) -> int:

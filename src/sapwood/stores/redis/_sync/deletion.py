@@ -11,7 +11,7 @@ from ..rows import RedisSessionRow, document_of, range_of
 from .client import RedisCommand
 from .context import MovedError, RedisContext
 from .look import Look, look_of
-from .maintenance import clean_up_tree, settle_owner
+from .maintenance import clean_up_tree, finish_deletions_of
 
 PINS = "pins"
 DUE_AT_ONCE = 100
@@ -145,7 +145,7 @@ def erase_owner(context: RedisContext, owner: str) -> None:
             directory.release(owner, session, value)
             # It may have been created in between; who creates it later finds its name gone.
             delete_session(context, owner, session, tree)
-        settle_owner(context, owner, by_force=True)
+        finish_deletions_of(context, owner, by_force=True)
         if context.client.run_script("erase_owner", [context.keys.owner(owner)]):
             context.client.run("SREM", context.keys.owners, owner)
             if context.client.run("EXISTS", key, context.keys.owner(owner, "k:")):

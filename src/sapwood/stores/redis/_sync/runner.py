@@ -22,7 +22,7 @@ from .context import MovedError, RedisContext
 from .deletion import DUE_AT_ONCE, delete_expired
 from .documents import RedisDocuments
 from .feed import RedisFeed, trim_feed
-from .maintenance import settle_owner
+from .maintenance import finish_deletions_of
 from .messages import RedisMessages
 from .overlays import RedisOverlays
 from .search import RedisSearch
@@ -114,7 +114,7 @@ class RedisRunner(Runner):
             return [append_new(self._context, requests[0])]
         return append_together(self._context, requests)
 
-    def settle(self) -> None:
+    def finish_deletions(self) -> None:
         """Delete what has expired, sweep, publish all changes, trim the feeds."""
         if not self._is_ready:
             self._make_ready()
@@ -130,10 +130,10 @@ class RedisRunner(Runner):
 
     def _settle_owner(self, owner: str) -> None:
         self._delete_expired(owner)
-        settle_owner(self._context, owner)
+        finish_deletions_of(self._context, owner)
         # When a session expires that was appended to, its owner knows since just now.
         if self._delete_expired(owner):
-            settle_owner(self._context, owner)
+            finish_deletions_of(self._context, owner)
         trim_feed(self._context, owner)
 
     def _delete_expired(self, owner: str) -> int:

@@ -64,6 +64,6 @@ class AsyncDelegatingStore(AsyncStore):
     total_owner_usage = PassedCall(AsyncStore.total_owner_usage)
     statistics = PassedCall(AsyncStore.statistics)
     changes = PassedCall(AsyncStore.changes)
-    settle = PassedCall(AsyncStore.settle)
+    finish_deletions = PassedCall(AsyncStore.finish_deletions)
     erase_owner = PassedCall(AsyncStore.erase_owner)
     aclose = PassedCall(AsyncStore.aclose)

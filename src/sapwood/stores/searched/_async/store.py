@@ -94,8 +94,8 @@ class AsyncSearchedStore(AsyncDelegatingStore):
             logger.warning("the store searches without its index: %s", error)
             return await self._store.search(owner, search)
 
-    async def settle(self) -> None:
-        await self._store.settle()
+    async def finish_deletions(self) -> None:
+        await self._store.finish_deletions()
         await self._summarise_rest()
         await refresh(self._store, self._index, self._searcher.feeder, is_anew=False)
 

@@ -66,6 +66,6 @@ class DelegatingStore(Store):
     total_owner_usage = PassedCall(Store.total_owner_usage)
     statistics = PassedCall(Store.statistics)
     changes = PassedCall(Store.changes)
-    settle = PassedCall(Store.settle)
+    finish_deletions = PassedCall(Store.finish_deletions)
     erase_owner = PassedCall(Store.erase_owner)
     close = PassedCall(Store.close)

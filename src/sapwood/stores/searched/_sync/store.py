@@ -96,8 +96,8 @@ class SearchedStore(DelegatingStore):
             logger.warning("the store searches without its index: %s", error)
             return self._store.search(owner, search)
 
-    def settle(self) -> None:
-        self._store.settle()
+    def finish_deletions(self) -> None:
+        self._store.finish_deletions()
         self._summarise_rest()
         refresh(self._store, self._index, self._searcher.feeder, is_anew=False)
 

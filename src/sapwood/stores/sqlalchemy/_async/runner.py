@@ -163,7 +163,7 @@ class AsyncSqlAlchemyRunner(AsyncRunner):
                 if not await self._transact(lambda unit: unit.sweep.sweep_chunk()):
                     break
 
-    async def settle(self) -> None:
+    async def finish_deletions(self) -> None:
         """Finish sweeping, renew sums, trim the feed."""
         while await self._transact(lambda unit: unit.sweep.sweep_chunk()):
             continue

@@ -161,7 +161,7 @@ class SqlAlchemyRunner(Runner):
                 if not self._transact(lambda unit: unit.sweep.sweep_chunk()):
                     break
 
-    def settle(self) -> None:
+    def finish_deletions(self) -> None:
         """Finish sweeping, renew sums, trim the feed."""
         while self._transact(lambda unit: unit.sweep.sweep_chunk()):
             continue
