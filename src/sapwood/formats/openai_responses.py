@@ -57,8 +57,7 @@ def _read(item: Json, path: str) -> NewMessage:
     if kind == "message":
         role = text_at(item, "role", path)
         return CONTENT.read(item, role, path, always_list=role == "assistant")
-    named = item if item.get("type") is not None else {**item, "type": kind}
-    parts = items.read_item(named, kind, path)
+    parts = items.read_item(item, kind, path)
     metadata: Json = {}
     if has_other(parts):
         parts, metadata = [OtherPart(value=item)], {NAME: {"item": True}}

@@ -232,7 +232,7 @@ def document_value(value: bytes, max_bytes: int) -> None:
 
 
 def expiry(seconds: float | None, session: str | None, key: str) -> int | None:
-    """Check a document's time to live, and give it in microseconds."""
+    """Check a document's time to live, and return it in microseconds."""
     if seconds is None:
         return None
     if session is not None and key == PINS:
