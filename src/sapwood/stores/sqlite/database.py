@@ -226,7 +226,8 @@ class Database(Runner):
             patiently(self._writer.truncate_log, self._patience_s)
         except StoreBusyError:
             raise StoreBusyError(
-                f"{self.path}: a reader kept the log in use for too long: call finish_deletions() again later"
+                f"{self.path}: a reader kept the log in use for too long: "
+                "call finish_deletions() again later"
             ) from None
         if failure is not None:
             raise failure
