@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing
-from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -42,17 +41,37 @@ new_id = IdMaker(lambda: NOW, os.urandom)
 
 
 class Forks(NamedTuple):
-    """A store whose forks are made in one way or the other, and what a client of its server runs.
-
-    It takes locks: that of all owners alone, and that of all trees.
-    """
+    """A store whose forks are made in one way or the other, and a client of its server."""
 
     store: Store
     patch: pytest.MonkeyPatch
     kind: Any
-    connect: Callable[[], Any]
-    lock_owners: str
-    lock_trees: str
+    client: Any
+    prefix: str
+    locks: tuple[str, ...]
+    """What takes the locks that there are, in their order, and waits for nobody."""
+
+    def rows(self, statement: str) -> list[dict[str, Any]]:
+        cursor = self.client.cursor()
+        cursor.execute(statement)
+        keys = [it[0] for it in cursor.description]
+        return [dict(zip(keys, row, strict=True)) for row in cursor.fetchall()]
+
+    def stored(self, id: str) -> dict[str, Any]:
+        """Return the rows of a session, but for what no two have in common."""
+        [session] = self.rows(f"SELECT * FROM {self.prefix}session WHERE id = '{id}'")
+        number = session["number"]
+        for key in ("id", "key", "number", "home"):
+            session.pop(key, None)
+        tables = {"session": [session]}
+        for table in ("profile", "inherited", "in_force", "document"):
+            of_it = f"SELECT * FROM {self.prefix}{table} WHERE session = {number}"
+            rows = [{**row, "session": 0} for row in self.rows(of_it)]
+            tables[table] = sorted(
+                ({**row, "version": 0} if table == "document" else row for row in rows), key=repr
+            )
+        self.client.rollback()
+        return tables
 
     def planned(self, new: NewSession) -> Any:
         with self.patch.context() as patch:
@@ -75,22 +94,32 @@ def forks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
     kept: dict[str, Any] = {"new_id": new_id, "clock": lambda: NOW}
     if request.param == "postgres":
         postgres.empty()
-        name = postgres.schema()
+        name = f"{postgres.schema()}."
         locks = (
-            f"SELECT number FROM {name}.owner WHERE name = '{ADA}' FOR UPDATE",
-            f"SELECT {name}.lock_tree(tree) FROM {name}.session",
+            f"SELECT number FROM {name}owner FOR UPDATE",
+            f"SELECT {name}lock_tree(tree) FROM {name}session",
         )
-        with PostgresStore(url, schema=name, **kept) as store:
-            client = partial(psycopg.connect, url)
-            yield Forks(store, monkeypatch, PostgresForkStatements, client, *locks)
+        with (
+            PostgresStore(url, schema=postgres.schema(), **kept) as store,
+            psycopg.connect(url, options="-c lock_timeout=1ms") as client,
+        ):
+            yield Forks(store, monkeypatch, PostgresForkStatements, client, name, locks)
     else:
-        database, client = MariaDb(), partial(mariadb.connect, url)
+        database = MariaDb()
+        name = database.prefix()
         locks = (
-            f"SELECT number FROM {database.prefix()}owner WHERE name = '{ADA}' FOR UPDATE",
-            f"SELECT number FROM {database.prefix()}home FOR UPDATE",
+            f"SELECT number FROM {name}owner WHERE name = '{ADA}' FOR UPDATE NOWAIT",
+            f"SELECT number FROM {name}home FOR UPDATE NOWAIT",
+            f"SELECT number FROM {name}session FOR UPDATE NOWAIT",
         )
-        with SqlAlchemyStore.from_url(database.url(), **kept) as store:
-            yield Forks(store, monkeypatch, SqlForkStatements, client, *locks)
+        with (
+            SqlAlchemyStore.from_url(database.url(), **kept) as store,
+            closing(mariadb.connect(url)) as client,
+        ):
+            # Rows are locked there, and not what is between them.
+            client.cursor().execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
+            client.autocommit(False)
+            yield Forks(store, monkeypatch, SqlForkStatements, client, name, locks)
 
 
 def grow(store: Store, session: str, *ids: str, parent: str | None = None) -> None:
@@ -151,7 +180,7 @@ def places() -> list[tuple[str, Any]]:
     own = {
         "s": ["m0", "m1", "m3", "m4", "m5", "m7", "m8", "m9", "m10", "m11", "x1", "x3", "y1"],
         "f": ["m2", "m5", "m8", "f0", "f1", "f3"],
-        "g": ["m1", "m5", "f1", "f2", "g0", "g3"],
+        "g": ["f1", "m1", "m5", "f2", "g0", "g3"],
         "at the tip": ["m4", "m11", "a1"],
         "heir": ["gone1", "gone2", "h1"],
         "heir of an heir": ["gone0", "gone1", "h0"],
@@ -211,6 +240,7 @@ def test_a_fast_fork_is_what_a_planned_one_is(forks: Forks) -> None:
         assert msgspec.structs.replace(one, id="") == msgspec.structs.replace(two, id="")
         assert store.find_session(ADA, ids[0]) == one
         assert facts(store, ids[0]) == facts(store, ids[1]), (source, at)
+        assert forks.stored(ids[0]) == forks.stored(ids[1]), (source, at)
     assert store.changes(ADA, after=cursor).changes == []
     assert store.admin.check() == []
     for n, place in enumerate(tried):
@@ -301,22 +331,21 @@ def test_a_detached_fork_takes_the_overlays_along(forks: Forks) -> None:
 
 
 @pytest.mark.parametrize("at", [None, "m0"])
-def test_rule_06_a_fast_fork_waits_for_the_owner_and_then_for_the_tree(
+def test_rule_06_a_fast_fork_takes_locks_in_the_order_of_all_writers(
     forks: Forks, at: str | None
 ) -> None:
     store = forks.store
     store.create_session(ADA, NewSession(id="s"))
     grow(store, "s", "m0", "m1")
-    with ThreadPoolExecutor() as threads, closing(forks.connect()) as client:
-        cursor = client.cursor()
-        for lock in (forks.lock_owners, forks.lock_trees):
-            cursor.execute("BEGIN")
-            cursor.execute(lock)
-            fork = threads.submit(forks.fast, fork_of("s", at, id=lock))
-            assert wait([fork], timeout=0.3).not_done
-            # Whoever has the owner gets the tree: they never wait for each other.
-            cursor.execute(forks.lock_trees)
-            client.rollback()
+    with ThreadPoolExecutor() as threads:
+        for n, lock in enumerate(forks.locks):
+            forks.rows(lock)
+            fork = threads.submit(forks.fast, fork_of("s", at, id=f"fork {n}"))
+            assert wait([fork], timeout=1).not_done
+            # Whoever has one gets those after it: they never wait for each other.
+            for later in forks.locks[n:]:
+                forks.rows(later)
+            forks.client.rollback()
             assert fork.result(timeout=20).tip == (at or "m1")
 
 

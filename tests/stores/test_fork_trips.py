@@ -16,8 +16,9 @@ from servers.sql import MariaDb
 
 from sapwood.model import Edge, EdgeKind, ForkPoint, NewSession
 from sapwood.rules.ids import IdMaker
-from sapwood.stores.postgres import PostgresStore
-from sapwood.stores.sqlalchemy import SqlAlchemyStore
+from sapwood.session import AsyncSessionManager
+from sapwood.stores.postgres import AsyncPostgresStore, PostgresStore
+from sapwood.stores.sqlalchemy import AsyncSqlAlchemyStore, SqlAlchemyStore
 from sapwood.testing.makers import ADA, cover, fork_of, say
 
 MOST_TRIPS = 6
@@ -47,9 +48,16 @@ class Watched(NamedTuple):
         return made.id, trips
 
 
+class Server(NamedTuple):
+    url: str
+    """Leads through the proxy."""
+    proxy: Proxy
+    is_postgres: bool
+
+
 @pytest.fixture(params=["postgres", "mariadb"])
-def watched(request: pytest.FixtureRequest) -> Iterator[Watched]:
-    """Open a store through a proxy, which counts what it is asked."""
+def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    """Reach a server through a proxy, which counts what it is asked."""
     url = request.getfixturevalue(f"{request.param}_url")
     is_postgres = request.param == "postgres"
     if is_postgres:
@@ -60,18 +68,20 @@ def watched(request: pytest.FixtureRequest) -> Iterator[Watched]:
     if host not in ("127.0.0.1", "localhost"):
         pytest.skip("the proxy is for a server on this machine")
     proxy = Proxy(int(port))
-    url = url.replace(f":{port}/", f":{proxy.port}/")
-    try:
-        with (
-            PostgresStore(url, schema=postgres.schema(), new_id=new_id, most_connections=1)
-            if is_postgres
-            else SqlAlchemyStore.from_url(url, new_id=new_id)
-        ) as store:
-            store.create_session(ADA, NewSession(id="s", tags=["a"], budget=9))
-            store.append(ADA, "s", [say(f"m{n}") for n in range(40)])
-            yield Watched(store, proxy)
-    finally:
-        proxy.close()
+    yield Server(url.replace(f":{port}/", f":{proxy.port}/"), proxy, is_postgres)
+    proxy.close()
+
+
+@pytest.fixture
+def watched(server: Server) -> Iterator[Watched]:
+    with (
+        PostgresStore(server.url, schema=postgres.schema(), new_id=new_id, most_connections=1)
+        if server.is_postgres
+        else SqlAlchemyStore.from_url(server.url, new_id=new_id)
+    ) as store:
+        store.create_session(ADA, NewSession(id="s", tags=["a"], budget=9))
+        store.append(ADA, "s", [say(f"m{n}") for n in range(40)])
+        yield Watched(store, server.proxy)
 
 
 @pytest.mark.parametrize("message", [None, "m10"])
@@ -106,7 +116,7 @@ def test_a_fork_of_a_fork_is_as_many(watched: Watched, message: str | None) -> N
     assert trips <= MOST_TRIPS
 
 
-@pytest.mark.parametrize("watched", ["postgres"], indirect=True)
+@pytest.mark.parametrize("server", ["postgres"], indirect=True)
 def test_a_detached_fork_on_postgresql_adds_its_overlays_together(watched: Watched) -> None:
     store = watched.store
     took: list[int] = []
@@ -119,3 +129,31 @@ def test_a_detached_fork_on_postgresql_adds_its_overlays_together(watched: Watch
         took.append(watched.proxy.requests - before)
         assert len(store.list_overlays(ADA, made.id)) == many
     assert took[0] == took[1]
+
+
+@pytest.mark.parametrize(
+    ("server", "driver"),
+    [("postgres", "psycopg"), ("mariadb", "aiomysql"), ("mariadb", "asyncmy")],
+    indirect=["server"],
+)
+async def test_a_fork_by_a_session_is_as_many_in_the_async_twin(
+    server: Server, driver: str
+) -> None:
+    url = server.url.replace("mariadb://", f"sqlalchemy+mariadb+{driver}://")
+    async with (
+        AsyncPostgresStore(url, schema=postgres.schema(), new_id=new_id, most_connections=1)
+        if server.is_postgres
+        else AsyncSqlAlchemyStore.from_url(url, new_id=new_id)
+    ) as store:
+        session = await AsyncSessionManager(store, owner=ADA, new_id=new_id).create("s")
+        await session.append_all([say(f"m{n}") for n in range(40)])
+        await store.add_overlay(ADA, "s", cover("m2", "m5", id="o"))
+        await store.put_document(ADA, "pins", b'["m3"]', session="s")
+        for message in (None, "m10"):
+            for _ in range(WARMED_UP + 1):
+                before = server.proxy.requests
+                fork = await session.fork(message=message)
+                trips = server.proxy.requests - before
+            assert trips <= MOST_TRIPS
+            assert (await fork.record()).tip == (message or "m39")
+        assert await store.admin.check() == []

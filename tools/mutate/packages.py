@@ -51,6 +51,7 @@ PACKAGES = (
         (
             "tests/contract/test_postgres.py",
             "tests/stores/test_postgres*.py",
+            "tests/stores/test_fast_fork.py",
             "tests/faults/postgres",
         ),
         ("postgres",),

@@ -49,8 +49,9 @@ from .tx import ROWS_AT_ONCE, Tx
 
 _LOCK = """BEGIN NOT ATOMIC
 DECLARE sapwood_at_owner, sapwood_at_tree, sapwood_locked, sapwood_at_source BIGINT;
-SET sapwood_at_owner = ({}); SET sapwood_at_tree = ({}); SET sapwood_locked = ({});
-SET sapwood_at_source = ({}); {}; END"""
+{} INTO sapwood_at_owner; {} INTO sapwood_at_tree; {} INTO sapwood_locked;
+{} INTO sapwood_at_source; {}; END"""
+"""Not with SET, which would lock whatever it reads, and so the session before the tree."""
 _WRITE = """BEGIN NOT ATOMIC DECLARE sapwood_new_home, sapwood_new_fork BIGINT;
 {}; SET sapwood_new_home = LAST_INSERT_ID(); {};
 {}; SET sapwood_new_fork = LAST_INSERT_ID(); {}; {}; {}; {}; {}; END"""
