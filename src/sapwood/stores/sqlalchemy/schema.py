@@ -201,7 +201,7 @@ def check_theirs(conn: Connection, tables: Tables) -> None:
 
 
 def _wrong_types(kind: str, table: Any, there: dict[str, Any]) -> list[str]:
-    """Tell which names would be compared by a collation that takes different ones for equal."""
+    """Return the columns of names whose collation takes different ones for equal."""
     if kind != "mysql":
         return []
     return [
@@ -214,7 +214,7 @@ def _wrong_types(kind: str, table: Any, there: dict[str, Any]) -> list[str]:
 
 
 def _missing_keys(looked: Inspector, table: Table) -> list[str]:
-    """Tell which columns may not be the same in two rows, and may be for all that the table says.
+    """Return the columns that may not be the same in two rows, and have no unique key.
 
     By these keys it is seen what was written before.
     """
@@ -236,7 +236,7 @@ def _missing_keys(looked: Inspector, table: Table) -> list[str]:
 
 
 def _missing_transactions(looked: Inspector, table: Table) -> list[str]:
-    """Tell whether MariaDB would keep the half of what failed."""
+    """Return what is missing where MariaDB would keep the half of what failed."""
     options = looked.get_table_options(table.name, table.schema)
     engines = {value for key, value in options.items() if key.endswith("_engine")}
     return [f"transactions in {table.name} (InnoDB)"] if engines & _WITHOUT_TRANSACTIONS else []
