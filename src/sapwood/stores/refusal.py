@@ -14,5 +14,5 @@ _STATES = {"28P01": _PASSWORD, "28000": f"{_USER}|{_HOST}", "3D000": _DATABASE}
 
 
 def state_of_refusal(told: str) -> str | None:
-    """Return the SQLSTATE of what a server says when it refuses a connection for good; else None."""
+    """Return the SQLSTATE by which a server refuses a connection for good; else None."""
     return next((state for state, words in _STATES.items() if re.search(words, told)), None)
