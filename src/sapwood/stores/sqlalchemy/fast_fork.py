@@ -45,40 +45,33 @@ from .lookup import is_seen, key_of
 from .rows import pack_tags, session_columns
 from .sessions import SqlSessionStatements
 from .tables import Tables
-from .tx import ROWS_AT_ONCE, Tx
+from .tx import Tx
 
 _LOCK = """BEGIN NOT ATOMIC
-DECLARE sapwood_at_owner, sapwood_at_tree, sapwood_locked, sapwood_at_source BIGINT;
-{} INTO sapwood_at_owner; {} INTO sapwood_at_tree; {} INTO sapwood_locked;
+DECLARE sapwood_locked, sapwood_at_tree, sapwood_at_source BIGINT;
+{} INTO sapwood_locked; {} INTO sapwood_at_tree; {} INTO sapwood_locked;
 {} INTO sapwood_at_source; {}; END"""
 """Not with SET, which would lock whatever it reads, and so the session before the tree."""
 _WRITE = """BEGIN NOT ATOMIC DECLARE sapwood_new_home, sapwood_new_fork BIGINT;
 {}; SET sapwood_new_home = LAST_INSERT_ID(); {};
 {}; SET sapwood_new_fork = LAST_INSERT_ID(); {}; {}; {}; {}; {}; END"""
-_OWNER: Any = literal_column("sapwood_at_owner")
 _TREE: Any = literal_column("sapwood_at_tree")
 _SOURCE: Any = literal_column("sapwood_at_source")
 _HOME: Any = literal_column("sapwood_new_home")
 _FORK: Any = literal_column("sapwood_new_fork")
 _EDIT, _PIN = 0, -1
 """What stands in the place of an overlay's number in the other rows of a look."""
-_SEEN = ("pos", "home", "id", "path_tokens")
 
 
 class _Point(NamedTuple):
     """Where a fork is to stand, and what it takes over, as it is read with its source locked."""
 
-    owner: int
-    tree: int
-    is_taken: int
-    has_parent: int
     tags: bytes
     budget: int | None
     attributes: bytes
     model: bytes | None
     origin: bytes | None
     pins: bytes | None
-    fork_lineage: bytes | None
     pos: int
     home: int
     id: bytes | str | None
@@ -108,10 +101,10 @@ def fork_at_once(tx: Tx, owner: str, new: NewSession, point: ForkPoint) -> Sessi
     now = tx.now() if new.created_us is None else new.created_us
     profile = _profile(new, parent, at)
     values = {f"new_{key}": value for key, value in profile._asdict().items()} | {
-        "new_owner": at.owner,
+        "new_owner": source.owner,
         "new_id": new.id,
         "new_key": key_of(owner, new.id),
-        "new_tree": at.tree,
+        "new_tree": source.tree,
         "new_tip": at.pos,
         "new_context": context,
         "now": now,
@@ -148,10 +141,6 @@ def _find(
     seen: list[tuple[SessionRow, _Point]] = []
     for row in tx.direct(_lock, by_id).run(tx.conn, asked).all():
         at, source = _Point._make(row[:size]), SessionRow._make(row[size:])
-        if at.is_taken or not at.has_parent or at.tree != source.tree:
-            return None
-        if at.fork_lineage is not None:
-            tx.know_lineage(source.fork >> DEPTH_BITS, at.fork_lineage)
         if point.message is ROOT or not (by_id or source.tip):
             at = at._replace(pos=0, home=0, id=None, running=0, writer=0)
         elif at.pos is None or at.lineage is None:
@@ -193,8 +182,6 @@ def _context(
     # Reading says what is wrong with pins; a sum must not stop a write.
     with suppress(StoreCorruptError):
         ids = [] if at.pins is None else pinned_ids(at.pins, source.id)
-    if len(ids) > ROWS_AT_ONCE:
-        return None
     asked = {"tree": source.tree, "source": source.number, "ids": ids}
     rows = tx.conn.execute(tx.made(_look, len(ranges)), asked | _ends(ranges)).all()
     edits = [(pos, delta) for kind, pos, delta, *_ in rows if kind == _EDIT]
@@ -228,8 +215,11 @@ def _context(
 
 
 def _ends(ranges: Sequence[tuple[int, int]]) -> dict[str, int]:
-    named = {f"low_{n}": low for n, (low, _) in enumerate(ranges)}
-    return named | {f"high_{n}": high for n, (_, high) in enumerate(ranges)}
+    return {
+        f"{name}_{n}": end
+        for n, ends in enumerate(ranges)
+        for name, end in zip(("low", "high"), ends, strict=True)
+    }
 
 
 def _is_within(column: Any, count: int) -> Any:
@@ -242,17 +232,22 @@ def _lock(t: Tables, by_id: bool) -> Compound:
     """Lock owner, tree and source, in this order, then read what is there."""
     s, h = t.session.c, t.home.c
     wanted = s.key == bindparam("source")
-    tree = select(s.tree).where(wanted)
-    locked = select(h.number).where(h.number == _TREE).with_for_update()
-    source = select(s.number).where(wanted).with_for_update()
-    return Compound(_LOCK, [lock_owner(t, shared=True), tree, locked, source, _point(t, by_id)])
+    return Compound(
+        _LOCK,
+        [
+            lock_owner(t, shared=True),
+            select(s.tree).where(wanted),
+            select(h.number).where(h.number == _TREE).with_for_update(),
+            select(s.number).where(wanted).with_for_update(),
+            _point(t, by_id),
+        ],
+    )
 
 
 def _point(t: Tables, by_id: bool) -> Any:
     s, p, d = t.session.c, t.profile.c, t.document.c
     other, writer = t.session.alias("other"), t.session.alias("writer")
-    near, far = t.segment.alias("near"), t.segment.alias("far")
-    at = (_named(t) if by_id else _tip(t)).subquery("at_point")
+    at = _at(t, by_id).subquery("at_point")
     pins = select(d.value).where(
         d.owner == s.owner,
         d.session == s.number,
@@ -262,40 +257,38 @@ def _point(t: Tables, by_id: bool) -> Any:
     joined = (
         t.session.join(t.profile, p.session == s.number)
         .outerjoin(at, true())
-        .outerjoin(near, near.c.number == at.c.pos.bitwise_rshift(number(DEPTH_BITS)))
-        .outerjoin(far, far.c.number == s.fork.bitwise_rshift(number(DEPTH_BITS)))
+        .outerjoin(t.segment, t.segment.c.number == at.c.pos.bitwise_rshift(number(DEPTH_BITS)))
         .outerjoin(writer, writer.c.home == at.c.home)
     )
     return (
         select(
-            _OWNER,
-            _TREE,
-            exists().where(other.c.key == bindparam("taken")),
-            exists().where(other.c.key == bindparam("parent")),
             *p["tags", "budget", "attributes", "model", "source"],
             pins.scalar_subquery(),
-            far.c.lineage,
-            *at.c[_SEEN],
+            *at.c["pos", "home", "id", "path_tokens"],
             # Where the session that wrote the fork point is gone, the source's homes are taken.
             func.coalesce(writer.c.number, s.number),
-            near.c.lineage,
+            t.segment.c.lineage,
             *session_columns(t),
         )
         .select_from(joined)
-        .where(s.number == _SOURCE)
+        .where(
+            s.number == _SOURCE,
+            # A clear may have moved it to another tree before the lock was had.
+            s.tree == _TREE,
+            ~exists().where(other.c.key == bindparam("taken")),
+            exists().where(other.c.key == bindparam("parent")),
+        )
     )
 
 
-def _tip(t: Tables) -> Any:
+def _at(t: Tables, by_id: bool) -> Any:
+    """Return the message that a fork stands on: of an id there may be several, not all seen."""
     s, m = t.session.c, t.message.c
-    joined = t.session.join(t.message, and_(m.tree == s.tree, m.pos == s.tip))
-    return select(*m[_SEEN]).select_from(joined).where(s.number == _SOURCE)
-
-
-def _named(t: Tables) -> Any:
-    m = t.message.c
-    found = select(*m[_SEEN]).select_from(_in_homes(t, _SOURCE))
-    return found.where(m.id == bindparam("message"))
+    at_tip = t.session.join(t.message, and_(m.tree == s.tree, m.pos == s.tip))
+    found = select(*m["pos", "home", "id", "path_tokens"])
+    if by_id:
+        return found.select_from(_in_homes(t, _SOURCE)).where(m.id == bindparam("message"))
+    return found.select_from(at_tip).where(s.number == _SOURCE)
 
 
 def _in_homes(t: Tables, source: Any) -> Any:
