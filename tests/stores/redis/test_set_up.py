@@ -59,6 +59,7 @@ class TestSetUp:
         store.update_session(ADA, "s", SessionPatch(attributes={}))
         record = open_store().update_session(ADA, "s", SessionPatch())
         assert (record.attributes, record.title) == ({}, "t")
+        assert raw.hget(key, "data") == b""
 
     def test_many_may_start_at_once(self, open_store: Callable[..., RedisStore]) -> None:
         stores = [open_store() for _ in range(8)]

@@ -8,6 +8,7 @@ from sqlalchemy import Engine, create_engine, inspect, text
 
 from sapwood.errors import (
     MigrationNeededError,
+    SchemaError,
     SchemaTooNewError,
 )
 from sapwood.model import NewSession, Read, SessionPatch
@@ -69,6 +70,29 @@ def test_the_first_schemas_records_are_there(store: SqlAlchemyStore, kept: int) 
         assert (record.model, record.source, record.end_reason) == ("small", "cli", "timeout")
         assert again.admin.schema_version() == 2
     Tables(engine.dialect.name, prefix=prefix).metadata.drop_all(engine)
+
+
+def test_a_column_of_the_users_own_is_not_taken_over(file: Engine) -> None:
+    with SqlAlchemyStore(file, new_id=new_id) as made:
+        made.create_session(ADA, NewSession(id="s", attributes={"k": 1}))
+    table = "sapwood_profile"
+    with file.begin() as conn:
+        conn.execute(text(f"ALTER TABLE {table} RENAME COLUMN attributes TO data"))
+        for name in ("model", "source", "end_reason"):
+            conn.execute(text(f"ALTER TABLE {table} DROP COLUMN {name}"))
+        conn.execute(text(f"ALTER TABLE {table} ADD COLUMN Source TEXT DEFAULT 'crm'"))
+        conn.execute(text("DELETE FROM sapwood_migration WHERE version = 2"))
+    with (
+        SqlAlchemyStore(file, new_id=new_id) as again,
+        pytest.raises(SchemaError, match="'source'"),
+    ):
+        again.find_session(ADA, "s")
+    names = {it["name"] for it in inspect(file).get_columns(table)}
+    assert names & {"data", "Source", "attributes", "model"} == {"data", "Source"}
+    mapped = {"profile": {"source": "origin"}}
+    with SqlAlchemyStore(file, new_id=new_id, columns=mapped) as again:
+        record = again.update_session(ADA, "s", SessionPatch(source="cli"))
+        assert (record.attributes, record.source) == ({"k": 1}, "cli")
 
 
 def test_a_migration_that_was_broken_off_is_finished(mariadb_url: str) -> None:

@@ -6,7 +6,7 @@ It grows with branches, edits, overlays and documents, and not with messages.
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import Any, NamedTuple, get_type_hints
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import asdict
@@ -195,9 +195,14 @@ _STORED_AS: dict[str, Any] = {
 _StoredState = msgspec.defstruct(
     "_StoredState",
     [
-        (name, _STORED_AS.get(name, kind))
-        for name, kind in get_type_hints(LogState).items()
-        if name not in _NOT_STORED
+        (
+            it.name,
+            _STORED_AS.get(it.name, it.type),
+            # What earlier versions stored lacks the newest fields.
+            msgspec.field(default=it.default, default_factory=it.default_factory),  # type: ignore[call-overload]
+        )
+        for it in msgspec.structs.fields(LogState)
+        if it.name not in _NOT_STORED
     ],
     array_like=True,
 )

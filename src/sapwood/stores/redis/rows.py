@@ -59,6 +59,11 @@ class RedisSessionRow:
         return self._fields.get(b"attributes") or self._fields[b"data"]
 
     @property
+    def has_data(self) -> bool:
+        """Whether attributes are left under their earlier name."""
+        return bool(self._fields.get(b"data"))
+
+    @property
     def tip(self) -> tuple[int, int]:
         """The tip's segment and depth, or zeros."""
         return _place_of(self["tip"])

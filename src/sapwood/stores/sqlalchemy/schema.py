@@ -145,11 +145,17 @@ class Migrator:
         profile, dialect = self._tables.profile, self._conn.dialect
         names = dialect.identifier_preparer
         found = inspect(self._conn).get_columns(profile.name, profile.schema)
-        there = {it["name"] for it in found}
-        for key in (*RENAMED, *ADDED):
+        there = {it["name"].lower() for it in found}
+        missing = [key for key in (*RENAMED, *ADDED) if profile.c[key].name.lower() not in there]
+        for key in ADDED:
+            # The renaming comes first: as long as it is to come, none of these can be ours.
+            if set(RENAMED) & set(missing) and key not in missing:
+                raise SchemaError(
+                    f"{profile.name}.{profile.c[key].name} is yours, and sapwood needs a column of "
+                    f"this name: give ours another, columns={{'profile': {{'{key}': ...}}}}"
+                )
+        for key in missing:
             column = profile.c[key]
-            if column.name in there:
-                continue
             change = f"ADD COLUMN {names.quote(column.name)} {column.type.compile(dialect)}"
             if key in RENAMED:
                 change = f"RENAME COLUMN {RENAMED[key]} TO {names.quote(column.name)}"

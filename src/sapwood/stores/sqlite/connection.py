@@ -180,7 +180,8 @@ def make_durable(tx: Connection, path: str, durability: Durability, patience_s: 
             f"{path}: asked for write-ahead logging and got {mode!r}: "
             "the file system does not support it, use a local disk"
         )
-    tx.raw.pragma("synchronous", durability)
+    # Not as it was given: any other word would switch it off, or mean something else.
+    tx.raw.pragma("synchronous", "FULL" if durability == "full" else "NORMAL")
     # Deleted content is overwritten in the file, and not only forgotten.
     tx.raw.pragma("secure_delete", "ON")
     # Asked for again: in a new file it was reckoned in pages of SQLite's own size, and a batch that

@@ -130,7 +130,10 @@ class LogAdmin(LogSubject):
         """
         spots = {it.id: MessagePlace(it.place, it.n) for it in rows if it.id not in state.recent}
         right = lookups_of(replace(state, recent=spots, recent_usage={}))
-        found = self._logs.driver.get([key_of(it) for it in right]) if right else []
+        keys = [key_of(it) for it in right]
+        found: list[LogDocument | None] = []
+        for start in range(0, len(keys), AT_ONCE):
+            found += self._logs.driver.get(keys[start : start + AT_ONCE])
         return {
             id: it
             for id, it, stored in zip(spots, right, found, strict=True)

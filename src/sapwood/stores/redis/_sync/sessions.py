@@ -90,6 +90,8 @@ class RedisSessions(RedisWork):
         changes: dict[str, Any] = {"ver": look.row.version + 1}
         if "attributes" in given:
             changes["attributes"] = encode_json(given.pop("attributes"), "attributes")
+            if look.row.has_data:
+                changes["data"] = ""
         changes["p"] = encode_row(replace(look.row.profile, **given))
         return self._change(owner, look, changes)
 

@@ -18,10 +18,11 @@ class PassedCall(Generic[P, R]):
     """A method that is the other store's own."""
 
     def __init__(self, call: Callable[Concatenate[Store, P], R]) -> None:
-        self._name = call.__name__
+        self._call = call
 
     def __get__(self, store: DelegatingStore | None, kind: type) -> Callable[P, R]:
-        found = self if store is None else getattr(store._store, self._name)
+        # On the class it is the contract's method: its signature and what it says are right here.
+        found = self._call if store is None else getattr(store._store, self._call.__name__)
         return cast("Callable[P, R]", found)
 
 
