@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from .history import Entry, Overlay
-from .message import Dated
+from .message import _Dated
 
 
 class Compaction(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,7 +32,7 @@ class CompactionPreview(msgspec.Struct, frozen=True, kw_only=True):
     prompt: str
 
 
-class CompactionNote(Dated, msgspec.Struct, frozen=True, kw_only=True):
+class CompactionNote(_Dated, msgspec.Struct, frozen=True, kw_only=True):
     """A compaction of the past. `undone` says that its overlay is in force no more."""
 
     overlay: str

@@ -6,10 +6,10 @@ from typing import Any, Literal
 
 import msgspec
 
-from .message import Dated, Message, Position, Root
+from .message import Message, Position, Root, _Dated
 
 
-class Overlay(Dated, msgspec.Struct, frozen=True, kw_only=True):
+class Overlay(_Dated, msgspec.Struct, frozen=True, kw_only=True):
     """A summary that stands in for a range of a path. The messages under it stay."""
 
     id: str

@@ -35,7 +35,7 @@ def microseconds_of(moment: datetime) -> int:
     return (moment - _EPOCH) // timedelta(microseconds=1)
 
 
-class Dated:
+class _Dated:
     """What was made at some time."""
 
     __slots__ = ()
@@ -72,7 +72,7 @@ class NewMessage(msgspec.Struct, frozen=True, kw_only=True):
     created_us: int | None = None
 
 
-class Message(Dated, msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class Message(_Dated, msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A stored message. `home` is the session that wrote it, or None when that is gone."""
 
     id: str

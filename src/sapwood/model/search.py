@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from .history import EntryRef
-from .message import Dated, Position
+from .message import Position, _Dated
 
 
 class Search(msgspec.Struct, frozen=True, kw_only=True):
@@ -20,7 +20,7 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
     limit: int = 20
 
 
-class Hit(Dated, msgspec.Struct, frozen=True, kw_only=True):
+class Hit(_Dated, msgspec.Struct, frozen=True, kw_only=True):
     """A message or a summary that was found.
 
     `session` is the one that wrote it, or if that is gone the oldest that stands on it. A summary

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from .message import Dated, Position, Root, datetime_of
+from .message import Position, Root, _Dated, datetime_of
 
 
 class EdgeKind(enum.Enum):
@@ -73,7 +73,7 @@ class SessionPatch(msgspec.Struct, frozen=True, kw_only=True):
     end_reason: str | UnsetType | None = UNSET
 
 
-class SessionRecord(Dated, msgspec.Struct, frozen=True, kw_only=True):
+class SessionRecord(_Dated, msgspec.Struct, frozen=True, kw_only=True):
     """A session as it is stored.
 
     `messages` counts the live messages that this session wrote, on all its branches. `version`
