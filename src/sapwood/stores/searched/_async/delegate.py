@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Concatenate, Generic, ParamSpec, TypeVar, cast
+from functools import wraps
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 
 from ....store._async.admin import AsyncStoreAdmin
 from ....store._async.contract import AsyncStore
@@ -16,11 +17,18 @@ class PassedCall(Generic[P, R]):
     """A method that is the other store's own."""
 
     def __init__(self, call: Callable[Concatenate[AsyncStore, P], R]) -> None:
-        self._call = call
+        self._name = call.__name__
+
+        @wraps(call)
+        async def passed(store: AsyncDelegatingStore, *args: P.args, **kwargs: P.kwargs) -> Any:
+            return await getattr(store._store, call.__name__)(*args, **kwargs)
+
+        passed.__isabstractmethod__ = False  # type: ignore[attr-defined]
+        self._on_class = passed
+        """What the class shows: the contract's signature and text."""
 
     def __get__(self, store: AsyncDelegatingStore | None, kind: type) -> Callable[P, R]:
-        # On the class it is the contract's method: its signature and what it says are right here.
-        found = self._call if store is None else getattr(store._store, self._call.__name__)
+        found = self._on_class if store is None else getattr(store._store, self._name)
         return cast("Callable[P, R]", found)
 
 
