@@ -163,3 +163,17 @@ def test_the_error_for_a_summary_names_what_has_it_as_a_message(format: Format) 
     assert "a summary" in str(raised.value)
     assert "prepare().messages" in str(raised.value)
     assert "history().messages_only" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"type": "server_tool_use", "id": ["1"], "name": "web_search", "input": {}},
+        {"type": "web_search_tool_result", "tool_use_id": ["1"], "content": []},
+    ],
+)
+def test_an_id_of_another_type_in_a_block_that_anthropic_serves_is_carried(wrong: Any) -> None:
+    called = {"type": "server_tool_use", "id": "1", "name": "web_search", "input": {}}
+    message = {"role": "assistant", "content": [called, wrong]}
+    [read] = formats.from_anthropic([message])
+    assert formats.to_anthropic([read]) == [message]

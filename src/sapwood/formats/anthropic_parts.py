@@ -26,13 +26,14 @@ def stays_with_call(part: Part) -> bool:
     return isinstance(part, ToolResultPart) and kind_of(part, NAME) is not None
 
 
-def _served_ids(blocks: list[Json]) -> set[str]:
+def _served_ids(blocks: list[Json]) -> list[str]:
     """Return the ids of calls of tools at the vendor that have their result in the same message.
 
     The others are going on, or went on in another message: they are carried as they are.
     """
     called: set[str] = set()
-    served: set[str] = set()
+    # A list, since an id that is looked for in it may be of any type.
+    served: list[str] = []
     if not any(block.get("type") in _SERVER_CALLS for block in blocks):
         return served
     for block in blocks:
@@ -40,7 +41,7 @@ def _served_ids(blocks: list[Json]) -> set[str]:
             case {"type": "server_tool_use" | "mcp_tool_use", "id": str(id)}:
                 called.add(id)
             case {"type": str(kind), "tool_use_id": str(id)} if _is_served(kind) and id in called:
-                served.add(id)
+                served.append(id)
     return served
 
 
@@ -54,7 +55,7 @@ def _read_blocks(message: Json, role: str, path: str) -> list[Part]:
     return [_read_block(block, role, served, where) for block, where in found]
 
 
-def _read_block(block: Json, role: str, served: set[str], path: str) -> Part:
+def _read_block(block: Json, role: str, served: list[str], path: str) -> Part:
     kind = text_at(block, "type", path)
     match kind:
         case "text":
