@@ -255,3 +255,9 @@ def test_titles_are_compared_to_their_end(store: SqliteStore) -> None:
 @pytest.mark.parametrize("error", [apsw.ProtocolError, apsw.SchemaChangeError])
 def test_what_passes_by_itself_may_be_tried_again(error: type[apsw.Error]) -> None:
     assert translate(error("it passes"), "s.db").retryable
+
+
+@pytest.mark.parametrize(("given", "kept"), [("full", 2), ("normal", 1), ("off", 1), ("0", 1)])
+def test_no_word_for_durability_switches_syncing_off(path: Path, given: str, kept: int) -> None:
+    with SqliteStore(path, clock=clock, new_id=NEW_ID, durability=given) as store:  # type: ignore[arg-type]
+        assert store._runner._writer._tx.raw.pragma("synchronous") == kept  # type: ignore[attr-defined]
