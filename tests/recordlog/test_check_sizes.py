@@ -1,4 +1,4 @@
-"""A check asks for little at a time, however long a session is: servers limit what they are asked."""
+"""A check asks for some at a time, however long a session is: servers limit what they take."""
 
 from __future__ import annotations
 
