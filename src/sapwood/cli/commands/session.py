@@ -37,8 +37,9 @@ def fork_command(
     from ..records import session_json
 
     with settings.open() as sessions:
-        record = sessions.get(session).fork(name, at, detach=detach, title=title).record()
-    settings.output.answer(session_json(record), clean(record.id))
+        fork = sessions.get(session).fork(name, at, detach=detach, title=title)
+        record = session_json(fork.record()) if settings.output.is_json else None
+    settings.output.answer(record, clean(fork.id))
 
 
 @click.command("rename")
