@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
+from sapwood.errors import StoreCorruptError
 from sapwood.model import NewMessage, NewSession, Read, SessionQuery, TextPart
 from sapwood.stores.sqlalchemy import SqlAlchemyStore
 from sapwood.testing.makers import ADA, say
+
+from .support import engine_of
 
 ALIKE = [
     "id",
@@ -65,3 +70,14 @@ def test_the_longest_names_can_be_kept_and_found(store: SqlAlchemyStore) -> None
     store.put_document(long, long, b"v", session=long)
     assert store.find_messages(long, long, [long])[0] is not None
     assert [it.key for it in store.list_documents(long, "éé", session=long)] == [long]
+
+
+def test_an_append_after_a_message_that_is_missing_says_so(store: SqlAlchemyStore) -> None:
+    store.create_session(ADA, NewSession(id="s"))
+    store.append(ADA, "s", [say("m1"), say("m2"), say("m3")])
+    store.checkout(ADA, "s", "m2")
+    message = store._runner.here()._worker._tables.message
+    with engine_of(store).begin() as conn:
+        conn.execute(message.delete().where(message.c.id == "m2"))
+    with pytest.raises(StoreCorruptError, match="is missing"):
+        store.append(ADA, "s", [say("m4"), say("m5")])

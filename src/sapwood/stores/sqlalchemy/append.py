@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import bindparam, select, update
 
+from ...errors import StoreCorruptError
 from ...rules.codec import Packed
 from ...rules.tree import extend_lineage
 from ..relational.position import (
@@ -51,6 +52,8 @@ def write_after(
     found: dict[int, tuple[int | None, int]] = {0: (None, 0)}
     if pos:
         found = {at: (home, sum) for at, home, sum in tx.rows(_two, tree=row.tree, pos=pos)}
+    if pos not in found:
+        raise StoreCorruptError(f"the message at position {pos} is missing")
     home, before = found[pos]
     if home == row.home and pos + 1 not in found:
         first = pos + 1
