@@ -10,8 +10,7 @@ import pytest
 
 import sapwood
 from sapwood import errors
-from sapwood.session.builder import Configurable
-from sapwood.session.settings import SettingFields
+from sapwood.session.settings import Configurable, SettingFields
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 ROW = re.compile(r"^\| `([\w.]+)", re.M)

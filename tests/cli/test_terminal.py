@@ -9,7 +9,7 @@ import pytest
 from rich.cells import cell_len
 
 import sapwood
-from sapwood.cli.text import wrap
+from sapwood.cli.output import wrap
 from sapwood.model import Usage
 
 from .command import Command

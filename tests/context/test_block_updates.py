@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.context.block_updates import SMALL, BlockUpdate, describe_updates
+from sapwood.context.prompt_document import SMALL, BlockUpdate, describe_updates
 
 LINES = st.lists(st.text("ab ", max_size=5), max_size=8).map("\n".join)
 

@@ -26,7 +26,7 @@ from sapwood.model import Read
 from sapwood.rules.text import fold, segment
 from sapwood.stores.sqlite import SqliteStore
 from sapwood.stores.sqlite.index import indexer
-from sapwood.stores.sqlite.index.checksums import checksum_vfs
+from sapwood.stores.sqlite.index.file import checksum_vfs
 from sapwood.stores.sqlite.index.follower import Follower
 
 

@@ -16,7 +16,7 @@ from sapwood.model import NewMessage, NewSession, Read, TextPart
 from sapwood.rules.ids import IdMaker
 from sapwood.stores.sqlite import AsyncSqliteStore, SqliteStore
 from sapwood.stores.sqlite.database import Database
-from sapwood.stores.sqlite.index.checksums import checksum_vfs
+from sapwood.stores.sqlite.index.file import checksum_vfs
 
 ADA = "ada"
 

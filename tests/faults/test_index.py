@@ -23,7 +23,7 @@ from sapwood.errors import StoreBusyError, StoreError
 from sapwood.model import EntryRef, NewOverlay, Search
 from sapwood.stores.sqlite import SqliteStore
 from sapwood.stores.sqlite.index import indexer
-from sapwood.stores.sqlite.index.question import Question
+from sapwood.stores.sqlite.index.reader import Question
 from sapwood.testing import COUNTS, ManualClock
 
 from .searched import assert_right, assert_whole_index, change_some, say_something

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sapwood.errors import StoreError
-from sapwood.stores.sqlite import SqliteStore, opened_file
+from sapwood.stores.sqlite import SqliteStore, database
 
 from .support import ADA, ids_in, make_session, open_async_store, open_store, say
 
@@ -35,7 +35,7 @@ pytestmark = [
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SqliteStore:
     # Left open: a database whose file is gone has no log to copy back.
-    monkeypatch.setattr(opened_file, "LOOK_EVERY_S", 0.0)
+    monkeypatch.setattr(database, "LOOK_EVERY_S", 0.0)
     opened = open_store(tmp_path / "s.db")
     make_session(opened, "s")
     opened.append(ADA, "s", [say("m1")])

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from sapwood.rules.tree import Place
 from sapwood.stores.recordlog.feed import merged
 from sapwood.stores.recordlog.fold import fold, turn_page
-from sapwood.stores.recordlog.place import log_of, number_of, segment_name, segment_of
 from sapwood.stores.recordlog.state import LogState, decode_state, encode_state
 from sapwood.stores.recordlog.work import (
     AddOverlay,
@@ -26,6 +25,10 @@ from sapwood.stores.recordlog.work import (
     MoveTip,
     PutDocument,
     Retire,
+    log_of,
+    number_of,
+    segment_name,
+    segment_of,
 )
 
 LOG = f"{7:030x}"

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import UnsatisfiedAssumption
 
 from sapwood.errors import UsageError
+from sapwood.rules.match import TokenSequence
 from sapwood.rules.query import (
     Branch,
     MessageFacts,
@@ -19,7 +20,6 @@ from sapwood.rules.query import (
     occurrences,
     parse,
 )
-from sapwood.rules.term import TokenSequence
 from sapwood.rules.text import fold, is_unspaced, is_word, tokens
 from sapwood.testing import QueryCase
 

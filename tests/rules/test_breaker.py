@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.rules.breaker import BreakerState, after_failure, after_run, may_run
+from sapwood.rules.threshold import BreakerState, after_failure, after_run, may_run
 from sapwood.rules.tokens import MAX_TOKENS
 
 sizes = st.integers(0, 2_000) | st.integers(0, MAX_TOKENS)

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.errors import StoreCorruptError
-from sapwood.rules.missing_messages import first_missing, gone_over, refuse_missing
-from sapwood.rules.tree import Place, Span
+from sapwood.rules.tree import Place, Span, first_missing, gone_over, refuse_missing
 
 SPANS = [Span(7, 1, 4), Span(8, 5, 5), Span(9, 6, 9)]
 depths = st.integers(1, 30)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sapwood.rules.overlay import Cover, clip, resolve_up
-from sapwood.rules.tree import Place, Span
+from sapwood.rules.tree import Cover, Place, Span, clip, resolve_up
 
 from .growth import Tree, a_place, places_in, staircase, trees
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.rules.fingerprint import BlockFacts, fingerprint_all, fingerprint_of
 from sapwood.rules.prompt import (
     FRAME,
+    BlockFacts,
     PromptBlock,
+    fingerprint_all,
+    fingerprint_of,
     first_difference,
     has_frame,
     heading,

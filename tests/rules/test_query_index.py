@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given
 
 from sapwood.errors import UsageError
+from sapwood.rules.match import MAX_SEQUENCE, TokenSequence
 from sapwood.rules.query import (
     Term,
     candidates,
@@ -16,7 +17,6 @@ from sapwood.rules.query import (
     occurrences,
     parse,
 )
-from sapwood.rules.term import MAX_SEQUENCE, TokenSequence
 from sapwood.rules.text import fold
 
 from .querying import (

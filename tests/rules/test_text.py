@@ -23,11 +23,9 @@ from sapwood.model import (
 )
 from sapwood.rules.codec import pack
 from sapwood.rules.fold import is_latin
-from sapwood.rules.json_text import _spelled
-from sapwood.rules.match import occurs
-from sapwood.rules.stored_text import stored_text
-from sapwood.rules.term import Term
+from sapwood.rules.match import Term, occurs
 from sapwood.rules.text import (
+    _spelled,
     fold,
     fold_with_map,
     is_unspaced,
@@ -35,6 +33,7 @@ from sapwood.rules.text import (
     searchable,
     segment,
     solid,
+    stored_text,
     tokens,
 )
 from sapwood.testing.strategies import json_values, new_messages

@@ -11,8 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.errors import UsageError
-from sapwood.rules.breaker import BreakerState, after_run, may_run
-from sapwood.rules.threshold import Thresholds, ThresholdState, cross
+from sapwood.rules.threshold import (
+    BreakerState,
+    Thresholds,
+    ThresholdState,
+    after_run,
+    cross,
+    may_run,
+)
 from sapwood.rules.tokens import MAX_TOKENS
 
 small = st.integers(0, 12)

@@ -16,7 +16,7 @@ from sapwood.model import NewMessage, NewSession, Search, TextPart
 from sapwood.rules.ids import IdMaker
 from sapwood.stores.sqlite import SqliteStore
 from sapwood.stores.sqlite.index import file as index_file
-from sapwood.stores.sqlite.index.checksums import CHECKSUM_BYTES, checksum_vfs
+from sapwood.stores.sqlite.index.file import CHECKSUM_BYTES, checksum_vfs
 
 ADA = "ada"
 COUNT = 300

@@ -33,9 +33,8 @@ from sapwood.rules.query import Query, parse
 from sapwood.rules.text import fold, searchable
 from sapwood.stores.sqlite import SqliteStore
 from sapwood.stores.sqlite.connection import open_reader
-from sapwood.stores.sqlite.index import indexer, question
-from sapwood.stores.sqlite.index.checksums import checksum_vfs
-from sapwood.stores.sqlite.index.file import index_path, open_index_writer
+from sapwood.stores.sqlite.index import indexer, reader
+from sapwood.stores.sqlite.index.file import checksum_vfs, index_path, open_index_writer
 from sapwood.stores.sqlite.index.follower import Follower
 from sapwood.testing import COUNTS
 
@@ -363,7 +362,7 @@ def test_more_candidates_than_are_compared_at_once_are_all_found(
     store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The index gives all that has the tokens; few of them have the punctuation."""
-    monkeypatch.setattr(question, "MOST_IN_A_BATCH", 20)
+    monkeypatch.setattr(reader, "MOST_IN_A_BATCH", 20)
     store.create_session("ada", NewSession(id="s"))
     for n in range(130):
         store.append("ada", "s", [say(f"m{n}", "a .env" if n % 40 == 3 else f"a env {n}")])

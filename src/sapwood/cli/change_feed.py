@@ -11,9 +11,8 @@ from typing import Any
 from ..errors import NotFoundError
 from ..model import Change, datetime_of
 from ..session import SessionManager
-from .output import Output, encode_json
+from .output import Output, clean, encode_json, pad, shorten
 from .records import brief, iso, local
-from .text import clean, pad, shorten
 
 PAGE = 200
 COLOURS = {"append": "green", "update": "yellow", "delete": "red", "retire": "red"}

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..model import Compaction, CompactionNote, CompactionPreview, Overlay
-from .output import Output, note
+from .output import Column, Output, Table, clean, note
 from .records import fields_of, iso, local, overlay_json, saving_of, span_of, top_of
-from .table import Column, Table
-from .text import clean
 
 if TYPE_CHECKING:
     from ..compaction import CompactFunction

@@ -9,7 +9,7 @@ from ..context import BlockEntry, PromptChange
 from ..context.block import versions_of
 from ..context.prompt_document import PromptDocument, changes_of, prompt_document_in
 from ..model import datetime_of
-from ..rules.fingerprint import digest_of
+from ..rules.prompt import digest_of
 from ..rules.tokens import estimate_text
 from ..session import SessionManager
 from .blocks import (
@@ -21,10 +21,8 @@ from .blocks import (
     no_block,
     stored_blocks,
 )
-from .output import Output, note
+from .output import Column, Output, Table, clean, note, shorten
 from .records import fields_of, iso, local
-from .table import Column, Table
-from .text import clean, shorten
 
 TEXT_IN_A_PIPE = 200
 PROMPT_KEY = "prompt"

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..model import Entry, Message, Read, SessionRecord, Summary
 from ..session import SessionManager
-from .output import Output, note
+from .output import Output, clean, note
 from .records import (
     local,
     message_json,
@@ -17,8 +17,7 @@ from .records import (
     top_of,
     write_heading,
 )
-from .text import clean
-from .tree_view import TreePage
+from .tree_output import TreePage
 
 
 def show_history(

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..model import Hits
-from .output import Output
+from .output import Output, clean, clean_line, shorten, width_of
 from .records import fields_of, iso, local, position_json
-from .text import clean, clean_line, shorten, width_of
 
 
 def hits_json(found: Hits) -> dict[str, Any]:

@@ -21,8 +21,7 @@ from ..model import (
     ToolCallPart,
     ToolResultPart,
 )
-from .output import Output, encode_json
-from .text import MOST_CHARACTERS, clean, shorten
+from .output import MOST_CHARACTERS, Output, clean, encode_json, shorten
 
 
 def fields_of(record: object, *names: str) -> dict[str, Any]:

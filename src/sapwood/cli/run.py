@@ -15,9 +15,8 @@ import click
 from ..errors import NotFoundError, SapwoodError
 from . import exit_codes
 from .app import ReaderGoneError, app
-from .output import encode_json
+from .output import clean, encode_json
 from .settings import OTHER_OWNER, Settings
-from .text import clean
 
 STREAMS = (
     ("stdin", os.O_RDONLY, "r"),

@@ -3,7 +3,7 @@
 from ..rules.tokens import estimate_parts, estimate_text
 from .digest import digest
 from .estimate import EntryCounter, entry_tokens, history_tokens
-from .fit import Fitted, MessageCounter, fit_messages
+from .fit import Fitted, MessageCounter, fit_messages, truncate_older_messages
 from .function import (
     CompactDraft,
     CompactFunction,
@@ -25,7 +25,6 @@ from .ranges import (
 )
 from .repair import SUMMARY_HEADING, model_messages, repair_messages
 from .summary_prompt import SummaryRequest, Template, build_summary_prompt, summary_budget
-from .truncation import truncate_older_messages
 from .validity import is_valid_input
 
 __all__ = [

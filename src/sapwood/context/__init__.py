@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 from ..rules.hidden_characters import find_hidden
 from ..rules.prompt import BlockKind
+from ._sync.bound_block import StoreBlock
 from ._sync.context import Context
 from ._sync.entries import StoreEntries
 from ._sync.searchable_history import SearchableHistory
-from ._sync.store_block import StoreBlock
 from ._sync.tools import ContextTools
 from .block import Block, BlockVersion
 from .config import BlockConfig, BlockScope, BlockShape
-from .elision import elide_unloaded
-from .entry import BlockEntry, LoadedKey
+from .entry import BlockEntry, LoadedKey, elide_unloaded
+from .model_tools import to_anthropic, to_mcp, to_openai_chat, to_openai_responses
 from .prompt_document import CacheReport, PromptChange
 from .provider import (
     CallableProvider,
@@ -31,13 +31,12 @@ from .provider import (
     kind_of,
 )
 from .skills import SkillsFolder
-from .tool_definitions import to_anthropic, to_mcp, to_openai_chat, to_openai_responses
 
 if TYPE_CHECKING:
+    from ._async.bound_block import AsyncStoreBlock
     from ._async.context import AsyncContext
     from ._async.entries import AsyncStoreEntries
     from ._async.searchable_history import AsyncSearchableHistory
-    from ._async.store_block import AsyncStoreBlock
     from ._async.tools import AsyncContextTools
 
 __all__ = [
@@ -92,7 +91,7 @@ if not TYPE_CHECKING:  # a type checker would take every misspelt name for one t
             "AsyncContext": "._async.context",
             "AsyncContextTools": "._async.tools",
             "AsyncSearchableHistory": "._async.searchable_history",
-            "AsyncStoreBlock": "._async.store_block",
+            "AsyncStoreBlock": "._async.bound_block",
             "AsyncStoreEntries": "._async.entries",
         },
     )

@@ -11,12 +11,12 @@ from typing import Any
 
 from ..model import NewMessage, Part, TextPart
 from .client_values import id_of, wrong
-from .part_text import Reasoning, text_of_part
 from .unmapped_fields import (
     NOTHING,
     AnyTyped,
     Json,
     NativePart,
+    Reasoning,
     besides,
     difference,
     has_other,
@@ -26,6 +26,7 @@ from .unmapped_fields import (
     only_text,
     part_rest,
     restore,
+    text_of_part,
 )
 
 

@@ -10,8 +10,7 @@ from .anthropic import to_anthropic
 from .message_like import has_tools
 from .openai_chat import to_openai_chat
 from .openai_responses import to_openai_responses
-from .part_text import Reasoning, text_of_part
-from .unmapped_fields import Json
+from .unmapped_fields import Json, Reasoning, text_of_part
 from .vendor_limits import fit_name
 
 

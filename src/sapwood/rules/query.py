@@ -19,13 +19,16 @@ from .match import (
     Branch,
     Field,
     Filter,
+    IndexedTerm,
     MessageFacts,
     Query,
+    Term,
     candidates,
+    indexed,
     matches,
+    occurrences,
     terms,
 )
-from .term import IndexedTerm, Term, indexed, occurrences
 from .text import solid
 
 __all__ = [

@@ -10,8 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .match import Query
-from .term import Term, occurrences
+from .match import Query, Term, occurrences
 
 _SATURATION = 1.2
 _LENGTH_WEIGHT = 0.75

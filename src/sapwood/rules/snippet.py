@@ -9,7 +9,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from .fold import Folded, fold_with_map, is_latin
-from .term import Term, occurrences, stands_at
+from .match import Term, occurrences, stands_at
 from .text import is_word
 
 WIDTH = 160

@@ -1,4 +1,4 @@
-"""What of a message is searched, and the tokens that an index makes of it."""
+"""What of a message is searched and shown, and the tokens that an index makes of it."""
 
 from __future__ import annotations
 
@@ -6,13 +6,94 @@ import re
 import sys
 import unicodedata
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import chain
+from typing import Any
 
+import msgspec
+
+from ..errors import StoreCorruptError
 from ..model import FilePart, OtherPart, Part, TextPart, ToolCallPart, ToolResultPart
+from .codec import decode_body
 from .fold import Folded, Offsets, fold, fold_with_map
-from .json_text import json_text
+
+_ENCODED = re.compile(r"(?:data:[^,\s]{0,200},)?[0-9A-Za-z+/_=-]+")
+_MIN_ENCODED = 512
+
+_encode = msgspec.json.Encoder().encode
+
+
+def json_text(value: Any) -> str:
+    """Return a JSON value as text; a string alone has no quotes, and null is nothing."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return _plain(value)
+    text = _encode(value).decode()
+    return text if is_plain_json(text) else "".join(_spelled(value))
+
+
+def is_plain_json(text: str) -> bool:
+    """Whether compact JSON is text as it is written: no escapes, no binary data."""
+    return "\\" not in text and not _may_have_binary(text)
+
+
+def _may_have_binary(text: str) -> bool:
+    """Whether a string in it may be as long as binary data: no quote for so long."""
+    start, end = 0, len(text) - _MIN_ENCODED
+    while start <= end:
+        quote = text.rfind('"', start, start + _MIN_ENCODED)
+        if quote < 0:
+            return True
+        start = quote + 1
+    return False
+
+
+def _plain(text: str) -> str:
+    """Leave out binary data in Base64 or hexadecimal, which is no text although JSON has it so."""
+    is_binary = len(text) >= _MIN_ENCODED and _ENCODED.fullmatch(text)
+    return "" if is_binary else text
+
+
+def _spelled(value: Any) -> Iterator[str]:
+    """Spell a value out as the encoder would, but for its strings."""
+    # Not recursive: what is stored may be nested deeper than calls may be.
+    rest = [value]
+    while rest:
+        value = rest.pop()
+        if isinstance(value, _Mark):
+            yield value
+        elif isinstance(value, str):
+            yield f'"{_plain(value)}"'
+        elif isinstance(value, dict):
+            yield "{"
+            rest += _between([*chain.from_iterable(value.items())], "}")
+        elif isinstance(value, list):
+            yield "["
+            rest += _between(value, "]")
+        else:
+            yield _encode(value).decode()
+
+
+class _Mark(str):
+    """Punctuation of JSON, as told from a string in it."""
+
+    __slots__ = ()
+
+
+_COMMA, _COLON = _Mark(","), _Mark(":")
+
+
+def _between(items: list[Any], end: str) -> list[Any]:
+    """Return items with the punctuation between them, the last first."""
+    marked: list[Any] = []
+    for number, item in enumerate(items):
+        if number:
+            marked.append(_COLON if end == "}" and number % 2 else _COMMA)
+        marked.append(item)
+    return [_Mark(end), *reversed(marked)]
+
 
 __all__ = [
     "Folded",
@@ -161,3 +242,74 @@ def _text_of(part: Part) -> str | None:
             return name
         case _:
             return None
+
+
+class _Part(msgspec.Struct, tag_field="type", gc=False):
+    """A part as far as it is searched; JSON in it stays as it is written."""
+
+
+class _Text(_Part, tag="text", gc=False):
+    text: str
+
+
+class _Reasoning(_Part, tag="reasoning", gc=False):
+    pass
+
+
+class _ToolCall(_Part, tag="tool_call", gc=False):
+    name: str
+    input: msgspec.Raw
+
+
+class _ToolResult(_Part, tag="tool_result", gc=False):
+    output: msgspec.Raw
+
+
+class _File(_Part, tag="file", gc=False):
+    name: str | None = None
+
+
+class _Other(_Part, tag="other", gc=False):
+    value: msgspec.Raw
+
+
+class _Body(msgspec.Struct, gc=False):
+    parts: list[_Text | _Reasoning | _ToolCall | _ToolResult | _File | _Other]
+
+
+_decode = msgspec.json.Decoder(_Body).decode
+
+
+def stored_text(body: bytes, where: str) -> str:
+    """Return what `searchable` gives for the parts of a stored body."""
+    try:
+        parts = _decode(body).parts
+    except (msgspec.MsgspecError, TypeError, ValueError, RecursionError) as error:
+        raise StoreCorruptError(f"message {where} cannot be decoded: {error}") from error
+    if len(parts) == 1 and type(parts[0]) is _Text:
+        return parts[0].text
+    texts = [_text_of_stored(part) for part in parts]
+    if None in texts:
+        return searchable(decode_body(body, where).parts)
+    return "\n".join([text for text in texts if text])
+
+
+def _text_of_stored(part: _Part) -> str | None:
+    """Return the text of a part; None when its JSON does not read as it is written."""
+    match part:
+        case _Text(text=text):
+            return text
+        case _ToolCall(name=name, input=raw):
+            asked = _plain_json(raw)
+            return None if asked is None else f"{name} {asked}"
+        case _ToolResult(output=raw) | _Other(value=raw):
+            return _plain_json(raw)
+        case _File(name=file):
+            return file or ""
+        case _:
+            return ""
+
+
+def _plain_json(raw: msgspec.Raw) -> str | None:
+    text = bytes(raw).decode()
+    return text if text[:1] in "{[" and is_plain_json(text) else None

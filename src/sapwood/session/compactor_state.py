@@ -5,8 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from ..model import CompactionNote, Overlay
-from ..rules.breaker import BreakerState, after_failure, after_run
-from ..rules.threshold import ThresholdState
+from ..rules.threshold import BreakerState, ThresholdState, after_failure, after_run
 
 KEY = "compactor"
 MARK = "compaction"

@@ -1,25 +1,79 @@
-"""How a session behaves: its blocks, when it is compacted and how, and who is told.
-
-The settings are given as keywords, or one after the other by the methods in `builder`.
-"""
+"""How a session behaves, and how that is set: by keywords, or by methods of a builder."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypedDict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict
 
 import msgspec
 
 from ..errors import UsageError
-from ..model import Event
+from ..model import Edge, EdgeKind, Event
 from ..rules import check
-from ..rules.tokens import estimate_text
-from .fields import refuse_unknown
+from ..rules.tokens import TokenCounter, estimate_text
 
-# Blocks and compaction are loaded by the sessions that have them: others do not pay for it.
 if TYPE_CHECKING:
     from ..compaction.function import CompactCallable
     from ..context import BlockConfig
+
+
+class RecordFields(TypedDict, total=False):
+    """What of a session's record may be changed."""
+
+    title: str | None
+    state: str
+    tags: list[str]
+    attributes: dict[str, Any]
+    budget: int | None
+    model: str | None
+    source: str | None
+    end_reason: str | None
+
+
+class NewSessionFields(RecordFields, total=False):
+    """What may be given to a new session by its manager; a parent may be its id alone."""
+
+    parent: Edge | str | None
+
+
+def new_session_fields(fields: NewSessionFields) -> dict[str, Any]:
+    """Refuse unknown keywords, and make a parent's id an edge."""
+    refuse_unknown(fields, NewSessionFields)
+    rest: dict[str, Any] = {**fields}
+    if isinstance(rest.get("parent"), str):
+        rest["parent"] = Edge(kind=EdgeKind.BRANCH, session=rest["parent"])
+    return rest
+
+
+def refuse_unknown(fields: Mapping[str, object], known: type, beside: Sequence[str] = ()) -> None:
+    """Refuse keywords that a call does not have, where Python does not.
+
+    `beside` names those that the call itself has.
+    """
+    names = [*beside, *known.__annotations__]
+    for name in fields:
+        if name not in names:
+            raise UsageError(f"there is no keyword {name!r}: use {', '.join(names)}", path=name)
+
+
+class SessionFilters(TypedDict, total=False):
+    """Which sessions to list; all that are given must match."""
+
+    state: str | None
+    tags: list[str]
+    title_prefix: str | None
+    parent: str | None
+    created_from: datetime | None
+    created_until: datetime | None
+    active_from: datetime | None
+    active_until: datetime | None
+    order: Literal["active", "created"]
+    limit: int
+    cursor: str | None
+
+
+# Blocks and compaction are loaded by the sessions that have them: others do not pay for it.
 
 Listener = Callable[[Event], Awaitable[None] | None]
 """Called with each event, in the order of the changes, before the call that made it returns.
@@ -116,3 +170,97 @@ def refuse_uncallable(value: object, path: str) -> None:
     """Refuse what is no function; None means that there is none."""
     if value is not None:
         check.function(value, path)
+
+
+BLOCK_SETTINGS = {"context", "searchable_history"}
+
+
+class Setup:
+    """What a session is set up with: its settings, how tokens are counted, and who makes ids.
+
+    The settings may be replaced while a session is built; its parts read them when they need them.
+    """
+
+    __slots__ = ("blocks_in_use", "counter", "new_id", "settings")
+
+    def __init__(
+        self,
+        settings: SessionSettings,
+        counter: TokenCounter | None,
+        new_id: Callable[[], str] | None,
+    ) -> None:
+        refuse_uncallable(counter, "token_counter")
+        self.settings = settings
+        self.counter = counter
+        self.new_id = new_id
+        self.blocks_in_use = False
+
+
+class Configurable:
+    """The builder's methods: each changes one setting and gives back the object itself.
+
+    They come before the first use, in any order.
+    """
+
+    _setup: Setup
+
+    def _set(self, **changes: Any) -> Self:
+        """Replace some settings; those of the blocks only before they are used."""
+        setup = self._setup
+        if setup.blocks_in_use and not BLOCK_SETTINGS.isdisjoint(changes):
+            raise UsageError(
+                "blocks are set before the session is used: use add_context now", path="context"
+            )
+        setup.settings = checked(msgspec.structs.replace(setup.settings, **changes), setup.settings)
+        return self
+
+    def with_context(
+        self,
+        label: str,
+        *,
+        description: str | None = None,
+        max_tokens: int | None = None,
+        provider: Any = None,
+        default: str | None = None,
+        readonly: bool = False,
+        scope: Literal["session", "agent", "owner"] = "session",
+        agent: str | None = None,
+    ) -> Self:
+        """Add a context block; without a provider its text is kept in the store."""
+        from ..context import BlockConfig
+
+        config = BlockConfig(
+            label,
+            description=description,
+            max_tokens=max_tokens,
+            provider=provider,
+            default=default,
+            readonly=readonly,
+            scope=scope,
+            agent=agent,
+        )
+        return self._set(context=(*self._setup.settings.context, config))
+
+    def with_cached_prompt(self, cached: bool = True) -> Self:
+        """Keep the frozen prompt in the store, which is the default; False renders it each time."""
+        return self._set(cached_prompt=cached)
+
+    def with_searchable_history(self, label: str = "history") -> Self:
+        """Let the model search all that the owner's sessions hold."""
+        return self._set(searchable_history=label)
+
+    def compact_with(self, function: CompactCallable) -> Self:
+        """Set what makes the summaries; see `sapwood.compaction.create_compact_function`."""
+        return self._set(compact_with=function)
+
+    def compact_after(self, tokens: int) -> Self:
+        """Compact by itself when the context holds more than so many tokens."""
+        return self._set(compact_after=tokens)
+
+    def on_compaction_error(self, handler: ErrorHandler) -> Self:
+        """Set who is told when a compaction that started by itself failed."""
+        return self._set(on_compaction_error=handler)
+
+    def on_event(self, listener: Listener) -> Self:
+        """Add a listener, which is told of every change."""
+        return self._set(listeners=(*self._setup.settings.listeners, listener))

@@ -8,10 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ._async.anthropic import AsyncAnthropicSummarizer
-    from ._async.openai import AsyncOpenAISummarizer
-    from ._sync.anthropic import AnthropicSummarizer
-    from ._sync.openai import OpenAISummarizer
+    from ._async.vendors import AsyncAnthropicSummarizer, AsyncOpenAISummarizer
+    from ._sync.vendors import AnthropicSummarizer, OpenAISummarizer
 
 __all__ = [
     "AnthropicSummarizer",
@@ -26,10 +24,10 @@ if not TYPE_CHECKING:  # a type checker would take every misspelt name for one t
     __getattr__ = lazy_names(
         __name__,
         {
-            "AnthropicSummarizer": "._sync.anthropic",
-            "AsyncAnthropicSummarizer": "._async.anthropic",
-            "AsyncOpenAISummarizer": "._async.openai",
-            "OpenAISummarizer": "._sync.openai",
+            "AnthropicSummarizer": "._sync.vendors",
+            "AsyncAnthropicSummarizer": "._async.vendors",
+            "AsyncOpenAISummarizer": "._async.vendors",
+            "OpenAISummarizer": "._sync.vendors",
         },
     )
 

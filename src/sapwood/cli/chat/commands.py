@@ -10,11 +10,9 @@ import msgspec
 from ...errors import UsageError
 from ...model import SessionRecord, Summary
 from ..hit_output import hit_lines, hits_json
-from ..output import Output
+from ..output import Output, clean, shorten
 from ..records import brief, overlay_json
-from ..text import clean, shorten
-from ..tree_output import show_tree, tree_json
-from ..tree_view import TreePage, read_view
+from ..tree_output import TreePage, read_view, show_tree, tree_json
 from .conversation import new_conversation
 from .screen import summary_note
 

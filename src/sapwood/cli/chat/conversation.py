@@ -15,7 +15,7 @@ from ...compaction.function import Strategy, Summarize
 from ...errors import CompactionError, UsageError
 from ...model import ROOT, CompactEvent, Message, ModelInput, Overlay
 from ...session import Session, SessionManager
-from ..text import clean, shorten
+from ..output import clean, shorten
 
 TAG = "chat"
 TITLE_WIDTH = 60

@@ -11,9 +11,8 @@ from ...compaction.function import Summarize
 from ...formats import input_to_openai_chat
 from ...model import ModelInput, ReasoningPart, TextPart, ToolCallPart, Usage
 from ...summarizers import OpenAISummarizer
-from ...summarizers.loose_values import pick, text_at
 from ...summarizers.sdk import ClientSettings, client_of, load_sdk
-from ...summarizers.vendor_answers import usage_of_completion
+from ...summarizers.vendor_answers import pick, text_at, usage_of_completion
 from .chat_model import AnswerEnd, AnswerPart, AnswerPiece, AnswerPieces
 
 _CUT_OFF = {"length": "the limit on its length", "content_filter": "the endpoint's filter"}

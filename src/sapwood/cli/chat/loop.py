@@ -14,9 +14,8 @@ from ..settings import Settings
 from .chat_model import ChatModel
 from .commands import run_command
 from .conversation import ChatSetup, Conversation, open_conversation
-from .input_lines import InputLine, InputLines
 from .responder import Responder
-from .screen import JsonScreen, Screen, Standing
+from .screen import InputLine, InputLines, JsonScreen, Screen, Standing
 from .stored_answer import AnswerState, state_of
 
 RECENT = 4

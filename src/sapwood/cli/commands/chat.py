@@ -7,8 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..api_keys import api_key_option, key_of
-from ..settings import Settings, common_options, pass_settings, session_names
+from ..settings import (
+    Settings,
+    api_key_option,
+    common_options,
+    key_of,
+    pass_settings,
+    session_names,
+)
 
 if TYPE_CHECKING:
     from ..chat.chat_model import ChatModel

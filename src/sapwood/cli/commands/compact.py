@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..api_keys import VARIABLES, api_key_option, key_of
-from ..progress import waiting
+from ..output import clean, waiting
 from ..settings import (
+    VARIABLES,
     Settings,
+    api_key_option,
     chosen_mode,
     common_options,
     given_options,
+    key_of,
     pass_settings,
     session_argument,
 )
-from ..text import clean
 
 if TYPE_CHECKING:
     from ...session import SessionManager

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .. import exit_codes
-from ..progress import progress_bar
+from ..output import clean, progress_bar
 from ..settings import Settings, common_options, pass_settings
-from ..text import clean
 from ..whole_file import target_of
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import sys
 
 import click
 
+from ..output import clean
 from ..settings import Settings, common_options, pass_settings, session_argument
-from ..text import clean
 
 
 @click.command("fork")

@@ -16,8 +16,7 @@ from click.core import ParameterSource
 
 from ...errors import UsageError
 from ..interrupts import held_interrupts
-from ..output import Output, escape_obeyed, write_json_line, write_notes
-from ..progress import AdvanceBar, progress_bar
+from ..output import AdvanceBar, Output, escape_obeyed, progress_bar, write_json_line, write_notes
 from ..settings import Settings, common_options, pass_settings, session_argument
 from ..whole_file import target_of, whole_file
 

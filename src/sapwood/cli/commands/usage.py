@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from ..output import Output, note
-from ..progress import progress_bar
+from ..output import Column, Output, Table, note, progress_bar
 from ..settings import Settings, common_options, pass_settings, session_argument
-from ..table import Column, Table
 
 if TYPE_CHECKING:
     from ...model import UsageTotal

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..output import encode_json, note
+from ..output import Column, Table, clean, encode_json, note
 from ..settings import (
     OTHER_OWNER,
     Settings,
@@ -22,8 +22,6 @@ from ..settings import (
     session_argument,
     session_names,
 )
-from ..table import Column, Table
-from ..text import clean
 
 if TYPE_CHECKING:
     from ...model import SessionPage
@@ -175,8 +173,7 @@ def show_command(
       sapwood show support --history
     """
     from ..history_output import show_history
-    from ..tree_output import show_tree
-    from ..tree_view import TreePage
+    from ..tree_output import TreePage, show_tree
 
     if is_all and limit is not None:
         raise click.UsageError("--all and --limit exclude each other")

@@ -11,10 +11,9 @@ from ...rules.ids import check_name
 from ...rules.slug import entry_key
 from ..block import Block, BlockVersion, after_undo, after_write, versions_of
 from ..config import check_limit
-from .bound_block import AsyncBoundBlock, BlockContent
+from .bound_block import AsyncBoundBlock, AsyncStoreBlock, BlockContent
 from .context_base import AsyncContextBase
 from .entries import AsyncStoreEntries
-from .store_block import AsyncStoreBlock
 
 WriteAction = Literal["append", "replace"]
 

@@ -13,10 +13,9 @@ from ...rules.ids import check_name
 from ...rules.slug import entry_key
 from ..block import Block, BlockVersion, after_undo, after_write, versions_of
 from ..config import check_limit
-from .bound_block import BlockContent, BoundBlock
+from .bound_block import BlockContent, BoundBlock, StoreBlock
 from .context_base import ContextBase
 from .entries import StoreEntries
-from .store_block import StoreBlock
 
 WriteAction = Literal["append", "replace"]
 

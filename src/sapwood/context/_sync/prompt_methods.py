@@ -11,16 +11,16 @@ import msgspec
 
 from ...errors import StaleVersionError, StoreCorruptError
 from ...model import Document, SessionPatch
-from ...rules.fingerprint import digest_of, fingerprint_all
 from ...rules.ids import check_name
-from ...rules.prompt import heading, render
-from ..block_updates import BlockUpdate, describe_updates
+from ...rules.prompt import digest_of, fingerprint_all, heading, render
 from ..prompt_document import (
+    BlockUpdate,
     CacheReport,
     FrozenBlock,
     LoggedChange,
     PromptDocument,
     changes_of,
+    describe_updates,
     is_back,
     prompt_document_in,
     with_log,

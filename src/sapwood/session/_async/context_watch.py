@@ -9,8 +9,7 @@ import msgspec
 
 from ...calls import AsyncCall
 from ...model import Appended, AppendEvent, Event, Position, StatusEvent
-from ...rules.breaker import may_run
-from ...rules.threshold import Crossing, Thresholds, ThresholdState, cross
+from ...rules.threshold import Crossing, Thresholds, ThresholdState, cross, may_run
 from ..compactor_state import KEY, CompactorState
 from .compactor import AsyncCompactor
 from .context_size import UNMEASURED, AsyncContextSize

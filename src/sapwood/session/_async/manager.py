@@ -20,15 +20,17 @@ from ...rules import check
 from ...rules.ids import check_name
 from ...rules.tokens import TokenCounter
 from ...store._async.contract import AsyncStore
-from ..builder import Configurable, Setup
-from ..fields import (
+from ..references import PlaceRef
+from ..settings import (
+    Configurable,
     NewSessionFields,
     SessionFilters,
+    SettingFields,
+    Setup,
     new_session_fields,
     refuse_unknown,
+    settings_of,
 )
-from ..references import PlaceRef
-from ..settings import SettingFields, settings_of
 from .session import AsyncSession
 
 TRIES = 10

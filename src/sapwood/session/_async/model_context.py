@@ -7,8 +7,7 @@ from .context_blocks import AsyncContextBlocks
 from .context_size import AsyncContextSize
 from .context_watch import AsyncContextWatch
 from .model_caller import AsyncModelCaller
-from .overlays import AsyncOverlays
-from .pins import AsyncPins
+from .overlays import AsyncOverlays, AsyncPins
 from .stored_session import AsyncStoredSession
 
 

@@ -17,10 +17,8 @@ from ...model import (
 from ...rules.ids import check_name
 from ...rules.tokens import TokenCounter
 from ...store._async.contract import AsyncStore
-from ..builder import Configurable
-from ..fields import RecordFields, refuse_unknown
 from ..references import PlaceRef, id_of
-from ..settings import SettingFields, settings_of
+from ..settings import Configurable, RecordFields, SettingFields, refuse_unknown, settings_of
 from .compaction_methods import AsyncCompactionMethods
 from .context_methods import AsyncContextMethods
 from .message_methods import AsyncMessageMethods

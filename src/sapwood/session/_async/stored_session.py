@@ -15,8 +15,8 @@ from ...model import Document, Event, History, Message, NewSession, Read, Sessio
 from ...rules.codec import decode_stored
 from ...rules.ids import check_name
 from ...store._async.contract import AsyncStore
-from ..builder import Setup
 from ..references import PlaceRef, id_of
+from ..settings import Setup
 
 logger = logging.getLogger(__name__)
 

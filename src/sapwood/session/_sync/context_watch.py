@@ -11,8 +11,7 @@ import msgspec
 
 from ...calls import Call
 from ...model import Appended, AppendEvent, Event, Position, StatusEvent
-from ...rules.breaker import may_run
-from ...rules.threshold import Crossing, Thresholds, ThresholdState, cross
+from ...rules.threshold import Crossing, Thresholds, ThresholdState, cross, may_run
 from ..compactor_state import KEY, CompactorState
 from .compactor import Compactor
 from .context_size import UNMEASURED, ContextSize

@@ -22,15 +22,17 @@ from ...rules import check
 from ...rules.ids import check_name
 from ...rules.tokens import TokenCounter
 from ...store._sync.contract import Store
-from ..builder import Configurable, Setup
-from ..fields import (
+from ..references import PlaceRef
+from ..settings import (
+    Configurable,
     NewSessionFields,
     SessionFilters,
+    SettingFields,
+    Setup,
     new_session_fields,
     refuse_unknown,
+    settings_of,
 )
-from ..references import PlaceRef
-from ..settings import SettingFields, settings_of
 from .session import Session
 
 TRIES = 10

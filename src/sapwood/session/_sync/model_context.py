@@ -9,8 +9,7 @@ from .context_blocks import ContextBlocks
 from .context_size import ContextSize
 from .context_watch import ContextWatch
 from .model_caller import ModelCaller
-from .overlays import Overlays
-from .pins import Pins
+from .overlays import Overlays, Pins
 from .stored_session import StoredSession
 
 

@@ -19,10 +19,8 @@ from ...model import (
 from ...rules.ids import check_name
 from ...rules.tokens import TokenCounter
 from ...store._sync.contract import Store
-from ..builder import Configurable
-from ..fields import RecordFields, refuse_unknown
 from ..references import PlaceRef, id_of
-from ..settings import SettingFields, settings_of
+from ..settings import Configurable, RecordFields, SettingFields, refuse_unknown, settings_of
 from .compaction_methods import CompactionMethods
 from .context_methods import ContextMethods
 from .message_methods import MessageMethods

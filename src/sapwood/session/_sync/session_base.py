@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 from ...model import Appended, NewMessage
 from ...rules.tokens import TokenCounter
 from ...store._sync.contract import Store
-from ..builder import Setup
 from ..references import PlaceRef, id_of
-from ..settings import DEFAULTS, SessionSettings
+from ..settings import DEFAULTS, SessionSettings, Setup
 from .stored_session import StoredSession
 
 # Loaded when it is first needed: who only appends and reads does not pay for it.

@@ -1,6 +1,6 @@
 """The memory store: for tests, and for sessions that need not outlive their process."""
 
-from .shelf import MemorySnapshot
+from .driver import MemorySnapshot
 from .store import AsyncMemoryStore, MemoryStore
 
 __all__ = ["AsyncMemoryStore", "MemorySnapshot", "MemoryStore"]

@@ -21,8 +21,7 @@ from ..recordlog._sync.logs import Logs
 from ..recordlog._sync.runner import LogUnit
 from ..recordlog._sync.sweep import finish_deletions
 from ..recordlog.state import LogState
-from .driver import SCHEMA_VERSION, MemoryDriver
-from .shelf import MemorySnapshot, Shelf
+from .driver import SCHEMA_VERSION, MemoryDriver, MemorySnapshot, Shelf
 
 T = TypeVar("T")
 

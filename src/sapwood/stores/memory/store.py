@@ -7,8 +7,8 @@ from collections.abc import Callable
 from ...rules.codec import MAX_MESSAGE_BYTES
 from ..base._async.store import AsyncBaseStore
 from ..base._sync.store import BaseStore
+from .driver import MemorySnapshot
 from .runner import AsyncMemoryRunner, MemoryRunner
-from .shelf import MemorySnapshot
 
 
 class MemoryStore(BaseStore):

@@ -1,4 +1,4 @@
-"""The index that searches ask: its fields, its documents, and how text becomes words."""
+"""The index that searches ask: its fields, its documents, its words, and a query in them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...model import Overlay
+from ...rules.match import Alternative, Branch, Filter, TokenSequence
+from ...rules.query import candidates
 from ...rules.text import fold, tokens
-from ..searched.entry import IndexEntry, SearchCandidate
+from ..searched.entry import IndexEntry, SearchCandidate, SearchQuestion
 
 VERSION = 1
 LONGEST_WORD = 250
@@ -119,3 +121,92 @@ def candidate_of(hit: Any) -> SearchCandidate:
         created_us=found["created"],
         order=hit["sort"],
     )
+
+
+Clause = dict[str, Any]
+
+MOST_CLAUSES = 500
+"""A server takes 1,024 in all; of a query with more, only the words are asked for."""
+
+_MESSAGE: Clause = {"term": {"kind": "message"}}
+_SUMMARIES: Clause = {"term": {"kind": "summaries"}}
+
+
+def clauses_of(owner: str, question: SearchQuestion) -> list[Clause]:
+    """Return what all that is looked for has in common."""
+    asked: list[Clause] = [
+        {"term": {"owner": owner}},
+        {"terms": {"kind": ["message", "summaries"]}},
+        _sides(question),
+    ]
+    if question.scope is not None:
+        session, segments = question.scope.session, question.scope.segments
+        places: list[Clause] = [{"term": {"session": session}}, {"terms": {"segment": segments}}]
+        # The summaries of one session are asked of the store.
+        asked += [_MESSAGE, {"bool": {"should": places}}]
+    return asked
+
+
+def _sides(question: SearchQuestion) -> Clause:
+    asked = candidates(question.query)
+    sides = list(zip(question.query.branches, asked, strict=True))
+    count = sum(4 + len(b.filters) * 3 + len(a.all_of) * 2 + len(a.none_of) for b, a in sides)
+    if count <= MOST_CLAUSES:
+        return {"bool": {"should": [_side(branch, side) for branch, side in sides]}}
+    return _any_word(asked)
+
+
+def _any_word(asked: tuple[Alternative, ...]) -> Clause:
+    """Return one word of each side; of many that may go on, none: then all is looked at."""
+    words = [max(side.all_of, key=_length) for side in asked]
+    whole = [it.tokens[0][:LONGEST_WORD] for it in words if len(it.tokens) > 1 or not it.prefix]
+    begun = [it.tokens[0][:LONGEST_WORD] for it in words if len(it.tokens) == 1 and it.prefix]
+    if len(begun) > MOST_CLAUSES:
+        return {"match_all": {}}
+    open_ended = [{"prefix": {"text": word}} for word in begun]
+    return {"bool": {"should": [{"terms": {"text": whole}}, *open_ended]}}
+
+
+def _length(sequence: TokenSequence) -> tuple[bool, int]:
+    return not sequence.prefix, len(sequence.tokens[0])
+
+
+def _side(branch: Branch, side: Alternative) -> Clause:
+    must = [clause for sequence in side.all_of for clause in _sequence(sequence)]
+    must += [clause for it in branch.filters for clause in _filter(it)]
+    without = [
+        {"bool": {"filter": [_MESSAGE, *_sequence(it)]}} for it in side.none_of if _is_whole(it)
+    ]
+    return {"bool": {"filter": must, "must_not": without}}
+
+
+def _is_whole(sequence: TokenSequence) -> bool:
+    """Whether the index decides: not by words that are cut, or may go on."""
+    is_cut = any(len(word) > LONGEST_WORD for word in sequence.tokens)
+    return not is_cut and (not sequence.prefix or len(sequence.tokens) == 1)
+
+
+def _sequence(sequence: TokenSequence) -> list[Clause]:
+    words = [word[:LONGEST_WORD] for word in sequence.tokens]
+    asked: list[Clause] = []
+    if sequence.prefix:
+        asked.append({"prefix": {"text": words.pop()}})
+    if len(words) == 1:
+        asked.append({"term": {"text": words[0]}})
+    elif words:
+        asked.append({"match_phrase": {"text": " ".join(words)}})
+    return asked
+
+
+def _filter(it: Filter) -> list[Clause]:
+    """Ask of messages what stands in the index; titles and tags change without it."""
+    if isinstance(it.value, int):
+        bound = "gte" if it.field == "after" else "lt"
+        wanted: Clause = {"range": {"created": {bound: it.value}}}
+    elif it.field == "role":
+        wanted = {"term": {"role": it.value}}
+    else:
+        return []
+    if it.negated:
+        wanted = {"bool": {"must_not": [wanted]}}
+    return [{"bool": {"should": [_SUMMARIES, wanted]}}]

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Sequence
 from ...errors import StoreCorruptError
 from ...rules.match import Alternative
 from ...rules.query import Query, candidates
-from ...rules.stored_text import stored_text
-from ...rules.text import fold, tokens
+from ...rules.text import fold, stored_text, tokens
 
 # PostgreSQL takes words of up to 2,046 bytes, and of all words of a text one million.
 LONGEST_WORD = 250

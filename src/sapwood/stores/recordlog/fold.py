@@ -8,7 +8,6 @@ from typing import Any
 from msgspec.structs import replace
 
 from ...rules.tree import Place
-from .place import from_wire, log_of, number_of
 from .state import (
     MOST_RECORD_SPANS,
     NO_PROFILE,
@@ -44,6 +43,9 @@ from .work import (
     UndoOverlay,
     WipeLog,
     WritePage,
+    from_wire,
+    log_of,
+    number_of,
 )
 
 PINS = "pins"

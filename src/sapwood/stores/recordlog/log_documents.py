@@ -20,8 +20,8 @@ import msgspec
 from ...errors import StoreCorruptError
 from ...rules.tree import Place
 from .errors import decoded
-from .place import number_of, segment_of
 from .state import LogState, MessagePlace
+from .work import number_of, segment_of
 
 T = TypeVar("T")
 

@@ -14,11 +14,10 @@ from ...rules.codec import decode_body, digest
 from ...rules.tree import Place, Span
 from .errors import BehindError
 from .log_documents import LogDocument
-from .place import segment_name
 from .record import open_record, runs_of, work_of
 from .state import Edited
 from .view import LogView
-from .work import Append, AppendedMessage, Edit
+from .work import Append, AppendedMessage, Edit, segment_name
 
 
 class LogRow(NamedTuple):

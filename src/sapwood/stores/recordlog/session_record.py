@@ -19,9 +19,8 @@ from ...model import (
 )
 from ...rules.codec import decode_json, encode_json
 from ..base.listing import is_listed, read_cursor
-from .place import public
 from .state import LogState
-from .work import LogProfile
+from .work import LogProfile, public
 
 PageKey = tuple[int, str]
 

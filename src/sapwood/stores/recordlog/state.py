@@ -13,8 +13,7 @@ from msgspec.structs import asdict
 
 from ...rules.tree import Place
 from .errors import decoded
-from .place import StoredPlace, from_wire, segment_of, to_wire
-from .work import LogProfile
+from .work import LogProfile, StoredPlace, from_wire, segment_of, to_wire
 
 
 class LogSegment(NamedTuple):

@@ -6,11 +6,19 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 
 from ...errors import StoreCorruptError
-from ...rules.overlay import Cover, resolve_up
-from ...rules.tree import LINEAGE_CAP, Place, Span, is_on_path, place_before, spans_up
+from ...rules.tree import (
+    LINEAGE_CAP,
+    Cover,
+    Place,
+    Span,
+    is_on_path,
+    place_before,
+    resolve_up,
+    spans_up,
+)
 from .log_documents import LogDocument
-from .place import log_of, number_of
 from .state import Edited, LaidOverlay, LogSegment, LogState
+from .work import log_of, number_of
 
 ViewPiece = Span | LaidOverlay
 

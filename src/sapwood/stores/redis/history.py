@@ -7,8 +7,7 @@ from typing import Any
 
 from ...model import Entry, History, Read, Summary
 from ..base.refusals import bad_pins
-from .entries import SEP, id_or_root, message_of, name_of, take_messages
-from .rows import overlay_of
+from .rows import SEP, id_or_root, message_of, name_of, overlay_of, take_messages
 from .scripts import place_words
 
 _DEEPEST = 9_999_999_999

@@ -1,15 +1,124 @@
-"""Sessions, overlays and documents as they are stored."""
+"""What is stored, and under which keys: sessions, overlays, documents, entries of segments."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple, cast
 
 import msgspec
 
 from ...errors import StoreCorruptError
-from ...model import Document, Edge, EdgeKind, Overlay, Position, Root, SessionRecord
-from ...rules.codec import decode_json
-from .entries import id_or_root
+from ...model import (
+    ROOT,
+    Document,
+    Edge,
+    EdgeKind,
+    Entry,
+    Message,
+    Overlay,
+    Position,
+    Root,
+    SessionRecord,
+)
+from ...rules.codec import decode_body, decode_json
+
+PREFIX = "sapwood"
+_QUOTED = str.maketrans({"%": "%25", "{": "%7B", "}": "%7D"})
+
+
+class RedisKeys:
+    """The names of keys under a prefix."""
+
+    def __init__(self, prefix: str) -> None:
+        self.prefix = prefix
+        self.schema = f"{prefix}:schema"
+        self.owners = f"{prefix}:owners"
+
+    def tree(self, tree: str, part: str = "t") -> str:
+        """Name a key of a tree."""
+        return f"{self.prefix}:{{{tree}}}:{part}"
+
+    def owner(self, owner: str, part: str = "t") -> str:
+        """Name a key of an owner; a brace in the name must not end the tag."""
+        return f"{self.prefix}:{{o:{owner.translate(_QUOTED)}}}:{part}"
+
+
+SEP = "\x1f"
+
+
+class EntryHead(NamedTuple):
+    """What stands before the body of an entry; `raw` sums the tokens as they were appended."""
+
+    tokens: int
+    version: int
+    created_us: int
+    raw: int
+    role: str
+    id: str
+
+    def with_body(self, body: bytes) -> bytes:
+        """Return the entry."""
+        return SEP.join(map(str, self)).encode() + b"\n" + body
+
+
+def split_entry(entry: bytes) -> tuple[EntryHead, bytes]:
+    """Split an entry into what stands before its body, and the body; empty when deleted."""
+    head, _, body = entry.partition(b"\n")
+    try:
+        tokens, version, created, raw, role, id = head.decode().split(SEP)
+        return EntryHead(int(tokens), int(version), int(created), int(raw), role, id), body
+    except ValueError as error:
+        raise StoreCorruptError(f"an entry cannot be read: {error}") from error
+
+
+def message_of(entry: bytes, segment: str, depth: int, home: str | None) -> Message | None:
+    """Make a message of its entry; None when it was deleted."""
+    found: list[Entry] = []
+    take_messages([entry], segment, depth, home, found)
+    return cast("Message", found[0]) if found else None
+
+
+def take_messages(
+    stored: Sequence[bytes], segment: str, first: int, home: str | None, into: list[Entry]
+) -> int:
+    """Add the live messages of a run of entries; return the size of their bodies."""
+    size = 0
+    for depth, entry in enumerate(stored, first):
+        head, _, data = entry.partition(b"\n")
+        if not data:
+            continue
+        size += len(data)
+        try:
+            tokens, version, created, _, role, id = head.decode().split(SEP)
+        except ValueError as error:
+            raise StoreCorruptError(f"the entry at {segment}.{depth} cannot be read") from error
+        body = decode_body(data, id)
+        into.append(
+            Message(
+                id=id,
+                role=role,
+                parts=body.parts,
+                metadata=body.metadata,
+                segment=segment,
+                depth=depth,
+                home=home,
+                tokens=int(tokens),
+                version=int(version),
+                created_us=int(created),
+            )
+        )
+    return size
+
+
+def name_of(home: bytes | None) -> str | None:
+    """Return the name of a home's session; None when it is gone."""
+    return None if home is None else home.decode()
+
+
+def id_or_root(id: bytes) -> str | Root:
+    """Return a message's id; an empty one stands for the root."""
+    return id.decode() if id else ROOT
+
 
 encode_row = msgspec.json.Encoder().encode
 

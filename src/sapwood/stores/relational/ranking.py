@@ -7,8 +7,7 @@ from ...model import EntryRef, Hits
 from ...rules.match import MessageFacts, matches
 from ...rules.query import Query, terms
 from ...rules.relevance import is_ranked, scores
-from ...rules.stored_text import stored_text
-from ...rules.text import fold
+from ...rules.text import fold, stored_text
 from ..base.found import SUMMARY_ROLE, Said, counted, counted_terms, hit_of
 from .position import public
 from .rows import summary_text

@@ -3,14 +3,85 @@
 from __future__ import annotations
 
 import enum
+import json
 from collections.abc import Callable, Iterable, Sequence
 from itertools import takewhile
 from typing import Any, NamedTuple
 
 from ...errors import StoreCorruptError
-from ...model import ROOT, Document, Edge, EdgeKind, Message, Overlay, SessionRecord
+from ...model import (
+    ROOT,
+    Change,
+    ChangeKind,
+    Document,
+    Edge,
+    EdgeKind,
+    Message,
+    Overlay,
+    SessionRecord,
+)
 from ...rules.codec import Packed, decode_body, decode_json, digest
+from ..base.refusals import bad_feed_cursor, bad_pins
 from .position import DEPTH_BITS, MAX_DEPTH, public
+
+PINS_KEY = "pins"
+
+
+def pinned_ids(data: bytes, session: str) -> list[str]:
+    """Return the ids of the pins; a document that is no such list is `StoreCorruptError`."""
+    try:
+        ids = json.loads(data)
+    except ValueError as error:
+        raise bad_pins(session) from error
+    if not isinstance(ids, list) or not all(isinstance(id, str) for id in ids):
+        raise bad_pins(session)
+    return [id for id in ids if _can_be_stored(id)]
+
+
+def _can_be_stored(id: str) -> bool:
+    """Whether there can be a message of this id; databases cannot be asked for others."""
+    try:
+        return b"\0" not in id.encode()
+    except UnicodeEncodeError:
+        return False
+
+
+KEPT_AT_LEAST_US = 24 * 3600 * 1_000_000
+"""How long a change is kept, whoever has seen it."""
+CHANGE_KINDS = {
+    1: ChangeKind.APPEND,
+    2: ChangeKind.UPDATE,
+    3: ChangeKind.DELETE,
+    4: ChangeKind.RETIRE,
+}
+FeedCursor = tuple[int, ...]
+"""The numbers after which a reader goes on; how many there are is a store's own."""
+
+
+def read_cursor(text: str, beginning: FeedCursor) -> FeedCursor:
+    """Return the cursor that a text stands for; the empty one is the beginning."""
+    parts = text.split(".") if text else [str(number) for number in beginning]
+    are_numbers = all(it.isascii() and it.isdigit() and len(it) <= 18 for it in parts)
+    if not (are_numbers and len(parts) == len(beginning)):
+        raise bad_feed_cursor(text)
+    return tuple(map(int, parts))
+
+
+def cursor_text(cursor: FeedCursor) -> str:
+    """Return a cursor as users are given it."""
+    return ".".join(map(str, cursor))
+
+
+def change_of(kind: int, session: str, id: str, pos: int, at: int) -> Change:
+    """Return the change of a message."""
+    depth = pos & MAX_DEPTH
+    return Change(kind=CHANGE_KINDS[kind], session=session, message=id, depth=depth, at_us=at)
+
+
+def retirement(session: str, at: int) -> Change:
+    """Return the change that takes all of a session's messages out of use."""
+    return Change(kind=ChangeKind.RETIRE, session=session, message=None, depth=None, at_us=at)
+
 
 Row = tuple[Any, ...]
 """A row of a table, its columns in the order that is named beside each kind of row below."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from ...rules.overlay import Cover
-from ...rules.tree import LineageOf, Place, is_on_path, place_at, spans_up
+from ...rules.tree import Cover, LineageOf, Place, is_on_path, place_at, spans_up
 from .position import MAX_DEPTH, bounds, pack_place, place_of, unpack_place
 from .rows import OVERLAY_LAST, Row
 

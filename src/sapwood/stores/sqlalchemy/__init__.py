@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ._async.store import AsyncSqlAlchemyStore
     from ._sync.store import SqlAlchemyStore
-    from .extra import Extra, NewRow
+    from .tx import Extra, NewRow
 
 __all__ = ["AsyncSqlAlchemyStore", "Extra", "NewRow", "SqlAlchemyStore"]
 
@@ -20,8 +20,8 @@ if not TYPE_CHECKING:  # a type checker would take every misspelt name for one t
         {
             "AsyncSqlAlchemyStore": "._async.store",
             "SqlAlchemyStore": "._sync.store",
-            "Extra": ".extra",
-            "NewRow": ".extra",
+            "Extra": ".tx",
+            "NewRow": ".tx",
         },
         drivers=("sqlalchemy", "greenlet"),
         missing="SQLAlchemy is not installed: pip install 'sapwood[sqlalchemy]'",

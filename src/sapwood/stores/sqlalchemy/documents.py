@@ -9,9 +9,8 @@ from sqlalchemy import bindparam, func, or_, select
 from ..relational._sync.documents import DocumentStatements
 from ..relational.rows import DOCUMENT_KEY, DOCUMENT_VERSION, DocumentScope
 from ..relational.rows import Row as DocumentRow
-from .by_key import delete_by
 from .tables import Tables
-from .tx import Tx
+from .tx import Tx, delete_by
 
 _DELETE = delete_by("document", "version")
 

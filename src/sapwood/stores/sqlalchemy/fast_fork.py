@@ -33,16 +33,13 @@ from sqlalchemy import (
 from ...errors import MessageTooLargeError, StoreCorruptError
 from ...model import ROOT, EdgeKind, ForkPoint, NewSession, SessionRecord
 from ...rules.codec import encode_json
-from ...rules.overlay import Cover, resolve_up
-from ...rules.tree import LINEAGE_CAP, Span, spans_up
-from ..relational.pins import PINS_KEY, pinned_ids
+from ...rules.tree import LINEAGE_CAP, Cover, Span, resolve_up, spans_up
 from ..relational.position import DEPTH_BITS, MAX_DEPTH, bounds, place_of, unpack_place
-from ..relational.rows import Profile, SessionRow
+from ..relational.rows import PINS_KEY, Profile, SessionRow, pinned_ids
 from ..relational.walk import pins_under
 from .direct import Compound, has_compounds, number
 from .locks import lock_owner
-from .lookup import is_seen, key_of
-from .rows import pack_tags, session_columns
+from .lookup import is_seen, key_of, pack_tags, session_columns
 from .sessions import SqlSessionStatements
 from .tables import Tables
 from .tx import Tx

@@ -15,12 +15,10 @@ from sqlalchemy import and_, bindparam, func, or_, select
 
 from ...model import Change
 from ..relational._sync.feed import NO_BOUND, FeedStatements
-from ..relational.changes import KEPT_AT_LEAST_US, FeedCursor, change_of, retirement
-from ..relational.rows import SessionRow
-from .by_key import delete_by, select_by, update_by
+from ..relational.rows import KEPT_AT_LEAST_US, FeedCursor, SessionRow, change_of, retirement
 from .lookup import find_owner
 from .tables import Tables
-from .tx import Row, Tx
+from .tx import Row, Tx, delete_by, select_by, update_by
 
 _READER = select_by("reader", "owner", "name", of=["seq"])
 _READERS = select_by("reader", "owner", of=["seq", "change"])

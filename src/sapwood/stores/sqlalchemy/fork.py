@@ -12,8 +12,8 @@ from ..relational._sync.fork import CopiedPath, ForkStatements
 from ..relational.position import DEPTH_BITS, MAX_DEPTH, bounds, unpack_place
 from ..relational.rows import SessionRow
 from ..relational.walk import ending_on_path
-from .append import new_segment
 from .fast_fork import fork_at_once
+from .messages import new_segment
 from .overlays import SqlOverlayStatements, put_all_in_force
 from .tables import Tables
 from .tx import Row, Tx

@@ -1,4 +1,4 @@
-"""Which session is meant, and which messages it sees."""
+"""Which session is meant, which messages it sees, and rows to records."""
 
 from __future__ import annotations
 
@@ -6,17 +6,62 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import bindparam, select
+from sqlalchemy import bindparam, literal_column, select
 
 from ...model import ROOT, Root
 from ...rules.tree import is_on_path
 from ..relational._sync.lookup import LookupStatements
 from ..relational.position import place_of, unpack_place
-from ..relational.rows import SeenMessage, SessionRow, Touches
-from .by_key import select_by
-from .rows import message_columns, session_columns
+from ..relational.rows import Profile, SeenMessage, SessionRow, Touches
 from .tables import Tables
-from .tx import ROWS_AT_ONCE, Row, Tx
+from .tx import ROWS_AT_ONCE, Row, Tx, select_by
+
+
+def session_columns(t: Tables) -> list[Any]:
+    """Return the columns of a `SessionRow`; whether its tree was edited is not kept here."""
+    kept = [t.session.c[key] for key in SessionRow._fields if key != "edited"]
+    return [*kept, literal_column("1")]
+
+
+def message_columns(m: Any) -> list[Any]:
+    """Return the columns of which a message is made."""
+    keys = ("pos", "home", "id", "role", "tokens", "version", "created_at", "body")
+    return [m.c[key] for key in keys]
+
+
+def overlay_columns(t: Tables) -> list[Any]:
+    """Return the columns of which an overlay is made."""
+    keys = ("number", "id", "first", "last", "tokens", "covered_tokens", "created_by")
+    return [t.overlay.c[key] for key in (*keys, "created_at", "metadata", "summary")]
+
+
+def records(t: Tables, *more: Any) -> Any:
+    """Return the query of sessions' records, after some columns more."""
+    s, p = t.session, t.profile
+    tip = t.message.alias("tip")
+    keys = ("fork", "context", "messages", "version", "created_at", "active_at")
+    columns = [
+        s.c.id,
+        s.c.tip,
+        tip.c.id.label("tip_id"),
+        *(s.c[key] for key in keys),
+        *(p.c[key] for key in Profile._fields),
+    ]
+    joined = s.join(p, p.c.session == s.c.number).outerjoin(
+        tip, (tip.c.tree == s.c.tree) & (tip.c.pos == s.c.tip)
+    )
+    return select(*more, *columns).select_from(joined)
+
+
+def pack_tags(tags: list[str]) -> bytes:
+    """Pack tags so that each can be looked for: a tag has no line end in it."""
+    return "".join(f"\n{tag}\n" for tag in tags).encode()
+
+
+def unpack_tags(data: bytes) -> list[str]:
+    """Unpack tags."""
+    return data.decode().strip("\n").split("\n\n") if data else []
+
 
 _OWNER = select_by("owner", "name", of=["number"])
 _INHERITED = select_by("inherited", "session", of=["home"])

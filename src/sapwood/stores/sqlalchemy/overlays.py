@@ -17,12 +17,10 @@ from ..relational.rows import (
     SessionRow,
 )
 from ..relational.walk import ranges_between
-from .by_key import delete_by, select_by
-from .lookup import in_parts
-from .rows import overlay_columns
+from .lookup import in_parts, overlay_columns
 from .sums import deltas_between, path_tokens
 from .tables import Tables
-from .tx import Row, Tx
+from .tx import Row, Tx, delete_by, select_by
 
 _BY_ID = select_by("overlay", "tree", "id", of=["number"])
 _OUT_OF_FORCE = delete_by("in_force", "session", "last", "overlay")

@@ -17,10 +17,10 @@ from ...rules.codec import Packed
 from ..base.append_request import Request
 from ..relational.position import MAX_DEPTH
 from ..relational.rows import said_at, written
-from .append import message_row
 from .direct import Compound, has_compounds, number
 from .locks import shared_owner
 from .lookup import key_of
+from .messages import message_row
 from .tables import Tables
 from .tx import Tx
 

@@ -28,10 +28,9 @@ from ...errors import (
     SchemaTooNewError,
     StoreBusyError,
 )
-from .column_types import Name
+from .admin import counted_up
 from .locks import Mode, advisory_number, begin, now_us
-from .repair import counted_up
-from .tables import NAMES, THEIRS, Tables
+from .tables import NAMES, THEIRS, Name, Tables
 from .tx import Statements, Tx
 
 VERSION = 2

@@ -15,19 +15,16 @@ from sqlalchemy import bindparam, cast, func, select, update
 from sqlalchemy.types import BigInteger
 
 from ...errors import StoreCorruptError
-from ...rules.overlay import Cover, resolve_up
-from ...rules.tree import Span, spans_up
-from ..relational._sync.pins import find_pins
+from ...rules.tree import Cover, Span, resolve_up, spans_up
+from ..relational._sync.documents import find_pins
 from ..relational._sync.sums import SumStatements
 from ..relational.position import bounds, pack_place, place_of, unpack_place
 from ..relational.rows import OVERLAY_TOKENS, TOKENS, SessionRow
 from ..relational.walk import pins_under
-from .by_key import select_by, update_by
 from .documents import SqlDocumentStatements
-from .lookup import SqlLookupStatements, in_parts, lock_row, lock_tree, rows_at
-from .rows import overlay_columns
+from .lookup import SqlLookupStatements, in_parts, lock_row, lock_tree, overlay_columns, rows_at
 from .tables import Tables
-from .tx import Tx
+from .tx import Tx, select_by, update_by
 
 _PATH_TOKENS = select_by("message", "tree", "pos", of=["path_tokens"])
 _PUT_CONTEXT = update_by("session", "number")

@@ -12,12 +12,11 @@ from sqlalchemy import bindparam, delete, exists, func, select
 from ..relational._sync.sweep import SweepStatements
 from ..relational.position import DEPTH_BITS, whole_segment
 from ..relational.rows import SessionRow
-from .by_key import delete_by, select_by
 from .feed import KIND_RETIRE, record_changes
 from .lookup import in_parts, lock_tree
 from .overlays import drop_unused
 from .tables import Tables
-from .tx import Tx
+from .tx import Tx, delete_by, select_by
 
 _SEGMENTS = select_by("segment", "tree", "home", of=["number"])
 _OVERLAYS = select_by("in_force", "session", of=["overlay"])

@@ -10,11 +10,85 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Column, Index, Integer, MetaData, Table, Text, UniqueConstraint, exc
-from sqlalchemy.types import NullType
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    TypeDecorator,
+    UniqueConstraint,
+    exc,
+)
+from sqlalchemy.dialects import mysql, postgresql
+from sqlalchemy.engine import Dialect
+from sqlalchemy.types import NullType, TypeEngine, UserDefinedType
 
 from ...errors import UsageError
-from .column_types import MYSQL, Big, Blob, Digest, Name, Rising
+from ...rules.ids import MAX_NAME_BYTES
+
+MYSQL = ("mysql", "mariadb")
+
+
+class Name(TypeDecorator[str]):
+    """An id, label or owner: compared byte by byte, whatever the database's collation.
+
+    MySQL and MariaDB keep it as bytes: their collations take names for equal that are not, and
+    most of them do not count blanks at the end.
+    """
+
+    impl = String
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        if dialect.name in MYSQL:
+            return dialect.type_descriptor(mysql.VARBINARY(MAX_NAME_BYTES))
+        if dialect.name == "postgresql":
+            return dialect.type_descriptor(postgresql.TEXT(collation="C"))
+        return dialect.type_descriptor(String())
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> Any:
+        if value is None or dialect.name not in MYSQL:
+            return value
+        return value.encode()
+
+    def bind_processor(self, dialect: Dialect) -> Any:
+        # Where there is nothing to be done, not even a call for each value.
+        return super().bind_processor(dialect) if dialect.name in MYSQL else None
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> Any:
+        return super().result_processor(dialect, coltype) if dialect.name in MYSQL else None
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> str | None:
+        # A table that somebody brought along may hold text where ours holds bytes.
+        return value.decode() if isinstance(value, bytes) else value
+
+
+class Rising(UserDefinedType[int]):
+    """A number that the server gives to each new row, larger than any before.
+
+    SQLite has this for primary keys only: there the number is taken from a counter.
+    """
+
+    cache_ok = True
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+
+    def get_col_spec(self, **kw: Any) -> str:
+        return _RISING.get(self.kind, "BIGINT")
+
+
+_RISING = {"mysql": "BIGINT NOT NULL AUTO_INCREMENT", "postgresql": "BIGSERIAL"}
+Big = BigInteger().with_variant(Integer, "sqlite")
+"""A whole number of 64 bits; SQLite only counts up what it knows as INTEGER."""
+Blob = LargeBinary().with_variant(mysql.LONGBLOB(), *MYSQL)
+Digest = LargeBinary(32).with_variant(mysql.VARBINARY(32), *MYSQL)
+
 
 THEIRS = "their_"
 """What the keys of the user's own columns begin with."""

@@ -6,16 +6,31 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any, cast
 
-from sqlalchemy import bindparam, insert, select, update
+import msgspec
+from sqlalchemy import bindparam, delete, insert, select, update
 from sqlalchemy.engine import Connection, Dialect
 
 from ...errors import MessageTooLargeError, StoreCorruptError
 from ...rules.tree import LINEAGE_CAP, Place
 from ..relational.position import unpack_lineage
 from .direct import Direct
-from .extra import Extra, NewRow
 from .locks import advisory_number, lock_owner, now_us
 from .tables import THEIRS, Tables
+
+
+class NewRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A row that is about to be added; what is not known of it is None."""
+
+    table: str
+    """Our name of its table: `session`, `message`, `document` ..."""
+    owner: str | None
+    session: str | None
+    id: str | None
+
+
+Extra = Callable[[NewRow], Mapping[str, Any]]
+"""Gives the values of a new row's extra columns, by their names in the database."""
+
 
 Statement = Callable[[Tables], Any]
 Row = Any
@@ -252,3 +267,22 @@ def _lineages(t: Tables) -> Any:
 
 def _home_name(t: Tables) -> Any:
     return select(t.session.c.id).where(t.session.c.home == bindparam("home"))
+
+
+def select_by(table: str, *keys: str, of: Sequence[str]) -> Statement:
+    """Return the query of some columns; a value is given by its column's name."""
+    return lambda t: select(*(t.of(table).c[key] for key in of)).where(*_are(t, table, keys))
+
+
+def delete_by(table: str, *keys: str) -> Statement:
+    """Return the statement that deletes rows; a value is given by its column's name."""
+    return lambda t: delete(t.of(table)).where(*_are(t, table, keys))
+
+
+def update_by(table: str, *keys: str) -> Statement:
+    """Return the statement that changes rows: what is found by has `of_` before its name."""
+    return lambda t: update(t.of(table)).where(*_are(t, table, keys, "of_"))
+
+
+def _are(t: Tables, table: str, keys: Sequence[str], prefix: str = "") -> list[Any]:
+    return [t.of(table).c[key] == bindparam(prefix + key) for key in keys]

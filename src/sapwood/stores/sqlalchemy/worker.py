@@ -11,13 +11,50 @@ from sqlalchemy.engine import Connection
 
 from ...model import Appended
 from ..base.append_request import Request
+from ..relational._sync.dialect import Dialect
+from ..relational._sync.unit import RelationalUnit
+from .admin import SqlAdmin
+from .documents import SqlDocumentStatements
 from .drivers import refuse_mode
-from .extra import Extra
+from .feed import SqlFeedStatements
+from .fork import SqlForkStatements
 from .locks import Mode, begin
+from .lookup import SqlLookupStatements
+from .messages import SqlMessageStatements
+from .overlays import SqlOverlayStatements
 from .quick_append import append_each, append_one
 from .schema import Migrator, check_theirs
-from .tx import Statements, Tx
-from .unit import SqlUnit
+from .search import SqlSearch
+from .sessions import SqlListingStatements, SqlSessionStatements
+from .sums import SqlSumStatements
+from .sweep import SqlSweepStatements
+from .tx import Extra, Statements, Tx
+from .usage import SqlUsageStatements
+
+
+class SqlUnit(RelationalUnit):
+    """The subjects of work, over one connection."""
+
+    def __init__(self, tx: Tx) -> None:
+        dialect = Dialect(
+            now=tx.now,
+            lookup=SqlLookupStatements(tx),
+            sums=SqlSumStatements(tx),
+            messages=SqlMessageStatements(tx),
+            overlays=SqlOverlayStatements(tx),
+            sessions=SqlSessionStatements(tx),
+            listing=SqlListingStatements(tx),
+            fork=SqlForkStatements(tx),
+            sweep=SqlSweepStatements(tx),
+            feed=SqlFeedStatements(tx),
+            documents=SqlDocumentStatements(tx),
+            usage=SqlUsageStatements(tx),
+        )
+        super().__init__(dialect)
+        self.tx = tx
+        self.search = SqlSearch(tx, dialect)
+        self.admin = SqlAdmin(tx)
+
 
 T = TypeVar("T")
 ASKED_EVERY_NS = 10 * 1_000_000_000

@@ -8,7 +8,7 @@ from ..relational._sync.documents import DocumentStatements
 from ..relational.rows import DOCUMENT_VERSION, DocumentScope, Row
 from .checksum import checksum
 from .connection import Connection
-from .erasure import note_erasure_apart
+from .feed import note_erasure_apart
 
 KEPT_EXPIRED_US = 24 * 3600 * 1_000_000
 """Whoever held a lease may still write, and renew it, while nobody else has taken it."""

@@ -1,4 +1,7 @@
-"""The change feed: one row for each unit of work that changed messages, in commit order."""
+"""The change feed: one row for each unit of work that changed messages, in commit order.
+
+Erasures that the file has yet to forget are noted beside it.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,15 @@ from collections.abc import Iterator
 
 from ...model import Change
 from ..relational._sync.feed import FeedStatements
-from ..relational.changes import (
+from ..relational.rows import (
     CHANGE_KINDS,
     KEPT_AT_LEAST_US,
     FeedCursor,
+    Row,
+    SessionRow,
     change_of,
     retirement,
 )
-from ..relational.rows import Row, SessionRow
 from .connection import Connection
 
 KIND_APPEND, KIND_UPDATE, KIND_DELETE, KIND_RETIRE = range(1, 5)
@@ -124,3 +128,25 @@ def trim_feed(tx: Connection) -> None:
         tx.run("DELETE FROM change WHERE seq <= ? AND at < ?", old)
         # Never back: rows that a clock dated ahead of its time are trimmed after later ones.
         tx.run("UPDATE sequence SET value = max(value, ?) WHERE name = 'trimmed'", (trimmed,))
+
+
+def note_erasure(tx: Connection) -> None:
+    """Note that something was deleted; called after its change was recorded."""
+    tx.run("INSERT OR IGNORE INTO erased VALUES (?)", (latest_seq(tx),))
+
+
+def note_erasure_apart(tx: Connection) -> None:
+    """Note that something was deleted that is no part of the feed, under a change of its own."""
+    record_removal(tx, KIND_GONE, 0, 0)
+    note_erasure(tx)
+
+
+def latest_erasure(tx: Connection) -> int | None:
+    """Return the newest erasure that the file has yet to forget."""
+    found: int | None = tx.value("SELECT max(seq) FROM erased")
+    return found
+
+
+def forget_erasures(tx: Connection, until: int) -> None:
+    """Note that the file was rewritten after an erasure."""
+    tx.run("DELETE FROM erased WHERE seq <= ?", (until,))

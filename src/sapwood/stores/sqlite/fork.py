@@ -7,10 +7,10 @@ from ..relational._sync.fork import CopiedPath, ForkStatements
 from ..relational.position import DEPTH_BITS, MAX_DEPTH, bounds, unpack_place
 from ..relational.rows import Row, SessionRow
 from ..relational.walk import ending_on_path
-from .append import new_segment
 from .connection import Connection
-from .descent import descend
 from .feed import KIND_APPEND, record_change
+from .lookup import descend
+from .messages import new_segment
 from .overlays import SqliteOverlayStatements, put_in_force
 from .rows import MESSAGE_COLUMNS, missing_overlay, refuse_if_changed
 

@@ -1,4 +1,4 @@
-"""Which session is meant, and which messages it sees."""
+"""Which session is meant, whose homes its path leads through, and which messages it sees."""
 
 from __future__ import annotations
 
@@ -13,8 +13,54 @@ from ..relational._sync.lookup import LookupStatements
 from ..relational.position import public, unpack_place
 from ..relational.rows import SeenMessage, SessionRow, Touches
 from .connection import Connection
-from .descent import ABOVE
-from .owners import find_owner, own_number
+
+ABOVE = (
+    "WITH RECURSIVE up (home) AS (SELECT above FROM descent WHERE home = ?1"
+    " UNION ALL SELECT d.above FROM up JOIN descent d ON d.home = up.home)"
+)
+"""Names the homes above the home ?1 `up`, the nearest first."""
+BELOW = (
+    "WITH RECURSIVE down (home) AS (SELECT home FROM descent WHERE above = ?1"
+    " UNION ALL SELECT d.home FROM down JOIN descent d ON d.above = down.home)"
+)
+"""Names the homes below the home ?1 `down`."""
+
+
+def homes_above(tx: Connection, home: int) -> list[int]:
+    """Return the homes on the path to a fork point, and maybe more."""
+    return [above for (above,) in tx.rows(f"{ABOVE} SELECT home FROM up", (home,))]
+
+
+def descend(tx: Connection, home: int, pos: int) -> None:
+    """Let a home stand on that of a message."""
+    tx.run("INSERT INTO descent SELECT ?, home FROM message WHERE pos = ?", (home, pos))
+
+
+def leave(tx: Connection, home: int) -> None:
+    """Remove a retired home's link, and then those that only it led through."""
+    gone: int | None = home
+    while gone is not None:
+        gone = tx.value(
+            "DELETE FROM descent WHERE home = ?1"
+            " AND NOT EXISTS (SELECT 1 FROM descent WHERE above = ?1)"
+            " AND (?1 = ?2 OR NOT EXISTS (SELECT 1 FROM session WHERE home = ?1))"
+            " RETURNING above",
+            (gone, home),
+        )
+
+
+def find_owner(tx: Connection, name: str) -> int | None:
+    """Find an owner's number."""
+    found: int | None = tx.value("SELECT number FROM owner WHERE name = ?", (name,))
+    return found
+
+
+def own_number(tx: Connection, name: str) -> int:
+    """Return an owner's number, a new one if there was none."""
+    insert = "INSERT INTO owner (name) VALUES (?) RETURNING number"
+    number: int = find_owner(tx, name) or tx.value(insert, (name,))
+    return number
+
 
 SESSION_COLUMNS = (
     "s.number, s.owner, s.id, s.home, s.tree, s.tip, s.fork, s.context, s.messages, s.overlays,"

@@ -8,7 +8,7 @@ from typing import Any
 from ...errors import StoreCorruptError
 from ...model import Message, Overlay
 from ...rules.codec import Body, decode_body, decode_json, digest
-from ...rules.stored_text import stored_text
+from ...rules.text import stored_text
 from ..relational.position import DEPTH_BITS, MAX_DEPTH, public
 from ..relational.rows import BODY, HOME, ID, POS, HomeNames
 from .checksum import checksum

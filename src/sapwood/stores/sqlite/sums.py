@@ -11,12 +11,10 @@ from functools import cache, cached_property
 from itertools import islice
 
 from ...errors import StoreCorruptError
-from ...rules.overlay import Cover, resolve_up
-from ...rules.tree import Span, place_before, spans_up
+from ...rules.tree import Cover, Span, place_before, resolve_up, spans_up
 from ..relational._sync.sums import SumStatements
-from ..relational.pins import PINS_KEY, pinned_ids
 from ..relational.position import MAX_DEPTH, bounds, pack_place, place_of, unpack_place
-from ..relational.rows import DOCUMENT_VALUE, OVERLAY_TOKENS, Row, SessionRow
+from ..relational.rows import DOCUMENT_VALUE, OVERLAY_TOKENS, PINS_KEY, Row, SessionRow, pinned_ids
 from ..relational.walk import pins_under
 from .connection import Connection
 from .documents import FIND_DOCUMENT, document_of

@@ -6,9 +6,8 @@ from ..relational._sync.sweep import SweepStatements
 from ..relational.position import DEPTH_BITS, whole_segment
 from ..relational.rows import SessionRow
 from .connection import Connection
-from .descent import leave
-from .erasure import note_erasure
-from .feed import KIND_GONE, KIND_RETIRE, record_change, record_removal
+from .feed import KIND_GONE, KIND_RETIRE, note_erasure, record_change, record_removal
+from .lookup import leave
 from .overlays import drop_unused_overlays
 
 _ADD_ALL = "INSERT OR IGNORE INTO sweep SELECT number FROM segment WHERE home = ?"

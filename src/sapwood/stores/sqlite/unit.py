@@ -10,18 +10,16 @@ from ..relational._sync.dialect import Dialect
 from ..relational._sync.messages import RelationalMessages
 from ..relational._sync.unit import RelationalUnit
 from .admin import SqliteAdmin
-from .append import extend
 from .connection import Connection
 from .documents import SqliteDocumentStatements
 from .feed import SqliteFeedStatements
 from .fork import SqliteForkStatements
 from .index.reader import IndexReader
-from .listing import SqliteListingStatements
 from .lookup import SqliteLookupStatements
-from .messages import SqliteMessageStatements
+from .messages import SqliteMessageStatements, extend
 from .overlays import SqliteOverlayStatements
 from .search import SqliteSearch
-from .sessions import SqliteSessionStatements
+from .sessions import SqliteListingStatements, SqliteSessionStatements
 from .sums import SqliteSumStatements
 from .sweep import SqliteSweepStatements
 from .usage import SqliteUsageStatements

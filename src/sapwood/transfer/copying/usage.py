@@ -8,7 +8,7 @@ from operator import attrgetter
 
 from ...model import Usage, UsageTotal
 from ..named_session import NamedSession
-from .differences import DifferenceKind, Differences
+from .sides import DifferenceKind, Differences
 
 FIGURES = ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens", "cost_micros")
 _key = attrgetter("message", "model")

@@ -19,7 +19,7 @@ from ....errors import (
 )
 from ....model import Health, microseconds_of
 from ...base.refusals import other_loop
-from ...recordlog._async.server_driver import AsyncServerDriver
+from ...recordlog._async.driver import AsyncServerDriver
 from ...recordlog.log_documents import LogDocument, LogKey, LogKind, key_of
 from ...recordlog.record_sender import CreateOutcome
 from ..documents import BLANK, by_kind, from_mongo, range_filter, to_mongo

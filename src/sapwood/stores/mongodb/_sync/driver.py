@@ -21,7 +21,7 @@ from ....errors import (
 )
 from ....model import Health, microseconds_of
 from ...base.refusals import other_loop
-from ...recordlog._sync.server_driver import ServerDriver
+from ...recordlog._sync.driver import ServerDriver
 from ...recordlog.log_documents import LogDocument, LogKey, LogKind, key_of
 from ...recordlog.record_sender import CreateOutcome
 from ..documents import BLANK, by_kind, from_mongo, range_filter, to_mongo

@@ -14,7 +14,7 @@ from ....errors import (
     StoreUnavailableError,
 )
 from ....model import Health
-from ...recordlog._async.server_driver import AsyncServerDriver
+from ...recordlog._async.driver import AsyncServerDriver
 from ...recordlog.log_documents import LogDocument, LogKey, LogKind, key_of, record_key
 from ...recordlog.record_sender import CreateOutcome
 from ...searched._async.index import AsyncSearchIndex
@@ -30,7 +30,7 @@ from ..records import (
     to_document,
 )
 from ..search_documents import copies
-from .requests import expecting, token_of
+from .index import expecting, token_of
 from .wire import AsyncWire
 
 MAX_DATA_BYTES = 32 * 1024 * 1024

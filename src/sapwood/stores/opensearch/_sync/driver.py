@@ -16,7 +16,7 @@ from ....errors import (
     StoreUnavailableError,
 )
 from ....model import Health
-from ...recordlog._sync.server_driver import ServerDriver
+from ...recordlog._sync.driver import ServerDriver
 from ...recordlog.log_documents import LogDocument, LogKey, LogKind, key_of, record_key
 from ...recordlog.record_sender import CreateOutcome
 from ...searched._sync.index import SearchIndex
@@ -32,7 +32,7 @@ from ..records import (
     to_document,
 )
 from ..search_documents import copies
-from .requests import expecting, token_of
+from .index import expecting, token_of
 from .wire import Wire
 
 MAX_DATA_BYTES = 32 * 1024 * 1024

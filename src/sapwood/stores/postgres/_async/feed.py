@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from ....model import Change
 from ...relational._async.feed import AsyncFeedStatements
-from ...relational.changes import KEPT_AT_LEAST_US, FeedCursor, change_of, retirement
-from ...relational.rows import Row
+from ...relational.rows import KEPT_AT_LEAST_US, FeedCursor, Row, change_of, retirement
 from .tx import AsyncTx
 
 KIND_DELETE, KIND_RETIRE = 3, 4

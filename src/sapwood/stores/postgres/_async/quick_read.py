@@ -6,7 +6,7 @@ from typing import Any
 
 from ....model import ROOT, Entry, History, Message, Read, Summary
 from ....rules.codec import decode_body
-from ....rules.missing_messages import refuse_missing
+from ....rules.tree import refuse_missing
 from ...relational.position import DEPTH_BITS, MAX_DEPTH
 from ...relational.rows import overlay_of
 from .tx import AsyncTx

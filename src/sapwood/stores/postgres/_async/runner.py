@@ -17,19 +17,29 @@ from ....model import Appended, History, Read, SessionRecord
 from ...base._async.runner import AsyncRunner
 from ...base.append_request import Request
 from ...base.appends import AsyncAppends
-from ..failure import RETRIED, UNPREPARED, is_lost, translate
+from ..failure import RETRIED, UNPREPARED, NoAnswerError, is_lost, translate, waited_for
 from ..migration import in_schema
-from ..patience import NoAnswerError
-from .connection import AsyncPatientConnection
+from .admin import repair_some
 from .feed import trim_feed
 from .migrator import AsyncMigrator
 from .quick_append import append_each, append_new
 from .quick_read import read_at_once
-from .repair import repair_some
 from .sums import renew_one
 from .sweep import CHUNKS_AT_ONCE
 from .tx import AsyncTx
 from .unit import AsyncPostgresUnit
+
+
+class AsyncPatientConnection(AsyncConnection[Any]):
+    """A connection that gives up when the server keeps silent for too long."""
+
+    answer_within_s: float | None = None
+
+    async def wait(self, gen: Any, *args: Any, **options: Any) -> Any:
+        """Carry out an operation of the driver."""
+        steps = waited_for(gen, self.pgconn.socket, self.answer_within_s)
+        return await super().wait(steps, *args, **options)
+
 
 T = TypeVar("T")
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from ....errors import StoreCorruptError
-from ....rules.overlay import Cover
-from ....rules.tree import Span
-from ...relational._async.pins import find_pins
+from ....rules.tree import Cover, Span
+from ...relational._async.documents import find_pins
 from ...relational._async.sums import AsyncSumStatements
 from ...relational.position import pack_place, place_of, span_of
 from ...relational.rows import SessionRow

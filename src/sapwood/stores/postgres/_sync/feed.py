@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from ....model import Change
 from ...relational._sync.feed import FeedStatements
-from ...relational.changes import KEPT_AT_LEAST_US, FeedCursor, change_of, retirement
-from ...relational.rows import Row
+from ...relational.rows import KEPT_AT_LEAST_US, FeedCursor, Row, change_of, retirement
 from .tx import Tx
 
 KIND_DELETE, KIND_RETIRE = 3, 4

@@ -19,19 +19,29 @@ from ....model import Appended, History, Read, SessionRecord
 from ...base._sync.runner import Runner
 from ...base.append_request import Request
 from ...base.appends import Appends
-from ..failure import RETRIED, UNPREPARED, is_lost, translate
+from ..failure import RETRIED, UNPREPARED, NoAnswerError, is_lost, translate, waited_for
 from ..migration import in_schema
-from ..patience import NoAnswerError
-from .connection import PatientConnection
+from .admin import repair_some
 from .feed import trim_feed
 from .migrator import Migrator
 from .quick_append import append_each, append_new
 from .quick_read import read_at_once
-from .repair import repair_some
 from .sums import renew_one
 from .sweep import CHUNKS_AT_ONCE
 from .tx import Tx
 from .unit import PostgresUnit
+
+
+class PatientConnection(Connection[Any]):
+    """A connection that gives up when the server keeps silent for too long."""
+
+    answer_within_s: float | None = None
+
+    def wait(self, gen: Any, *args: Any, **options: Any) -> Any:
+        """Carry out an operation of the driver."""
+        steps = waited_for(gen, self.pgconn.socket, self.answer_within_s)
+        return super().wait(steps, *args, **options)
+
 
 T = TypeVar("T")
 

@@ -5,9 +5,8 @@
 from __future__ import annotations
 
 from ....errors import StoreCorruptError
-from ....rules.overlay import Cover
-from ....rules.tree import Span
-from ...relational._sync.pins import find_pins
+from ....rules.tree import Cover, Span
+from ...relational._sync.documents import find_pins
 from ...relational._sync.sums import SumStatements
 from ...relational.position import pack_place, place_of, span_of
 from ...relational.rows import SessionRow

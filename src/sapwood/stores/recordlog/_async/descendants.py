@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from ....errors import StoreCorruptError
 from ....rules.tree import Place
 from ..log_documents import LogKey, LogKind, document_at, entry_of
-from ..place import log_of
 from ..state import BegunFork, LogState
 from ..view import LogView
+from ..work import log_of
 from .logs import AsyncLogs
 
 

@@ -8,17 +8,15 @@ from typing import NamedTuple
 from ....errors import StoreCorruptError
 from ....model import ROOT, Entry, History, Overlay, Read, Root, Summary
 from ....rules.codec import decode_json
-from ....rules.overlay import clip
-from ....rules.tree import Place, Span
+from ....rules.tree import Place, Span, clip
 from ...base.refusals import bad_pins
 from ..fold import PINS
 from ..log_documents import LogDocument, record_key
-from ..place import log_of, number_of, public
 from ..record import work_of
 from ..rows import LogRow, message_of
 from ..state import LaidOverlay, LogState
 from ..view import LogView, ViewPiece
-from ..work import AddOverlay
+from ..work import AddOverlay, log_of, number_of, public
 from .documents import is_expired, values_of
 from .logs import AsyncLogs
 from .rows import FIRST_PAGE, find_rows, get_row, stream

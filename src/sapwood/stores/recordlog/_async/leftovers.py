@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 from ....errors import StoreCorruptError
 from ....rules.tree import Place
 from ..log_documents import LogDocument, lookups_of, record_key
-from ..place import log_of, number_of, to_wire
-from ..redaction import tidied
+from ..record import tidied
 from ..state import LogState
-from ..work import Erase, ErasedPlace
+from ..work import Erase, ErasedPlace, log_of, number_of, to_wire
 
 if TYPE_CHECKING:
     from .logs import AsyncLogs, Decision

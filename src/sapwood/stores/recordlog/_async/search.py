@@ -8,14 +8,14 @@ from contextlib import suppress
 from ....errors import NotFoundError, StoreCorruptError
 from ....model import EntryRef, Hits, Message, Overlay, Search
 from ....rules.query import Query
-from ....rules.stored_text import stored_text
+from ....rules.text import stored_text
 from ....rules.tree import Place, Span
 from ...base.found import SUMMARY_ROLE, Said, best_hits, matching_text
 from ..errors import BehindError
-from ..place import log_of, public
 from ..rows import LogRow, message_of
 from ..state import LogState
 from ..view import LogView
+from ..work import log_of, public
 from .descendants import descendants, segments_of
 from .history import covers_of, overlays_in
 from .logs import TRIES, AsyncLogSubject, again

@@ -24,11 +24,9 @@ from ..log_documents import (
     usage_key,
     value_key,
 )
-from ..place import log_of, number_of
-from ..record import work_of
-from ..redaction import Needed, swept
+from ..record import Needed, swept, work_of
 from ..state import LogState
-from ..work import AddUsage, Append, NoteSwept, WritePage
+from ..work import AddUsage, Append, NoteSwept, WritePage, log_of, number_of
 from .descendants import descendants
 from .documents import DOCUMENTS
 from .feed import FEED, trim

@@ -15,13 +15,22 @@ from ...base.refusals import session_exists
 from ..errors import BehindError
 from ..fold import fold, turn_page
 from ..log_documents import LogEntry, digest, document_at, entry_of, record_key, value_key
-from ..place import log_of, to_wire
 from ..record import Record, stored_record
 from ..rows import LogRow, first_digest
 from ..session_record import patched
 from ..state import NO_PROFILE, LaidOverlay, LogState, encode_state
 from ..view import LogView
-from ..work import Append, AppendedMessage, BeginFork, Erase, ErasedPlace, LogWork, WritePage
+from ..work import (
+    Append,
+    AppendedMessage,
+    BeginFork,
+    Erase,
+    ErasedPlace,
+    LogWork,
+    WritePage,
+    log_of,
+    to_wire,
+)
 from .documents import copied, values_of
 from .history import PathEnd, covers_of, end_of
 from .leftovers import finish_leftovers

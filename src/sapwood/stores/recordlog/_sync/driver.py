@@ -17,11 +17,13 @@ until `refresh`, unless it says otherwise; the log knows what is missing and ask
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from ....model import Health
-from ..log_documents import MOST_IN_A_RECORD, LogDocument, LogKey
+from ..log_documents import MOST_IN_A_RECORD, LogDocument, LogKey, LogKind
+from ..record_sender import CreateOutcome, RecordSender, is_new
 from ..rows import RowCache
 
 
@@ -150,3 +152,41 @@ class LogDriver(ABC):
     @abstractmethod
     def close(self) -> None:
         """Let go of connections, unless they are somebody else's."""
+
+
+CLOCK_S = 60.0
+
+
+class ServerDriver(LogDriver):
+    """Creates what arrives together at once, and counts on from the server's clock."""
+
+    def __init__(self) -> None:
+        self._gather = RecordSender(self._send)
+        self._clock_us = 0
+        self._clock_at = -CLOCK_S
+
+    @abstractmethod
+    def _send(self, documents: Sequence[LogDocument]) -> Sequence[CreateOutcome]:
+        """Create documents of one kind; return of each whether it is new, or why it was refused."""
+
+    @abstractmethod
+    def _server_time(self) -> int:
+        """Ask for the server's time."""
+
+    def create(self, document: LogDocument) -> bool:
+        """Create a document; records go out together with others'."""
+        if document.kind is LogKind.RECORD:
+            return self._gather.add(document)
+        [told] = self._send([document])
+        return is_new(told)
+
+    def create_all(self, documents: Sequence[LogDocument]) -> None:
+        for told in self._send(documents) if documents else ():
+            is_new(told)
+
+    def now(self) -> int:
+        """Return the server's time, which is looked at once a minute and counted on from there."""
+        if time.monotonic() - self._clock_at >= CLOCK_S:
+            self._clock_us = self._server_time()
+            self._clock_at = time.monotonic()
+        return self._clock_us + round((time.monotonic() - self._clock_at) * 1_000_000)

@@ -35,13 +35,11 @@ from .driver import LogDriver
 from .leftovers import finish_leftovers
 
 T = TypeVar("T")
-
 TRIES = 200
 FIRST = 6
 """How many first records are looked for: a later one shows that a log is there, and lost some."""
 MOST_ENTRIES = 64
 """How many entries of one name are got at once, at most."""
-
 
 Decision = tuple[LogWork | None, T]
 """What to record, or None for nothing; and what to answer the caller besides."""

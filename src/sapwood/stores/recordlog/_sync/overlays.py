@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 from ....model import EntryRef, Fence, NewOverlay, Overlay
 from ....rules.codec import encode_json
-from ....rules.overlay import clip
-from ....rules.tree import Place, Span, spans_up
+from ....rules.tree import Place, Span, clip, spans_up
 from ...base.refusals import (
     bad_snapshot,
     changed_since,
@@ -21,10 +20,9 @@ from ...base.refusals import (
     overlay_exists,
     range_order,
 )
-from ..place import log_of, to_wire
 from ..state import LaidOverlay, LogState
 from ..view import LogView, ViewPiece
-from ..work import AddOverlay, UndoOverlay
+from ..work import AddOverlay, UndoOverlay, log_of, to_wire
 from .descendants import descendants
 from .history import made_overlay, overlays_of
 from .logs import Decision, LogSubject

@@ -12,10 +12,10 @@ from ....rules.tree import Place, Span
 from ...base.refusals import no_message
 from ..errors import BehindError
 from ..log_documents import LogDocument, LogKey, id_key, record_key, spotted_by
-from ..place import log_of, segment_name
 from ..rows import LogRow, as_edited, rows_of
 from ..state import Edited, LogState, MessagePlace
 from ..view import LogView
+from ..work import log_of, segment_name
 from .logs import Logs
 
 FIRST_PAGE = 16

@@ -19,11 +19,10 @@ from ....model import (
 )
 from ....rules.tree import Span
 from ...base.refusals import stale_session
-from ..place import to_wire
 from ..session_record import page_of, patched, record_of
 from ..state import LogState
 from ..view import LogView
-from ..work import ChangeProfile, Clear, MoveTip, Retire, WipeLog
+from ..work import ChangeProfile, Clear, MoveTip, Retire, WipeLog, to_wire
 from .creation import create
 from .documents import DOCUMENTS, is_expired
 from .feed import FEED

@@ -12,8 +12,8 @@ from ....calls import AsyncAnswer
 from ....errors import SapwoodError, StoreBusyError, UsageError
 from ...base.queues import AsyncCallerQueues
 from ...base.refusals import store_closed
-from ..driver import AsyncConnectionSlots, AsyncLock, AsyncRedisDriver
 from ..driver_errors import FAILURES, is_moving, may_help, translate
+from ..options import AsyncConnectionSlots, AsyncLock, AsyncRedisDriver
 from ..scripts import script
 
 TRIES = 4

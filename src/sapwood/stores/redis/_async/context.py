@@ -2,18 +2,100 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
-from ....errors import ReadOnlyError, StoreUnavailableError
-from ....model import SessionRecord
+from ....calls import AsyncAnswer
+from ....errors import ReadOnlyError, StoreBusyError, StoreUnavailableError
+from ....model import Message, SessionRecord
+from ....rules.codec import decode_body, digest
 from ...base.bounded_dict import BoundedDict
-from ..keys import RedisKeys
-from ..rows import OverlayRange, RedisSessionRow
+from ...base.queues import AsyncCallerQueues
+from ...base.refusals import no_session, session_exists
+from ..rows import OverlayRange, RedisKeys, RedisSessionRow, message_of, name_of, split_entry
 from .client import AsyncRedisClient, RedisCommand, ScriptCall
-from .directory import AsyncSessionDirectory
-from .look import Look, TreeState
+
+
+class PlacedMessage(NamedTuple):
+    """Where a message stands, and what is stored there."""
+
+    segment: int
+    depth: int
+    above: int
+    """The depth that its segment's first message follows."""
+    home: str
+    session: str | None
+    """The home's session; None when it is gone."""
+    entry: bytes
+    parent: str
+    """The id of the message before it; empty at the root."""
+    edit: bytes | None
+    """What is kept of its latest edit: the tree's version, the change of tokens, the digest."""
+
+    def message(self) -> Message | None:
+        """Return the message; None when it was deleted."""
+        return message_of(self.entry, str(self.segment), self.depth, self.session)
+
+    def first_digest(self) -> bytes | None:
+        """Return the digest of the message as it was first appended; None when it was deleted."""
+        head, body = split_entry(self.entry)
+        if not body:
+            return None
+        if self.edit is not None:
+            return bytes.fromhex(self.edit.split(b" ")[2].decode())
+        return digest(head.role, decode_body(body, head.id))
+
+
+class Look(NamedTuple):
+    """A session as it was looked at, the state of its tree then, and where messages stand."""
+
+    tree: str
+    version: int
+    appends: int
+    homes: int
+    is_edited: bool
+    now: int
+    row: RedisSessionRow
+    sessions: Mapping[str, str]
+    """All sessions of the tree by their homes, where these were asked for."""
+    places: Sequence[PlacedMessage | None]
+
+
+class TreeState(NamedTuple):
+    """The state of a tree, where nothing else was looked at."""
+
+    tree: str
+    version: int
+    appends: int
+
+
+def look_of(tree: str, session: str, answer: Sequence[Any]) -> Look:
+    """Make a look of what the script answered."""
+    _, state, now, fields, names, places = answer
+    return Look(
+        tree=tree,
+        version=int(state[0]),
+        appends=int(state[1]),
+        homes=int(state[3]),
+        is_edited=state[4] is not None,
+        now=int(now),
+        row=RedisSessionRow(session, _pairs(fields)),
+        sessions={home.decode(): id.decode() for home, id in _pairs(names).items()},
+        places=[None if it is None else _placed(it) for it in places],
+    )
+
+
+def _placed(found: Sequence[Any]) -> PlacedMessage:
+    segment, depth, above, home, session, entry, parent, edit = found
+    return PlacedMessage(
+        segment, depth, above, home.decode(), name_of(session), entry, parent.decode(), edit
+    )
+
+
+def _pairs(flat: Sequence[bytes]) -> dict[bytes, bytes]:
+    return dict(zip(flat[::2], flat[1::2], strict=True))
+
 
 MARKED_US = 60_000_000
 """For how long a mark says that a tree may be written to."""
@@ -176,3 +258,126 @@ def _refuse(answer: bytes, where: str) -> None:
         )
     if answer != b"ok":
         raise MovedError(where)
+
+
+CLAIM_US = 3_000_000
+"""How long a session may take to be created after its name was claimed."""
+CLAIM_PAUSE_S = 0.02
+
+
+class AsyncSessionDirectory:
+    """Finds sessions, and claims names for new ones."""
+
+    def __init__(
+        self,
+        client: AsyncRedisClient,
+        keys: RedisKeys,
+        clock: Callable[[], int] | None,
+        new_id: Callable[[], str],
+    ) -> None:
+        self._client = client
+        self._keys = keys
+        self._known = BoundedDict[tuple[str, str], str](MOST_REMEMBERED)
+        self._clock = clock
+        self._new_id = new_id
+
+    def time(self) -> str:
+        """Return the time for a script; empty when it is the server's."""
+        return "" if self._clock is None else str(self._clock())
+
+    async def entry(self, owner: str, session: str) -> bytes | None:
+        """Return what stands in the directory under a session's name."""
+        key = self._keys.owner(owner, "d")
+        found: bytes | None = await self._client.run("HGET", key, session)
+        return found
+
+    async def find_tree(self, owner: str, session: str) -> str | None:
+        """Find the tree of a session in the directory."""
+        found = await self.entry(owner, session)
+        return None if found is None else self.remember(owner, session, found)
+
+    def remember(self, owner: str, session: str, entry: bytes) -> str:
+        """Remember the tree of a session; return it."""
+        tree = self._known[owner, session] = entry.split(b" ", 1)[0].decode()
+        return tree
+
+    def forget(self, owner: str, session: str) -> None:
+        """Forget the tree of a session."""
+        self._known.pop((owner, session), None)
+
+    def known_tree(self, owner: str, session: str) -> str | None:
+        """Return the tree that a session was last seen in."""
+        return self._known.get((owner, session))
+
+    async def in_tree(
+        self, owner: str, session: str, go: Callable[[str], AsyncAnswer[Any]]
+    ) -> tuple[str, Any]:
+        """Run `go` on the tree of a session: the one remembered, or else the directory's.
+
+        The tree's name is returned before the answer. A script answers `gone` when its tree does
+        not have the session, or when that has expired.
+        """
+        tree = self.known_tree(owner, session)
+        if tree is not None:
+            answer = await go(tree)
+            if answer[0] != b"gone":
+                return tree, answer
+        tree = await self.find_tree(owner, session)
+        if tree is None:
+            self.forget(owner, session)
+            raise no_session(session)
+        answer = await go(tree)
+        if answer[0] == b"gone":
+            raise no_session(session)
+        return tree, answer
+
+    async def run_script(
+        self, owner: str, session: str, name: str, *args: Any
+    ) -> tuple[str, Sequence[Any]]:
+        """Run a script on the tree of a session; return the tree's name before the answer."""
+        time = self.time()
+        return await self.in_tree(
+            owner,
+            session,
+            lambda tree: self._client.run_script(
+                name, [self._keys.tree(tree)], session, time, *args
+            ),
+        )
+
+    async def look(
+        self, owner: str, session: str, ids: Sequence[str] = (), *, with_sessions: bool = False
+    ) -> Look:
+        """Look at a session, and at messages that it may see."""
+        tree, answer = await self.run_script(
+            owner, session, "look", "1" if with_sessions else "", *ids
+        )
+        return look_of(tree, session, answer)
+
+    async def claim(
+        self, owner: str, session: str, tree: str, created_us: int | None
+    ) -> tuple[bytes, int]:
+        """Claim a name for a session that will be in a tree; return the claim and the time."""
+        # The owner is listed before it has anything, so that it is listed once it has.
+        await self._client.run("SADD", self._keys.owners, owner)
+        key, token = self._keys.owner(owner), self._new_id()
+        stands, created = b"", "" if created_us is None else created_us
+        for _ in range(3 * int(CLAIM_US / 1_000_000 / CLAIM_PAUSE_S)):
+            answer = await self._client.run_script(
+                "claim_name", [key], session, tree, stands, CLAIM_US, created, self.time(), token
+            )
+            if answer[0] == b"ok":
+                return answer[1], int(answer[2])
+            if answer[0] == b"taken":
+                stands = answer[1]
+            else:
+                await AsyncCallerQueues.pause(CLAIM_PAUSE_S)
+            if stands:
+                other = self.remember(owner, session, stands)
+                if await self._client.run("EXISTS", self._keys.tree(other, f"s:{session}")):
+                    raise session_exists(session)
+        raise StoreBusyError(f"session {session!r} is being created by somebody: try again")
+
+    async def release(self, owner: str, session: str, entry: bytes) -> None:
+        """Take a name out of the directory, if it stands there as given."""
+        self.forget(owner, session)
+        await self._client.run_script("release_name", [self._keys.owner(owner)], session, entry)

@@ -11,19 +11,18 @@ from msgspec.structs import replace
 from ....model import ForkPoint, NewSession, Root
 from ....rules.codec import encode_json
 from ...base.refusals import no_message
-from ..entries import split_entry
 from ..rows import (
     RedisProfile,
     RedisSessionRow,
     document_of,
     encode_document,
     encode_row,
+    split_entry,
     stored_fields,
 )
 from .client import RedisCommand
-from .context import AsyncRedisContext, MovedError, flat_pairs
+from .context import AsyncRedisContext, Look, MovedError, flat_pairs
 from .deletion import delete_session
-from .look import Look
 
 _EMPTY = {"tip": "", "ti": "", "raw": 0, "c": 0, "m": 0, "ver": 1, "fk": "", "inh": "", "ov": 0}
 

@@ -9,9 +9,8 @@ from ....model import Document
 from ...base.refusals import stale_document
 from ..rows import document_of, encode_document, is_expired
 from .client import RedisCommand
-from .context import AsyncRedisWork
+from .context import AsyncRedisWork, Look
 from .deletion import PINS
-from .look import Look
 
 
 class _DocumentSlot(NamedTuple):

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from ....model import Entry, History, Read
 from ...base.bounded_dict import BoundedDict
-from ..entries import id_or_root, name_of, take_messages
 from ..history import history_of_end
+from ..rows import id_or_root, name_of, take_messages
 from .client import RedisCommand, ScriptCall
 from .context import AsyncRedisContext
 

@@ -12,16 +12,15 @@ from ...base._async.runner import AsyncRunner
 from ...base.append_request import Request
 from ...base.appends import AsyncAppends
 from ...base.queues import AsyncCallerQueues
-from ..keys import RedisKeys
+from ..rows import RedisKeys
 from .admin import AsyncRedisAdmin
-from .append import append_new, append_together
 from .client import AsyncRedisClient
 from .context import AsyncRedisContext, MovedError
 from .deletion import DUE_AT_ONCE, delete_expired
 from .documents import AsyncRedisDocuments
 from .feed import AsyncRedisFeed, trim_feed
 from .maintenance import finish_deletions_of
-from .messages import AsyncRedisMessages
+from .messages import AsyncRedisMessages, append_new, append_together
 from .overlays import AsyncRedisOverlays
 from .search import AsyncRedisSearch
 from .sessions import AsyncRedisSessions

@@ -12,9 +12,16 @@ from ...base._async.runner import AsyncPerLoopRunner
 from ...base._async.store import AsyncServerStore
 from ...base.refusals import url_or_client
 from ...url import take_parameters
-from ..driver import AsyncConnectionSlots, AsyncRedisDriver
-from ..keys import PREFIX, RedisKeys
-from ..options import check_client, check_prefix, check_ttl, check_url, read_ttl
+from ..options import (
+    AsyncConnectionSlots,
+    AsyncRedisDriver,
+    check_client,
+    check_prefix,
+    check_ttl,
+    check_url,
+    read_ttl,
+)
+from ..rows import PREFIX, RedisKeys
 from .client import AsyncRedisClient
 from .runner import AsyncRedisRunner
 

@@ -9,10 +9,9 @@ from typing import Any
 from ...._version import __version__
 from ....errors import MigrationNeededError, SchemaTooNewError, StoreCorruptError, StoreError
 from ....model import Health, Problem
-from .context import RedisWork
+from .context import RedisWork, TreeState
 from .inspection import Finding, inspect, still_found
 from .listing import trees_of
-from .look import TreeState
 from .maintenance import publish, publish_all
 
 SCHEMA_VERSION = 1

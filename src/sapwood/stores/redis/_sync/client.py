@@ -14,8 +14,8 @@ from ....calls import Answer
 from ....errors import SapwoodError, StoreBusyError, UsageError
 from ...base.queues import CallerQueues
 from ...base.refusals import store_closed
-from ..driver import ConnectionSlots, Lock, RedisDriver
 from ..driver_errors import FAILURES, is_moving, may_help, translate
+from ..options import ConnectionSlots, Lock, RedisDriver
 from ..scripts import script
 
 TRIES = 4

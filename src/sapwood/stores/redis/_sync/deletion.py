@@ -9,8 +9,7 @@ from typing import Any
 from ....errors import StoreBusyError
 from ..rows import RedisSessionRow, document_of, range_of
 from .client import RedisCommand
-from .context import MovedError, RedisContext
-from .look import Look, look_of
+from .context import Look, MovedError, RedisContext, look_of
 from .maintenance import clean_up_tree, finish_deletions_of
 
 PINS = "pins"

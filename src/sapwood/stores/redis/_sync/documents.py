@@ -11,9 +11,8 @@ from ....model import Document
 from ...base.refusals import stale_document
 from ..rows import document_of, encode_document, is_expired
 from .client import RedisCommand
-from .context import RedisWork
+from .context import Look, RedisWork
 from .deletion import PINS
-from .look import Look
 
 
 class _DocumentSlot(NamedTuple):

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from ....model import Change, ChangeKind, Changes
 from ...base.refusals import bad_feed_cursor, cursor_ahead, feed_trimmed
-from ..entries import SEP
+from ..rows import SEP
 from .context import RedisContext, RedisWork
 from .maintenance import publish_all
 

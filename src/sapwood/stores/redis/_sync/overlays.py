@@ -23,9 +23,8 @@ from ...base.refusals import (
 )
 from ..rows import OverlayDetails, OverlayRange, document_of, encode_row, overlay_of, range_of
 from ..scripts import place_words
-from .context import MovedError, RedisWork
+from .context import Look, MovedError, PlacedMessage, RedisWork
 from .deletion import release_overlays
-from .look import Look, PlacedMessage
 
 
 class _VisiblePiece(NamedTuple):

@@ -14,16 +14,15 @@ from ...base._sync.runner import Runner
 from ...base.append_request import Request
 from ...base.appends import Appends
 from ...base.queues import CallerQueues
-from ..keys import RedisKeys
+from ..rows import RedisKeys
 from .admin import RedisAdmin
-from .append import append_new, append_together
 from .client import RedisClient
 from .context import MovedError, RedisContext
 from .deletion import DUE_AT_ONCE, delete_expired
 from .documents import RedisDocuments
 from .feed import RedisFeed, trim_feed
 from .maintenance import finish_deletions_of
-from .messages import RedisMessages
+from .messages import RedisMessages, append_new, append_together
 from .overlays import RedisOverlays
 from .search import RedisSearch
 from .sessions import RedisSessions

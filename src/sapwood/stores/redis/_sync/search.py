@@ -11,13 +11,12 @@ from msgspec.structs import replace
 from ....errors import StoreCorruptError
 from ....model import EntryRef, Hits, Position, Search
 from ....rules.query import Query
-from ....rules.stored_text import stored_text
+from ....rules.text import stored_text
 from ...base.found import SUMMARY_ROLE, Said, best_hits, matching_text
-from ..entries import split_entry
-from ..rows import RedisSessionRow, overlay_of
+from ..rows import RedisSessionRow, overlay_of, split_entry
 from .context import RedisWork
+from .inspection import LoadedTree, entries_of, load_tree
 from .listing import trees_of
-from .whole_tree import LoadedTree, entries_of, load_tree
 
 MOST_LOOKED_AT = 1_000_000
 """How many messages a search looks at; where there are more, it says that there is more."""

@@ -14,9 +14,16 @@ from ...base._sync.runner import PerLoopRunner
 from ...base._sync.store import ServerStore
 from ...base.refusals import url_or_client
 from ...url import take_parameters
-from ..driver import ConnectionSlots, RedisDriver
-from ..keys import PREFIX, RedisKeys
-from ..options import check_client, check_prefix, check_ttl, check_url, read_ttl
+from ..options import (
+    ConnectionSlots,
+    RedisDriver,
+    check_client,
+    check_prefix,
+    check_ttl,
+    check_url,
+    read_ttl,
+)
+from ..rows import PREFIX, RedisKeys
 from .client import RedisClient
 from .runner import RedisRunner
 

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
+from ....calls import AsyncAnswer
 from ....model import Document
 from ...base.refusals import stale_document
-from ..pins import PINS_KEY
 from ..rows import (
     DOCUMENT_EXPIRES_AT,
     DOCUMENT_VERSION,
+    PINS_KEY,
     DocumentScope,
     Row,
     SessionRow,
     document_of,
+    pinned_ids,
 )
 from ..statements import SubjectStatements, T
-from .lookup import get_session
+from .lookup import AsyncLookupStatements, get_session
 
 if TYPE_CHECKING:
     from .dialect import AsyncDialect
@@ -147,3 +150,21 @@ class AsyncRelationalDocuments:
     async def _renew_if_pins(self, session: SessionRow | None, key: str) -> None:
         if session is not None and key == PINS_KEY and session.overlays:
             await self._dialect.sums.renew_context(session)
+
+
+async def find_pins(
+    documents: AsyncDocumentStatements[Any],
+    lookup: AsyncLookupStatements[Any],
+    now: Callable[[], AsyncAnswer[int]],
+    session: SessionRow,
+) -> list[int]:
+    """Return the positions of the live messages that are pinned; damage is `StoreCorruptError`."""
+    found = await documents.find(documents.scope_of(session), PINS_KEY)
+    if found is None:
+        return []
+    expires_at = found[DOCUMENT_EXPIRES_AT]
+    if expires_at is not None and expires_at <= await now():
+        return []
+    ids = pinned_ids(documents.document_of(found).value, session.id)
+    seen = await lookup.find_all_seen(session, ids)
+    return [it.pos for it in seen.values() if it.is_live]

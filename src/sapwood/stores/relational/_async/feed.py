@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ....model import Change, Changes
 from ...base.refusals import cursor_ahead, feed_trimmed
-from ..changes import FeedCursor, cursor_text, read_cursor
+from ..rows import FeedCursor, cursor_text, read_cursor
 from ..statements import SubjectStatements, T
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Work on messages that are there: change, erase, find, and look around."""
+"""Work on messages: append as the contract says, change, erase, find, and look around."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from ....errors import StoreCorruptError
 from ....model import Appended, ChangeKind, Deleted, Gap, History, Leaf, Message, Read, Root
+from ....rules.append_plan import KnownMessage, plan_append
 from ....rules.codec import Packed
 from ....rules.tree import Span
-from ...base.refusals import delete_inherited, edit_inherited, no_message
-from ..position import public
+from ...base.refusals import delete_inherited, edit_inherited, no_message, path_full
+from ..position import MAX_DEPTH, public
 from ..rows import (
     BODY,
     HOME,
@@ -24,14 +25,69 @@ from ..rows import (
     SessionRow,
     Touches,
     message_of,
+    written,
 )
 from ..statements import SubjectStatements, T
-from .append import append_planned
 from .lookup import find_seen, get_pos, get_session
 from .read import read_path
 
 if TYPE_CHECKING:
     from .dialect import AsyncDialect
+
+
+async def append_planned(
+    dialect: AsyncDialect,
+    owner: str,
+    session: str,
+    batch: Sequence[Packed],
+    parent: str | Root | None,
+    expected_tip: str | Root | None,
+) -> Appended:
+    """Append a batch, looking before each step."""
+    row = await get_session(dialect, owner, session, Touches.APPENDS)
+    statements = dialect.messages
+    asked = [it.id for it in batch if statements.may_have_landed or not it.is_ours]
+    seen = await dialect.lookup.find_all_seen(row, asked)
+    known = await _known(dialect, row, seen, parent)
+    tip = await dialect.lookup.id_at(row, row.tip)
+    plan = plan_append(batch, known, tip, parent, expected_tip)
+    stored = [seen[it.id].pos for it in batch[: plan.known]]
+    rows = await statements.rows_at(row, stored)
+    names: HomeNames = {row.home: row.id}
+    messages = await statements.messages_of(row, [rows[pos] for pos in stored], names)
+    # An id that was made for this call can only be known because an earlier try of it landed.
+    landed = sum(it.is_ours for it in batch[: plan.known])
+    new = batch[plan.known :]
+    if not new:
+        return Appended(messages=messages, written=landed, tip=tip)
+    pos = row.tip if plan.parent is None else await get_pos(dialect, row, plan.parent)
+    if (pos & MAX_DEPTH) + len(new) > MAX_DEPTH:
+        raise path_full(MAX_DEPTH)
+    now = await dialect.now()
+    first, context = await statements.write_after(row, pos, new, now)
+    return Appended(
+        messages=messages + written(new, row.id, first, now),
+        written=landed + len(new),
+        tip=new[-1].id,
+        context_tokens=context,
+        stamp=(row.version, row.created_at),
+    )
+
+
+async def _known(
+    dialect: AsyncDialect,
+    row: SessionRow,
+    seen: dict[str, SeenMessage],
+    asked: str | Root | None,
+) -> dict[str, KnownMessage]:
+    """Return the digests of known messages, and where it is asked for, their parents."""
+    if not seen:
+        return {}
+    digests = await dialect.messages.first_digests(row, seen.values())
+    parents: dict[int, str | Root] = {}
+    if asked is not None:
+        parents = await dialect.messages.parent_ids(row, [it.pos for it in seen.values()])
+    return {id: KnownMessage(digests[it.pos], parents.get(it.pos, "")) for id, it in seen.items()}
 
 
 class AsyncMessageStatements(SubjectStatements[T]):

@@ -1,4 +1,4 @@
-"""Work on sessions: make, find, change, move, retire."""
+"""Work on sessions: make, find, list, change, move, retire."""
 
 from __future__ import annotations
 
@@ -21,15 +21,34 @@ from ....model import (
     Statistics,
 )
 from ....rules.codec import encode_json
-from ...base.refusals import no_session, session_exists, stale_session
+from ...base.refusals import bad_listing_cursor, no_session, session_exists, stale_session
 from ..rows import CONTEXT_IN_RECORD, Profile, Row, SessionRow, Touches
 from ..statements import SubjectStatements, T
 from .fork import fork_session
-from .listing import parse_cursor
 from .lookup import get_pos, get_session
 
 if TYPE_CHECKING:
     from .dialect import AsyncDialect
+
+
+class AsyncListingStatements(SubjectStatements[T]):
+    """Statements about pages. A row is `active_s`, the session's number, then its record's row."""
+
+    @abstractmethod
+    async def page(
+        self, owner: int, query: SessionQuery, after: tuple[int, int] | None, most: int
+    ) -> list[Row]:
+        """Return so many rows that a query asks for, after `(active_s, number)`, in its order."""
+
+
+def parse_cursor(cursor: str) -> tuple[int, int]:
+    """Return the second and the number of the last session of a page."""
+    active_s, _, number = cursor.partition(".")
+    is_short = max(len(active_s), len(number)) <= 18
+    if not (is_short and cursor.isascii() and active_s.isdigit() and number.isdigit()):
+        raise bad_listing_cursor(cursor)
+    return int(active_s), int(number)
+
 
 ERASED_AT_ONCE = 100
 """How many sessions one transaction erases: a server has room for so many locks only."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable
 
-from ....rules.overlay import Cover
-from ....rules.tree import Span
+from ....rules.tree import Cover, Span
 from ..rows import SessionRow
 from ..statements import SubjectStatements, T
 

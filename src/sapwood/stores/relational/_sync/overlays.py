@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ....model import EntryRef, Fence, NewOverlay, Overlay
 from ....rules.codec import encode_json
-from ....rules.overlay import Cover
-from ....rules.tree import Place, Span
+from ....rules.tree import Cover, Place, Span
 from ...base.refusals import (
     bad_snapshot,
     changed_since,

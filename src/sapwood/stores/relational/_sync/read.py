@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING
 
 from ....errors import StoreCorruptError
 from ....model import Entry, History, Message, Read, Summary
-from ....rules.missing_messages import gone_over, refuse_missing
-from ....rules.overlay import Cover, clip
-from ....rules.tree import Place, Span
+from ....rules.tree import Cover, Place, Span, clip, gone_over, refuse_missing
 from ..rows import BODY, HomeNames, SessionRow
+from .documents import find_pins
 from .lookup import get_pos, get_session
-from .pins import find_pins
 
 if TYPE_CHECKING:
     from .dialect import Dialect

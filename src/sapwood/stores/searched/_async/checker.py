@@ -9,8 +9,7 @@ from ....model import Message, Problem, SessionRecord
 from ....store._async.contract import AsyncStore
 from ..entry import EntryFilter, FeedMark, IndexGoneError, digest_of
 from .index import AsyncSearchIndex
-from .source import overlays_of, sessions_of
-from .walk import AsyncWalk
+from .source import AsyncWalk, overlays_of, sessions_of
 
 LOOKS = 10
 """How often a feed is looked at that says there is more and gives none; each look waits a while."""

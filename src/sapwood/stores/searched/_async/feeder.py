@@ -16,9 +16,7 @@ from ....store._async.contract import AsyncStore
 from ...base.bounded_dict import BoundedDict
 from ..entry import EntryFilter, FeedMark, IndexedSummaries, IndexEntry, digest_of
 from .index import AsyncSearchIndex
-from .live_messages import AsyncLiveMessages
-from .source import AsyncSource, SourceContent, overlays_of
-from .walk import AsyncWalk
+from .source import AsyncLiveMessages, AsyncSource, AsyncWalk, SourceContent, overlays_of
 
 PAGE = 500
 READER = "search index"

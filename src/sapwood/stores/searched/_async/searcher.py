@@ -18,9 +18,7 @@ from ..entry import IndexGoneError, SearchCandidate, SearchQuestion, SessionScop
 from ..matches import SearchMatches
 from .feeder import AsyncFeeder
 from .index import AsyncSearchIndex
-from .live_messages import AsyncLiveMessages
-from .source import AsyncSource, overlays_of
-from .walk import AsyncWalk
+from .source import AsyncLiveMessages, AsyncSource, AsyncWalk, overlays_of
 
 TRIES = 3
 MOST_IN_A_BATCH = 1_000

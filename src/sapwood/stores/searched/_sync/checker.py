@@ -11,8 +11,7 @@ from ....model import Message, Problem, SessionRecord
 from ....store._sync.contract import Store
 from ..entry import EntryFilter, FeedMark, IndexGoneError, digest_of
 from .index import SearchIndex
-from .source import overlays_of, sessions_of
-from .walk import Walk
+from .source import Walk, overlays_of, sessions_of
 
 LOOKS = 10
 """How often a feed is looked at that says there is more and gives none; each look waits a while."""

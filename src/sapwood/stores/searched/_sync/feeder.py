@@ -18,9 +18,7 @@ from ....store._sync.contract import Store
 from ...base.bounded_dict import BoundedDict
 from ..entry import EntryFilter, FeedMark, IndexedSummaries, IndexEntry, digest_of
 from .index import SearchIndex
-from .live_messages import LiveMessages
-from .source import Source, SourceContent, overlays_of
-from .walk import Walk
+from .source import LiveMessages, Source, SourceContent, Walk, overlays_of
 
 PAGE = 500
 READER = "search index"

@@ -20,9 +20,7 @@ from ..entry import IndexGoneError, SearchCandidate, SearchQuestion, SessionScop
 from ..matches import SearchMatches
 from .feeder import Feeder
 from .index import SearchIndex
-from .live_messages import LiveMessages
-from .source import Source, overlays_of
-from .walk import Walk
+from .source import LiveMessages, Source, Walk, overlays_of
 
 TRIES = 3
 MOST_IN_A_BATCH = 1_000

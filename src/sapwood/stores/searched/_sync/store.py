@@ -5,8 +5,11 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from contextlib import suppress
+from functools import wraps
 from pathlib import Path
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 
 from ....errors import StoreError, StoreUnavailableError
 from ....model import (
@@ -25,11 +28,79 @@ from ....store._sync.contract import Store
 from ...base.refusals import store_closed
 from ..entry import IndexGoneError
 from .checker import Checker
-from .delegate import DelegatingStore
 from .feeder import Feeder
 from .index import SearchIndex
 from .searcher import Searcher
 from .source import Source, overlays_of
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class PassedCall(Generic[P, R]):
+    """A method that is the other store's own."""
+
+    def __init__(self, call: Callable[Concatenate[Store, P], R]) -> None:
+        self._name = call.__name__
+
+        @wraps(call)
+        def passed(store: DelegatingStore, *args: P.args, **kwargs: P.kwargs) -> Any:
+            return getattr(store._store, call.__name__)(*args, **kwargs)
+
+        passed.__isabstractmethod__ = False  # type: ignore[attr-defined]
+        self._on_class = passed
+        """What the class shows: the contract's signature and text."""
+
+    def __get__(self, store: DelegatingStore | None, kind: type) -> Callable[P, R]:
+        found = self._on_class if store is None else getattr(store._store, self._name)
+        return cast("Callable[P, R]", found)
+
+
+class DelegatingStore(Store):
+    """Passes every call on; whoever inherits from it changes a few."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.capabilities = store.capabilities
+        self.max_message_bytes = store.max_message_bytes
+
+    @property
+    def admin(self) -> StoreAdmin:
+        """The calls about the store as a whole."""
+        return self._store.admin
+
+    create_session = PassedCall(Store.create_session)
+    find_session = PassedCall(Store.find_session)
+    update_session = PassedCall(Store.update_session)
+    checkout = PassedCall(Store.checkout)
+    list_sessions = PassedCall(Store.list_sessions)
+    delete_session = PassedCall(Store.delete_session)
+    clear_session = PassedCall(Store.clear_session)
+    append = PassedCall(Store.append)
+    update_message = PassedCall(Store.update_message)
+    delete_messages = PassedCall(Store.delete_messages)
+    find_messages = PassedCall(Store.find_messages)
+    read = PassedCall(Store.read)
+    list_children = PassedCall(Store.list_children)
+    list_leaves = PassedCall(Store.list_leaves)
+    list_gaps = PassedCall(Store.list_gaps)
+    add_overlay = PassedCall(Store.add_overlay)
+    list_overlays = PassedCall(Store.list_overlays)
+    undo_overlay = PassedCall(Store.undo_overlay)
+    find_document = PassedCall(Store.find_document)
+    put_document = PassedCall(Store.put_document)
+    delete_document = PassedCall(Store.delete_document)
+    list_documents = PassedCall(Store.list_documents)
+    search = PassedCall(Store.search)
+    add_usage = PassedCall(Store.add_usage)
+    total_usage = PassedCall(Store.total_usage)
+    total_owner_usage = PassedCall(Store.total_owner_usage)
+    statistics = PassedCall(Store.statistics)
+    changes = PassedCall(Store.changes)
+    finish_deletions = PassedCall(Store.finish_deletions)
+    erase_owner = PassedCall(Store.erase_owner)
+    close = PassedCall(Store.close)
+
 
 logger = logging.getLogger(__name__)
 

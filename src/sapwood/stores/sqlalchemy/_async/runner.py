@@ -17,16 +17,14 @@ from ...base._async.unit import AsyncUnit
 from ...base.append_request import Request
 from ..append_queue import AsyncAppendQueue
 from ..bridge import AsyncBridge, AsyncEngine
-from ..extra import Extra
 from ..failure import is_lost, is_silence, is_unknown_setting, is_worth_a_try, translate
 from ..feed import bound_of, trim_feed
 from ..locks import Mode
 from ..quick_read import read_quickly
 from ..sums import renew_one
 from ..sweep import CHUNKS_AT_ONCE
-from ..tx import Statements
-from ..unit import SqlUnit
-from ..worker import Worker
+from ..tx import Extra, Statements
+from ..worker import SqlUnit, Worker
 
 T = TypeVar("T")
 

@@ -23,9 +23,8 @@ from ..engines import (
     read_url,
     refuse_engine,
 )
-from ..extra import Extra
 from ..tables import Columns, Tables
-from ..tx import Statements
+from ..tx import Extra, Statements
 from .runner import AsyncSqlAlchemyRunner
 
 PATIENCE_S = 30.0

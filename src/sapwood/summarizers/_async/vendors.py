@@ -1,4 +1,4 @@
-"""What the summarisers over an SDK share."""
+"""Summaries by OpenAI, by any endpoint that speaks its protocol, and by Anthropic."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 from ...compaction.function import SummaryAnswer
 from ...errors import CompactionError, UsageError
 from ..sdk import ClientSettings, check_settings, client_of, load_sdk
+from ..vendor_answers import limit_name, summary_of_completion, summary_of_message
 
 
 class AsyncSdkSummarizer(ABC):
@@ -72,3 +73,49 @@ class AsyncSdkSummarizer(ABC):
     async def __aexit__(self, *details: object) -> None:
         """Close the connections."""
         await self.aclose()
+
+
+class AsyncOpenAISummarizer(AsyncSdkSummarizer):
+    """Asks a model for a summary by a chat completion, through the package `openai`.
+
+    `base_url` leads to another endpoint with the same protocol. A `client` of the SDK may be given
+    instead of `base_url` and `api_key`. `timeout_s` and `max_retries` hold in either case.
+    """
+
+    extra: ClassVar[str] = "openai"
+    client_class: ClassVar[str] = "AsyncOpenAI"
+
+    async def _ask(self, prompt: str) -> SummaryAnswer:
+        messages = [{"role": "user", "content": prompt}]
+        if self._system is not None:
+            messages.insert(0, {"role": "system", "content": self._system})
+        request: dict[str, Any] = {"model": self._model, "messages": messages}
+        if self._max_tokens is not None:
+            request[limit_name(self._client.base_url.host)] = self._max_tokens
+        answer = await self._client.chat.completions.create(**request)
+        return summary_of_completion(answer, self._model)
+
+
+# The protocol wants a limit. More than a good summary needs, and within what every model can do.
+DEFAULT_MAX_TOKENS = 8_192
+
+
+class AsyncAnthropicSummarizer(AsyncSdkSummarizer):
+    """Asks a model for a summary by a message, through the package `anthropic`.
+
+    A `client` of the SDK may be given instead of `base_url` and `api_key`. `timeout_s` and
+    `max_retries` hold in either case. Without `max_tokens` the limit is 8192.
+    """
+
+    extra: ClassVar[str] = "anthropic"
+    client_class: ClassVar[str] = "AsyncAnthropic"
+
+    async def _ask(self, prompt: str) -> SummaryAnswer:
+        request: dict[str, Any] = {
+            "model": self._model,
+            "max_tokens": self._max_tokens or DEFAULT_MAX_TOKENS,
+            "messages": [{"role": "user", "content": prompt}],
+        }
+        if self._system is not None:
+            request["system"] = self._system
+        return summary_of_message(await self._client.messages.create(**request), self._model)
