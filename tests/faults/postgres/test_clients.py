@@ -19,7 +19,7 @@ from sapwood.errors import (
     UsageError,
 )
 from sapwood.model import NewSession, SessionQuery
-from sapwood.stores.postgres._sync import store as store_module
+from sapwood.stores.postgres._sync import quick_append
 from sapwood.testing.makers import fork_of
 
 from ..sharing import write_together
@@ -119,7 +119,7 @@ def test_a_load_over_the_servers_limit_is_refused_before_it_is_sent(
 ) -> None:
     with pytest.raises(UsageError, match="max_message_bytes"):
         open_store(server.url(), schema, max_message_bytes=1 << 30)
-    monkeypatch.setattr(store_module, "MOST_BATCH_BYTES", 1_000_000)
+    monkeypatch.setattr(quick_append, "MOST_BATCH_BYTES", 1_000_000)
     with open_store(server.url(), schema, max_message_bytes=600_000) as store:
         make_session(store)
         with pytest.raises(MessageTooLargeError, match="several calls"):

@@ -23,7 +23,7 @@ store fails; `ClosedError` after `close`.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Literal, Self
 
@@ -31,7 +31,6 @@ from ...model import (
     Appended,
     Changes,
     Deleted,
-    Document,
     Fence,
     Gap,
     History,
@@ -55,10 +54,11 @@ from ...model import (
 )
 from ..capability import Capability
 from .admin import StoreAdmin
+from .documents import DocumentCalls
 from .owner_usage import sum_of_sessions
 
 
-class Store(ABC):
+class Store(DocumentCalls):
     """Where sessions live."""
 
     capabilities: frozenset[Capability]
@@ -250,51 +250,6 @@ class Store(ABC):
     @abstractmethod
     def undo_overlay(self, owner: str, session: str, overlay: str) -> Overlay:
         """Take an overlay out of force for this session; what it covered is shown again."""
-
-    # documents
-
-    @abstractmethod
-    def find_document(self, owner: str, key: str, *, session: str | None = None) -> Document | None:
-        """Find a document of the owner, or of a session; an expired one is not found."""
-
-    @abstractmethod
-    def put_document(
-        self,
-        owner: str,
-        key: str,
-        value: bytes,
-        *,
-        session: str | None = None,
-        expected_version: int | None = None,
-        expires_in_s: float | None = None,
-    ) -> Document:
-        """Create or replace a document; it gets a higher version than any it ever had.
-
-        An `expected_version` of 0 means that it must not be there, or be expired by the store's
-        clock; any other must be the stored one, expired or not, unless `finish_deletions` removed
-        it, a day or more after it expired. A session's `pins` cannot expire. Raises
-        `StaleVersionError`.
-        """
-
-    @abstractmethod
-    def delete_document(
-        self,
-        owner: str,
-        key: str,
-        *,
-        session: str | None = None,
-        expected_version: int | None = None,
-    ) -> bool:
-        """Delete a document; return whether it was there and not expired.
-
-        Raises `StaleVersionError` when it is not stored at the expected version.
-        """
-
-    @abstractmethod
-    def list_documents(
-        self, owner: str, prefix: str = "", *, session: str | None = None
-    ) -> list[Document]:
-        """List the documents whose keys begin with a prefix, by key."""
 
     # search
 

@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from ....calls import AsyncAnswer
-from ....errors import UnsupportedOperationError
+from ....errors import StoreUnavailableError, UnsupportedOperationError
+from ....model import Appended
 from ....store._async.admin import Progress
+from ..append_request import Request
 from ..loops import AsyncPerLoop
+from ..refusals import in_doubt
 from .unit import AsyncUnit
 
 T = TypeVar("T")
@@ -30,6 +33,10 @@ class AsyncRunner(ABC):
     @abstractmethod
     async def write(self, work: Callable[[AsyncUnit], AsyncAnswer[T]]) -> T:
         """Run work and commit it; its outcome is told after the commit."""
+
+    async def append(self, request: Request) -> Appended:
+        """Append messages; a runner may have a way of its own for what is done all the time."""
+        return await self.write(lambda unit: unit.messages.append(*request))
 
     @abstractmethod
     async def finish_deletions(self) -> None:
@@ -77,6 +84,12 @@ class AsyncPerLoopRunner(AsyncRunner, Generic[R]):
 
     async def write(self, work: Callable[[AsyncUnit], AsyncAnswer[T]]) -> T:
         return await self.here().write(work)
+
+    async def append(self, request: Request) -> Appended:
+        try:
+            return await self.here().append(request)
+        except StoreUnavailableError as error:
+            raise in_doubt(error, request.batch) from error.__cause__
 
     async def finish_deletions(self) -> None:
         await self.here().finish_deletions()

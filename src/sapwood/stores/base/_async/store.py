@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from ....errors import StoreUnavailableError
 from ....model import (
     Appended,
     Changes,
@@ -42,8 +41,7 @@ from ....rules.tokens import estimate_text
 from ....store._async.admin import AsyncStoreAdmin, Progress
 from ....store._async.contract import AsyncStore
 from ..append_request import Request
-from ..refusals import in_doubt
-from .runner import AsyncPerLoopRunner, AsyncRunner
+from .runner import AsyncRunner
 
 
 class AsyncBaseStore(AsyncStore):
@@ -124,10 +122,7 @@ class AsyncBaseStore(AsyncStore):
             check.place(parent, "parent")
         if expected_tip is not None:
             check.place(expected_tip, "expected_tip")
-        return await self._append(Request(owner, session, batch, parent, expected_tip))
-
-    async def _append(self, request: Request) -> Appended:
-        return await self._runner.write(lambda unit: unit.messages.append(*request))
+        return await self._runner.append(Request(owner, session, batch, parent, expected_tip))
 
     async def update_message(self, owner: str, session: str, message: NewMessage) -> Message:
         check.owner_and_session(owner, session)
@@ -281,19 +276,6 @@ class AsyncBaseStore(AsyncStore):
 
     async def aclose(self) -> None:
         await self._runner.aclose()
-
-
-class AsyncServerStore(AsyncBaseStore):
-    """A store on a server, whose runner of an event loop has a way of its own to append."""
-
-    _runner: AsyncPerLoopRunner[Any]
-
-    async def _append(self, request: Request) -> Appended:
-        try:
-            appended: Appended = await self._runner.here().append(request)
-        except StoreUnavailableError as error:
-            raise in_doubt(error, request.batch) from error.__cause__
-        return appended
 
 
 class AsyncBaseAdmin(AsyncStoreAdmin):

@@ -10,9 +10,12 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from ....calls import Answer
-from ....errors import UnsupportedOperationError
+from ....errors import StoreUnavailableError, UnsupportedOperationError
+from ....model import Appended
 from ....store._sync.admin import Progress
+from ..append_request import Request
 from ..loops import PerLoop
+from ..refusals import in_doubt
 from .unit import Unit
 
 T = TypeVar("T")
@@ -32,6 +35,10 @@ class Runner(ABC):
     @abstractmethod
     def write(self, work: Callable[[Unit], Answer[T]]) -> T:
         """Run work and commit it; its outcome is told after the commit."""
+
+    def append(self, request: Request) -> Appended:
+        """Append messages; a runner may have a way of its own for what is done all the time."""
+        return self.write(lambda unit: unit.messages.append(*request))
 
     @abstractmethod
     def finish_deletions(self) -> None:
@@ -77,6 +84,12 @@ class PerLoopRunner(Runner, Generic[R]):
 
     def write(self, work: Callable[[Unit], Answer[T]]) -> T:
         return self.here().write(work)
+
+    def append(self, request: Request) -> Appended:
+        try:
+            return self.here().append(request)
+        except StoreUnavailableError as error:
+            raise in_doubt(error, request.batch) from error.__cause__
 
     def finish_deletions(self) -> None:
         self.here().finish_deletions()

@@ -6,9 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from ....errors import StoreUnavailableError
 from ....model import (
     Appended,
     Changes,
@@ -44,8 +43,7 @@ from ....rules.tokens import estimate_text
 from ....store._sync.admin import Progress, StoreAdmin
 from ....store._sync.contract import Store
 from ..append_request import Request
-from ..refusals import in_doubt
-from .runner import PerLoopRunner, Runner
+from .runner import Runner
 
 
 class BaseStore(Store):
@@ -124,10 +122,7 @@ class BaseStore(Store):
             check.place(parent, "parent")
         if expected_tip is not None:
             check.place(expected_tip, "expected_tip")
-        return self._append(Request(owner, session, batch, parent, expected_tip))
-
-    def _append(self, request: Request) -> Appended:
-        return self._runner.write(lambda unit: unit.messages.append(*request))
+        return self._runner.append(Request(owner, session, batch, parent, expected_tip))
 
     def update_message(self, owner: str, session: str, message: NewMessage) -> Message:
         check.owner_and_session(owner, session)
@@ -273,19 +268,6 @@ class BaseStore(Store):
 
     def close(self) -> None:
         self._runner.close()
-
-
-class ServerStore(BaseStore):
-    """A store on a server, whose runner of an event loop has a way of its own to append."""
-
-    _runner: PerLoopRunner[Any]
-
-    def _append(self, request: Request) -> Appended:
-        try:
-            appended: Appended = self._runner.here().append(request)
-        except StoreUnavailableError as error:
-            raise in_doubt(error, request.batch) from error.__cause__
-        return appended
 
 
 class BaseAdmin(StoreAdmin):

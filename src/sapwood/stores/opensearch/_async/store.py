@@ -16,7 +16,7 @@ from ...base._async.store import AsyncBaseStore
 from ...base.refusals import url_or_client
 from ...recordlog._async.runner import AsyncLogRunner
 from ...searched._async.source import AsyncSource, SourceContent, Standpoint, WantedEntries
-from ...searched._async.store import AsyncSearchedStore
+from ...searched._async.store import AsyncDelegatingStore, AsyncSearchedStore
 from ..address import MOST_CONNECTIONS, PREFIX, TIMEOUT_S, read_address, read_options
 from .driver import AsyncOpenSearchDriver
 from .index import AsyncOpenSearchIndex
@@ -61,7 +61,7 @@ class _AsyncRecordStore(AsyncBaseStore):
     capabilities = frozenset({Capability.DURABLE, Capability.SHARED})
 
 
-class AsyncOpenSearchStore(AsyncSearchedStore):
+class AsyncOpenSearchStore(AsyncDelegatingStore):
     """Sessions in indices of an OpenSearch cluster, with a search index beside them.
 
     Takes a URL or a client, which stays its giver's to close. It connects with the first call.
@@ -103,7 +103,8 @@ class AsyncOpenSearchStore(AsyncSearchedStore):
 
         runners = AsyncPerLoopRunner(runner)
         records = _AsyncRecordStore(runners, new_id=new_id, max_message_bytes=max_message_bytes)
-        super().__init__(records, index, source=AsyncRecordSource(records, runners))
+        source = AsyncRecordSource(records, runners)
+        super().__init__(AsyncSearchedStore(records, index, source=source))
 
     @classmethod
     def from_url(cls, url: str, *, new_id: Callable[[], str]) -> Self:

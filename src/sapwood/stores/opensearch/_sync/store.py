@@ -18,7 +18,7 @@ from ...base._sync.store import BaseStore
 from ...base.refusals import url_or_client
 from ...recordlog._sync.runner import LogRunner
 from ...searched._sync.source import Source, SourceContent, Standpoint, WantedEntries
-from ...searched._sync.store import SearchedStore
+from ...searched._sync.store import DelegatingStore, SearchedStore
 from ..address import MOST_CONNECTIONS, PREFIX, TIMEOUT_S, read_address, read_options
 from .driver import OpenSearchDriver
 from .index import OpenSearchIndex
@@ -63,7 +63,7 @@ class _AsyncRecordStore(BaseStore):
     capabilities = frozenset({Capability.DURABLE, Capability.SHARED})
 
 
-class OpenSearchStore(SearchedStore):
+class OpenSearchStore(DelegatingStore):
     """Sessions in indices of an OpenSearch cluster, with a search index beside them.
 
     Takes a URL or a client, which stays its giver's to close. It connects with the first call.
@@ -105,7 +105,8 @@ class OpenSearchStore(SearchedStore):
 
         runners = PerLoopRunner(runner)
         records = _AsyncRecordStore(runners, new_id=new_id, max_message_bytes=max_message_bytes)
-        super().__init__(records, index, source=RecordSource(records, runners))
+        source = RecordSource(records, runners)
+        super().__init__(SearchedStore(records, index, source=source))
 
     @classmethod
     def from_url(cls, url: str, *, new_id: Callable[[], str]) -> Self:

@@ -22,7 +22,7 @@ from ..migration import in_schema
 from .admin import repair_some
 from .feed import trim_feed
 from .migrator import AsyncMigrator
-from .quick_append import append_each, append_new
+from .quick_append import append_each, append_new, refuse_large
 from .quick_read import read_at_once
 from .sums import renew_one
 from .sweep import CHUNKS_AT_ONCE
@@ -129,6 +129,8 @@ class AsyncPostgresRunner(AsyncRunner):
         When the connection is lost before the answer came, it is sent again: by their ids it is
         seen whether the messages were written.
         """
+        if len(request.batch) > 1:
+            refuse_large(request)
         send = self._appends.add if request.is_plain else self._append_new
         appended = await send(request)
         if appended is not None:

@@ -6,12 +6,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ....errors import MessageTooLargeError
 from ....model import ROOT, Appended, Root
-from ...base.append_request import Request
+from ...base.append_request import Request, size_of
 from ...relational.rows import written
 from ..rows import NEW_COLUMN_TYPES, new_columns
 from ..words import body_words
 from .tx import Tx
+
+# The server takes less than 1 GB at once, and needs some of that for itself.
+MOST_BATCH_BYTES = 512 * 1024 * 1024
 
 _APPEND = (
     "SELECT start, now_us FROM {s}.append(%s, %s, %s::bigint, %s::text[], %s, %s, %s, %s,"
@@ -80,3 +84,14 @@ def _appended(request: Request, start: int | None, now: int) -> Appended | None:
 
 def _named(place: str | Root | None) -> tuple[str | None, bool]:
     return (place if isinstance(place, str) else None), place is ROOT
+
+
+def refuse_large(request: Request) -> None:
+    """Refuse a batch that is larger than what the server takes at once."""
+    size = size_of(request)
+    if size > MOST_BATCH_BYTES:
+        raise MessageTooLargeError(
+            f"the messages have {size} bytes together and PostgreSQL takes up to "
+            f"{MOST_BATCH_BYTES} at once: append them in several calls",
+            path="messages",
+        )

@@ -10,14 +10,13 @@ from typing import Any, Self
 
 from psycopg_pool import ConnectionPool
 
-from ....errors import MessageTooLargeError, UsageError
-from ....model import Appended, Changes, History, Read, SessionRecord
+from ....errors import UsageError
+from ....model import Changes, History, Read, SessionRecord
 from ....rules import check
 from ....rules.codec import MAX_MESSAGE_BYTES
 from ....store import Capability
 from ...base._sync.runner import PerLoopRunner
-from ...base._sync.store import ServerStore
-from ...base.append_request import Request, size_of
+from ...base._sync.store import BaseStore
 from ...url import take_parameters
 from ..migration import SCHEMA, check_partitions, check_schema
 from .runner import MOST_CONNECTIONS, PostgresRunner, check_conninfo
@@ -26,12 +25,11 @@ PATIENCE_S = 30.0
 ANSWER_WITHIN_S = 120.0
 # The server takes less than 1 GB at once, and needs some of that for itself.
 MOST_MESSAGE_BYTES = 256 * 1024 * 1024
-MOST_BATCH_BYTES = 512 * 1024 * 1024
 FEED_TRIES = 100
 FEED_PAUSE_S = 0.005
 
 
-class PostgresStore(ServerStore):
+class PostgresStore(BaseStore):
     """Sessions in a schema of a PostgreSQL database.
 
     Takes a connection string or a pool, which stays its giver's to open and close. It connects
@@ -96,11 +94,6 @@ class PostgresStore(ServerStore):
         check.owner_and_session(owner, session)
         return self._runner.here().find_session(owner, session)
 
-    def _append(self, request: Request) -> Appended:
-        if len(request.batch) > 1:
-            _refuse_large(request)
-        return super()._append(request)
-
     def read(self, owner: str, session: str, query: Read) -> History:
         check.owner_and_session(owner, session)
         check.read(query)
@@ -121,13 +114,3 @@ class PostgresStore(ServerStore):
             self._runner.here().pause(FEED_PAUSE_S)
             page = super().changes(owner, after=after, limit=limit)
         return page
-
-
-def _refuse_large(request: Request) -> None:
-    size = size_of(request)
-    if size > MOST_BATCH_BYTES:
-        raise MessageTooLargeError(
-            f"the messages have {size} bytes together and PostgreSQL takes up to "
-            f"{MOST_BATCH_BYTES} at once: append them in several calls",
-            path="messages",
-        )

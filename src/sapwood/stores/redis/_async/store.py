@@ -9,7 +9,7 @@ from typing import Any, Self
 from ....rules.codec import MAX_MESSAGE_BYTES
 from ....store import Capability
 from ...base._async.runner import AsyncPerLoopRunner
-from ...base._async.store import AsyncServerStore
+from ...base._async.store import AsyncBaseStore
 from ...base.refusals import url_or_client
 from ...url import take_parameters
 from ..options import (
@@ -30,7 +30,7 @@ PATIENCE_S = 30.0
 ANSWER_WITHIN_S = 30.0
 
 
-class AsyncRedisStore(AsyncServerStore):
+class AsyncRedisStore(AsyncBaseStore):
     """Sessions in Redis, on one server or a cluster.
 
     Takes a URL (`redis`, `rediss`, `redis+cluster` or `rediss+cluster`) or a client, which stays

@@ -11,7 +11,7 @@ from typing import Any, Self
 from ....rules.codec import MAX_MESSAGE_BYTES
 from ....store import Capability
 from ...base._sync.runner import PerLoopRunner
-from ...base._sync.store import ServerStore
+from ...base._sync.store import BaseStore
 from ...base.refusals import url_or_client
 from ...url import take_parameters
 from ..options import (
@@ -32,7 +32,7 @@ PATIENCE_S = 30.0
 ANSWER_WITHIN_S = 30.0
 
 
-class RedisStore(ServerStore):
+class RedisStore(BaseStore):
     """Sessions in Redis, on one server or a cluster.
 
     Takes a URL (`redis`, `rediss`, `redis+cluster` or `rediss+cluster`) or a client, which stays

@@ -11,7 +11,7 @@ from ....model import Changes, History, Read, SessionRecord
 from ....rules import check
 from ....store import Capability
 from ...base._async.runner import AsyncPerLoopRunner
-from ...base._async.store import AsyncServerStore
+from ...base._async.store import AsyncBaseStore
 from ...url import take_parameters
 from ..bridge import AsyncBridge, AsyncEngine
 from ..engines import (
@@ -33,7 +33,7 @@ MOST_CONNECTIONS = 16
 PREFIX = "sapwood_"
 
 
-class AsyncSqlAlchemyStore(AsyncServerStore):
+class AsyncSqlAlchemyStore(AsyncBaseStore):
     """Sessions in tables of a database that SQLAlchemy speaks to.
 
     The engine stays its giver's to dispose of; a function that makes one is called for each event

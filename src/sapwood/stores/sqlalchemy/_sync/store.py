@@ -13,7 +13,7 @@ from ....model import Changes, History, Read, SessionRecord
 from ....rules import check
 from ....store import Capability
 from ...base._sync.runner import PerLoopRunner
-from ...base._sync.store import ServerStore
+from ...base._sync.store import BaseStore
 from ...url import take_parameters
 from ..bridge import Bridge, Engine
 from ..engines import (
@@ -35,7 +35,7 @@ MOST_CONNECTIONS = 16
 PREFIX = "sapwood_"
 
 
-class SqlAlchemyStore(ServerStore):
+class SqlAlchemyStore(BaseStore):
     """Sessions in tables of a database that SQLAlchemy speaks to.
 
     The engine stays its giver's to dispose of; a function that makes one is called for each event

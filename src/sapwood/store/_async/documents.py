@@ -1,0 +1,56 @@
+"""The calls of the contract that are about documents."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from ...model import Document
+
+
+class AsyncDocumentCalls(ABC):
+    """Small values by key, of an owner or of a session; some expire, and some are leases."""
+
+    @abstractmethod
+    async def find_document(
+        self, owner: str, key: str, *, session: str | None = None
+    ) -> Document | None:
+        """Find a document of the owner, or of a session; an expired one is not found."""
+
+    @abstractmethod
+    async def put_document(
+        self,
+        owner: str,
+        key: str,
+        value: bytes,
+        *,
+        session: str | None = None,
+        expected_version: int | None = None,
+        expires_in_s: float | None = None,
+    ) -> Document:
+        """Create or replace a document; it gets a higher version than any it ever had.
+
+        An `expected_version` of 0 means that it must not be there, or be expired by the store's
+        clock; any other must be the stored one, expired or not, unless `finish_deletions` removed
+        it, a day or more after it expired. A session's `pins` cannot expire. Raises
+        `StaleVersionError`.
+        """
+
+    @abstractmethod
+    async def delete_document(
+        self,
+        owner: str,
+        key: str,
+        *,
+        session: str | None = None,
+        expected_version: int | None = None,
+    ) -> bool:
+        """Delete a document; return whether it was there and not expired.
+
+        Raises `StaleVersionError` when it is not stored at the expected version.
+        """
+
+    @abstractmethod
+    async def list_documents(
+        self, owner: str, prefix: str = "", *, session: str | None = None
+    ) -> list[Document]:
+        """List the documents whose keys begin with a prefix, by key."""
