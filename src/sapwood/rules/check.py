@@ -231,6 +231,18 @@ def document_value(value: bytes, max_bytes: int) -> None:
         raise MessageTooLargeError(f"the value has more than {max_bytes} bytes", path="value")
 
 
+def renewal(expected: int, seconds: float, session: str | None, key: str) -> int:
+    """Check which version is renewed, and return for how long in microseconds."""
+    count(expected, "expected_version", 1)
+    in_us = expiry(seconds, session, key)
+    if in_us is None:
+        raise UsageError(
+            "expires_in_s must be a number: to let a document stay, put it again",
+            path="expires_in_s",
+        )
+    return in_us
+
+
 def expiry(seconds: float | None, session: str | None, key: str) -> int | None:
     """Check a document's time to live, and return it in microseconds."""
     if seconds is None:

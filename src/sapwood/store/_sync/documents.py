@@ -36,6 +36,22 @@ class DocumentCalls(ABC):
         """
 
     @abstractmethod
+    def renew_document(
+        self,
+        owner: str,
+        key: str,
+        *,
+        expected_version: int,
+        expires_in_s: float,
+        session: str | None = None,
+    ) -> Document:
+        """Let a document expire so much later than now; its version and value stay.
+
+        It must be stored at the expected version, expired or not, as it must be for a put: who held
+        a lease keeps it while nobody else has taken it. Raises `StaleVersionError`.
+        """
+
+    @abstractmethod
     def delete_document(
         self,
         owner: str,

@@ -37,6 +37,7 @@ from .work import (
     NoteSwept,
     PutDocument,
     RegisterReader,
+    RenewDocument,
     Retire,
     SkipNumbers,
     TrimFeed,
@@ -215,6 +216,9 @@ def _change_session(state: LogState, work: LogWork) -> LogState:
             )
             documents = state.documents | {work.key: put}
             return replace(state, documents=documents, litter=_without_value(state, work.key))
+        case RenewDocument():
+            renewed = state.documents[work.key]._replace(expires_us=work.expires_us)
+            return replace(state, documents=state.documents | {work.key: renewed})
         case ChangeProfile():
             return replace(state, profile=work.profile, version=state.version + 1)
         case MoveTip():
@@ -264,7 +268,11 @@ _FOLDS: dict[type, Callable[[LogState, Any], LogState]] = {
     Clear: _clear,
     Retire: _retire,
     **dict.fromkeys(
-        (ChangeProfile, MoveTip, UndoOverlay, PutDocument, DropDocument, BeginFork), _change_session
+        (
+            *(ChangeProfile, MoveTip, UndoOverlay, BeginFork),
+            *(PutDocument, RenewDocument, DropDocument),
+        ),
+        _change_session,
     ),
     **dict.fromkeys(
         (NoteSwept, WritePage, SkipNumbers, AdvanceFeed, RegisterReader, TrimFeed, WipeLog),

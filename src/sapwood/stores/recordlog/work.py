@@ -195,6 +195,13 @@ class PutDocument(msgspec.Struct, frozen=True, array_like=True, tag="put"):
     value: bytes | None
 
 
+class RenewDocument(msgspec.Struct, frozen=True, array_like=True, tag="renew"):
+    """A document expires later."""
+
+    key: str
+    expires_us: int
+
+
 class DropDocument(msgspec.Struct, frozen=True, array_like=True, tag="drop"):
     """A document is deleted."""
 
@@ -281,6 +288,7 @@ LogWork = (
     | AddOverlay
     | UndoOverlay
     | PutDocument
+    | RenewDocument
     | DropDocument
     | AddUsage
     | BeginFork

@@ -10,9 +10,10 @@ from ..relational._sync.documents import DocumentStatements
 from ..relational.rows import DOCUMENT_KEY, DOCUMENT_VERSION, DocumentScope
 from ..relational.rows import Row as DocumentRow
 from .tables import Tables
-from .tx import Tx, delete_by
+from .tx import Tx, delete_by, update_by
 
 _DELETE = delete_by("document", "version")
+_RENEW = update_by("document", "version")
 
 
 class SqlDocumentStatements(DocumentStatements[Tx]):
@@ -48,6 +49,12 @@ class SqlDocumentStatements(DocumentStatements[Tx]):
         if replaced is not None:
             self.delete(scope, replaced)
         return (self._tx.add("document", **_of(scope), **stored), *stored.values())
+
+    def renew(self, scope: DocumentScope, found: DocumentRow, expires_in_us: int) -> DocumentRow:
+        until = self._tx.now() + expires_in_us
+        self._tx.run(_RENEW, of_version=found[DOCUMENT_VERSION], expires_at=until)
+        version, key, updated_at, _, value = found
+        return (version, key, updated_at, until, value)
 
     def delete(self, scope: DocumentScope, found: DocumentRow) -> None:
         self._tx.run(_DELETE, version=found[DOCUMENT_VERSION])

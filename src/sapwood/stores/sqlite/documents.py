@@ -22,6 +22,7 @@ _PUT = (
     "INSERT INTO document (owner, session, key, updated_at, expires_at, value, checksum)"
     f" VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING {DOCUMENT_COLUMNS}"
 )
+_RENEW = f"UPDATE document SET expires_at = ? WHERE version = ? RETURNING {DOCUMENT_COLUMNS}"
 _LIST = (
     f"SELECT {DOCUMENT_COLUMNS} FROM document WHERE owner = ?1 AND session = ?2 AND key >= ?3"
     " AND substr(key, 1, length(?3)) = ?3 AND (expires_at IS NULL OR expires_at > ?4) ORDER BY key"
@@ -50,6 +51,11 @@ class SqliteDocumentStatements(DocumentStatements[Connection]):
         kept = checksum((key, now, value))
         stored: Row = self._tx.row(_PUT, (*scope, key, now, expires_at, value, kept))
         return stored
+
+    def renew(self, scope: DocumentScope, found: Row, expires_in_us: int) -> Row:
+        until = self._tx.clock() + expires_in_us
+        renewed: Row = self._tx.row(_RENEW, (until, found[DOCUMENT_VERSION]))
+        return renewed
 
     def delete(self, scope: DocumentScope, found: Row) -> None:
         self._drop(found)

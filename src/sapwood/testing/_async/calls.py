@@ -35,6 +35,9 @@ SESSION_CALLS: dict[str, AsyncCall] = {
     "undo_overlay": lambda s, o, n: s.undo_overlay(o, n, "o1"),
     "find_document": lambda s, o, n: s.find_document(o, "k", session=n),
     "put_document": lambda s, o, n: s.put_document(o, "k", b"taken", session=n),
+    "renew_document": lambda s, o, n: s.renew_document(
+        o, "k", expected_version=1, expires_in_s=60, session=n
+    ),
     "delete_document": lambda s, o, n: s.delete_document(o, "k", session=n),
     "list_documents": lambda s, o, n: s.list_documents(o, session=n),
     "search": lambda s, o, n: s.search(o, Search(text="m1", session=n)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from ...errors import StaleVersionError, UsageError
 from ...store import AsyncStore
@@ -143,6 +144,56 @@ class AsyncDocumentContract(AsyncContractBase):
             ADA, "k", b"1", session=session, expected_version=put.version, expires_in_s=60
         )
         assert renewed.version > put.version
+
+    @SCOPES
+    async def test_a_renewed_document_expires_later_and_keeps_its_version(
+        self, store: AsyncStore, clock: Clock, session: str | None
+    ) -> None:
+        await grow(store)
+        put = await store.put_document(ADA, "k", b"1", session=session, expires_in_s=2)
+        clock.advance(1)
+        renewed = await store.renew_document(
+            ADA, "k", session=session, expected_version=put.version, expires_in_s=60
+        )
+        assert put.expires_us is not None and renewed.expires_us is not None
+        assert renewed.expires_us > put.expires_us + 50_000_000
+        assert renewed == replace(put, expires_us=renewed.expires_us)
+        clock.advance(2)
+        assert await store.find_document(ADA, "k", session=session) == renewed
+        with pytest.raises(StaleVersionError):
+            await store.put_document(ADA, "k", b"2", session=session, expected_version=0)
+
+    @SCOPES
+    async def test_its_holder_may_renew_an_expired_document_by_itself(
+        self, store: AsyncStore, clock: Clock, session: str | None
+    ) -> None:
+        await grow(store)
+        put = await store.put_document(ADA, "k", b"1", session=session, expires_in_s=0.5)
+        clock.advance(1)
+        await store.renew_document(
+            ADA, "k", session=session, expected_version=put.version, expires_in_s=60
+        )
+        found = await store.find_document(ADA, "k", session=session)
+        assert found is not None and found.version == put.version
+
+    @SCOPES
+    async def test_a_document_that_somebody_else_took_is_not_renewed(
+        self, store: AsyncStore, session: str | None
+    ) -> None:
+        await grow(store)
+        mine = await store.put_document(ADA, "k", b"1", session=session, expires_in_s=60)
+        taken = await store.put_document(ADA, "k", b"2", session=session, expires_in_s=60)
+        with pytest.raises(StaleVersionError):
+            await store.renew_document(
+                ADA, "k", session=session, expected_version=mine.version, expires_in_s=600
+            )
+        assert await store.find_document(ADA, "k", session=session) == taken
+        await store.delete_document(ADA, "k", session=session)
+        with pytest.raises(StaleVersionError):
+            await store.renew_document(
+                ADA, "k", session=session, expected_version=taken.version, expires_in_s=600
+            )
+        assert await store.find_document(ADA, "k", session=session) is None
 
     @SCOPES
     async def test_a_put_without_an_expiry_stays(

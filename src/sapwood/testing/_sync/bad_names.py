@@ -76,6 +76,9 @@ PLACES: dict[str, Placed] = {
     "undo": lambda bad: lambda s, o, n: s.undo_overlay(o, n, bad),
     "find_document": lambda bad: lambda s, o, n: s.find_document(o, bad, session=n),
     "put_document": lambda bad: lambda s, o, n: s.put_document(o, bad, b"", session=n),
+    "renew_document": lambda bad: (
+        lambda s, o, n: s.renew_document(o, bad, expected_version=1, expires_in_s=60, session=n)
+    ),
     "delete_document": lambda bad: lambda s, o, n: s.delete_document(o, bad, session=n),
     "usage.id": lambda bad: lambda s, o, n: s.add_usage(o, n, Usage(id=bad)),
 }

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from ...errors import StaleVersionError, UsageError
 from ...store import Store
@@ -139,6 +140,56 @@ class DocumentContract(ContractBase):
             ADA, "k", b"1", session=session, expected_version=put.version, expires_in_s=60
         )
         assert renewed.version > put.version
+
+    @SCOPES
+    def test_a_renewed_document_expires_later_and_keeps_its_version(
+        self, store: Store, clock: Clock, session: str | None
+    ) -> None:
+        grow(store)
+        put = store.put_document(ADA, "k", b"1", session=session, expires_in_s=2)
+        clock.advance(1)
+        renewed = store.renew_document(
+            ADA, "k", session=session, expected_version=put.version, expires_in_s=60
+        )
+        assert put.expires_us is not None and renewed.expires_us is not None
+        assert renewed.expires_us > put.expires_us + 50_000_000
+        assert renewed == replace(put, expires_us=renewed.expires_us)
+        clock.advance(2)
+        assert store.find_document(ADA, "k", session=session) == renewed
+        with pytest.raises(StaleVersionError):
+            store.put_document(ADA, "k", b"2", session=session, expected_version=0)
+
+    @SCOPES
+    def test_its_holder_may_renew_an_expired_document_by_itself(
+        self, store: Store, clock: Clock, session: str | None
+    ) -> None:
+        grow(store)
+        put = store.put_document(ADA, "k", b"1", session=session, expires_in_s=0.5)
+        clock.advance(1)
+        store.renew_document(
+            ADA, "k", session=session, expected_version=put.version, expires_in_s=60
+        )
+        found = store.find_document(ADA, "k", session=session)
+        assert found is not None and found.version == put.version
+
+    @SCOPES
+    def test_a_document_that_somebody_else_took_is_not_renewed(
+        self, store: Store, session: str | None
+    ) -> None:
+        grow(store)
+        mine = store.put_document(ADA, "k", b"1", session=session, expires_in_s=60)
+        taken = store.put_document(ADA, "k", b"2", session=session, expires_in_s=60)
+        with pytest.raises(StaleVersionError):
+            store.renew_document(
+                ADA, "k", session=session, expected_version=mine.version, expires_in_s=600
+            )
+        assert store.find_document(ADA, "k", session=session) == taken
+        store.delete_document(ADA, "k", session=session)
+        with pytest.raises(StaleVersionError):
+            store.renew_document(
+                ADA, "k", session=session, expected_version=taken.version, expires_in_s=600
+            )
+        assert store.find_document(ADA, "k", session=session) is None
 
     @SCOPES
     def test_a_put_without_an_expiry_stays(

@@ -209,6 +209,21 @@ class AsyncBaseStore(AsyncStore):
             )
         )
 
+    async def renew_document(
+        self,
+        owner: str,
+        key: str,
+        *,
+        expected_version: int,
+        expires_in_s: float,
+        session: str | None = None,
+    ) -> Document:
+        check.document(owner, session, key)
+        expires_in_us = check.renewal(expected_version, expires_in_s, session, key)
+        return await self._runner.write(
+            lambda unit: unit.documents.renew(owner, session, key, expected_version, expires_in_us)
+        )
+
     async def delete_document(
         self,
         owner: str,

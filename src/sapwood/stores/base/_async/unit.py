@@ -122,6 +122,15 @@ class AsyncDocumentWork(Protocol):
         expires_in_us: int | None,
     ) -> Document: ...
     @abstractmethod
+    async def renew(
+        self,
+        owner: str,
+        session: str | None,
+        key: str,
+        expected_version: int,
+        expires_in_us: int,
+    ) -> Document: ...
+    @abstractmethod
     async def delete(
         self, owner: str, session: str | None, key: str, expected_version: int | None
     ) -> bool: ...

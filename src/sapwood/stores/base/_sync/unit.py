@@ -124,6 +124,15 @@ class DocumentWork(Protocol):
         expires_in_us: int | None,
     ) -> Document: ...
     @abstractmethod
+    def renew(
+        self,
+        owner: str,
+        session: str | None,
+        key: str,
+        expected_version: int,
+        expires_in_us: int,
+    ) -> Document: ...
+    @abstractmethod
     def delete(
         self, owner: str, session: str | None, key: str, expected_version: int | None
     ) -> bool: ...

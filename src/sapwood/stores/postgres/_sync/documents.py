@@ -17,6 +17,10 @@ _PUT = (
     " updated_at = excluded.updated_at, expires_at = excluded.expires_at, value = excluded.value"
     f" RETURNING {_COLUMNS}"
 )
+_RENEW = (
+    "UPDATE {s}.document SET expires_at = %s WHERE tree = %s AND session = %s AND key = %s"
+    f" RETURNING {_COLUMNS}"
+)
 _DELETE = "DELETE FROM {s}.document WHERE tree = %s AND session = %s AND key = %s"
 _LIST = (
     f"SELECT {_COLUMNS} FROM {{s}}.document WHERE tree = %s AND session = %s"
@@ -56,6 +60,11 @@ class PostgresDocumentStatements(DocumentStatements[Tx]):
         expires_at = None if expires_in_us is None else now + expires_in_us
         stored: Row = self._tx.row(_PUT, (*scope, key, now, expires_at, value))
         return stored
+
+    def renew(self, scope: DocumentScope, found: Row, expires_in_us: int) -> Row:
+        until = self._tx.now() + expires_in_us
+        renewed: Row = self._tx.row(_RENEW, (until, *scope, found[DOCUMENT_KEY]))
+        return renewed
 
     def delete(self, scope: DocumentScope, found: Row) -> None:
         self._tx.run(_DELETE, (*scope, found[DOCUMENT_KEY]))

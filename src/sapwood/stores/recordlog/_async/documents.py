@@ -14,7 +14,7 @@ from ..fold import version_at
 from ..log_documents import LogEntry, LogKey, record_key, value_key
 from ..record import work_of
 from ..state import KeptDocument, LogState
-from ..work import DropDocument, PutDocument
+from ..work import DropDocument, PutDocument, RenewDocument
 from .logs import AsyncLogs, AsyncLogSubject, Decision, again
 
 T = TypeVar("T")
@@ -75,6 +75,19 @@ class AsyncLogDocuments(AsyncLogSubject):
             return PutDocument(key, now, expires, value), None
 
         state, _ = await self._change(owner, session, decide)
+        return document_of(key, state.documents[key], value)
+
+    async def renew(
+        self, owner: str, session: str | None, key: str, expected_version: int, expires_in_us: int
+    ) -> Document:
+        """Let a document expire later; its version stays."""
+
+        async def decide(state: LogState) -> Decision[bytes]:
+            _check_version(key, state.documents.get(key), expected_version)
+            [value] = await values_of(self._logs, state, [key])
+            return RenewDocument(key, await self._logs.now() + expires_in_us), value
+
+        state, value = await self._change(owner, session, decide)
         return document_of(key, state.documents[key], value)
 
     async def delete(

@@ -16,7 +16,7 @@ from ..fold import version_at
 from ..log_documents import LogEntry, LogKey, record_key, value_key
 from ..record import work_of
 from ..state import KeptDocument, LogState
-from ..work import DropDocument, PutDocument
+from ..work import DropDocument, PutDocument, RenewDocument
 from .logs import Decision, Logs, LogSubject, again
 
 T = TypeVar("T")
@@ -77,6 +77,19 @@ class LogDocuments(LogSubject):
             return PutDocument(key, now, expires, value), None
 
         state, _ = self._change(owner, session, decide)
+        return document_of(key, state.documents[key], value)
+
+    def renew(
+        self, owner: str, session: str | None, key: str, expected_version: int, expires_in_us: int
+    ) -> Document:
+        """Let a document expire later; its version stays."""
+
+        def decide(state: LogState) -> Decision[bytes]:
+            _check_version(key, state.documents.get(key), expected_version)
+            [value] = values_of(self._logs, state, [key])
+            return RenewDocument(key, self._logs.now() + expires_in_us), value
+
+        state, value = self._change(owner, session, decide)
         return document_of(key, state.documents[key], value)
 
     def delete(

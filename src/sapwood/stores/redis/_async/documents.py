@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from ....model import Document
 from ...base.refusals import stale_document
 from ..rows import document_of, encode_document, is_expired
@@ -95,6 +97,17 @@ class AsyncRedisDocuments(AsyncRedisWork):
             # Somebody may have erased the owner in between, who had none before.
             await self._context.client.run(*owners)
         return document
+
+    async def renew(
+        self, owner: str, session: str | None, key: str, expected_version: int, expires_in_us: int
+    ) -> Document:
+        """Let a document expire later; its version stays."""
+        slot = await self._slot(owner, session, key)
+        _check_version(key, slot.stored, expected_version)
+        assert slot.stored is not None
+        renewed = replace(slot.stored, expires_us=slot.now + expires_in_us)
+        await self._apply(owner, key, slot, ("HSET", slot.key, key, encode_document(renewed)))
+        return renewed
 
     async def delete(
         self, owner: str, session: str | None, key: str, expected_version: int | None

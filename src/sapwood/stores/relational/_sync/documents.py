@@ -59,6 +59,10 @@ class DocumentStatements(SubjectStatements[T]):
         """Write a document under a version of its own, in place of another; return its row."""
 
     @abstractmethod
+    def renew(self, scope: DocumentScope, found: Row, expires_in_us: int) -> Row:
+        """Let a document that was found expire later; return its row."""
+
+    @abstractmethod
     def delete(self, scope: DocumentScope, found: Row) -> None:
         """Delete a document that was found."""
 
@@ -104,6 +108,18 @@ class RelationalDocuments:
         stored = statements.put(scope, key, value, expires_in_us, found)
         self._renew_if_pins(row, key)
         return statements.document_of(stored)
+
+    def renew(
+        self, owner: str, session: str | None, key: str, expected_version: int, expires_in_us: int
+    ) -> Document:
+        """Let a document expire later."""
+        statements = self._dialect.documents
+        scope, _ = self._place(owner, session)
+        found = statements.lock(scope, key)
+        if found is None or found[DOCUMENT_VERSION] != expected_version:
+            version = None if found is None else found[DOCUMENT_VERSION]
+            raise stale_document(key, version, expected_version)
+        return statements.document_of(statements.renew(scope, found, expires_in_us))
 
     def delete(
         self, owner: str, session: str | None, key: str, expected_version: int | None

@@ -87,6 +87,7 @@ class AsyncDelegatingStore(AsyncStore):
     undo_overlay = PassedCall(AsyncStore.undo_overlay)
     find_document = PassedCall(AsyncStore.find_document)
     put_document = PassedCall(AsyncStore.put_document)
+    renew_document = PassedCall(AsyncStore.renew_document)
     delete_document = PassedCall(AsyncStore.delete_document)
     list_documents = PassedCall(AsyncStore.list_documents)
     search = PassedCall(AsyncStore.search)

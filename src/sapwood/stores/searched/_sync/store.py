@@ -89,6 +89,7 @@ class DelegatingStore(Store):
     undo_overlay = PassedCall(Store.undo_overlay)
     find_document = PassedCall(Store.find_document)
     put_document = PassedCall(Store.put_document)
+    renew_document = PassedCall(Store.renew_document)
     delete_document = PassedCall(Store.delete_document)
     list_documents = PassedCall(Store.list_documents)
     search = PassedCall(Store.search)
