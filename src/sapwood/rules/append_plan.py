@@ -47,7 +47,7 @@ def plan_append(
         return AppendPlan(known, None)
     last_known = batch[known - 1].id if known else None
     if expected_tip is not None:
-        _refuse_stale_tip(tip, expected_tip if last_known is None else last_known)
+        refuse_stale_tip(tip, expected_tip if last_known is None else last_known)
     if parent is not None:
         return AppendPlan(known, parent if last_known is None else last_known)
     return AppendPlan(known, None)
@@ -99,7 +99,8 @@ def _refuse_other_parent(
         parent = message.id
 
 
-def _refuse_stale_tip(tip: str | Root, expected: str | Root) -> None:
+def refuse_stale_tip(tip: str | Root, expected: str | Root) -> None:
+    """Refuse a write that was decided on another tip."""
     if tip != expected:
         raise StaleTipError(
             f"the tip is {_name(tip)}, not {_name(expected)}: read the session again, then decide"

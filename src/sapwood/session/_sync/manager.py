@@ -151,12 +151,13 @@ class SessionManager(Configurable):
         """Count what the owner has: sessions, messages, overlays, documents."""
         return self._store.statistics(self._owner)
 
-    def delete(self, id: str) -> None:
+    def delete(self, id: str, *, expected_version: int | None = None) -> None:
         """Delete a session with all that belongs to it: blocks, prompt, usage, index entries.
 
-        What its forks stand on stays with them.
+        What its forks stand on stays with them. `StaleVersionError` when its record was changed
+        since the expected version.
         """
-        self._store.delete_session(self._owner, id)
+        self._store.delete_session(self._owner, id, expected_version=expected_version)
 
     def finish_deletions(self) -> None:
         """Finish what deletions left to be done; after it, erased bytes are gone from the files."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ...errors import NotFoundError, UsageError
+from ...errors import NotFoundError, StaleTipError, UsageError
 from ...model import ROOT, Leaf, Message, Read, Root, SessionRecord
 from ...rules import check
 from ...rules.turns import is_said_by_user, place_before_last_turns, turn_starts
@@ -44,10 +44,15 @@ class TreeMethods(SessionBase):
         check_place(leaf, "leaf")
         return 0 if isinstance(leaf, Root) else (self._stored.get_message(id_of(leaf))).depth
 
-    def checkout(self, place: PlaceRef) -> SessionRecord:
-        """Move the tip to a message, or to `ROOT`; nothing is deleted."""
+    def checkout(self, place: PlaceRef, *, expected_tip: PlaceRef | None = None) -> SessionRecord:
+        """Move the tip to a message, or to `ROOT`; nothing is deleted.
+
+        With `expected_tip`, only from there: `StaleTipError` when somebody appended meanwhile.
+        """
         stored = self._stored
-        return stored.store.checkout(stored.owner, stored.id, id_of(place))
+        return stored.store.checkout(
+            stored.owner, stored.id, id_of(place), expected_tip=id_of(expected_tip)
+        )
 
     def children(self, place: PlaceRef = ROOT) -> list[Message]:
         """List the messages right after a message; more than one means that it branches there."""
@@ -62,10 +67,12 @@ class TreeMethods(SessionBase):
         """Go back to the message that an answer answers, so that the next append is another one.
 
         Without a message it is the last answer on the path to the tip. The old answer stays, on a
-        branch of its own. Return the message that is to be answered.
+        branch of its own. Return the message that is to be answered. `StaleTipError` when somebody
+        appended meanwhile.
         """
-        asked = _question_before(self._stored, None if answer is None else id_of(answer))
-        self.checkout(asked)
+        tip = (self._stored.record()).tip
+        asked = _question_before(self._stored, tip, None if answer is None else id_of(answer))
+        self.checkout(asked, expected_tip=tip)
         return asked
 
     def edit(self, message: MessageRef, content: Content, *, id: str | None = None) -> Message:
@@ -79,14 +86,16 @@ class TreeMethods(SessionBase):
     def undo(self, turns: int = 1) -> SessionRecord:
         """Move the tip back before the last turns; nothing is deleted.
 
-        A turn begins at a user message. `UsageError` when there are not so many.
+        A turn begins at a user message. `UsageError` when there are not so many, `StaleTipError`
+        when somebody appended meanwhile.
         """
         check.count(turns, "turns", 1)
         stored = self._stored
         before = stored.record()
         if not isinstance(before.tip, str):
             raise UsageError("there is no turn to undo", path="turns")
-        after = self.checkout(_place_before(stored, turns))
+        place = _place_before(stored, before.tip, turns)
+        after = self.checkout(place, expected_tip=before.tip)
         with stored.after_a_write("this undo cannot be redone"):
             undone = stored.load_document(REDO_KEY, Undone)
             tips = undone.tips if undone.here == before.tip else []
@@ -101,14 +110,15 @@ class TreeMethods(SessionBase):
         """
         stored = self._stored
         undone = stored.load_document(REDO_KEY, Undone)
-        if not undone.tips or undone.here != _name((stored.record()).tip):
+        if not undone.tips:
             raise UsageError("there is nothing to redo", path="redo")
         [*rest, tip] = undone.tips
+        here = ROOT if undone.here is None else undone.here
         # A fork has its source's note, but does not see what was undone there.
         try:
-            record = self.checkout(tip)
-        except NotFoundError as error:
-            if error.kind != "message":
+            record = self.checkout(tip, expected_tip=here)
+        except (StaleTipError, NotFoundError) as error:
+            if isinstance(error, NotFoundError) and error.kind != "message":
                 raise
             raise UsageError("there is nothing to redo", path="redo") from error
         with stored.after_a_write("nothing more can be redone"):
@@ -117,23 +127,25 @@ class TreeMethods(SessionBase):
         return record
 
 
-def _question_before(stored: StoredSession, leaf: str | None) -> Message:
-    before: int | None = None
-    while True:
+def _question_before(stored: StoredSession, tip: str | Root, answer: str | None) -> Message:
+    """Return the last user message before an answer, or on the path to the tip."""
+    leaf, before = _name(tip) if answer is None else answer, None
+    while leaf is not None:
         query = Read(leaf=leaf, overlays=False, limit=PAGE, before=before, backwards=True)
         history = stored.read(query)
         for message in reversed(history.messages_only):
-            if message.id != leaf and is_said_by_user(message):
+            if message.id != answer and is_said_by_user(message):
                 return message
         if not history.more:
-            raise UsageError("there is no user message before that answer", path="answer")
+            break
         before = history.entries[0].depth
+    raise UsageError("there is no user message before that answer", path="answer")
 
 
-def _place_before(stored: StoredSession, turns: int) -> Message | Root:
+def _place_before(stored: StoredSession, tip: str, turns: int) -> Message | Root:
     limit = PAGE
     while True:
-        history = stored.read(Read(overlays=False, limit=limit, backwards=True))
+        history = stored.read(Read(leaf=tip, overlays=False, limit=limit, backwards=True))
         # The first turn of a window that was cut off may have begun above it.
         if not history.more or len(turn_starts(history.messages_only)) > turns:
             index = place_before_last_turns(history.messages_only, turns)

@@ -107,10 +107,18 @@ class AsyncStore(AsyncDocumentCalls):
         """
 
     @abstractmethod
-    async def checkout(self, owner: str, session: str, message: str | Root) -> SessionRecord:
-        """Move the tip to a message that the session sees, or to `ROOT`.
+    async def checkout(
+        self,
+        owner: str,
+        session: str,
+        message: str | Root,
+        *,
+        expected_tip: str | Root | None = None,
+    ) -> SessionRecord:
+        """Move the tip to a message that the session sees, or to `ROOT`; its version goes up.
 
-        The record's version stays. Raises `NotFoundError` for a message that it does not see.
+        Raises `StaleTipError` when the tip is not the expected one, and `NotFoundError` for a
+        message that the session does not see.
         """
 
     @abstractmethod
@@ -121,12 +129,15 @@ class AsyncStore(AsyncDocumentCalls):
         """
 
     @abstractmethod
-    async def delete_session(self, owner: str, session: str) -> None:
+    async def delete_session(
+        self, owner: str, session: str, *, expected_version: int | None = None
+    ) -> None:
         """Delete a session and all that only it has: messages, overlays, documents, usage.
 
         What other sessions stand on stays: a fork keeps the path to its fork point. The session is
         gone at once; its rows may go after that, and are gone after `finish_deletions`. A session
-        created later under the same id begins empty.
+        created later under the same id begins empty. Raises `StaleVersionError` when the record's
+        version is not the expected one.
         """
 
     @abstractmethod

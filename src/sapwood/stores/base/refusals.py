@@ -52,11 +52,12 @@ def session_exists(session: str) -> AlreadyExistsError:
     )
 
 
-def stale_session(session: str, found: int, expected: int) -> StaleVersionError:
-    """Return the error for a session whose record was changed meanwhile."""
-    return StaleVersionError(
-        f"session {session!r} is at version {found}, not {expected}: read it again, then decide"
-    )
+def refuse_stale_session(session: str, found: int, expected: int | None) -> None:
+    """Refuse a write to a session whose record was changed meanwhile."""
+    if expected is not None and found != expected:
+        raise StaleVersionError(
+            f"session {session!r} is at version {found}, not {expected}: read it again, then decide"
+        )
 
 
 def stale_document(key: str, found: int | None, expected: int) -> StaleVersionError:

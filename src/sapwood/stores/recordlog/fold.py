@@ -223,7 +223,8 @@ def _change_session(state: LogState, work: LogWork) -> LogState:
             return replace(state, profile=work.profile, version=state.version + 1)
         case MoveTip():
             tip = work.tip and from_wire(work.tip, state.log)
-            return replace(state, tip=tip, tip_id=work.id, tip_base=work.base)
+            moved = replace(state, tip=tip, tip_id=work.id, tip_base=work.base)
+            return replace(moved, version=state.version + 1)
         case UndoOverlay():
             return replace(state, overlays=[it for it in state.overlays if it.stamp != work.stamp])
         case DropDocument():

@@ -86,7 +86,7 @@ _DELETE_DOCUMENTS = delete_by("document", "owner", "session")
 
 _ERASE_REST = [delete_by(table, "owner") for table in ("document", "reader", "change")]
 _ERASE_OWNER = delete_by("owner", "number")
-_PLACE = ("tree", "tip", "fork", "context", "messages", "overlays")
+_PLACE = ("tree", "tip", "fork", "context", "messages", "overlays", "version")
 
 
 class SqlSessionStatements(SessionStatements[Tx]):

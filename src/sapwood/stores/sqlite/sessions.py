@@ -34,6 +34,7 @@ _ORDERS = {
     "active": " ORDER BY s.active_s DESC, s.number DESC LIMIT ?",
     "created": " ORDER BY s.number DESC LIMIT ?",
 }
+_PUT_VERSION = "UPDATE session SET version = ? WHERE number = ?"
 
 
 class SqliteListingStatements(ListingStatements[Connection]):
@@ -157,10 +158,11 @@ class SqliteSessionStatements(SessionStatements[Connection]):
             put = ", ".join(f"{column} = ?" for column in columns)
             sql = f"UPDATE profile SET {put} WHERE session = ?"
             self._tx.run(sql, (*columns.values(), session.number))
-        self._tx.run("UPDATE session SET version = version + 1 WHERE number = ?", (session.number,))
+        self._tx.run(_PUT_VERSION, (session.version + 1, session.number))
 
     def place(self, session: SessionRow) -> None:
         put_standing(self._tx, session)
+        self._tx.run(_PUT_VERSION, (session.version, session.number))
 
     def empty(self, session: SessionRow) -> None:
         self._tx.run(_EMPTY, (_next_home(self._tx), session.active_at, session.number))

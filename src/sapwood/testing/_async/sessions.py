@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ...errors import AlreadyExistsError, NotFoundError, StaleVersionError
-from ...model import ROOT, Edge, EdgeKind, NewSession, SessionPatch
+from ...errors import AlreadyExistsError, NotFoundError, StaleTipError, StaleVersionError
+from ...model import ROOT, Edge, EdgeKind, NewSession, Root, SessionPatch
 from ...store import AsyncStore
 from ..clock import Clock
 from ..makers import ADA, say
@@ -118,13 +118,15 @@ class AsyncSessionContract(AsyncContractBase):
                 )
         assert await record_of(store) == before
 
-    async def test_appends_and_checkouts_do_not_count_to_the_version(
+    async def test_checkouts_count_to_the_version_and_appends_do_not(
         self, store: AsyncStore
     ) -> None:
         await grow(store, "m1", "m2")
-        await store.checkout(ADA, "s", "m1")
         assert (await record_of(store)).version == 1
-        await store.update_session(ADA, "s", SessionPatch(title="t"), expected_version=1)
+        assert (await store.checkout(ADA, "s", "m1")).version == 2
+        with pytest.raises(StaleVersionError):
+            await store.update_session(ADA, "s", SessionPatch(title="t"), expected_version=1)
+        await store.update_session(ADA, "s", SessionPatch(title="t"), expected_version=2)
 
     async def test_checkout_moves_the_tip_and_the_next_append_follows_it(
         self, store: AsyncStore
@@ -148,6 +150,30 @@ class AsyncSessionContract(AsyncContractBase):
         assert await shown_in(store) == []
         await grow(store, "m2")
         assert await shown_in(store) == ["m2"]
+
+    @pytest.mark.parametrize("target", ["m1", ROOT])
+    async def test_rule_06_a_checkout_from_another_tip_hides_nothing(
+        self, store: AsyncStore, target: str | Root
+    ) -> None:
+        await grow(store, "m1", "m2")
+        await grow(store, "m3")
+        before = await record_of(store)
+        for tip in ("m2", ROOT, "nothing"):
+            with pytest.raises(StaleTipError):
+                await store.checkout(ADA, "s", target, expected_tip=tip)
+        assert await record_of(store) == before
+        assert (await store.checkout(ADA, "s", target, expected_tip="m3")).tip == target
+        again = await store.checkout(ADA, "s", "m3", expected_tip=target)
+        assert (again.tip, again.version) == ("m3", before.version + 2)
+
+    async def test_a_session_that_was_changed_since_is_not_deleted(self, store: AsyncStore) -> None:
+        await grow(store, "m1")
+        await store.update_session(ADA, "s", SessionPatch(title="t"))
+        with pytest.raises(StaleVersionError):
+            await store.delete_session(ADA, "s", expected_version=1)
+        assert await shown_in(store) == ["m1"]
+        await store.delete_session(ADA, "s", expected_version=2)
+        assert await store.find_session(ADA, "s") is None
 
     async def test_rule_07_checkout_of_an_unseen_message_is_an_error(
         self, store: AsyncStore

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import pytest
 
-from ...errors import AlreadyExistsError, NotFoundError, StaleVersionError
-from ...model import ROOT, Edge, EdgeKind, NewSession, SessionPatch
+from ...errors import AlreadyExistsError, NotFoundError, StaleTipError, StaleVersionError
+from ...model import ROOT, Edge, EdgeKind, NewSession, Root, SessionPatch
 from ...store import Store
 from ..clock import Clock
 from ..makers import ADA, say
@@ -114,11 +114,13 @@ class SessionContract(ContractBase):
                 store.update_session(ADA, "s", SessionPatch(title="two"), expected_version=version)
         assert record_of(store) == before
 
-    def test_appends_and_checkouts_do_not_count_to_the_version(self, store: Store) -> None:
+    def test_checkouts_count_to_the_version_and_appends_do_not(self, store: Store) -> None:
         grow(store, "m1", "m2")
-        store.checkout(ADA, "s", "m1")
         assert (record_of(store)).version == 1
-        store.update_session(ADA, "s", SessionPatch(title="t"), expected_version=1)
+        assert (store.checkout(ADA, "s", "m1")).version == 2
+        with pytest.raises(StaleVersionError):
+            store.update_session(ADA, "s", SessionPatch(title="t"), expected_version=1)
+        store.update_session(ADA, "s", SessionPatch(title="t"), expected_version=2)
 
     def test_checkout_moves_the_tip_and_the_next_append_follows_it(self, store: Store) -> None:
         [one, _, _] = grow(store, "m1", "m2", "m3")
@@ -138,6 +140,30 @@ class SessionContract(ContractBase):
         assert shown_in(store) == []
         grow(store, "m2")
         assert shown_in(store) == ["m2"]
+
+    @pytest.mark.parametrize("target", ["m1", ROOT])
+    def test_rule_06_a_checkout_from_another_tip_hides_nothing(
+        self, store: Store, target: str | Root
+    ) -> None:
+        grow(store, "m1", "m2")
+        grow(store, "m3")
+        before = record_of(store)
+        for tip in ("m2", ROOT, "nothing"):
+            with pytest.raises(StaleTipError):
+                store.checkout(ADA, "s", target, expected_tip=tip)
+        assert record_of(store) == before
+        assert (store.checkout(ADA, "s", target, expected_tip="m3")).tip == target
+        again = store.checkout(ADA, "s", "m3", expected_tip=target)
+        assert (again.tip, again.version) == ("m3", before.version + 2)
+
+    def test_a_session_that_was_changed_since_is_not_deleted(self, store: Store) -> None:
+        grow(store, "m1")
+        store.update_session(ADA, "s", SessionPatch(title="t"))
+        with pytest.raises(StaleVersionError):
+            store.delete_session(ADA, "s", expected_version=1)
+        assert shown_in(store) == ["m1"]
+        store.delete_session(ADA, "s", expected_version=2)
+        assert store.find_session(ADA, "s") is None
 
     def test_rule_07_checkout_of_an_unseen_message_is_an_error(self, store: Store) -> None:
         grow(store, "m1")

@@ -89,7 +89,15 @@ class StoreMachine(MachineBase):
     def checkout(self, data: st.DataObject) -> None:
         session = self.draws.session(data)
         place = self.draws.place(data, session)
-        self.do("checkout", session, place, expect=lambda: self.oracle.checkout(session, place))
+        guarded = data.draw(st.booleans(), label="guarded")
+        tip = self._a_tip(data, session) if guarded else None
+        self.do(
+            "checkout",
+            session,
+            place,
+            expected_tip=tip,
+            expect=lambda: self.oracle.checkout(session, place, tip),
+        )
 
     @rule(data=st.data(), title=st.sampled_from([None, "x"]), off=st.sampled_from([None, 0, 0, 1]))
     def update_session(self, data: st.DataObject, title: str | None, off: int | None) -> None:

@@ -161,10 +161,20 @@ class Oracle:
         found.version += 1
         return found
 
-    def checkout(self, session: str, message: str | Root) -> Session:
+    def checkout(
+        self, session: str, message: str | Root, expected_tip: str | Root | None = None
+    ) -> Session:
         """Move the tip."""
         found = self.get(session)
+        wrong: list[type[SapwoodError]] = []
+        if expected_tip is not None and _name(found.tip) != expected_tip:
+            wrong.append(StaleTipError)
+        if isinstance(message, str) and found.find(message) is None:
+            wrong.append(NotFoundError)
+        if wrong:
+            raise Refused(*wrong)
         found.tip = self.place(found, message)
+        found.version += 1
         found.stale = False
         return found
 

@@ -87,11 +87,19 @@ class AsyncBaseStore(AsyncStore):
             lambda unit: unit.sessions.update(owner, session, patch, expected_version)
         )
 
-    async def checkout(self, owner: str, session: str, message: str | Root) -> SessionRecord:
+    async def checkout(
+        self,
+        owner: str,
+        session: str,
+        message: str | Root,
+        *,
+        expected_tip: str | Root | None = None,
+    ) -> SessionRecord:
         check.owner_and_session(owner, session)
         check.place(message, "message")
+        check.given(check.place, expected_tip, "expected_tip")
         return await self._runner.write(
-            lambda unit: unit.sessions.checkout(owner, session, message)
+            lambda unit: unit.sessions.checkout(owner, session, message, expected_tip)
         )
 
     async def list_sessions(self, owner: str, query: SessionQuery) -> SessionPage:
@@ -99,9 +107,14 @@ class AsyncBaseStore(AsyncStore):
         check.session_query(query)
         return await self._runner.read(lambda unit: unit.sessions.list_page(owner, query))
 
-    async def delete_session(self, owner: str, session: str) -> None:
+    async def delete_session(
+        self, owner: str, session: str, *, expected_version: int | None = None
+    ) -> None:
         check.owner_and_session(owner, session)
-        await self._runner.write(lambda unit: unit.sessions.delete(owner, session))
+        check.version(expected_version)
+        await self._runner.write(
+            lambda unit: unit.sessions.delete(owner, session, expected_version)
+        )
 
     async def clear_session(self, owner: str, session: str) -> SessionRecord:
         check.owner_and_session(owner, session)
@@ -118,10 +131,8 @@ class AsyncBaseStore(AsyncStore):
     ) -> Appended:
         check.owner_and_session(owner, session)
         batch = pack_all(messages, self._new_id, self.max_message_bytes)
-        if parent is not None:
-            check.place(parent, "parent")
-        if expected_tip is not None:
-            check.place(expected_tip, "expected_tip")
+        check.given(check.place, parent, "parent")
+        check.given(check.place, expected_tip, "expected_tip")
         return await self._runner.append(Request(owner, session, batch, parent, expected_tip))
 
     async def update_message(self, owner: str, session: str, message: NewMessage) -> Message:

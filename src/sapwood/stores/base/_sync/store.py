@@ -89,19 +89,32 @@ class BaseStore(Store):
             lambda unit: unit.sessions.update(owner, session, patch, expected_version)
         )
 
-    def checkout(self, owner: str, session: str, message: str | Root) -> SessionRecord:
+    def checkout(
+        self,
+        owner: str,
+        session: str,
+        message: str | Root,
+        *,
+        expected_tip: str | Root | None = None,
+    ) -> SessionRecord:
         check.owner_and_session(owner, session)
         check.place(message, "message")
-        return self._runner.write(lambda unit: unit.sessions.checkout(owner, session, message))
+        check.given(check.place, expected_tip, "expected_tip")
+        return self._runner.write(
+            lambda unit: unit.sessions.checkout(owner, session, message, expected_tip)
+        )
 
     def list_sessions(self, owner: str, query: SessionQuery) -> SessionPage:
         check.owner(owner)
         check.session_query(query)
         return self._runner.read(lambda unit: unit.sessions.list_page(owner, query))
 
-    def delete_session(self, owner: str, session: str) -> None:
+    def delete_session(
+        self, owner: str, session: str, *, expected_version: int | None = None
+    ) -> None:
         check.owner_and_session(owner, session)
-        self._runner.write(lambda unit: unit.sessions.delete(owner, session))
+        check.version(expected_version)
+        self._runner.write(lambda unit: unit.sessions.delete(owner, session, expected_version))
 
     def clear_session(self, owner: str, session: str) -> SessionRecord:
         check.owner_and_session(owner, session)
@@ -118,10 +131,8 @@ class BaseStore(Store):
     ) -> Appended:
         check.owner_and_session(owner, session)
         batch = pack_all(messages, self._new_id, self.max_message_bytes)
-        if parent is not None:
-            check.place(parent, "parent")
-        if expected_tip is not None:
-            check.place(expected_tip, "expected_tip")
+        check.given(check.place, parent, "parent")
+        check.given(check.place, expected_tip, "expected_tip")
         return self._runner.append(Request(owner, session, batch, parent, expected_tip))
 
     def update_message(self, owner: str, session: str, message: NewMessage) -> Message:

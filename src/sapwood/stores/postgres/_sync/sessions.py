@@ -88,7 +88,7 @@ _COUNT_CHANGE = (
 )
 _PLACE = (
     "UPDATE {s}.session SET tip = %(tip)s, fork = %(fork)s, context = %(context)s,"
-    " messages = %(messages)s, overlays = %(overlays)s"
+    " messages = %(messages)s, overlays = %(overlays)s, version = %(version)s"
     " WHERE tree = %(tree)s AND number = %(number)s"
 )
 _NEW_HOME = "SELECT nextval('{s}.home_number')"

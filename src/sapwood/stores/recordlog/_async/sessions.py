@@ -7,6 +7,7 @@ from contextlib import suppress
 
 from ....errors import NotFoundError, StoreError
 from ....model import (
+    ROOT,
     NewSession,
     Root,
     SessionPage,
@@ -15,8 +16,9 @@ from ....model import (
     SessionRecord,
     Statistics,
 )
+from ....rules.append_plan import refuse_stale_tip
 from ....rules.tree import Span
-from ...base.refusals import stale_session
+from ...base.refusals import refuse_stale_session
 from ..session_record import page_of, patched, record_of
 from ..state import LogState
 from ..view import LogView
@@ -53,17 +55,20 @@ class AsyncLogSessions(AsyncLogSubject):
         self, owner: str, session: str, patch: SessionPatch, expected_version: int | None
     ) -> SessionRecord:
         async def decide(state: LogState) -> Decision[None]:
-            if expected_version is not None and state.version != expected_version:
-                raise stale_session(session, state.version, expected_version)
+            refuse_stale_session(session, state.version, expected_version)
             return ChangeProfile(patched(state.profile, patch)), None
 
         state, _ = await self._logs.change(owner, session, decide)
         return await self._record(state)
 
-    async def checkout(self, owner: str, session: str, message: str | Root) -> SessionRecord:
+    async def checkout(
+        self, owner: str, session: str, message: str | Root, expected_tip: str | Root | None
+    ) -> SessionRecord:
         """Move the tip."""
 
         async def decide(state: LogState) -> Decision[None]:
+            if expected_tip is not None:
+                refuse_stale_tip(ROOT if state.tip_id is None else state.tip_id, expected_tip)
             if not isinstance(message, str):
                 return MoveTip(None, None, 0), None
             row = await get_row(self._logs, await self._logs.view(state), message)
@@ -83,10 +88,11 @@ class AsyncLogSessions(AsyncLogSubject):
     async def _records_in(self, views: Sequence[LogView]) -> list[SessionRecord]:
         return [await self._record_in(it) for it in views]
 
-    async def delete(self, owner: str, session: str) -> None:
+    async def delete(self, owner: str, session: str, expected_version: int | None = None) -> None:
         """Delete a session; its records are emptied after that."""
 
         async def decide(state: LogState) -> Decision[LogState]:
+            refuse_stale_session(session, state.version, expected_version)
             return Retire(await self._logs.now()), state
 
         state, before = await self._logs.change(owner, session, decide)

@@ -9,6 +9,7 @@ from contextlib import suppress
 
 from ....errors import NotFoundError, StoreError
 from ....model import (
+    ROOT,
     NewSession,
     Root,
     SessionPage,
@@ -17,8 +18,9 @@ from ....model import (
     SessionRecord,
     Statistics,
 )
+from ....rules.append_plan import refuse_stale_tip
 from ....rules.tree import Span
-from ...base.refusals import stale_session
+from ...base.refusals import refuse_stale_session
 from ..session_record import page_of, patched, record_of
 from ..state import LogState
 from ..view import LogView
@@ -55,17 +57,20 @@ class LogSessions(LogSubject):
         self, owner: str, session: str, patch: SessionPatch, expected_version: int | None
     ) -> SessionRecord:
         def decide(state: LogState) -> Decision[None]:
-            if expected_version is not None and state.version != expected_version:
-                raise stale_session(session, state.version, expected_version)
+            refuse_stale_session(session, state.version, expected_version)
             return ChangeProfile(patched(state.profile, patch)), None
 
         state, _ = self._logs.change(owner, session, decide)
         return self._record(state)
 
-    def checkout(self, owner: str, session: str, message: str | Root) -> SessionRecord:
+    def checkout(
+        self, owner: str, session: str, message: str | Root, expected_tip: str | Root | None
+    ) -> SessionRecord:
         """Move the tip."""
 
         def decide(state: LogState) -> Decision[None]:
+            if expected_tip is not None:
+                refuse_stale_tip(ROOT if state.tip_id is None else state.tip_id, expected_tip)
             if not isinstance(message, str):
                 return MoveTip(None, None, 0), None
             row = get_row(self._logs, self._logs.view(state), message)
@@ -85,10 +90,11 @@ class LogSessions(LogSubject):
     def _records_in(self, views: Sequence[LogView]) -> list[SessionRecord]:
         return [self._record_in(it) for it in views]
 
-    def delete(self, owner: str, session: str) -> None:
+    def delete(self, owner: str, session: str, expected_version: int | None = None) -> None:
         """Delete a session; its records are emptied after that."""
 
         def decide(state: LogState) -> Decision[LogState]:
+            refuse_stale_session(session, state.version, expected_version)
             return Retire(self._logs.now()), state
 
         state, before = self._logs.change(owner, session, decide)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....errors import StoreBusyError
+from ...base.refusals import refuse_stale_session
 from ..rows import RedisSessionRow, document_of, range_of
 from .client import RedisCommand
 from .context import AsyncRedisContext, Look, MovedError, look_of
@@ -22,6 +23,7 @@ async def delete_session(
     tree: str | None = None,
     *,
     expired_at: int | None = None,
+    expected_version: int | None = None,
 ) -> None:
     """Delete a session; with a tree, one there, also when it has expired, or only if it has."""
     if tree is None:
@@ -36,6 +38,7 @@ async def delete_session(
         if expired_at is not None and not look.row.is_expired(expired_at):
             # Somebody deleted it, and created another under its name.
             raise MovedError
+    refuse_stale_session(session, look.row.version, expected_version)
     number, now = look.row.number, await context.now()
     gone = [context.key(look.tree, it) for it in (f"s:{session}", f"k:{number}", f"u:{number}")]
     commands = [*await _retire(context, look, now), ("UNLINK", *gone)]

@@ -13,7 +13,6 @@ from msgspec.structs import asdict, replace
 
 from ....errors import NotFoundError, ReadOnlyError
 from ....model import (
-    ROOT,
     NewSession,
     Root,
     SessionPage,
@@ -22,8 +21,9 @@ from ....model import (
     SessionRecord,
     Statistics,
 )
+from ....rules.append_plan import refuse_stale_tip
 from ....rules.codec import encode_json
-from ...base.refusals import no_message, no_session, session_exists, stale_session
+from ...base.refusals import no_message, no_session, refuse_stale_session, session_exists
 from ..rows import OverlayRange, RedisSessionRow, encode_row, range_of, split_entry
 from . import deletion, listing
 from .client import RedisCommand
@@ -250,8 +250,7 @@ class RedisSessions(RedisWork):
     ) -> SessionRecord:
         """Change a session's record."""
         look = self._context.directory.look(owner, session)
-        if expected_version is not None and look.row.version != expected_version:
-            raise stale_session(session, look.row.version, expected_version)
+        refuse_stale_session(session, look.row.version, expected_version)
         given = {name: value for name, value in asdict(patch).items() if value is not UNSET}
         changes: dict[str, Any] = {"ver": look.row.version + 1}
         if "attributes" in given:
@@ -261,39 +260,48 @@ class RedisSessions(RedisWork):
         changes["p"] = encode_row(replace(look.row.profile, **given))
         return self._change(owner, look, changes)
 
-    def checkout(self, owner: str, session: str, message: str | Root) -> SessionRecord:
+    def checkout(
+        self, owner: str, session: str, message: str | Root, expected_tip: str | Root | None
+    ) -> SessionRecord:
         """Move the tip."""
         ids = [] if isinstance(message, Root) else [message]
         look = self._context.directory.look(owner, session, ids)
-        if message is ROOT:
-            changes: dict[str, Any] = {"tip": "", "ti": "", "raw": 0, "c": 0}
-            return self._change(owner, look, changes)
+        if expected_tip is not None:
+            refuse_stale_tip(look.row.tip_id, expected_tip)
+        changes = self._moved(look, session, ids) | {"ver": look.row.version + 1}
+        return self._change(owner, look, changes, after_appends=expected_tip is None)
+
+    def _moved(self, look: Look, session: str, ids: Sequence[str]) -> dict[str, Any]:
+        """Return what changes when the tip moves to a message, or without one to the root."""
+        if not ids:
+            return {"tip": "", "ti": "", "raw": 0, "c": 0}
         place = look.places[0]
         if place is None:
             raise no_message(session, ids[0])
         head, _ = split_entry(place.entry)
         is_own = int(place.home == look.row.home)
         is_sum = not (look.is_edited or look.row.overlays)
-        changes = {
+        return {
             "tip": f"{place.segment} {place.depth} {place.above} {is_own}",
             "ti": ids[0],
             "raw": head.raw,
             "c": head.raw if is_sum else "",
         }
-        return self._change(owner, look, changes)
 
-    def _change(self, owner: str, look: Look, changes: dict[str, Any]) -> SessionRecord:
+    def _change(
+        self, owner: str, look: Look, changes: dict[str, Any], *, after_appends: bool = True
+    ) -> SessionRecord:
         command = self._context.change(look, changes)
-        self._context.apply(owner, look, [command], after_appends=True)
+        self._context.apply(owner, look, [command], after_appends=after_appends)
         return self._context.record(owner, look.row.changed(changes))
 
     def list_page(self, owner: str, query: SessionQuery) -> SessionPage:
         """List sessions."""
         return listing.list_page(self._context, owner, query)
 
-    def delete(self, owner: str, session: str) -> None:
+    def delete(self, owner: str, session: str, expected_version: int | None) -> None:
         """Delete a session; its messages are swept after that."""
-        deletion.delete_session(self._context, owner, session)
+        deletion.delete_session(self._context, owner, session, expected_version=expected_version)
 
     def clear(self, owner: str, session: str) -> SessionRecord:
         """Retire a session's messages and go on under a new number."""

@@ -20,8 +20,9 @@ from ....model import (
     SessionRecord,
     Statistics,
 )
+from ....rules.append_plan import refuse_stale_tip
 from ....rules.codec import encode_json
-from ...base.refusals import bad_listing_cursor, no_session, session_exists, stale_session
+from ...base.refusals import bad_listing_cursor, no_session, refuse_stale_session, session_exists
 from ..rows import CONTEXT_IN_RECORD, Profile, Row, SessionRow, Touches
 from ..statements import SubjectStatements, T
 from .fork import fork_session
@@ -223,8 +224,7 @@ class AsyncRelationalSessions:
     ) -> SessionRecord:
         """Change a session's record."""
         row = await get_session(self._dialect, owner, session)
-        if expected_version is not None and row.version != expected_version:
-            raise stale_session(session, row.version, expected_version)
+        refuse_stale_session(session, row.version, expected_version)
         await self._statements.change(row, self._columns(patch))
         return await self._get(owner, session)
 
@@ -239,10 +239,15 @@ class AsyncRelationalSessions:
             changed["attributes"] = encode_json(patch.attributes, "attributes")
         return changed
 
-    async def checkout(self, owner: str, session: str, message: str | Root) -> SessionRecord:
+    async def checkout(
+        self, owner: str, session: str, message: str | Root, expected_tip: str | Root | None
+    ) -> SessionRecord:
         """Move the tip."""
         row = await get_session(self._dialect, owner, session)
-        moved = row._replace(tip=await get_pos(self._dialect, row, message))
+        if expected_tip is not None:
+            refuse_stale_tip(await self._dialect.lookup.id_at(row, row.tip), expected_tip)
+        tip = await get_pos(self._dialect, row, message)
+        moved = row._replace(tip=tip, version=row.version + 1)
         context = await self._dialect.sums.keep_context_at(moved, moved.tip)
         await self._statements.place(moved._replace(context=context))
         return await self._get(owner, session)
@@ -265,9 +270,11 @@ class AsyncRelationalSessions:
             return await self._get(owner, row[0])
         return self._statements.record_of(row, context)
 
-    async def delete(self, owner: str, session: str) -> None:
+    async def delete(self, owner: str, session: str, expected_version: int | None) -> None:
         """Delete a session; its messages are left to be swept."""
-        await self._delete(await get_session(self._dialect, owner, session, Touches.CHANGES))
+        row = await get_session(self._dialect, owner, session, Touches.CHANGES)
+        refuse_stale_session(row.id, row.version, expected_version)
+        await self._delete(row)
 
     async def _delete(self, row: SessionRow) -> None:
         await self._dialect.sweep.retire(row)

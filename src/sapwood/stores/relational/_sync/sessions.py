@@ -22,8 +22,9 @@ from ....model import (
     SessionRecord,
     Statistics,
 )
+from ....rules.append_plan import refuse_stale_tip
 from ....rules.codec import encode_json
-from ...base.refusals import bad_listing_cursor, no_session, session_exists, stale_session
+from ...base.refusals import bad_listing_cursor, no_session, refuse_stale_session, session_exists
 from ..rows import CONTEXT_IN_RECORD, Profile, Row, SessionRow, Touches
 from ..statements import SubjectStatements, T
 from .fork import fork_session
@@ -225,8 +226,7 @@ class RelationalSessions:
     ) -> SessionRecord:
         """Change a session's record."""
         row = get_session(self._dialect, owner, session)
-        if expected_version is not None and row.version != expected_version:
-            raise stale_session(session, row.version, expected_version)
+        refuse_stale_session(session, row.version, expected_version)
         self._statements.change(row, self._columns(patch))
         return self._get(owner, session)
 
@@ -241,10 +241,15 @@ class RelationalSessions:
             changed["attributes"] = encode_json(patch.attributes, "attributes")
         return changed
 
-    def checkout(self, owner: str, session: str, message: str | Root) -> SessionRecord:
+    def checkout(
+        self, owner: str, session: str, message: str | Root, expected_tip: str | Root | None
+    ) -> SessionRecord:
         """Move the tip."""
         row = get_session(self._dialect, owner, session)
-        moved = row._replace(tip=get_pos(self._dialect, row, message))
+        if expected_tip is not None:
+            refuse_stale_tip(self._dialect.lookup.id_at(row, row.tip), expected_tip)
+        tip = get_pos(self._dialect, row, message)
+        moved = row._replace(tip=tip, version=row.version + 1)
         context = self._dialect.sums.keep_context_at(moved, moved.tip)
         self._statements.place(moved._replace(context=context))
         return self._get(owner, session)
@@ -267,9 +272,11 @@ class RelationalSessions:
             return self._get(owner, row[0])
         return self._statements.record_of(row, context)
 
-    def delete(self, owner: str, session: str) -> None:
+    def delete(self, owner: str, session: str, expected_version: int | None) -> None:
         """Delete a session; its messages are left to be swept."""
-        self._delete(get_session(self._dialect, owner, session, Touches.CHANGES))
+        row = get_session(self._dialect, owner, session, Touches.CHANGES)
+        refuse_stale_session(row.id, row.version, expected_version)
+        self._delete(row)
 
     def _delete(self, row: SessionRow) -> None:
         self._dialect.sweep.retire(row)
