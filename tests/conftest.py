@@ -124,7 +124,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _limit_s(item: pytest.Item) -> int | None:
-    """Return the limit of a test that has another than most."""
+    """Return the limit of a test that has another than most; the full tier tries far more."""
+    own = item.get_closest_marker("timeout")
+    if FULL and own is not None:
+        return max(LONG_S, 10 * int(own.args[0]))
     if FULL or item.get_closest_marker("fault"):
         return LONG_S
     return LIMITS_S.get(item.path.relative_to(Path(__file__).parent).parts[0])

@@ -35,6 +35,42 @@ async def test_a_session_is_created_with_what_it_is_about(sessions: AsyncSession
         assert refused.value.path == field
 
 
+async def test_a_lazy_session_is_created_by_its_first_write(sessions: AsyncSessionManager) -> None:
+    chat = await sessions.session("chat", lazy=True, title="Trip", parent="nobody")
+    assert await sessions.find("chat") is None
+    with pytest.raises(NotFoundError):
+        await chat.history()
+    with pytest.raises(NotFoundError) as missing:
+        await chat.append("user", "hello")
+    assert missing.value.id == "nobody"
+    chat = await sessions.session("chat", lazy=True, title="Trip")
+    await chat.append("user", "hello")
+    assert (await chat.record()).title == "Trip"
+
+
+async def test_a_lazy_session_that_is_there_is_used_and_does_not_come_back(
+    sessions: AsyncSessionManager,
+) -> None:
+    await (await sessions.session("chat", title="Old")).append("user", "hello")
+    chat = await sessions.session("chat", lazy=True, title="New")
+    await chat.append("assistant", "hello")
+    assert ((await chat.record()).title, await chat.path_length()) == ("Old", 2)
+    await sessions.delete("chat")
+    with pytest.raises(NotFoundError):
+        await chat.append("user", "again")
+    assert await sessions.find("chat") is None
+
+
+async def test_what_is_wrong_with_a_lazy_session_is_told_at_once(
+    sessions: AsyncSessionManager,
+) -> None:
+    for wrong in ({"model": 3}, {"data": {}}):
+        [field] = wrong
+        with pytest.raises(UsageError) as refused:
+            await sessions.session("chat", lazy=True, **wrong)  # type: ignore[arg-type]
+        assert refused.value.path == field
+
+
 async def test_a_session_is_renamed(sessions: AsyncSessionManager) -> None:
     chat = await sessions.session("chat", title="Old")
     assert (await sessions.rename("chat", "New")).title == "New"

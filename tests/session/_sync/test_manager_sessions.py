@@ -37,6 +37,42 @@ def test_a_session_is_created_with_what_it_is_about(sessions: SessionManager) ->
         assert refused.value.path == field
 
 
+def test_a_lazy_session_is_created_by_its_first_write(sessions: SessionManager) -> None:
+    chat = sessions.session("chat", lazy=True, title="Trip", parent="nobody")
+    assert sessions.find("chat") is None
+    with pytest.raises(NotFoundError):
+        chat.history()
+    with pytest.raises(NotFoundError) as missing:
+        chat.append("user", "hello")
+    assert missing.value.id == "nobody"
+    chat = sessions.session("chat", lazy=True, title="Trip")
+    chat.append("user", "hello")
+    assert (chat.record()).title == "Trip"
+
+
+def test_a_lazy_session_that_is_there_is_used_and_does_not_come_back(
+    sessions: SessionManager,
+) -> None:
+    (sessions.session("chat", title="Old")).append("user", "hello")
+    chat = sessions.session("chat", lazy=True, title="New")
+    chat.append("assistant", "hello")
+    assert ((chat.record()).title, chat.path_length()) == ("Old", 2)
+    sessions.delete("chat")
+    with pytest.raises(NotFoundError):
+        chat.append("user", "again")
+    assert sessions.find("chat") is None
+
+
+def test_what_is_wrong_with_a_lazy_session_is_told_at_once(
+    sessions: SessionManager,
+) -> None:
+    for wrong in ({"model": 3}, {"data": {}}):
+        [field] = wrong
+        with pytest.raises(UsageError) as refused:
+            sessions.session("chat", lazy=True, **wrong)  # type: ignore[arg-type]
+        assert refused.value.path == field
+
+
 def test_a_session_is_renamed(sessions: SessionManager) -> None:
     chat = sessions.session("chat", title="Old")
     assert (sessions.rename("chat", "New")).title == "New"

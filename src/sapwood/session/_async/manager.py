@@ -71,9 +71,19 @@ class AsyncSessionManager(Configurable):
         """Whom the sessions belong to."""
         return self._owner
 
-    async def session(self, id: str, **fields: Unpack[NewSessionFields]) -> AsyncSession:
-        """Get a session, or create it at once; the fields are for a new one only."""
-        new_session_fields(fields)  # also when they are not needed
+    async def session(
+        self, id: str, *, lazy: bool = False, **fields: Unpack[NewSessionFields]
+    ) -> AsyncSession:
+        """Get a session, or create it at once; the fields are for a new one only.
+
+        A `lazy` one is not looked for: its first write creates it if it is not there, and reading
+        before that is `NotFoundError`.
+        """
+        known = new_session_fields(fields)  # also when they are not needed
+        if lazy:
+            new = NewSession(id=id, **known)
+            check.new_session(new)
+            return self._hold(id, new)
         for _ in range(TRIES):
             found = await self.find(id)
             if found is not None:
@@ -177,7 +187,7 @@ class AsyncSessionManager(Configurable):
         """Close the store."""
         await self.aclose()
 
-    def _hold(self, id: str) -> AsyncSession:
+    def _hold(self, id: str, lazy: NewSession | None = None) -> AsyncSession:
         return AsyncSession(
             self._store,
             self._owner,
@@ -185,4 +195,5 @@ class AsyncSessionManager(Configurable):
             new_id=self._new_id,
             token_counter=self._setup.counter,
             settings=self._setup.settings,
+            lazy=lazy,
         )

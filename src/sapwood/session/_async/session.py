@@ -61,13 +61,13 @@ class AsyncSession(
             id,
             token_counter=token_counter,
             settings=settings_of(settings, ("owner", "id", "token_counter")),
-            is_lazy=True,
+            lazy=NewSession(id=id),
         )
 
     def for_session(self, id: str) -> Self:
         """Set which session it is, before it is used."""
         check_name(id, "session")
-        if not self._stored.is_lazy or self._setup.blocks_in_use:
+        if self._stored.lazy is None or self._setup.blocks_in_use:
             raise UsageError(f"this is session {self.id!r} already", path="session")
         self._stored.id = id
         return self

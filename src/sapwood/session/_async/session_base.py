@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ...model import Appended, NewMessage
+from ...model import Appended, NewMessage, NewSession
 from ...rules.tokens import TokenCounter
 from ...store._async.contract import AsyncStore
 from ..references import PlaceRef, id_of
@@ -32,10 +32,10 @@ class AsyncSessionBase:
         new_id: Callable[[], str] | None = None,
         token_counter: TokenCounter | None = None,
         settings: SessionSettings = DEFAULTS,
-        is_lazy: bool = False,
+        lazy: NewSession | None = None,
     ) -> None:
         self._setup = Setup(settings, token_counter, new_id)
-        self._stored = AsyncStoredSession(store, owner, id, self._setup, is_lazy=is_lazy)
+        self._stored = AsyncStoredSession(store, owner, id, self._setup, lazy=lazy)
         self._made: AsyncModelContext | None = None
 
     def _context(self) -> AsyncModelContext:

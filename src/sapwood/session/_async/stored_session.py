@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from typing import TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from ...calls import AsyncAnswer, AsyncCall
 from ...errors import AlreadyExistsError, NotFoundError, StaleVersionError
@@ -26,13 +27,13 @@ Result = TypeVar("Result")
 class AsyncStoredSession:
     """Which session it is, how it is set up, and what is asked of its store again and again.
 
-    A lazy one is created by its first write.
+    One that is lazy is created by its first write, as what it says.
     """
 
-    __slots__ = ("id", "is_lazy", "owner", "setup", "store")
+    __slots__ = ("id", "lazy", "owner", "setup", "store")
 
     def __init__(
-        self, store: AsyncStore, owner: str, id: str, setup: Setup, *, is_lazy: bool
+        self, store: AsyncStore, owner: str, id: str, setup: Setup, *, lazy: NewSession | None
     ) -> None:
         check_name(owner, "owner")
         check_name(id, "session")
@@ -40,7 +41,7 @@ class AsyncStoredSession:
         self.owner = owner
         self.id = id
         self.setup = setup
-        self.is_lazy = is_lazy
+        self.lazy = lazy
 
     async def record(self) -> SessionRecord:
         """Return the session's record, or raise `NotFoundError`."""
@@ -118,21 +119,24 @@ class AsyncStoredSession:
     async def first_creating(self, write: Callable[[], AsyncAnswer[Result]]) -> Result:
         """Do a write; a lazy session is created when this is its first."""
         try:
-            return await write()
+            written = await write()
         except NotFoundError as error:
-            if not self.is_lazy or error.kind != "session" or error.id != self.id:
+            if self.lazy is None or error.kind != "session" or error.id != self.id:
                 raise
+        else:
+            self.lazy = None  # It was there: when it is deleted, it is not to come back.
+            return written
         await self.create()
         return await write()
 
     async def create(self) -> None:
         """Create a lazy session, unless it is there."""
-        if not self.is_lazy:
+        if self.lazy is None:
             return
         # When it is there already, another process was faster.
         with suppress(AlreadyExistsError):
-            await self.store.create_session(self.owner, NewSession(id=self.id))
-        self.is_lazy = False
+            await self.store.create_session(self.owner, replace(self.lazy, id=self.id))
+        self.lazy = None
 
     @contextmanager
     def after_a_write(self, otherwise: str) -> Iterator[None]:

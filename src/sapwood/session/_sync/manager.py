@@ -73,9 +73,19 @@ class SessionManager(Configurable):
         """Whom the sessions belong to."""
         return self._owner
 
-    def session(self, id: str, **fields: Unpack[NewSessionFields]) -> Session:
-        """Get a session, or create it at once; the fields are for a new one only."""
-        new_session_fields(fields)  # also when they are not needed
+    def session(
+        self, id: str, *, lazy: bool = False, **fields: Unpack[NewSessionFields]
+    ) -> Session:
+        """Get a session, or create it at once; the fields are for a new one only.
+
+        A `lazy` one is not looked for: its first write creates it if it is not there, and reading
+        before that is `NotFoundError`.
+        """
+        known = new_session_fields(fields)  # also when they are not needed
+        if lazy:
+            new = NewSession(id=id, **known)
+            check.new_session(new)
+            return self._hold(id, new)
         for _ in range(TRIES):
             found = self.find(id)
             if found is not None:
@@ -175,7 +185,7 @@ class SessionManager(Configurable):
         """Close the store."""
         self.close()
 
-    def _hold(self, id: str) -> Session:
+    def _hold(self, id: str, lazy: NewSession | None = None) -> Session:
         return Session(
             self._store,
             self._owner,
@@ -183,4 +193,5 @@ class SessionManager(Configurable):
             new_id=self._new_id,
             token_counter=self._setup.counter,
             settings=self._setup.settings,
+            lazy=lazy,
         )

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ...model import Appended, NewMessage
+from ...model import Appended, NewMessage, NewSession
 from ...rules.tokens import TokenCounter
 from ...store._sync.contract import Store
 from ..references import PlaceRef, id_of
@@ -34,10 +34,10 @@ class SessionBase:
         new_id: Callable[[], str] | None = None,
         token_counter: TokenCounter | None = None,
         settings: SessionSettings = DEFAULTS,
-        is_lazy: bool = False,
+        lazy: NewSession | None = None,
     ) -> None:
         self._setup = Setup(settings, token_counter, new_id)
-        self._stored = StoredSession(store, owner, id, self._setup, is_lazy=is_lazy)
+        self._stored = StoredSession(store, owner, id, self._setup, lazy=lazy)
         self._made: ModelContext | None = None
 
     def _context(self) -> ModelContext:

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from typing import TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from ...calls import Answer, Call
 from ...errors import AlreadyExistsError, NotFoundError, StaleVersionError
@@ -28,19 +29,21 @@ Result = TypeVar("Result")
 class StoredSession:
     """Which session it is, how it is set up, and what is asked of its store again and again.
 
-    A lazy one is created by its first write.
+    One that is lazy is created by its first write, as what it says.
     """
 
-    __slots__ = ("id", "is_lazy", "owner", "setup", "store")
+    __slots__ = ("id", "lazy", "owner", "setup", "store")
 
-    def __init__(self, store: Store, owner: str, id: str, setup: Setup, *, is_lazy: bool) -> None:
+    def __init__(
+        self, store: Store, owner: str, id: str, setup: Setup, *, lazy: NewSession | None
+    ) -> None:
         check_name(owner, "owner")
         check_name(id, "session")
         self.store = store
         self.owner = owner
         self.id = id
         self.setup = setup
-        self.is_lazy = is_lazy
+        self.lazy = lazy
 
     def record(self) -> SessionRecord:
         """Return the session's record, or raise `NotFoundError`."""
@@ -116,21 +119,24 @@ class StoredSession:
     def first_creating(self, write: Callable[[], Answer[Result]]) -> Result:
         """Do a write; a lazy session is created when this is its first."""
         try:
-            return write()
+            written = write()
         except NotFoundError as error:
-            if not self.is_lazy or error.kind != "session" or error.id != self.id:
+            if self.lazy is None or error.kind != "session" or error.id != self.id:
                 raise
+        else:
+            self.lazy = None  # It was there: when it is deleted, it is not to come back.
+            return written
         self.create()
         return write()
 
     def create(self) -> None:
         """Create a lazy session, unless it is there."""
-        if not self.is_lazy:
+        if self.lazy is None:
             return
         # When it is there already, another process was faster.
         with suppress(AlreadyExistsError):
-            self.store.create_session(self.owner, NewSession(id=self.id))
-        self.is_lazy = False
+            self.store.create_session(self.owner, replace(self.lazy, id=self.id))
+        self.lazy = None
 
     @contextmanager
     def after_a_write(self, otherwise: str) -> Iterator[None]:

@@ -62,7 +62,9 @@ class DocumentCalls(ABC):
     ) -> bool:
         """Delete a document; return whether it was there and not expired.
 
-        Raises `StaleVersionError` when it is not stored at the expected version.
+        An `expected_version` of 0 means that it must not be there, or be expired, as for a put; an
+        expired one goes, and with it the last fence of who held it. Raises `StaleVersionError` when
+        it is not stored at the expected version.
         """
 
     @abstractmethod

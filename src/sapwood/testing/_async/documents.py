@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
@@ -144,6 +146,24 @@ class AsyncDocumentContract(AsyncContractBase):
             ADA, "k", b"1", session=session, expected_version=put.version, expires_in_s=60
         )
         assert renewed.version > put.version
+
+    @SCOPES
+    async def test_a_delete_at_version_0_takes_only_what_has_expired(
+        self, store: AsyncStore, clock: Clock, session: str | None
+    ) -> None:
+        await grow(store)
+        at: dict[str, Any] = {"session": session, "expected_version": 0}
+        assert await store.delete_document(ADA, "k", **at) is False
+        put = await store.put_document(ADA, "k", b"1", session=session, expires_in_s=2)
+        with pytest.raises(StaleVersionError):
+            await store.delete_document(ADA, "k", **at)
+        assert await store.find_document(ADA, "k", session=session) == put
+        clock.advance(3)
+        assert await store.delete_document(ADA, "k", **at) is False
+        with pytest.raises(StaleVersionError):
+            await store.renew_document(
+                ADA, "k", session=session, expected_version=put.version, expires_in_s=60
+            )
 
     @SCOPES
     async def test_a_renewed_document_expires_later_and_keeps_its_version(

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
@@ -140,6 +142,24 @@ class DocumentContract(ContractBase):
             ADA, "k", b"1", session=session, expected_version=put.version, expires_in_s=60
         )
         assert renewed.version > put.version
+
+    @SCOPES
+    def test_a_delete_at_version_0_takes_only_what_has_expired(
+        self, store: Store, clock: Clock, session: str | None
+    ) -> None:
+        grow(store)
+        at: dict[str, Any] = {"session": session, "expected_version": 0}
+        assert store.delete_document(ADA, "k", **at) is False
+        put = store.put_document(ADA, "k", b"1", session=session, expires_in_s=2)
+        with pytest.raises(StaleVersionError):
+            store.delete_document(ADA, "k", **at)
+        assert store.find_document(ADA, "k", session=session) == put
+        clock.advance(3)
+        assert store.delete_document(ADA, "k", **at) is False
+        with pytest.raises(StaleVersionError):
+            store.renew_document(
+                ADA, "k", session=session, expected_version=put.version, expires_in_s=60
+            )
 
     @SCOPES
     def test_a_renewed_document_expires_later_and_keeps_its_version(

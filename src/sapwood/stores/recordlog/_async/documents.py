@@ -66,8 +66,7 @@ class AsyncLogDocuments(AsyncLogSubject):
         async def decide(state: LogState) -> Decision[None]:
             now = await self._logs.now()
             kept = state.documents.get(key)
-            if expected_version != 0 or (kept is not None and not is_expired(kept, now)):
-                _check_version(key, kept, expected_version)
+            _check_version(key, kept, expected_version, now)
             expires = None if expires_in_us is None else now + expires_in_us
             if session is None and not state.documents:
                 # The first one sees to it that the owner is listed.
@@ -83,9 +82,10 @@ class AsyncLogDocuments(AsyncLogSubject):
         """Let a document expire later; its version stays."""
 
         async def decide(state: LogState) -> Decision[bytes]:
-            _check_version(key, state.documents.get(key), expected_version)
+            now = await self._logs.now()
+            _check_version(key, state.documents.get(key), expected_version, now)
             [value] = await values_of(self._logs, state, [key])
-            return RenewDocument(key, await self._logs.now() + expires_in_us), value
+            return RenewDocument(key, now + expires_in_us), value
 
         state, value = await self._change(owner, session, decide)
         return document_of(key, state.documents[key], value)
@@ -96,11 +96,11 @@ class AsyncLogDocuments(AsyncLogSubject):
         """Delete a document; return whether it was there and not expired."""
 
         async def decide(state: LogState) -> Decision[bool]:
-            kept = state.documents.get(key)
-            _check_version(key, kept, expected_version)
+            now, kept = await self._logs.now(), state.documents.get(key)
+            _check_version(key, kept, expected_version, now)
             if kept is None:
                 return None, False
-            return DropDocument(key), not is_expired(kept, await self._logs.now())
+            return DropDocument(key), not is_expired(kept, now)
 
         _, was_there = await self._change(owner, session, decide)
         return was_there
@@ -167,7 +167,8 @@ def is_expired(kept: KeptDocument, now: int) -> bool:
     return kept.expires_us is not None and kept.expires_us <= now
 
 
-def _check_version(key: str, kept: KeptDocument | None, expected: int | None) -> None:
+def _check_version(key: str, kept: KeptDocument | None, expected: int | None, now: int) -> None:
     found = None if kept is None else kept.version
-    if expected is not None and found != expected:
+    is_free = kept is None or is_expired(kept, now)
+    if expected is not None and found != expected and not (expected == 0 and is_free):
         raise stale_document(key, found, expected)

@@ -68,8 +68,7 @@ class LogDocuments(LogSubject):
         def decide(state: LogState) -> Decision[None]:
             now = self._logs.now()
             kept = state.documents.get(key)
-            if expected_version != 0 or (kept is not None and not is_expired(kept, now)):
-                _check_version(key, kept, expected_version)
+            _check_version(key, kept, expected_version, now)
             expires = None if expires_in_us is None else now + expires_in_us
             if session is None and not state.documents:
                 # The first one sees to it that the owner is listed.
@@ -85,9 +84,10 @@ class LogDocuments(LogSubject):
         """Let a document expire later; its version stays."""
 
         def decide(state: LogState) -> Decision[bytes]:
-            _check_version(key, state.documents.get(key), expected_version)
+            now = self._logs.now()
+            _check_version(key, state.documents.get(key), expected_version, now)
             [value] = values_of(self._logs, state, [key])
-            return RenewDocument(key, self._logs.now() + expires_in_us), value
+            return RenewDocument(key, now + expires_in_us), value
 
         state, value = self._change(owner, session, decide)
         return document_of(key, state.documents[key], value)
@@ -98,11 +98,11 @@ class LogDocuments(LogSubject):
         """Delete a document; return whether it was there and not expired."""
 
         def decide(state: LogState) -> Decision[bool]:
-            kept = state.documents.get(key)
-            _check_version(key, kept, expected_version)
+            now, kept = self._logs.now(), state.documents.get(key)
+            _check_version(key, kept, expected_version, now)
             if kept is None:
                 return None, False
-            return DropDocument(key), not is_expired(kept, self._logs.now())
+            return DropDocument(key), not is_expired(kept, now)
 
         _, was_there = self._change(owner, session, decide)
         return was_there
@@ -169,7 +169,8 @@ def is_expired(kept: KeptDocument, now: int) -> bool:
     return kept.expires_us is not None and kept.expires_us <= now
 
 
-def _check_version(key: str, kept: KeptDocument | None, expected: int | None) -> None:
+def _check_version(key: str, kept: KeptDocument | None, expected: int | None, now: int) -> None:
     found = None if kept is None else kept.version
-    if expected is not None and found != expected:
+    is_free = kept is None or is_expired(kept, now)
+    if expected is not None and found != expected and not (expected == 0 and is_free):
         raise stale_document(key, found, expected)

@@ -77,9 +77,7 @@ class RedisDocuments(RedisWork):
     ) -> Document:
         """Create or replace a document."""
         slot = self._slot(owner, session, key)
-        is_free = slot.stored is None or is_expired(slot.stored, slot.now)
-        if not (expected_version == 0 and is_free):
-            _check_version(key, slot.stored, expected_version)
+        _check_version(key, slot, expected_version)
         document = Document(
             key=key,
             value=value,
@@ -101,7 +99,7 @@ class RedisDocuments(RedisWork):
     ) -> Document:
         """Let a document expire later; its version stays."""
         slot = self._slot(owner, session, key)
-        _check_version(key, slot.stored, expected_version)
+        _check_version(key, slot, expected_version)
         assert slot.stored is not None
         renewed = replace(slot.stored, expires_us=slot.now + expires_in_us)
         self._apply(owner, key, slot, ("HSET", slot.key, key, encode_document(renewed)))
@@ -113,7 +111,7 @@ class RedisDocuments(RedisWork):
         """Delete a document; return whether it was there and not expired."""
         slot = self._slot(owner, session, key)
         stored = slot.stored
-        _check_version(key, stored, expected_version)
+        _check_version(key, slot, expected_version)
         if stored is None:
             return False
         self._apply(owner, key, slot, ("HDEL", slot.key, key))
@@ -146,7 +144,8 @@ class RedisDocuments(RedisWork):
         context.apply_at(place, slot.owner_version, [*begun, command], where=place)
 
 
-def _check_version(key: str, stored: Document | None, expected: int | None) -> None:
-    found = None if stored is None else stored.version
-    if expected is not None and found != expected:
+def _check_version(key: str, slot: _DocumentSlot, expected: int | None) -> None:
+    found = None if slot.stored is None else slot.stored.version
+    is_free = slot.stored is None or is_expired(slot.stored, slot.now)
+    if expected is not None and found != expected and not (expected == 0 and is_free):
         raise stale_document(key, found, expected)

@@ -126,9 +126,8 @@ class AsyncRelationalDocuments:
         statements = self._dialect.documents
         scope, row = await self._place(owner, session)
         found = await statements.lock(scope, key)
-        version = None if found is None else found[DOCUMENT_VERSION]
-        if expected_version is not None and version != expected_version:
-            raise stale_document(key, version, expected_version)
+        if expected_version is not None:
+            await self._refuse_stale(found, key, expected_version)
         if found is None:
             return False
         await statements.delete(scope, found)

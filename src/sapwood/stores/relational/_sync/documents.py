@@ -128,9 +128,8 @@ class RelationalDocuments:
         statements = self._dialect.documents
         scope, row = self._place(owner, session)
         found = statements.lock(scope, key)
-        version = None if found is None else found[DOCUMENT_VERSION]
-        if expected_version is not None and version != expected_version:
-            raise stale_document(key, version, expected_version)
+        if expected_version is not None:
+            self._refuse_stale(found, key, expected_version)
         if found is None:
             return False
         statements.delete(scope, found)
