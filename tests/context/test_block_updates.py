@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.context.prompt_document import SMALL, BlockUpdate, describe_updates
+from sapwood.context.prompt_document import SMALL_BLOCK_TOKENS, BlockUpdate, describe_updates
 
 LINES = st.lists(st.text("ab ", max_size=5), max_size=8).map("\n".join)
 
@@ -48,8 +48,8 @@ def test_too_much_is_cut_and_says_so() -> None:
     text = told(None, BIG)
     assert text.startswith("MEMORY\nline 0\n")
     assert text.endswith("more characters]")
-    assert len(text) < SMALL + 50
-    assert len(told("other", BIG)) < SMALL + 150
+    assert len(text) < SMALL_BLOCK_TOKENS + 50
+    assert len(told("other", BIG)) < SMALL_BLOCK_TOKENS + 150
 
 
 @given(LINES, LINES, LINES, LINES)

@@ -100,8 +100,9 @@ class Lying(MemoryStore):
     def delete_document(self, owner: str, key: str, **options: Any) -> bool:
         return self.lie == "late" or super().delete_document(owner, key, **options)
 
-    def checkout(self, owner: str, session: str, message: Any) -> Any:
-        return super().checkout(owner, session, "m1" if self.lie == "tip" else message)
+    def checkout(self, owner: str, session: str, message: Any, **options: Any) -> Any:
+        wrong = self.lie == "tip"
+        return super().checkout(owner, session, "m1" if wrong else message, **options)
 
     def add_usage(self, owner: str, session: str, usage: Usage) -> bool:
         return self.lie == "usage" or super().add_usage(owner, session, usage)

@@ -1,4 +1,4 @@
-"""Where answers go, to a terminal or plain into a pipe, and text that is safe to print there."""
+"""Answers to a terminal or a pipe: lines, tables, progress, and text that is safe to print."""
 
 from __future__ import annotations
 
@@ -12,9 +12,14 @@ from typing import Any, NamedTuple
 
 import click
 
+AdvanceBar = Callable[[int, int], None]
+"""Takes how much is done, and of how much; 0 of an unknown amount."""
+TableRow = Sequence[str]
+
+COLUMN_GAP = "  "
 ELLIPSIS = "…"
 # A single line never needs more: what is longer is not cleaned to its end only to be cut.
-MOST_CHARACTERS = 4_000
+LONGEST_LINE = 4_000
 
 _SPACES = dict.fromkeys(map(ord, "\t\n\r\x0b\x0c\x85\u2028\u2029"), " ")
 # An escape sequence in a message must not reach the terminal, nor may text run backwards.
@@ -29,118 +34,13 @@ _BIDI = {
 }
 _LINE = {**_CONTROLS, **_BIDI, **_SPACES}
 _BLOCK = {**_CONTROLS, **_BIDI, 0x0D: None, 0x09: "    ", 0x0A: "\n", 0x2028: "\n", 0x2029: "\n"}
-
-
 # Latin letters, and what trees are drawn with: one cell each, and no table has to be loaded.
 _is_narrow = re.compile(
     "[\x20-\x7e\xa1-\xac\xae-\u02ff\u2026\u2190-\u2193\u22ee\u2400-\u2421\u2500-\u25cf]*"
 ).fullmatch
 
-
-def clean(text: str) -> str:
-    """Make text into one line, with every control character shown and none carried out."""
-    return " ".join(clean_line(text).split())
-
-
-def clean_line(text: str) -> str:
-    """Make text into one line as `clean` does, and keep its spaces."""
-    return text[:MOST_CHARACTERS].translate(_LINE)
-
-
-def clean_block(text: str) -> str:
-    """Make text safe to print, and keep its lines."""
-    return text.translate(_BLOCK)
-
-
-def width_of(text: str) -> int:
-    """Count the cells that text takes; East Asian characters and most emoji take two."""
-    if _is_narrow(text):
-        return len(text)
-    from rich.cells import cell_len
-
-    return cell_len(text)
-
-
-def shorten(text: str, width: int | None) -> str:
-    """Cut text to a number of cells, and show that it was cut."""
-    if width is None or width_of(text) <= width:
-        return text
-    if width <= 1:
-        return ELLIPSIS[: max(width, 0)]
-    if _is_narrow(text):
-        return text[: width - 1].rstrip() + ELLIPSIS
-    from rich.cells import set_cell_size
-
-    return set_cell_size(text, width - 1).rstrip() + ELLIPSIS
-
-
-def wrap(text: str, width: int | None) -> Iterator[str]:
-    """Break a line between words, or where a word is too long in it, to a number of cells."""
-    while width is not None and width_of(text) > max(width, 2):
-        piece = _beginning(text, max(width, 2))
-        at = len(piece) if text[len(piece)] == " " else piece.rfind(" ")
-        # Spaces that a line begins with are no place to break it.
-        if at <= 0 or not piece[:at].strip():
-            at = len(piece)
-        yield text[:at]
-        text = text[at:].removeprefix(" ")
-    yield text
-
-
-def _beginning(text: str, width: int) -> str:
-    if _is_narrow(text, 0, width):
-        return text[:width]
-    from rich.cells import chop_cells
-
-    # A few marks without a width of their own may stand on each character.
-    return chop_cells(text[: 8 * width], width)[0] or text[0]
-
-
-def pad(text: str, width: int) -> str:
-    """Fill text up with spaces to a number of cells."""
-    return text + " " * max(0, width - width_of(text))
-
-
-AdvanceBar = Callable[[int, int], None]
-"""Takes how much is done, and of how much; 0 of an unknown amount."""
-
-
-@contextmanager
-def progress_bar(what: str, *, unit: str, is_wanted: bool = True) -> Iterator[AdvanceBar]:
-    """Show how far the work has come."""
-    if not is_wanted or not sys.stderr.isatty():
-        yield lambda done, total: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[figures]}"))
-    console = Console(stderr=True)
-    with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
-        task = bar.add_task(what, total=None, figures="")
-
-        def advance(done: int, total: int) -> None:
-            figures = f"{done:,} of {total:,} {unit}" if total else f"{done:,} {unit}"
-            bar.update(task, completed=done, total=total or None, figures=figures)
-
-        yield advance
-
-
-@contextmanager
-def waiting(what: str) -> Iterator[None]:
-    """Show that something is being waited for."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status(what):
-        yield
-
-
 # JSON may carry these as they are, and a terminal would obey them.
 _OBEYED = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-
 _ASCII = str.maketrans({"●": "*", "├": "|", "─": "-", "│": "|", "⋮": ":", "┏": "/", "┃": "|"})
 _ASCII |= str.maketrans({"┗": "\\", "╎": ":", "◀": "<", "…": "~", "→": ">", "←": "<", "·": "-"})
 
@@ -234,11 +134,6 @@ def _can_say(text: str, encoding: str | None) -> bool:
     return True
 
 
-GAP = "  "
-
-TableRow = Sequence[str]
-
-
 class Column(NamedTuple):
     """A column, and what becomes of it where there is little room.
 
@@ -284,7 +179,7 @@ class Table:
                 continue
             text = shorten(text, width) if is_bounded else text
             cells.append(text.rjust(width) if column.is_number else pad(text, width))
-        self._output.line(self._output.style(GAP.join(cells).rstrip(), bold=bold or None))
+        self._output.line(self._output.style(COLUMN_GAP.join(cells).rstrip(), bold=bold or None))
 
 
 def _fitting(columns: Sequence[Column], rows: Sequence[TableRow], width: int | None) -> list[int]:
@@ -311,4 +206,101 @@ def _natural(column: Column, cells: Sequence[str]) -> int:
 
 def _total(widths: Sequence[int]) -> int:
     shown = [width for width in widths if width]
-    return sum(shown) + len(GAP) * (len(shown) - 1)
+    return sum(shown) + len(COLUMN_GAP) * (len(shown) - 1)
+
+
+@contextmanager
+def progress_bar(what: str, *, unit: str, is_wanted: bool = True) -> Iterator[AdvanceBar]:
+    """Show how far the work has come."""
+    if not is_wanted or not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[figures]}"))
+    console = Console(stderr=True)
+    with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
+        task = bar.add_task(what, total=None, figures="")
+
+        def advance(done: int, total: int) -> None:
+            figures = f"{done:,} of {total:,} {unit}" if total else f"{done:,} {unit}"
+            bar.update(task, completed=done, total=total or None, figures=figures)
+
+        yield advance
+
+
+@contextmanager
+def waiting(what: str) -> Iterator[None]:
+    """Show that something is being waited for."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(what):
+        yield
+
+
+def clean(text: str) -> str:
+    """Make text into one line, with every control character shown and none carried out."""
+    return " ".join(clean_line(text).split())
+
+
+def clean_line(text: str) -> str:
+    """Make text into one line as `clean` does, and keep its spaces."""
+    return text[:LONGEST_LINE].translate(_LINE)
+
+
+def clean_block(text: str) -> str:
+    """Make text safe to print, and keep its lines."""
+    return text.translate(_BLOCK)
+
+
+def width_of(text: str) -> int:
+    """Count the cells that text takes; East Asian characters and most emoji take two."""
+    if _is_narrow(text):
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def shorten(text: str, width: int | None) -> str:
+    """Cut text to a number of cells, and show that it was cut."""
+    if width is None or width_of(text) <= width:
+        return text
+    if width <= 1:
+        return ELLIPSIS[: max(width, 0)]
+    if _is_narrow(text):
+        return text[: width - 1].rstrip() + ELLIPSIS
+    from rich.cells import set_cell_size
+
+    return set_cell_size(text, width - 1).rstrip() + ELLIPSIS
+
+
+def wrap(text: str, width: int | None) -> Iterator[str]:
+    """Break a line between words, or where a word is too long in it, to a number of cells."""
+    while width is not None and width_of(text) > max(width, 2):
+        piece = _beginning(text, max(width, 2))
+        at = len(piece) if text[len(piece)] == " " else piece.rfind(" ")
+        # Spaces that a line begins with are no place to break it.
+        if at <= 0 or not piece[:at].strip():
+            at = len(piece)
+        yield text[:at]
+        text = text[at:].removeprefix(" ")
+    yield text
+
+
+def _beginning(text: str, width: int) -> str:
+    if _is_narrow(text, 0, width):
+        return text[:width]
+    from rich.cells import chop_cells
+
+    # A few marks without a width of their own may stand on each character.
+    return chop_cells(text[: 8 * width], width)[0] or text[0]
+
+
+def pad(text: str, width: int) -> str:
+    """Fill text up with spaces to a number of cells."""
+    return text + " " * max(0, width - width_of(text))

@@ -21,7 +21,7 @@ from ..model import (
     ToolCallPart,
     ToolResultPart,
 )
-from .output import MOST_CHARACTERS, Output, clean, encode_json, shorten
+from .output import LONGEST_LINE, Output, clean, encode_json, shorten
 
 
 def fields_of(record: object, *names: str) -> dict[str, Any]:
@@ -110,7 +110,7 @@ def brief(message: Message) -> str:
     for part in message.parts:
         pieces.append(clean(words_of(part)))
         size += len(pieces[-1])
-        if size > MOST_CHARACTERS:
+        if size > LONGEST_LINE:
             break
     return " ".join(pieces)
 

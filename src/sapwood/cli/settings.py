@@ -1,4 +1,4 @@
-"""What is the same for all commands: which store, whose sessions, and in which form to answer."""
+"""What commands have in common: the store, whose sessions, the form of answers, API keys."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 OTHER_STORE = "name one with --store or SAPWOOD_STORE"
 OTHER_OWNER = "--owner or SAPWOOD_OWNER names another owner"
+KEY_VARIABLES = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
 MOST_NAMES = 2_000
 PAGE = 500
 
@@ -154,19 +155,16 @@ def session_argument(name: str = "session", **settings: Any) -> Callable[[F], F]
     )
 
 
-VARIABLES = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
-
-
 def api_key_option(*providers: str) -> Callable[[F], F]:
     """Add the option that names another variable than those of some providers."""
-    names = " or ".join(VARIABLES[it] for it in providers)
+    names = " or ".join(KEY_VARIABLES[it] for it in providers)
     what = f"The environment's variable that holds the key; {names}."
     return click.option("--api-key-env", metavar="VARIABLE", help=what)
 
 
-def key_of(provider: str, base_url: str | None, variable: str | None) -> str:
+def api_key_of(provider: str, base_url: str | None, variable: str | None) -> str:
     """Return the key; `UsageError` when there is none, unless the endpoint is one of the user's."""
-    name = variable or VARIABLES[provider]
+    name = variable or KEY_VARIABLES[provider]
     key = os.environ.get(name)
     if not key and (variable is not None or base_url is None):
         raise click.UsageError(f"the environment has no {name}: put the key there")

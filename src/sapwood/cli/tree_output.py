@@ -14,6 +14,15 @@ from .tree_drawing import DrawnOverlay, TreeDrawing, TreeLine, covers_of, lines_
 
 MOST_BRANCHES = 20
 MOST_IN_A_BRANCH = 10
+ROOM_FOR_IDS = 100
+LEAST_TEXT = 10
+LEAST_ID = 6
+TEXT_IN_A_PIPE = 200
+MOST_ROLE = 9
+TIP = "◀ tip"
+PIN = "pinned"
+GAP = 2
+COLOURS = {"user": "green", "assistant": "cyan", "tool": "yellow", "system": "magenta"}
 
 
 class TreePage(NamedTuple):
@@ -114,17 +123,6 @@ class _ViewReader(NamedTuple):
     def _is_on_path(self, place: Position) -> bool:
         found = self.read(after=place.depth - 1, before=place.depth + 1, limit=1).messages_only
         return bool(found) and found[0].position == place
-
-
-ROOM_FOR_IDS = 100
-LEAST_TEXT = 10
-LEAST_ID = 6
-TEXT_IN_A_PIPE = 200
-MOST_ROLE = 9
-TIP = "◀ tip"
-PIN = "pinned"
-GAP = 2
-COLOURS = {"user": "green", "assistant": "cyan", "tool": "yellow", "system": "magenta"}
 
 
 def show_tree(

@@ -14,11 +14,14 @@ from ..rules import check
 from .cuts import cut_middle, cut_value
 from .repair import is_summary, repair_messages
 
+T = TypeVar("T", Message, ModelMessage)
+
+MessageCounter = Callable[[ModelMessage], int]
+
 KEEP_RECENT = 4
+
 MAX_TOOL_OUTPUT_CHARS = 500
 MAX_TEXT_CHARS = 10_000
-
-T = TypeVar("T", Message, ModelMessage)
 
 
 def truncate_older_messages(
@@ -39,12 +42,16 @@ def truncate_older_messages(
     check.count(max_text_chars, "max_text_chars", 1)
     older = max(len(messages) - keep_recent, 0)
     return [
-        shorten(message, max_tool_output_chars, max_text_chars) if index < older else message
+        shorten_message(message, max_tool_output_chars, max_text_chars)
+        if index < older
+        else message
         for index, message in enumerate(messages)
     ]
 
 
-def shorten(message: T, output_chars: int, text_chars: int, input_chars: int | None = None) -> T:
+def shorten_message(
+    message: T, output_chars: int, text_chars: int, input_chars: int | None = None
+) -> T:
     """Shorten one message; it is given back itself when nothing in it is too long."""
     parts = [_shorter(part, output_chars, text_chars, input_chars) for part in message.parts]
     if all(new is old for new, old in zip(parts, message.parts, strict=True)):
@@ -65,9 +72,6 @@ def _shorter(part: Part, output_chars: int, text_chars: int, input_chars: int | 
             return part if value is given else msgspec.structs.replace(part, input=value)
         case _:
             return part
-
-
-MessageCounter = Callable[[ModelMessage], int]
 
 
 class Fitted(msgspec.Struct, frozen=True, kw_only=True):
@@ -149,7 +153,7 @@ class _BudgetFit:
                 return
             # A question that was cut is another question: the model would answer that one.
             text = sys.maxsize if at == self._asked else text_chars
-            shorter = shorten(self._messages[at], value_chars, text, value_chars)
+            shorter = shorten_message(self._messages[at], value_chars, text, value_chars)
             cost = self._costs[at] if shorter is self._messages[at] else self._count(shorter)
             if cost < self._costs[at]:
                 self.tokens -= self._costs[at] - cost

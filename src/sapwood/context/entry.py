@@ -24,9 +24,12 @@ from ..rules.relevance import count, is_ranked, scores
 from ..rules.snippet import snippet
 from .model_tools import LOAD, REFUSED
 
+ResultIndex = tuple[int, int]
+
 MOST_FOUND = 10
 WHOLE = 400
 SNIPPET = 240
+LONGEST_REFUSAL = 500
 
 
 class LoadedKey(NamedTuple):
@@ -115,11 +118,6 @@ def _passage(entry: BlockEntry, query: Query) -> str:
     if len(entry.content) <= WHOLE:
         return head + entry.content
     return head + snippet(entry.content, terms(query), SNIPPET).text
-
-
-LONGEST_REFUSAL = 500
-
-ResultIndex = tuple[int, int]
 
 
 def elide_unloaded(

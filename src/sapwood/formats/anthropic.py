@@ -43,6 +43,37 @@ _ROLES = {"user": "user", "assistant": "assistant", "system": "system", "develop
 _SERVER_CALLS = ("server_tool_use", "mcp_tool_use")
 
 
+def from_anthropic(value: Any) -> list[NewMessage]:
+    """Read a message, or a list of them; `UsageError` says where one is wrong."""
+    return [
+        CONTENT.read(message, text_at(message, "role", path), path)
+        for message, path in values_of(value, "message", "messages")
+    ]
+
+
+def to_anthropic(
+    messages: Iterable[MessageLike], *, wire: bool = False, reasoning: Reasoning = "text"
+) -> list[Json]:
+    """Write messages; those that came from this format are written as they came.
+
+    Tool results stand in the user's message after the one with their calls. `wire` also keeps the
+    rules of the API: user and assistant in turn, results first, role and content only, no system
+    messages, no blank text. `reasoning` says what becomes of reasoning of other vendors.
+    """
+    check_reasoning(reasoning)
+    written: list[Json] = []
+    is_results = False
+    for role, parts, rest in blocks_of(checked_messages(messages), BLOCK_RULES):
+        if role == "tool" and is_results:
+            written[-1]["content"] += CONTENT.write_elements(parts, "user", reasoning)
+            continue
+        message = CONTENT.write(role, parts, rest, reasoning)
+        if message is not None:
+            written.append(message)
+        is_results = role == "tool"
+    return fit_anthropic(written) if wire else written
+
+
 def stays_with_call(part: Part) -> bool:
     """Whether a result is that of a tool at the vendor: the assistant's message holds it."""
     return isinstance(part, ToolResultPart) and kind_of(part, NAME) is not None
@@ -182,34 +213,3 @@ CONTENT = ContentFormat(NAME, _ROLES, _read_blocks, _default_kind, _write)
 
 
 BLOCK_RULES = BlockRules(NAME, users_hold_results=True, stays=stays_with_call)
-
-
-def from_anthropic(value: Any) -> list[NewMessage]:
-    """Read a message, or a list of them; `UsageError` says where one is wrong."""
-    return [
-        CONTENT.read(message, text_at(message, "role", path), path)
-        for message, path in values_of(value, "message", "messages")
-    ]
-
-
-def to_anthropic(
-    messages: Iterable[MessageLike], *, wire: bool = False, reasoning: Reasoning = "text"
-) -> list[Json]:
-    """Write messages; those that came from this format are written as they came.
-
-    Tool results stand in the user's message after the one with their calls. `wire` also keeps the
-    rules of the API: user and assistant in turn, results first, role and content only, no system
-    messages, no blank text. `reasoning` says what becomes of reasoning of other vendors.
-    """
-    check_reasoning(reasoning)
-    written: list[Json] = []
-    is_results = False
-    for role, parts, rest in blocks_of(checked_messages(messages), BLOCK_RULES):
-        if role == "tool" and is_results:
-            written[-1]["content"] += CONTENT.write_elements(parts, "user", reasoning)
-            continue
-        message = CONTENT.write(role, parts, rest, reasoning)
-        if message is not None:
-            written.append(message)
-        is_results = role == "tool"
-    return fit_anthropic(written) if wire else written

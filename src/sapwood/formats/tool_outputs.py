@@ -38,7 +38,7 @@ def call_of(call_id: str, name: str, raw: str, format: str) -> ToolCallPart:
     return ToolCallPart(call_id=call_id, name=name, input=input, extra={format: {"raw": raw}})
 
 
-def written(part: ToolCallPart, format: str) -> str:
+def written_arguments(part: ToolCallPart, format: str) -> str:
     """Write the arguments of a call: as they were, unless they were changed since."""
     raw = part_rest(part, format).get("raw")
     if isinstance(raw, str) and same(_parsed(raw)[0], part.input):

@@ -12,9 +12,18 @@ from ..model import FilePart, OtherPart, Part, ReasoningPart, TextPart, ToolCall
 from ..rules.text import json_text
 from .files import text_of
 
+Json = dict[str, Any]
 Reasoning = Literal["text", "omit"]
+AnyTyped = TypeVar(
+    "AnyTyped", bound=TextPart | ReasoningPart | ToolCallPart | ToolResultPart | FilePart
+)
 
+NAMES = ("openai_chat", "openai_responses", "anthropic", "ai_sdk")
+NOTHING: Json = {}
+
+_ONLY_TEXT = {"type", "text"}
 _encode_output = msgspec.json.Encoder().encode
+_encode_sorted = msgspec.json.Encoder(order="deterministic").encode
 
 
 def check_reasoning(reasoning: str) -> None:
@@ -60,22 +69,8 @@ def as_text(output: Any) -> str:
     return output if isinstance(output, str) else _encode_output(output).decode()
 
 
-Json = dict[str, Any]
-AnyTyped = TypeVar(
-    "AnyTyped", bound=TextPart | ReasoningPart | ToolCallPart | ToolResultPart | FilePart
-)
-
-NAMES = ("openai_chat", "openai_responses", "anthropic", "ai_sdk")
-
-NOTHING: Json = {}
-
-
 class NativePart(OtherPart, frozen=True, kw_only=True, tag="other", gc=False):
     """What has no part of ours, in a message that came from the format being written."""
-
-
-_ONLY_TEXT = {"type", "text"}
-_encode_sorted = msgspec.json.Encoder(order="deterministic").encode
 
 
 def same(one: Any, other: Any) -> bool:

@@ -11,6 +11,8 @@ import msgspec
 from .fold import fold
 from .text import is_unspaced, is_word, solid, tokens
 
+Field = Literal["role", "title", "tag", "after", "before"]
+
 MAX_SEQUENCE = 64
 MAX_TOKEN = 8_000  # an index cuts what is longer, in bytes
 
@@ -118,9 +120,6 @@ def _is_one_run(word: str) -> bool:
     """Whether the tokens of a word say all of it."""
     kind = is_word if is_word(word[0]) else is_unspaced
     return len(word) <= MAX_TOKEN and all(map(kind, word))
-
-
-Field = Literal["role", "title", "tag", "after", "before"]
 
 
 class Filter(msgspec.Struct, frozen=True):

@@ -13,8 +13,12 @@ BlockKind = Literal["readonly", "writable", "loadable", "searchable"]
 
 FRAME = "═" * 46
 BETWEEN = "\n\n"
+# Goes up when the same blocks would be rendered as another text.
+FINGERPRINT_FORMAT = 1
+
 # Shorter than a frame: what only looks like one misleads as well.
 _FRAME_LIKE = re.compile(r"^[^\S\n]*═{10,}[^\S\n]*$", re.M)
+_encode_facts = msgspec.json.Encoder(order="deterministic").encode
 
 
 class PromptBlock(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,12 +109,6 @@ def first_difference(before: str, after: str) -> int | None:
     return low
 
 
-# Goes up when the same blocks would be rendered as another text.
-FORMAT = 1
-
-_encode = msgspec.json.Encoder(order="deterministic").encode
-
-
 class BlockFacts(msgspec.Struct, frozen=True, kw_only=True):
     """How one block is configured. Not what is in it, unless nobody can write it.
 
@@ -132,12 +130,12 @@ class BlockFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 def fingerprint_of(facts: BlockFacts) -> str:
     """Return the same short text for the same configuration of a block, in every process."""
-    return digest_of(_encode(facts).decode())
+    return digest_of(_encode_facts(facts).decode())
 
 
 def fingerprint_all(blocks: Iterable[str]) -> str:
     """Return the fingerprint of a whole configuration from those of its blocks, in their order."""
-    return digest_of("\n".join([str(FORMAT), *blocks]))
+    return digest_of("\n".join([str(FINGERPRINT_FORMAT), *blocks]))
 
 
 def digest_of(text: str) -> str:

@@ -13,67 +13,10 @@ from ..model import Edge, EdgeKind, Event
 from ..rules import check
 from ..rules.tokens import TokenCounter, estimate_text
 
+# Blocks and compaction are loaded by the sessions that have them: others do not pay for it.
 if TYPE_CHECKING:
     from ..compaction.function import CompactCallable
     from ..context import BlockConfig
-
-
-class RecordFields(TypedDict, total=False):
-    """What of a session's record may be changed."""
-
-    title: str | None
-    state: str
-    tags: list[str]
-    attributes: dict[str, Any]
-    budget: int | None
-    model: str | None
-    source: str | None
-    end_reason: str | None
-
-
-class NewSessionFields(RecordFields, total=False):
-    """What may be given to a new session by its manager; a parent may be its id alone."""
-
-    parent: Edge | str | None
-
-
-def new_session_fields(fields: NewSessionFields) -> dict[str, Any]:
-    """Refuse unknown keywords, and make a parent's id an edge."""
-    refuse_unknown(fields, NewSessionFields)
-    rest: dict[str, Any] = {**fields}
-    if isinstance(rest.get("parent"), str):
-        rest["parent"] = Edge(kind=EdgeKind.BRANCH, session=rest["parent"])
-    return rest
-
-
-def refuse_unknown(fields: Mapping[str, object], known: type, beside: Sequence[str] = ()) -> None:
-    """Refuse keywords that a call does not have, where Python does not.
-
-    `beside` names those that the call itself has.
-    """
-    names = [*beside, *known.__annotations__]
-    for name in fields:
-        if name not in names:
-            raise UsageError(f"there is no keyword {name!r}: use {', '.join(names)}", path=name)
-
-
-class SessionFilters(TypedDict, total=False):
-    """Which sessions to list; all that are given must match."""
-
-    state: str | None
-    tags: list[str]
-    title_prefix: str | None
-    parent: str | None
-    created_from: datetime | None
-    created_until: datetime | None
-    active_from: datetime | None
-    active_until: datetime | None
-    order: Literal["active", "created"]
-    limit: int
-    cursor: str | None
-
-
-# Blocks and compaction are loaded by the sessions that have them: others do not pay for it.
 
 Listener = Callable[[Event], Awaitable[None] | None]
 """Called with each event, in the order of the changes, before the call that made it returns.
@@ -81,6 +24,8 @@ Listener = Callable[[Event], Awaitable[None] | None]
 One that fails harms nothing.
 """
 ErrorHandler = Callable[[Exception], Awaitable[None] | None]
+
+BLOCK_SETTINGS = {"context", "searchable_history"}
 
 
 class SessionSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -172,7 +117,59 @@ def refuse_uncallable(value: object, path: str) -> None:
         check.function(value, path)
 
 
-BLOCK_SETTINGS = {"context", "searchable_history"}
+class RecordFields(TypedDict, total=False):
+    """What of a session's record may be changed."""
+
+    title: str | None
+    state: str
+    tags: list[str]
+    attributes: dict[str, Any]
+    budget: int | None
+    model: str | None
+    source: str | None
+    end_reason: str | None
+
+
+class NewSessionFields(RecordFields, total=False):
+    """What may be given to a new session by its manager; a parent may be its id alone."""
+
+    parent: Edge | str | None
+
+
+def new_session_fields(fields: NewSessionFields) -> dict[str, Any]:
+    """Refuse unknown keywords, and make a parent's id an edge."""
+    refuse_unknown(fields, NewSessionFields)
+    rest: dict[str, Any] = {**fields}
+    if isinstance(rest.get("parent"), str):
+        rest["parent"] = Edge(kind=EdgeKind.BRANCH, session=rest["parent"])
+    return rest
+
+
+def refuse_unknown(fields: Mapping[str, object], known: type, beside: Sequence[str] = ()) -> None:
+    """Refuse keywords that a call does not have, where Python does not.
+
+    `beside` names those that the call itself has.
+    """
+    names = [*beside, *known.__annotations__]
+    for name in fields:
+        if name not in names:
+            raise UsageError(f"there is no keyword {name!r}: use {', '.join(names)}", path=name)
+
+
+class SessionFilters(TypedDict, total=False):
+    """Which sessions to list; all that are given must match."""
+
+    state: str | None
+    tags: list[str]
+    title_prefix: str | None
+    parent: str | None
+    created_from: datetime | None
+    created_until: datetime | None
+    active_from: datetime | None
+    active_until: datetime | None
+    order: Literal["active", "created"]
+    limit: int
+    cursor: str | None
 
 
 class Setup:

@@ -6,7 +6,7 @@ import pytest
 
 from sapwood import AsyncSessionManager
 from sapwood.errors import NotFoundError, UsageError
-from sapwood.model import Edge, EdgeKind, Usage
+from sapwood.model import ROOT, Edge, EdgeKind, Usage
 
 
 async def test_a_session_is_created_with_what_it_is_about(sessions: AsyncSessionManager) -> None:
@@ -59,6 +59,20 @@ async def test_a_lazy_session_that_is_there_is_used_and_does_not_come_back(
     with pytest.raises(NotFoundError):
         await chat.append("user", "again")
     assert await sessions.find("chat") is None
+
+
+async def test_a_write_that_no_new_session_takes_creates_none(
+    sessions: AsyncSessionManager,
+) -> None:
+    chat = await sessions.session("chat", lazy=True)
+    for guard in ({"expected_tip": "m1"}, {"parent": "m1"}):
+        with pytest.raises(NotFoundError):
+            await chat.append("user", "hello", **guard)  # type: ignore[arg-type]
+    with pytest.raises(NotFoundError):
+        await chat.update_record(title="x", expected_version=1)
+    assert await sessions.find("chat") is None
+    await chat.append("user", "hello", expected_tip=ROOT)
+    assert await chat.path_length() == 1
 
 
 async def test_what_is_wrong_with_a_lazy_session_is_told_at_once(

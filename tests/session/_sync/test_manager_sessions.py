@@ -8,7 +8,7 @@ import pytest
 
 from sapwood import SessionManager
 from sapwood.errors import NotFoundError, UsageError
-from sapwood.model import Edge, EdgeKind, Usage
+from sapwood.model import ROOT, Edge, EdgeKind, Usage
 
 
 def test_a_session_is_created_with_what_it_is_about(sessions: SessionManager) -> None:
@@ -61,6 +61,20 @@ def test_a_lazy_session_that_is_there_is_used_and_does_not_come_back(
     with pytest.raises(NotFoundError):
         chat.append("user", "again")
     assert sessions.find("chat") is None
+
+
+def test_a_write_that_no_new_session_takes_creates_none(
+    sessions: SessionManager,
+) -> None:
+    chat = sessions.session("chat", lazy=True)
+    for guard in ({"expected_tip": "m1"}, {"parent": "m1"}):
+        with pytest.raises(NotFoundError):
+            chat.append("user", "hello", **guard)  # type: ignore[arg-type]
+    with pytest.raises(NotFoundError):
+        chat.update_record(title="x", expected_version=1)
+    assert sessions.find("chat") is None
+    chat.append("user", "hello", expected_tip=ROOT)
+    assert chat.path_length() == 1
 
 
 def test_what_is_wrong_with_a_lazy_session_is_told_at_once(

@@ -24,9 +24,19 @@ from ..records import brief, message_json, saving_of, text_of
 from .chat_model import AnswerPart
 from .stored_answer import AnswerState
 
+Standing = Literal["answered", "unanswered", "cut_off"]
+
 PROMPT = "> "
 GOES_ON = ". "
 FENCE = '"""'
+MOST_RESULT = 200
+PIECES = {TextPart: "text", ReasoningPart: "thought", ToolCallPart: "call"}
+"""What the event of each is called."""
+
+_STANDING = {
+    "cut_off": "the last answer was cut off when the chat ended: /again asks anew",
+    "unanswered": "the last message was not answered: /again asks for an answer",
+}
 
 
 class InputLine(NamedTuple):
@@ -85,18 +95,6 @@ def _plain(line: str) -> InputLine:
     if line.startswith("//"):
         return InputLine(line[1:].rstrip(), is_command=False)
     return InputLine(line.rstrip(), is_command=line.startswith("/"))
-
-
-MOST_RESULT = 200
-
-Standing = Literal["answered", "unanswered", "cut_off"]
-_STANDING = {
-    "cut_off": "the last answer was cut off when the chat ended: /again asks anew",
-    "unanswered": "the last message was not answered: /again asks for an answer",
-}
-
-PIECES = {TextPart: "text", ReasoningPart: "thought", ToolCallPart: "call"}
-"""What the event of each is called."""
 
 
 class Screen:

@@ -9,9 +9,9 @@ import click
 
 from ..settings import (
     Settings,
+    api_key_of,
     api_key_option,
     common_options,
-    key_of,
     pass_settings,
     session_names,
 )
@@ -88,7 +88,7 @@ def _model_of(
 
     client_settings = ClientSettings(
         base_url=base_url,
-        api_key=key_of("openai", base_url, api_key_env),
+        api_key=api_key_of("openai", base_url, api_key_env),
         timeout_s=timeout,
         max_retries=RETRIES,
     )

@@ -9,13 +9,13 @@ import click
 
 from ..output import clean, waiting
 from ..settings import (
-    VARIABLES,
+    KEY_VARIABLES,
     Settings,
+    api_key_of,
     api_key_option,
     chosen_mode,
     common_options,
     given_options,
-    key_of,
     pass_settings,
     session_argument,
 )
@@ -59,10 +59,10 @@ OF_SUMMARY = ("focus", "strategy", "keep_tokens", "head", "model", *OF_MODEL)
 )
 @click.option("--model", metavar="NAME", help="The model that writes the summary.")
 @click.option("--base-url", metavar="URL", help="Where the model is, if not at its vendor's.")
-@api_key_option(*VARIABLES)
+@api_key_option(*KEY_VARIABLES)
 @click.option(
     "--provider",
-    type=click.Choice(list(VARIABLES)),
+    type=click.Choice(list(KEY_VARIABLES)),
     help="Whose protocol the model's endpoint speaks; openai.",
 )
 @click.option(
@@ -159,7 +159,7 @@ def _compact(
 
 def _summarizer(options: dict[str, Any]) -> OpenAISummarizer | AnthropicSummarizer:
     provider, base_url = options["provider"] or "openai", options["base_url"]
-    key = key_of(provider, base_url, options["api_key_env"])
+    key = api_key_of(provider, base_url, options["api_key_env"])
     from ... import summarizers
 
     kind = (

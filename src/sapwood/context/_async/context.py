@@ -20,9 +20,11 @@ from .bound_block import AsyncBoundBlock, BlockContent
 from .context_base import AsyncContextBase
 from .prompt_methods import AsyncPromptMethods
 
-KEY = "loaded"
+logger = logging.getLogger(__name__)
 
-_decode = msgspec.json.Decoder(list[LoadedKey]).decode
+LOADED_DOCUMENT = "loaded"
+
+_decode_loaded = msgspec.json.Decoder(list[LoadedKey]).decode
 
 
 class AsyncEntryMethods(AsyncContextBase):
@@ -39,7 +41,7 @@ class AsyncEntryMethods(AsyncContextBase):
     async def loaded(self) -> list[LoadedKey]:
         """Return what is loaded, as (label, key), in the order in which it was loaded."""
         labels = {bound.label for bound in self._bound if bound.shape.loadable}
-        document = await self._find_document(KEY)
+        document = await self._find_document(LOADED_DOCUMENT)
         return [key for key in _loaded_in(document) if key.label in labels]
 
     async def load(self, label: str, key: str) -> str:
@@ -67,7 +69,9 @@ class AsyncEntryMethods(AsyncContextBase):
 
     async def unload_all(self) -> int:
         """Forget all that is loaded; return how much it was."""
-        held = _loaded_in(await self._find_document(KEY, missing_ok=self._may_be_missing))
+        held = _loaded_in(
+            await self._find_document(LOADED_DOCUMENT, missing_ok=self._may_be_missing)
+        )
         if await self._change_loaded(lambda keys: []):
             for key in held:
                 await self._changed(key.label, "unload")
@@ -76,24 +80,23 @@ class AsyncEntryMethods(AsyncContextBase):
     async def _change_loaded(self, edit: Callable[[list[LoadedKey]], list[LoadedKey]]) -> bool:
         # Every failed turn means that another writer's went through, so this ends.
         while True:
-            document = await self._find_document(KEY, missing_ok=self._may_be_missing)
+            document = await self._find_document(LOADED_DOCUMENT, missing_ok=self._may_be_missing)
             before = _loaded_in(document)
             after = edit(before)
             if after == before:
                 return False
             await self._before_write()
             with suppress(StaleVersionError):
-                await self._put_document(KEY, msgspec.json.encode(after), document)
+                await self._put_document(LOADED_DOCUMENT, msgspec.json.encode(after), document)
                 return True
 
 
 def _loaded_in(document: Document | None) -> list[LoadedKey]:
     if document is None:
         return []
-    return decode_stored(_decode, document.value, f"document {KEY!r} is no list of keys")
-
-
-logger = logging.getLogger(__name__)
+    return decode_stored(
+        _decode_loaded, document.value, f"document {LOADED_DOCUMENT!r} is no list of keys"
+    )
 
 
 class AsyncContext(AsyncBlockMethods, AsyncEntryMethods, AsyncPromptMethods):

@@ -20,69 +20,6 @@ from ..block import Block, HeldBlock, StoredBlock, after_write, held_block_in
 from ..config import BlockConfig, BlockScope, fixed_by, provider_of, shape_of
 from ..document_keys import check_scope, document_keys_of
 
-
-class StoreBlock:
-    """A text of a session, of an agent of the owner (`agent` names it), or of the owner.
-
-    One document holds it and its last contents, so that every write is one compare-and-swap.
-    """
-
-    def __init__(
-        self,
-        store: Store,
-        owner: str,
-        label: str,
-        *,
-        session: str | None = None,
-        scope: BlockScope = "session",
-        agent: str | None = None,
-    ) -> None:
-        check_name(owner, "owner")
-        check_name(label, "label")
-        check_scope(scope, agent, label)
-        self._store = store
-        self._owner = owner
-        self._place = document_keys_of(scope, session, agent)
-        self._key = self._place.block(label)
-
-    def get(self) -> str | None:
-        """Return the text; None when nothing was written."""
-        return (self.read()).stored.content
-
-    def set(self, content: str) -> None:
-        """Replace the text; what it was before can be had back."""
-        check.text(content, "content")
-        # Every failed turn means that another writer's went through, so this ends.
-        while True:
-            held = self.read()
-            with suppress(StaleVersionError):
-                self.put(after_write(held, content, "user", None), held.version)
-                return
-
-    def read(self, *, missing_ok: bool = False) -> HeldBlock:
-        """Read the document; with `missing_ok` a session that is not there has none."""
-        try:
-            document = self._store.find_document(
-                self._owner, self._key, session=self._place.session
-            )
-        except NotFoundError:
-            if not missing_ok:
-                raise
-            document = None
-        return held_block_in(document)
-
-    def put(self, stored: StoredBlock, expected_version: int) -> HeldBlock:
-        """Write the document, or raise `StaleVersionError`."""
-        document = self._store.put_document(
-            self._owner,
-            self._key,
-            msgspec.json.encode(stored),
-            session=self._place.session,
-            expected_version=expected_version,
-        )
-        return HeldBlock(stored=stored, version=document.version, updated_us=document.updated_us)
-
-
 UNAVAILABLE = "[This block cannot be read at the moment.]"
 
 
@@ -208,3 +145,65 @@ class BoundBlock:
             max_tokens=self.config.max_tokens,
             kind=self.shape.kind,
         )
+
+
+class StoreBlock:
+    """A text of a session, of an agent of the owner (`agent` names it), or of the owner.
+
+    One document holds it and its last contents, so that every write is one compare-and-swap.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        owner: str,
+        label: str,
+        *,
+        session: str | None = None,
+        scope: BlockScope = "session",
+        agent: str | None = None,
+    ) -> None:
+        check_name(owner, "owner")
+        check_name(label, "label")
+        check_scope(scope, agent, label)
+        self._store = store
+        self._owner = owner
+        self._place = document_keys_of(scope, session, agent)
+        self._key = self._place.block(label)
+
+    def get(self) -> str | None:
+        """Return the text; None when nothing was written."""
+        return (self.read()).stored.content
+
+    def set(self, content: str) -> None:
+        """Replace the text; what it was before can be had back."""
+        check.text(content, "content")
+        # Every failed turn means that another writer's went through, so this ends.
+        while True:
+            held = self.read()
+            with suppress(StaleVersionError):
+                self.put(after_write(held, content, "user", None), held.version)
+                return
+
+    def read(self, *, missing_ok: bool = False) -> HeldBlock:
+        """Read the document; with `missing_ok` a session that is not there has none."""
+        try:
+            document = self._store.find_document(
+                self._owner, self._key, session=self._place.session
+            )
+        except NotFoundError:
+            if not missing_ok:
+                raise
+            document = None
+        return held_block_in(document)
+
+    def put(self, stored: StoredBlock, expected_version: int) -> HeldBlock:
+        """Write the document, or raise `StaleVersionError`."""
+        document = self._store.put_document(
+            self._owner,
+            self._key,
+            msgspec.json.encode(stored),
+            session=self._place.session,
+            expected_version=expected_version,
+        )
+        return HeldBlock(stored=stored, version=document.version, updated_us=document.updated_us)

@@ -22,9 +22,11 @@ from .bound_block import BlockContent, BoundBlock
 from .context_base import ContextBase
 from .prompt_methods import PromptMethods
 
-KEY = "loaded"
+logger = logging.getLogger(__name__)
 
-_decode = msgspec.json.Decoder(list[LoadedKey]).decode
+LOADED_DOCUMENT = "loaded"
+
+_decode_loaded = msgspec.json.Decoder(list[LoadedKey]).decode
 
 
 class EntryMethods(ContextBase):
@@ -41,7 +43,7 @@ class EntryMethods(ContextBase):
     def loaded(self) -> list[LoadedKey]:
         """Return what is loaded, as (label, key), in the order in which it was loaded."""
         labels = {bound.label for bound in self._bound if bound.shape.loadable}
-        document = self._find_document(KEY)
+        document = self._find_document(LOADED_DOCUMENT)
         return [key for key in _loaded_in(document) if key.label in labels]
 
     def load(self, label: str, key: str) -> str:
@@ -69,7 +71,7 @@ class EntryMethods(ContextBase):
 
     def unload_all(self) -> int:
         """Forget all that is loaded; return how much it was."""
-        held = _loaded_in(self._find_document(KEY, missing_ok=self._may_be_missing))
+        held = _loaded_in(self._find_document(LOADED_DOCUMENT, missing_ok=self._may_be_missing))
         if self._change_loaded(lambda keys: []):
             for key in held:
                 self._changed(key.label, "unload")
@@ -78,24 +80,23 @@ class EntryMethods(ContextBase):
     def _change_loaded(self, edit: Callable[[list[LoadedKey]], list[LoadedKey]]) -> bool:
         # Every failed turn means that another writer's went through, so this ends.
         while True:
-            document = self._find_document(KEY, missing_ok=self._may_be_missing)
+            document = self._find_document(LOADED_DOCUMENT, missing_ok=self._may_be_missing)
             before = _loaded_in(document)
             after = edit(before)
             if after == before:
                 return False
             self._before_write()
             with suppress(StaleVersionError):
-                self._put_document(KEY, msgspec.json.encode(after), document)
+                self._put_document(LOADED_DOCUMENT, msgspec.json.encode(after), document)
                 return True
 
 
 def _loaded_in(document: Document | None) -> list[LoadedKey]:
     if document is None:
         return []
-    return decode_stored(_decode, document.value, f"document {KEY!r} is no list of keys")
-
-
-logger = logging.getLogger(__name__)
+    return decode_stored(
+        _decode_loaded, document.value, f"document {LOADED_DOCUMENT!r} is no list of keys"
+    )
 
 
 class Context(BlockMethods, EntryMethods, PromptMethods):

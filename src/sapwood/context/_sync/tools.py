@@ -30,43 +30,6 @@ from ..model_tools import (
 )
 from .context import Context
 
-
-def answer_search(
-    context: Context,
-    query: str | None,
-    session: str | None,
-    around: str | None,
-    limit: int,
-) -> str:
-    """Do what the arguments ask for, as seen from the context's session, and give it as text."""
-    store, owner, here = context.store, context.owner, context.session
-    if query:
-        search = Search(text=query, session=session, limit=limit)
-        return show_hits((store.search(owner, search)).hits, here) or NOTHING_FOUND
-    if around:
-        return show_entries(_around(store, owner, session or here, around, limit), around)
-    if session:
-        history = store.read(owner, session, Read(limit=limit, backwards=True))
-        return show_entries(history.entries) or f"Session {session!r} is empty."
-    page = store.list_sessions(owner, SessionQuery(limit=limit))
-    return show_sessions(page.sessions, here) or NOTHING_FOUND
-
-
-def _around(store: Store, owner: str, session: str, id: str, limit: int) -> list[Entry]:
-    """Read the messages above and below, on the path to the tip if the message is on it."""
-    [message] = store.find_messages(owner, session, [id])
-    if message is None:
-        raise NotFoundError(f"session {session!r} has no message {id!r}", kind="message", id=id)
-    above = max(0, message.depth - 1 - limit // 2)
-    below = message.depth + 1 + (limit - 1) // 2
-    for leaf in (None, id):
-        read = Read(leaf=leaf, overlays=False, after=above, before=below)
-        entries = (store.read(owner, session, read)).entries
-        if any(isinstance(it, Message) and it.id == id for it in entries):
-            return entries
-    return [message]
-
-
 logger = logging.getLogger(__name__)
 
 ORIGIN = "model"
@@ -165,3 +128,39 @@ class ContextTools:
             maybe_text(arguments, "around"),
             limit_of(arguments),
         )
+
+
+def answer_search(
+    context: Context,
+    query: str | None,
+    session: str | None,
+    around: str | None,
+    limit: int,
+) -> str:
+    """Do what the arguments ask for, as seen from the context's session, and give it as text."""
+    store, owner, here = context.store, context.owner, context.session
+    if query:
+        search = Search(text=query, session=session, limit=limit)
+        return show_hits((store.search(owner, search)).hits, here) or NOTHING_FOUND
+    if around:
+        return show_entries(_around(store, owner, session or here, around, limit), around)
+    if session:
+        history = store.read(owner, session, Read(limit=limit, backwards=True))
+        return show_entries(history.entries) or f"Session {session!r} is empty."
+    page = store.list_sessions(owner, SessionQuery(limit=limit))
+    return show_sessions(page.sessions, here) or NOTHING_FOUND
+
+
+def _around(store: Store, owner: str, session: str, id: str, limit: int) -> list[Entry]:
+    """Read the messages above and below, on the path to the tip if the message is on it."""
+    [message] = store.find_messages(owner, session, [id])
+    if message is None:
+        raise NotFoundError(f"session {session!r} has no message {id!r}", kind="message", id=id)
+    above = max(0, message.depth - 1 - limit // 2)
+    below = message.depth + 1 + (limit - 1) // 2
+    for leaf in (None, id):
+        read = Read(leaf=leaf, overlays=False, after=above, before=below)
+        entries = (store.read(owner, session, read)).entries
+        if any(isinstance(it, Message) and it.id == id for it in entries):
+            return entries
+    return [message]

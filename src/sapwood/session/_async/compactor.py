@@ -44,71 +44,14 @@ from .context_size import UNMEASURED, AsyncContextSize
 from .overlays import AsyncOverlays, AsyncPins
 from .stored_session import AsyncStoredSession
 
+# Loaded when a session is compacted: others do not pay for it.
 if TYPE_CHECKING:
     from ...compaction import CompactDraft, CompactRequest
     from ...compaction.function import CompactCallable
 
-LEASE = "compaction"
-
-
-@asynccontextmanager
-async def compaction_lease(
-    stored: AsyncStoredSession, seconds: float
-) -> AsyncIterator[Fence | None]:
-    """Hold the right to compact a session; None while somebody else has it.
-
-    By the store's clock it ends by itself.
-    """
-    # By it a lease is known again whose version was never told.
-    new_id = stored.setup.new_id
-    mark = b"{}" if new_id is None else f'"{new_id()}"'.encode()
-    fence = await _take(stored, seconds, mark)
-    try:
-        yield fence
-    finally:
-        if fence is not None:
-            await _release(stored, fence)
-
-
-async def _take(stored: AsyncStoredSession, seconds: float, mark: bytes) -> Fence | None:
-    try:
-        document = await stored.store.put_document(
-            stored.owner,
-            LEASE,
-            mark,
-            session=stored.id,
-            expected_version=0,
-            expires_in_s=seconds,
-        )
-    except StaleVersionError:
-        return None
-    except BaseException:
-        # A cancelled write may have gone through all the same.
-        with suppress(SapwoodError):
-            mine = None if mark == b"{}" else await stored.find_document(LEASE)
-            if mine is not None and mine.value == mark:
-                await _release(stored, Fence(key=LEASE, version=mine.version))
-        raise
-    return Fence(key=LEASE, version=document.version)
-
-
-async def _release(stored: AsyncStoredSession, fence: Fence) -> None:
-    """Release it, unless somebody else has it by now; what cannot be given back ends by itself."""
-    try:
-        await stored.store.delete_document(
-            stored.owner, LEASE, session=stored.id, expected_version=fence.version
-        )
-    except (StaleVersionError, NotFoundError):
-        # It ran out and was taken by another, or the session is gone.
-        return
-    except StoreError:
-        logger.warning("the lease of %r could not be given back", stored.id, exc_info=True)
-
-
-# Loaded when a session is compacted: others do not pay for it.
-
 logger = logging.getLogger(__name__)
 
+LEASE = "compaction"
 LEASE_S = 600.0
 """How long a compaction by a function without a time limit may take."""
 GRACE_S = 60.0
@@ -330,3 +273,57 @@ def _hidden_in(history: History, draft: CompactDraft, pinned: set[str]) -> int:
         for entry in history.entries[first : last + 1]
         if isinstance(entry, Summary) or entry.id not in pinned
     )
+
+
+@asynccontextmanager
+async def compaction_lease(
+    stored: AsyncStoredSession, seconds: float
+) -> AsyncIterator[Fence | None]:
+    """Hold the right to compact a session; None while somebody else has it.
+
+    By the store's clock it ends by itself.
+    """
+    # By it a lease is known again whose version was never told.
+    new_id = stored.setup.new_id
+    mark = b"{}" if new_id is None else f'"{new_id()}"'.encode()
+    fence = await _take_lease(stored, seconds, mark)
+    try:
+        yield fence
+    finally:
+        if fence is not None:
+            await _release_lease(stored, fence)
+
+
+async def _take_lease(stored: AsyncStoredSession, seconds: float, mark: bytes) -> Fence | None:
+    try:
+        document = await stored.store.put_document(
+            stored.owner,
+            LEASE,
+            mark,
+            session=stored.id,
+            expected_version=0,
+            expires_in_s=seconds,
+        )
+    except StaleVersionError:
+        return None
+    except BaseException:
+        # A cancelled write may have gone through all the same.
+        with suppress(SapwoodError):
+            mine = None if mark == b"{}" else await stored.find_document(LEASE)
+            if mine is not None and mine.value == mark:
+                await _release_lease(stored, Fence(key=LEASE, version=mine.version))
+        raise
+    return Fence(key=LEASE, version=document.version)
+
+
+async def _release_lease(stored: AsyncStoredSession, fence: Fence) -> None:
+    """Release it, unless somebody else has it by now; what cannot be given back ends by itself."""
+    try:
+        await stored.store.delete_document(
+            stored.owner, LEASE, session=stored.id, expected_version=fence.version
+        )
+    except (StaleVersionError, NotFoundError):
+        # It ran out and was taken by another, or the session is gone.
+        return
+    except StoreError:
+        logger.warning("the lease of %r could not be given back", stored.id, exc_info=True)

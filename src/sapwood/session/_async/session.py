@@ -98,7 +98,8 @@ class AsyncSession(
         return await stored.first_creating(
             lambda: stored.store.update_session(
                 stored.owner, stored.id, patch, expected_version=expected_version
-            )
+            ),
+            may_be_first=expected_version is None,
         )
 
     async def clear(self) -> SessionRecord:

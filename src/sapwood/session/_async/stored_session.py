@@ -116,12 +116,16 @@ class AsyncStoredSession:
                 await self.put_document(key, msgspec.json.encode(after), expected_version=version)
                 return after
 
-    async def first_creating(self, write: Callable[[], AsyncAnswer[Result]]) -> Result:
-        """Do a write; a lazy session is created when this is its first."""
+    async def first_creating(
+        self, write: Callable[[], AsyncAnswer[Result]], *, may_be_first: bool = True
+    ) -> Result:
+        """Do a write; a lazy session is created when this is its first, and may be."""
+        # Another thread's first write may create it while this one is refused.
+        creates = may_be_first and self.lazy is not None
         try:
             written = await write()
         except NotFoundError as error:
-            if self.lazy is None or error.kind != "session" or error.id != self.id:
+            if not creates or error.kind != "session" or error.id != self.id:
                 raise
         else:
             self.lazy = None  # It was there: when it is deleted, it is not to come back.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from ...errors import NotFoundError, StaleTipError, UsageError
-from ...model import ROOT, Leaf, Message, Read, Root, SessionRecord
+from ...model import ROOT, History, Leaf, Message, Read, Root, SessionRecord
 from ...rules import check
 from ...rules.turns import is_said_by_user, place_before_last_turns, turn_starts
 from ..content import Content, new_message
@@ -136,7 +136,7 @@ async def _question_before(
     leaf, before = _name(tip) if answer is None else answer, None
     while leaf is not None:
         query = Read(leaf=leaf, overlays=False, limit=PAGE, before=before, backwards=True)
-        history = await stored.read(query)
+        history = await _read_from(stored, tip, query)
         for message in reversed(history.messages_only):
             if message.id != answer and is_said_by_user(message):
                 return message
@@ -146,10 +146,21 @@ async def _question_before(
     raise UsageError("there is no user message before that answer", path="answer")
 
 
+async def _read_from(stored: AsyncStoredSession, tip: str | Root, query: Read) -> History:
+    try:
+        return await stored.read(query)
+    except NotFoundError as error:
+        if error.id != tip:
+            raise
+        # The caller has not named it: it was the tip a moment ago.
+        raise StaleTipError("the session was cleared meanwhile: read it again") from error
+
+
 async def _place_before(stored: AsyncStoredSession, tip: str, turns: int) -> Message | Root:
     limit = PAGE
     while True:
-        history = await stored.read(Read(leaf=tip, overlays=False, limit=limit, backwards=True))
+        query = Read(leaf=tip, overlays=False, limit=limit, backwards=True)
+        history = await _read_from(stored, tip, query)
         # The first turn of a window that was cut off may have begun above it.
         if not history.more or len(turn_starts(history.messages_only)) > turns:
             index = place_before_last_turns(history.messages_only, turns)

@@ -78,8 +78,9 @@ class SessionManager(Configurable):
     ) -> Session:
         """Get a session, or create it at once; the fields are for a new one only.
 
-        A `lazy` one is not looked for: its first write creates it if it is not there, and reading
-        before that is `NotFoundError`.
+        A `lazy` one is not looked for. Where it is not there, its first message, usage or block
+        creates it, or the first change of its record; reading messages before that is
+        `NotFoundError`.
         """
         known = new_session_fields(fields)  # also when they are not needed
         if lazy:

@@ -34,82 +34,6 @@ PINS = "pins"
 FIRST_RADIUS = 16
 
 
-class Pins:
-    """The pins of one session."""
-
-    __slots__ = ("_stored",)
-
-    def __init__(self, stored: StoredSession) -> None:
-        self._stored = stored
-
-    def ids(self) -> list[str]:
-        """Return the pinned ids, in the order in which they were pinned."""
-        return self._stored.load_document(PINS, list[str])
-
-    def add(self, id: str) -> list[str]:
-        """Pin a message with its tool pair; return all pinned ids."""
-        wanted = self._pair(self._stored.get_message(id))
-        return self._stored.change_document(
-            PINS, list[str], lambda ids: ids + [new for new in wanted if new not in ids]
-        )
-
-    def whole(self) -> list[str]:
-        """Return the pinned ids with all that came to belong to them since.
-
-        The result of a call that was pinned in flight belongs to it.
-        """
-        ids = self.ids()
-        if not ids:
-            return ids
-        stored = self._stored
-        found = stored.store.find_messages(stored.owner, stored.id, ids)
-        pairs = [
-            self._pair(message) for message in found if message is not None and _is_tied(message)
-        ]
-        return list(dict.fromkeys([*ids, *(id for pair in pairs for id in pair)]))
-
-    def complete(self) -> None:
-        """Pin what came to belong to pinned messages since."""
-        wanted = self.whole()
-        if wanted:
-            self._stored.change_document(
-                PINS, list[str], lambda ids: list(dict.fromkeys([*ids, *wanted]))
-            )
-
-    def remove(self, id: str) -> list[str]:
-        """Unpin a message with its tool pair; return the pinned ids that are left."""
-        message = self._stored.find_message(id)
-        # A message that is gone has no pair any more, but its pin may still be there.
-        unwanted = [id] if message is None else self._pair(message)
-        return self._stored.change_document(
-            PINS, list[str], lambda ids: [old for old in ids if old not in unwanted]
-        )
-
-    def _pair(self, message: Message) -> list[str]:
-        leaf, deepest = self._leaf_below(message)
-        radius = FIRST_RADIUS
-        while True:
-            above, below = max(0, message.depth - 1 - radius), message.depth + 1 + radius
-            window = Read(leaf=leaf, overlays=False, after=above, before=below)
-            pair = pair_of((self._stored.read(window)).messages_only, message.id)
-            if pair.whole or (above == 0 and below > deepest):
-                return pair.ids
-            radius *= 4
-
-    def _leaf_below(self, message: Message) -> tuple[str, int]:
-        """Return the tip and its depth when the message is on its path, else the message itself."""
-        record = self._stored.record()
-        tip, position = record.tip, record.tip_position
-        if not isinstance(tip, str) or position is None:
-            return message.id, message.depth
-        is_above = self._stored.is_on_path(message.id, message.depth, tip)
-        return (tip, position.depth) if is_above else (message.id, message.depth)
-
-
-def _is_tied(message: Message) -> bool:
-    return any(isinstance(part, (ToolCallPart, ToolResultPart)) for part in message.parts)
-
-
 class Overlays:
     """Puts overlays over a session's messages, and takes them away; a compaction makes one."""
 
@@ -185,3 +109,79 @@ class Overlays:
 
     def _made_by_compactions(self) -> list[Overlay]:
         return [overlay for overlay in self.in_force() if MARK in overlay.metadata]
+
+
+class Pins:
+    """The pins of one session."""
+
+    __slots__ = ("_stored",)
+
+    def __init__(self, stored: StoredSession) -> None:
+        self._stored = stored
+
+    def ids(self) -> list[str]:
+        """Return the pinned ids, in the order in which they were pinned."""
+        return self._stored.load_document(PINS, list[str])
+
+    def add(self, id: str) -> list[str]:
+        """Pin a message with its tool pair; return all pinned ids."""
+        wanted = self._pair(self._stored.get_message(id))
+        return self._stored.change_document(
+            PINS, list[str], lambda ids: ids + [new for new in wanted if new not in ids]
+        )
+
+    def whole(self) -> list[str]:
+        """Return the pinned ids with all that came to belong to them since.
+
+        The result of a call that was pinned in flight belongs to it.
+        """
+        ids = self.ids()
+        if not ids:
+            return ids
+        stored = self._stored
+        found = stored.store.find_messages(stored.owner, stored.id, ids)
+        pairs = [
+            self._pair(message) for message in found if message is not None and _is_tied(message)
+        ]
+        return list(dict.fromkeys([*ids, *(id for pair in pairs for id in pair)]))
+
+    def complete(self) -> None:
+        """Pin what came to belong to pinned messages since."""
+        wanted = self.whole()
+        if wanted:
+            self._stored.change_document(
+                PINS, list[str], lambda ids: list(dict.fromkeys([*ids, *wanted]))
+            )
+
+    def remove(self, id: str) -> list[str]:
+        """Unpin a message with its tool pair; return the pinned ids that are left."""
+        message = self._stored.find_message(id)
+        # A message that is gone has no pair any more, but its pin may still be there.
+        unwanted = [id] if message is None else self._pair(message)
+        return self._stored.change_document(
+            PINS, list[str], lambda ids: [old for old in ids if old not in unwanted]
+        )
+
+    def _pair(self, message: Message) -> list[str]:
+        leaf, deepest = self._leaf_below(message)
+        radius = FIRST_RADIUS
+        while True:
+            above, below = max(0, message.depth - 1 - radius), message.depth + 1 + radius
+            window = Read(leaf=leaf, overlays=False, after=above, before=below)
+            pair = pair_of((self._stored.read(window)).messages_only, message.id)
+            if pair.whole or (above == 0 and below > deepest):
+                return pair.ids
+            radius *= 4
+
+    def _leaf_below(self, message: Message) -> tuple[str, int]:
+        """Return the tip and its depth when the message is on its path, else the message itself."""
+        record = self._stored.record()
+        tip, position = record.tip, record.tip_position
+        if not isinstance(tip, str) or position is None:
+            return message.id, message.depth
+        is_above = self._stored.is_on_path(message.id, message.depth, tip)
+        return (tip, position.depth) if is_above else (message.id, message.depth)
+
+
+def _is_tied(message: Message) -> bool:
+    return any(isinstance(part, (ToolCallPart, ToolResultPart)) for part in message.parts)

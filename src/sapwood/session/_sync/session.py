@@ -100,7 +100,8 @@ class Session(
         return stored.first_creating(
             lambda: stored.store.update_session(
                 stored.owner, stored.id, patch, expected_version=expected_version
-            )
+            ),
+            may_be_first=expected_version is None,
         )
 
     def clear(self) -> SessionRecord:

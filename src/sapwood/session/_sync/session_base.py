@@ -62,7 +62,9 @@ class SessionBase:
                 new,
                 parent=id_of(parent),
                 expected_tip=id_of(expected_tip),
-            )
+            ),
+            # In a new session it would be refused.
+            may_be_first=not any(isinstance(id_of(it), str) for it in (parent, expected_tip)),
         )
         if settings.listeners or settings.compacts_by_itself:
             self._context().watch.after_append(appended)

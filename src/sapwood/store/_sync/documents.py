@@ -45,10 +45,11 @@ class DocumentCalls(ABC):
         expires_in_s: float,
         session: str | None = None,
     ) -> Document:
-        """Let a document expire so much later than now; its version and value stay.
+        """Let a document expire so much later than now, or when it does; its version stays.
 
         It must be stored at the expected version, expired or not, as it must be for a put: who held
-        a lease keeps it while nobody else has taken it. Raises `StaleVersionError`.
+        a lease keeps it while nobody else has taken it. Raises `StaleVersionError`, and
+        `ConflictError` for a document that does not expire.
         """
 
     @abstractmethod

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from ...errors import (
     AlreadyExistsError,
@@ -60,6 +61,13 @@ def refuse_stale_session(session: str, found: int, expected: int | None) -> None
         )
 
 
+def renewed_until(key: str, expires_us: int | None, now: int, in_us: int) -> int:
+    """Return until when a document is renewed, never less than it had; refuse one that stays."""
+    if expires_us is None:
+        raise ConflictError(f"document {key!r} does not expire: put it again to let it")
+    return max(expires_us, now + in_us)
+
+
 def stale_document(key: str, found: int | None, expected: int) -> StaleVersionError:
     """Return the error for a document at another version; `found` is None if there is none."""
     is_now = "not there" if found is None else f"at version {found}"
@@ -103,8 +111,16 @@ def path_full(most: int) -> StoreError:
     return StoreError(f"a path holds at most {most} messages: fork it with detach=True")
 
 
-def in_doubt(error: StoreUnavailableError, batch: Sequence[Packed]) -> StoreUnavailableError:
-    """Return the error for messages that may have been sent before a server was out of reach."""
+@contextmanager
+def in_doubt(batch: Sequence[Packed]) -> Iterator[None]:
+    """Say of messages that they may have been sent before a server was out of reach."""
+    try:
+        yield
+    except StoreUnavailableError as error:
+        raise _in_doubt(error, batch) from error.__cause__
+
+
+def _in_doubt(error: StoreUnavailableError, batch: Sequence[Packed]) -> StoreUnavailableError:
     first, last = batch[0].id, batch[-1].id
     what = (
         f"message {first!r} may have been stored: append it again under this id, and it is"

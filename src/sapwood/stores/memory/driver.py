@@ -25,6 +25,8 @@ from ..recordlog.record import Record, encode_record
 from ..recordlog.rows import RowCache
 from ..recordlog.work import SkipNumbers
 
+SCHEMA_VERSION = 1
+
 _first = itemgetter(0)
 
 
@@ -186,9 +188,6 @@ class MemorySnapshot:
     def stamp(self) -> int:
         """Return a stamp that is above all that it holds."""
         return self._stamp
-
-
-SCHEMA_VERSION = 1
 
 
 class MemoryDriver(LogDriver):

@@ -11,12 +11,18 @@ from ...rules.query import candidates
 from ...rules.text import fold, tokens
 from ..searched.entry import IndexEntry, SearchCandidate, SearchQuestion
 
+Clause = dict[str, Any]
+
 VERSION = 1
 LONGEST_WORD = 250
 """A longer word is cut, here and in what is asked; the texts themselves decide."""
+MOST_CLAUSES = 500
+"""A server takes 1,024 in all; of a query with more, only the words are asked for."""
 
 _KEYWORD = {"type": "keyword"}
 _UNSEARCHED = {"type": "keyword", "index": False, "doc_values": False}
+_MESSAGE: Clause = {"term": {"kind": "message"}}
+_SUMMARIES: Clause = {"term": {"kind": "summaries"}}
 
 MAPPING: dict[str, Any] = {
     "dynamic": "strict",
@@ -121,15 +127,6 @@ def candidate_of(hit: Any) -> SearchCandidate:
         created_us=found["created"],
         order=hit["sort"],
     )
-
-
-Clause = dict[str, Any]
-
-MOST_CLAUSES = 500
-"""A server takes 1,024 in all; of a query with more, only the words are asked for."""
-
-_MESSAGE: Clause = {"term": {"kind": "message"}}
-_SUMMARIES: Clause = {"term": {"kind": "summaries"}}
 
 
 def clauses_of(owner: str, question: SearchQuestion) -> list[Clause]:

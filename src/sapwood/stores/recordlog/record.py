@@ -46,6 +46,9 @@ PAGE = 32
 BYTES_FOR_A_RECORD = 256
 """A page's size is spread over the records that it comes after: so many bytes are one more."""
 
+_encode = msgspec.msgpack.Encoder().encode
+_decode_messages = msgspec.msgpack.Decoder(list[AppendedMessage]).decode
+
 
 class Record(msgspec.Struct, frozen=True, array_like=True):
     """What the `data` of a record holds: who wrote it and when, what was done, maybe the state.
@@ -59,9 +62,7 @@ class Record(msgspec.Struct, frozen=True, array_like=True):
     state: bytes | None = None
 
 
-_encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Record).decode
-_decode_messages = msgspec.msgpack.Decoder(list[AppendedMessage]).decode
 
 
 def encode_record(record: Record, most: int | None = None) -> bytes:

@@ -1,4 +1,4 @@
-"""What a store is opened with: checked before anything connects."""
+"""The driver's clients in both forms, and a store's options, checked before anything connects."""
 
 from __future__ import annotations
 
@@ -20,21 +20,15 @@ from redis.retry import Retry
 
 from ...errors import UsageError
 
-__all__ = [
-    "AsyncConnectionSlots",
-    "AsyncLock",
-    "AsyncRedisDriver",
-    "ConnectionSlots",
-    "Lock",
-    "RedisDriver",
-]
-
 AsyncLock = asyncio.Lock
 Lock = threading.Lock
 
 CONNECT_WITHIN_S = 10.0
 # A cluster's client asks again by itself, after it has asked which node is the right one.
 CLUSTER_RETRIES = 3
+
+_CLUSTER = "+cluster"
+_LONGEST_S = 10 * 365 * 86_400
 
 
 class AsyncConnectionSlots:
@@ -138,10 +132,6 @@ class RedisDriver(_DriverHalf):
     def close(client: Any) -> None:
         """Close a client."""
         client.close()
-
-
-_CLUSTER = "+cluster"
-_LONGEST_S = 10 * 365 * 86_400
 
 
 def check_url(url: str) -> tuple[str, bool]:

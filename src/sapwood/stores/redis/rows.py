@@ -23,6 +23,9 @@ from ...model import (
 from ...rules.codec import decode_body, decode_json
 
 PREFIX = "sapwood"
+SEP = "\x1f"
+
+encode_row = msgspec.json.Encoder().encode
 _QUOTED = str.maketrans({"%": "%25", "{": "%7B", "}": "%7D"})
 
 
@@ -41,9 +44,6 @@ class RedisKeys:
     def owner(self, owner: str, part: str = "t") -> str:
         """Name a key of an owner; a brace in the name must not end the tag."""
         return f"{self.prefix}:{{o:{owner.translate(_QUOTED)}}}:{part}"
-
-
-SEP = "\x1f"
 
 
 class EntryHead(NamedTuple):
@@ -118,9 +118,6 @@ def name_of(home: bytes | None) -> str | None:
 def id_or_root(id: bytes) -> str | Root:
     """Return a message's id; an empty one stands for the root."""
     return id.decode() if id else ROOT
-
-
-encode_row = msgspec.json.Encoder().encode
 
 
 class RedisProfile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

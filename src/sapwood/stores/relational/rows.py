@@ -1,4 +1,4 @@
-"""Rows as the shared subjects read them, and the records that are made of them."""
+"""Rows as the shared subjects read them, and what is made of them: records, changes, pins."""
 
 from __future__ import annotations
 
@@ -24,28 +24,16 @@ from ...rules.codec import Packed, decode_body, decode_json, digest
 from ..base.refusals import bad_feed_cursor, bad_pins
 from .position import DEPTH_BITS, MAX_DEPTH, public
 
+Row = tuple[Any, ...]
+"""A row of a table, its columns in the order that is named beside each kind of row below."""
+HasRoom = Callable[[int], bool]
+"""Whether a message of so many bytes is still to be taken; it counts it in."""
+HomeNames = dict[int, str | None]
+"""The sessions behind home numbers, as far as they are known; None for those that are gone."""
+FeedCursor = tuple[int, ...]
+"""The numbers after which a reader goes on; how many there are is a store's own."""
+
 PINS_KEY = "pins"
-
-
-def pinned_ids(data: bytes, session: str) -> list[str]:
-    """Return the ids of the pins; a document that is no such list is `StoreCorruptError`."""
-    try:
-        ids = json.loads(data)
-    except ValueError as error:
-        raise bad_pins(session) from error
-    if not isinstance(ids, list) or not all(isinstance(id, str) for id in ids):
-        raise bad_pins(session)
-    return [id for id in ids if _can_be_stored(id)]
-
-
-def _can_be_stored(id: str) -> bool:
-    """Whether there can be a message of this id; databases cannot be asked for others."""
-    try:
-        return b"\0" not in id.encode()
-    except UnicodeEncodeError:
-        return False
-
-
 KEPT_AT_LEAST_US = 24 * 3600 * 1_000_000
 """How long a change is kept, whoever has seen it."""
 CHANGE_KINDS = {
@@ -54,41 +42,17 @@ CHANGE_KINDS = {
     3: ChangeKind.DELETE,
     4: ChangeKind.RETIRE,
 }
-FeedCursor = tuple[int, ...]
-"""The numbers after which a reader goes on; how many there are is a store's own."""
 
-
-def read_cursor(text: str, beginning: FeedCursor) -> FeedCursor:
-    """Return the cursor that a text stands for; the empty one is the beginning."""
-    parts = text.split(".") if text else [str(number) for number in beginning]
-    are_numbers = all(it.isascii() and it.isdigit() and len(it) <= 18 for it in parts)
-    if not (are_numbers and len(parts) == len(beginning)):
-        raise bad_feed_cursor(text)
-    return tuple(map(int, parts))
-
-
-def cursor_text(cursor: FeedCursor) -> str:
-    """Return a cursor as users are given it."""
-    return ".".join(map(str, cursor))
-
-
-def change_of(kind: int, session: str, id: str, pos: int, at: int) -> Change:
-    """Return the change of a message."""
-    depth = pos & MAX_DEPTH
-    return Change(kind=CHANGE_KINDS[kind], session=session, message=id, depth=depth, at_us=at)
-
-
-def retirement(session: str, at: int) -> Change:
-    """Return the change that takes all of a session's messages out of use."""
-    return Change(kind=ChangeKind.RETIRE, session=session, message=None, depth=None, at_us=at)
-
-
-Row = tuple[Any, ...]
-"""A row of a table, its columns in the order that is named beside each kind of row below."""
-HasRoom = Callable[[int], bool]
-"""Whether a message of so many bytes is still to be taken; it counts it in."""
-HomeNames = dict[int, str | None]
-"""The sessions behind home numbers, as far as they are known; None for those that are gone."""
+# A message: pos, home, id, role, tokens, version, created_at, body; maybe more.
+POS, HOME, ID, ROLE, TOKENS, VERSION, CREATED_AT, BODY = range(8)
+# A session's record: id, tip, tip_id, fork, context, messages, version, created_at, active_at, then
+# the columns of its `Profile`. A context of None is to be worked out.
+CONTEXT_IN_RECORD, TITLE_IN_RECORD, TAGS_IN_RECORD = 4, 9, 11
+# An overlay: number, id, first, last, tokens, covered_tokens, created_by, created_at, metadata,
+# summary; maybe more.
+OVERLAY_NUMBER, OVERLAY_ID, OVERLAY_FIRST, OVERLAY_LAST, OVERLAY_TOKENS = range(5)
+# A document: version, key, updated_at, expires_at, value; maybe more.
+DOCUMENT_VERSION, DOCUMENT_KEY, DOCUMENT_UPDATED_AT, DOCUMENT_EXPIRES_AT, DOCUMENT_VALUE = range(5)
 
 
 class SessionRow(NamedTuple):
@@ -175,18 +139,6 @@ class Touches(enum.Enum):
     NOTHING = "nothing"
     APPENDS = "appends"
     CHANGES = "changes"
-
-
-# A message: pos, home, id, role, tokens, version, created_at, body; maybe more.
-POS, HOME, ID, ROLE, TOKENS, VERSION, CREATED_AT, BODY = range(8)
-# A session's record: id, tip, tip_id, fork, context, messages, version, created_at, active_at, then
-# the columns of its `Profile`. A context of None is to be worked out.
-CONTEXT_IN_RECORD, TITLE_IN_RECORD, TAGS_IN_RECORD = 4, 9, 11
-# An overlay: number, id, first, last, tokens, covered_tokens, created_by, created_at, metadata,
-# summary; maybe more.
-OVERLAY_NUMBER, OVERLAY_ID, OVERLAY_FIRST, OVERLAY_LAST, OVERLAY_TOKENS = range(5)
-# A document: version, key, updated_at, expires_at, value; maybe more.
-DOCUMENT_VERSION, DOCUMENT_KEY, DOCUMENT_UPDATED_AT, DOCUMENT_EXPIRES_AT, DOCUMENT_VALUE = range(5)
 
 
 def message_of(row: Row, home: str | None) -> Message:
@@ -336,3 +288,47 @@ def _edge(id: str, kind: str, parent: str) -> Edge:
         raise StoreCorruptError(
             f"the link of session {id!r} to its parent is of no known kind: {kind!r}"
         ) from error
+
+
+def pinned_ids(data: bytes, session: str) -> list[str]:
+    """Return the ids of the pins; a document that is no such list is `StoreCorruptError`."""
+    try:
+        ids = json.loads(data)
+    except ValueError as error:
+        raise bad_pins(session) from error
+    if not isinstance(ids, list) or not all(isinstance(id, str) for id in ids):
+        raise bad_pins(session)
+    return [id for id in ids if _can_be_stored(id)]
+
+
+def _can_be_stored(id: str) -> bool:
+    """Whether there can be a message of this id; databases cannot be asked for others."""
+    try:
+        return b"\0" not in id.encode()
+    except UnicodeEncodeError:
+        return False
+
+
+def read_feed_cursor(text: str, beginning: FeedCursor) -> FeedCursor:
+    """Return the cursor that a text stands for; the empty one is the beginning."""
+    parts = text.split(".") if text else [str(number) for number in beginning]
+    are_numbers = all(it.isascii() and it.isdigit() and len(it) <= 18 for it in parts)
+    if not (are_numbers and len(parts) == len(beginning)):
+        raise bad_feed_cursor(text)
+    return tuple(map(int, parts))
+
+
+def feed_cursor_text(cursor: FeedCursor) -> str:
+    """Return a cursor as users are given it."""
+    return ".".join(map(str, cursor))
+
+
+def change_of(kind: int, session: str, id: str, pos: int, at: int) -> Change:
+    """Return the change of a message."""
+    depth = pos & MAX_DEPTH
+    return Change(kind=CHANGE_KINDS[kind], session=session, message=id, depth=depth, at_us=at)
+
+
+def retirement(session: str, at: int) -> Change:
+    """Return the change that takes all of a session's messages out of use."""
+    return Change(kind=ChangeKind.RETIRE, session=session, message=None, depth=None, at_us=at)

@@ -27,13 +27,97 @@ from .sums import context_at
 from .tables import Tables
 from .tx import Row, Tx, delete_by, select_by, update_by
 
+MESSAGES_IN_A_PAGE = 500
 
-def all_sessions(t: Tables) -> Any:
+_PUT_LINEAGE = update_by("segment", "number")
+_PUT_SUM = update_by("message", "tree", "pos")
+_DELETE_FROM_FORCE = delete_by("in_force", "session", "overlay")
+_COUNTED = select_by("counter", "name", of=["value"])
+_PUT_COUNTER = update_by("counter", "name")
+
+
+class SqlAdmin:
+    """Work on the store as a whole."""
+
+    def __init__(self, tx: Tx) -> None:
+        self._tx = tx
+
+    def health(self) -> Health:
+        """Return which store this is."""
+        dialect: Any = self._tx.conn.dialect
+        version = ".".join(str(part) for part in dialect.server_version_info or ())
+        return Health(store=f"sqlalchemy+{dialect.name}", version=version, writable=True)
+
+    def schema_version(self) -> int:
+        """Return the schema's version."""
+        return self._tx.value(_version) or 0
+
+    def owners(self) -> list[str]:
+        """List the owners."""
+        return sorted((name for (name,) in self._tx.rows(_owners)), key=str.encode)
+
+    def repair(self) -> None:
+        """Rebuild what is derived."""
+        repair(self._tx)
+
+    def check(self) -> list[Problem]:
+        """Look for damage, and for figures that do not add up."""
+        problems = [*self._messages(), *self._segments()]
+        problems += map(wrong_sum, _wrong_sums(self._tx))
+        problems += [misplaced_overlay(number) for _, number, _, _ in _force_faults(self._tx)]
+        # The figures of sessions add up along segments that are known to be whole.
+        return problems or list(self._sessions())
+
+    def _messages(self) -> Iterator[Problem]:
+        for rows in _pages_of_messages(self._tx):
+            for _, _, id, body in rows:
+                try:
+                    decode_body(body, id)
+                except StoreCorruptError as error:
+                    yield Problem(kind="message", where=id, what=str(error))
+
+    def _segments(self) -> Iterator[Problem]:
+        for number, tree, parent, data in self._tx.rows(segments):
+            place = unpack_place(parent)
+            if place and id_at(self._tx, tree, parent) is None:
+                yield segment_problem(number, "its parent is missing")
+                continue
+            try:
+                above = self._tx.lineage(place.segment) if place else []
+            except StoreCorruptError as error:
+                yield segment_problem(number, str(error))
+                continue
+            if data != pack_lineage(extend_lineage(place, above)):
+                yield segment_problem(number, "its lineage is wrong")
+
+    def _sessions(self) -> Iterator[Problem]:
+        for row in map(SessionRow._make, self._tx.rows(_all_sessions)):
+            if row.tip and id_at(self._tx, row.tree, row.tip) is None:
+                yield session_problem(row, "its tip is missing")
+                continue
+            live = self._tx.value(_count_live, tree=row.tree, home=row.home)
+            in_force = self._tx.value(_count_in_force, session=row.number)
+            yield from wrong_figures(row, live, in_force, context_at(self._tx, row, row.tip))
+            if row.ends and row.running != self._tx.value(_running_at, tree=row.tree, pos=row.tip):
+                yield session_problem(row, "its running sum is not that of its tip")
+
+
+def _version(t: Tables) -> Any:
+    return select(func.max(t.migration.c.version))
+
+
+def _owners(t: Tables) -> Any:
+    o, s, d = t.owner.c, t.session.c, t.document.c
+    sessions = exists().where(s.owner == o.number)
+    return select(o.name).where(or_(sessions, exists().where(d.owner == o.number)))
+
+
+def _all_sessions(t: Tables) -> Any:
     """Return the query of all sessions."""
     return select(*session_columns(t)).order_by(t.session.c.number)
 
 
-def count_live(t: Tables) -> Any:
+def _count_live(t: Tables) -> Any:
     """Return the query that counts a home's live messages."""
     m = t.message.c
     return select(func.count()).where(
@@ -41,27 +125,18 @@ def count_live(t: Tables) -> Any:
     )
 
 
-def count_in_force(t: Tables) -> Any:
+def _count_in_force(t: Tables) -> Any:
     """Return the query that counts a session's overlays."""
     return select(func.count()).where(t.in_force.c.session == bindparam("session"))
 
 
-def running_at(t: Tables) -> Any:
+def _running_at(t: Tables) -> Any:
     """Return the query of the running sum at a position."""
     m = t.message.c
     return select(m.path_tokens).where(m.tree == bindparam("tree"), m.pos == bindparam("pos"))
 
 
-_PUT_LINEAGE = update_by("segment", "number")
-_PUT_SUM = update_by("message", "tree", "pos")
-_FORGET = delete_by("in_force", "session", "overlay")
-_COUNTED = select_by("counter", "name", of=["value"])
-_PUT_COUNTER = update_by("counter", "name")
-
-PAGE = 500
-
-
-def pages_of_messages(tx: Tx) -> Iterator[Any]:
+def _pages_of_messages(tx: Tx) -> Iterator[Any]:
     """Read all live messages, a page at a time."""
     tree = pos = 0
     while rows := tx.rows(_live_after, in_tree=tree, after=pos):
@@ -69,10 +144,10 @@ def pages_of_messages(tx: Tx) -> Iterator[Any]:
         tree, pos = rows[-1][:2]
 
 
-def wrong_sums(tx: Tx) -> Iterator[str]:
+def _wrong_sums(tx: Tx) -> Iterator[str]:
     """Return the ids of messages whose running sum is not that before it and its own tokens."""
     for number, tree, parent, _ in tx.rows(segments):
-        running = tx.value(running_at, tree=tree, pos=parent) or 0
+        running = tx.value(_running_at, tree=tree, pos=parent) or 0
         for row in _segment_rows(tx, tree, number):
             _, id, kept, own = row
             if kept - running != own:
@@ -89,7 +164,7 @@ def _segment_rows(tx: Tx, tree: int, segment: int) -> Iterator[Row]:
         low = rows[-1][0] + 1
 
 
-def force_faults(tx: Tx) -> list[Row]:
+def _force_faults(tx: Tx) -> list[Row]:
     """Return the session, overlay and true ends of what is in force at a wrong place."""
     return [
         (session, number, first, last)
@@ -123,7 +198,7 @@ def _rebuild_lineages(tx: Tx) -> None:
 
 def _rebuild_sums(tx: Tx) -> None:
     for number, tree, parent, _ in tx.rows(segments):
-        running = tx.value(running_at, tree=tree, pos=parent) or 0
+        running = tx.value(_running_at, tree=tree, pos=parent) or 0
         wrong = []
         for pos, _, kept, own in _segment_rows(tx, tree, number):
             running += own
@@ -133,8 +208,8 @@ def _rebuild_sums(tx: Tx) -> None:
 
 
 def _rebuild_force(tx: Tx) -> None:
-    for session, number, first, last in force_faults(tx):
-        tx.run(_FORGET, session=session, overlay=number)
+    for session, number, first, last in _force_faults(tx):
+        tx.run(_DELETE_FROM_FORCE, session=session, overlay=number)
         if first is not None:
             put_in_force(tx, session, first, last, number)
 
@@ -152,11 +227,11 @@ def counted_up(tx: Tx) -> None:
 
 
 def _rebuild_sessions(tx: Tx) -> None:
-    for found in tx.rows(all_sessions):
+    for found in tx.rows(_all_sessions):
         row = SessionRow._make(found)
-        overlays = tx.value(count_in_force, session=row.number)
+        overlays = tx.value(_count_in_force, session=row.number)
         row = row._replace(overlays=overlays, active_s=row.active_at // 1_000_000)
-        running = tx.value(running_at, tree=row.tree, pos=row.tip) if row.tip else 0
+        running = tx.value(_running_at, tree=row.tree, pos=row.tip) if row.tip else 0
         if running is None:
             continue
         tx.run(
@@ -165,7 +240,7 @@ def _rebuild_sessions(tx: Tx) -> None:
             overlays=overlays,
             active_s=row.active_s,
             running=running,
-            messages=tx.value(count_live, tree=row.tree, home=row.home),
+            messages=tx.value(_count_live, tree=row.tree, home=row.home),
             context=context_at(tx, row, row.tip),
         )
 
@@ -184,7 +259,7 @@ def _live_after(t: Tables) -> Any:
         select(m.tree, m.pos, m.id, m.body)
         .where(later, m.body.is_not(None))
         .order_by(m.tree, m.pos)
-        .limit(PAGE)
+        .limit(MESSAGES_IN_A_PAGE)
     )
 
 
@@ -196,7 +271,7 @@ def _sums_between(t: Tables) -> Any:
         .select_from(joined)
         .where(m.tree == bindparam("tree"), m.pos.between(bindparam("low"), bindparam("high")))
         .order_by(m.pos)
-        .limit(PAGE)
+        .limit(MESSAGES_IN_A_PAGE)
     )
 
 
@@ -208,79 +283,3 @@ def _in_force(t: Tables) -> Any:
 
 def _last_seq(t: Tables) -> Any:
     return select(func.max(t.message.c.seq))
-
-
-class SqlAdmin:
-    """Work on the store as a whole."""
-
-    def __init__(self, tx: Tx) -> None:
-        self._tx = tx
-
-    def health(self) -> Health:
-        """Return which store this is."""
-        dialect: Any = self._tx.conn.dialect
-        version = ".".join(str(part) for part in dialect.server_version_info or ())
-        return Health(store=f"sqlalchemy+{dialect.name}", version=version, writable=True)
-
-    def schema_version(self) -> int:
-        """Return the schema's version."""
-        return self._tx.value(_version) or 0
-
-    def owners(self) -> list[str]:
-        """List the owners."""
-        return sorted((name for (name,) in self._tx.rows(_owners)), key=str.encode)
-
-    def repair(self) -> None:
-        """Rebuild what is derived."""
-        repair(self._tx)
-
-    def check(self) -> list[Problem]:
-        """Look for damage, and for figures that do not add up."""
-        problems = [*self._messages(), *self._segments()]
-        problems += map(wrong_sum, wrong_sums(self._tx))
-        problems += [misplaced_overlay(number) for _, number, _, _ in force_faults(self._tx)]
-        # The figures of sessions add up along segments that are known to be whole.
-        return problems or list(self._sessions())
-
-    def _messages(self) -> Iterator[Problem]:
-        for rows in pages_of_messages(self._tx):
-            for _, _, id, body in rows:
-                try:
-                    decode_body(body, id)
-                except StoreCorruptError as error:
-                    yield Problem(kind="message", where=id, what=str(error))
-
-    def _segments(self) -> Iterator[Problem]:
-        for number, tree, parent, data in self._tx.rows(segments):
-            place = unpack_place(parent)
-            if place and id_at(self._tx, tree, parent) is None:
-                yield segment_problem(number, "its parent is missing")
-                continue
-            try:
-                above = self._tx.lineage(place.segment) if place else []
-            except StoreCorruptError as error:
-                yield segment_problem(number, str(error))
-                continue
-            if data != pack_lineage(extend_lineage(place, above)):
-                yield segment_problem(number, "its lineage is wrong")
-
-    def _sessions(self) -> Iterator[Problem]:
-        for row in map(SessionRow._make, self._tx.rows(all_sessions)):
-            if row.tip and id_at(self._tx, row.tree, row.tip) is None:
-                yield session_problem(row, "its tip is missing")
-                continue
-            live = self._tx.value(count_live, tree=row.tree, home=row.home)
-            in_force = self._tx.value(count_in_force, session=row.number)
-            yield from wrong_figures(row, live, in_force, context_at(self._tx, row, row.tip))
-            if row.ends and row.running != self._tx.value(running_at, tree=row.tree, pos=row.tip):
-                yield session_problem(row, "its running sum is not that of its tip")
-
-
-def _version(t: Tables) -> Any:
-    return select(func.max(t.migration.c.version))
-
-
-def _owners(t: Tables) -> Any:
-    o, s, d = t.owner.c, t.session.c, t.document.c
-    sessions = exists().where(s.owner == o.number)
-    return select(o.name).where(or_(sessions, exists().where(d.owner == o.number)))

@@ -50,11 +50,10 @@ class SqlDocumentStatements(DocumentStatements[Tx]):
             self.delete(scope, replaced)
         return (self._tx.add("document", **_of(scope), **stored), *stored.values())
 
-    def renew(self, scope: DocumentScope, found: DocumentRow, expires_in_us: int) -> DocumentRow:
-        until = self._tx.now() + expires_in_us
-        self._tx.run(_RENEW, of_version=found[DOCUMENT_VERSION], expires_at=until)
+    def renew(self, scope: DocumentScope, found: DocumentRow, expires_at: int) -> DocumentRow:
+        self._tx.run(_RENEW, of_version=found[DOCUMENT_VERSION], expires_at=expires_at)
         version, key, updated_at, _, value = found
-        return (version, key, updated_at, until, value)
+        return (version, key, updated_at, expires_at, value)
 
     def delete(self, scope: DocumentScope, found: DocumentRow) -> None:
         self._tx.run(_DELETE, version=found[DOCUMENT_VERSION])

@@ -1,4 +1,4 @@
-"""Which session is meant, which messages it sees, and rows to records."""
+"""Which session is meant, which messages it sees, and the columns that records are made of."""
 
 from __future__ import annotations
 
@@ -15,6 +15,14 @@ from ..relational.position import place_of, unpack_place
 from ..relational.rows import Profile, SeenMessage, SessionRow, Touches
 from .tables import Tables
 from .tx import ROWS_AT_ONCE, Row, Tx, select_by
+
+LOCKING_TRIES = 10
+
+_OWNER = select_by("owner", "name", of=["number"])
+_INHERITED = select_by("inherited", "session", of=["home"])
+_ID_AT = select_by("message", "tree", "pos", of=["id"])
+
+# columns
 
 
 def session_columns(t: Tables) -> list[Any]:
@@ -61,13 +69,6 @@ def pack_tags(tags: list[str]) -> bytes:
 def unpack_tags(data: bytes) -> list[str]:
     """Unpack tags."""
     return data.decode().strip("\n").split("\n\n") if data else []
-
-
-_OWNER = select_by("owner", "name", of=["number"])
-_INHERITED = select_by("inherited", "session", of=["home"])
-_ID_AT = select_by("message", "tree", "pos", of=["id"])
-
-LOCKING_TRIES = 10
 
 
 def key_of(owner: str, session: str) -> bytes:

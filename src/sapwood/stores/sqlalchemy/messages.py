@@ -43,6 +43,12 @@ RECENT_STEPS = 64
 """How many spans an append walks to know its context; beyond that it is worked out when asked,
 until `finish_deletions` has done so."""
 
+_EDIT = select_by("edit", "tree", "pos", of=["delta"])
+_FORGET_EDIT = delete_by("edit", "tree", "pos")
+_SEGMENTS_UNDER = select_by("segment", "tree", "home", "parent", of=["number"])
+_SEGMENTS_OF = select_by("segment", "tree", "home", of=["number", "parent"])
+_HOME_AT = select_by("message", "tree", "pos", of=["home"])
+
 
 def message_row(
     it: Packed, *, owner: int, tree: int, pos: int, home: int, running: int, now: int
@@ -129,13 +135,6 @@ def _two(t: Tables) -> Any:
     return select(m.pos, m.home, m.path_tokens).where(
         m.tree == bindparam("tree"), m.pos.between(pos, pos + 1)
     )
-
-
-_EDIT = select_by("edit", "tree", "pos", of=["delta"])
-_FORGET_EDIT = delete_by("edit", "tree", "pos")
-_SEGMENTS_UNDER = select_by("segment", "tree", "home", "parent", of=["number"])
-_SEGMENTS_OF = select_by("segment", "tree", "home", of=["number", "parent"])
-_HOME_AT = select_by("message", "tree", "pos", of=["home"])
 
 
 class SqlMessageStatements(MessageStatements[Tx]):

@@ -31,7 +31,19 @@ from sqlalchemy.types import NullType, TypeEngine, UserDefinedType
 from ...errors import UsageError
 from ...rules.ids import MAX_NAME_BYTES
 
+Columns = Mapping[str, Mapping[str, str]]
+
 MYSQL = ("mysql", "mariadb")
+THEIRS = "their_"
+"""What the keys of the user's own columns begin with."""
+
+Big = BigInteger().with_variant(Integer, "sqlite")
+"""A whole number of 64 bits; SQLite only counts up what it knows as INTEGER."""
+Blob = LargeBinary().with_variant(mysql.LONGBLOB(), *MYSQL)
+Digest = LargeBinary(32).with_variant(mysql.VARBINARY(32), *MYSQL)
+
+_RISING = {"mysql": "BIGINT NOT NULL AUTO_INCREMENT", "postgresql": "BIGSERIAL"}
+_PREFIX = re.compile(r"(?:[A-Za-z_][A-Za-z0-9_]{0,29})?")
 
 
 class Name(TypeDecorator[str]):
@@ -81,19 +93,6 @@ class Rising(UserDefinedType[int]):
 
     def get_col_spec(self, **kw: Any) -> str:
         return _RISING.get(self.kind, "BIGINT")
-
-
-_RISING = {"mysql": "BIGINT NOT NULL AUTO_INCREMENT", "postgresql": "BIGSERIAL"}
-Big = BigInteger().with_variant(Integer, "sqlite")
-"""A whole number of 64 bits; SQLite only counts up what it knows as INTEGER."""
-Blob = LargeBinary().with_variant(mysql.LONGBLOB(), *MYSQL)
-Digest = LargeBinary(32).with_variant(mysql.VARBINARY(32), *MYSQL)
-
-
-THEIRS = "their_"
-"""What the keys of the user's own columns begin with."""
-Columns = Mapping[str, Mapping[str, str]]
-_PREFIX = re.compile(r"(?:[A-Za-z_][A-Za-z0-9_]{0,29})?")
 
 
 class Tables:

@@ -17,6 +17,14 @@ from .direct import Direct
 from .locks import advisory_number, lock_owner, now_us
 from .tables import THEIRS, Tables
 
+Statement = Callable[[Tables], Any]
+Row = Any
+
+ROWS_AT_ONCE = 200
+"""How many rows or keys go into one statement."""
+SPARE_BYTES = 8192
+"""What a statement takes besides its values."""
+
 
 class NewRow(msgspec.Struct, frozen=True, kw_only=True):
     """A row that is about to be added; what is not known of it is None."""
@@ -30,15 +38,6 @@ class NewRow(msgspec.Struct, frozen=True, kw_only=True):
 
 Extra = Callable[[NewRow], Mapping[str, Any]]
 """Gives the values of a new row's extra columns, by their names in the database."""
-
-
-Statement = Callable[[Tables], Any]
-Row = Any
-
-ROWS_AT_ONCE = 200
-"""How many rows or keys go into one statement."""
-SPARE_BYTES = 8192
-"""What a statement takes besides its values."""
 
 
 class Statements:

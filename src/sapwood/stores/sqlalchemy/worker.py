@@ -31,6 +31,11 @@ from .sweep import SqlSweepStatements
 from .tx import Extra, Statements, Tx
 from .usage import SqlUsageStatements
 
+T = TypeVar("T")
+
+ASKED_EVERY_NS = 10 * 1_000_000_000
+_ASKED = ("max_allowed_packet", "sql_mode")
+
 
 class SqlUnit(RelationalUnit):
     """The subjects of work, over one connection."""
@@ -54,11 +59,6 @@ class SqlUnit(RelationalUnit):
         self.tx = tx
         self.search = SqlSearch(tx, dialect)
         self.admin = SqlAdmin(tx)
-
-
-T = TypeVar("T")
-ASKED_EVERY_NS = 10 * 1_000_000_000
-_ASKED = ("max_allowed_packet", "sql_mode")
 
 
 class Worker:

@@ -44,48 +44,11 @@ from .standing import renew_stale
 from .unit import SqliteUnit
 from .writer import Outcome, Work, Writer
 
-LOOK_EVERY_S = 0.05
-
-
-class OpenedFile:
-    """The file behind a path as it was when it was opened."""
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-        self._opened: int | None = None
-        self._opened = self._now()
-        self._next_look = 0.0
-
-    def look(self) -> None:
-        """Refuse to go on with a file that is gone; called before every commit, so it is quick."""
-        now = time.monotonic()
-        if now >= self._next_look:
-            self.refuse_if_gone()
-            self._next_look = now + LOOK_EVERY_S
-
-    def refuse_if_gone(self) -> None:
-        """Raise when the path leads to another file, or to none."""
-        if self._now() != self._opened:
-            raise StoreError(
-                f"{self._path} was deleted or replaced while it was open: close the store and "
-                "open it again; what was stored before is in the old file only"
-            )
-
-    def _now(self) -> int | None:
-        try:
-            found = os.stat(self._path)  # noqa: PTH116  a path object costs more than the call
-        except FileNotFoundError:
-            return None
-        except OSError:
-            return self._opened  # who may not look cannot tell
-        # As SQLite does it itself, where it keeps no log.
-        return found.st_ino
-
-
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
+LOOK_EVERY_S = 0.05
 PATIENCE_S = 30.0
 MOST_READERS = 8
 
@@ -319,3 +282,38 @@ class Database(Runner):
             f"{self.path} was opened before this process was forked: "
             "SQLite cannot be carried over, open it again in the child"
         )
+
+
+class OpenedFile:
+    """The file behind a path as it was when it was opened."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._opened: int | None = None
+        self._opened = self._now()
+        self._next_look = 0.0
+
+    def look(self) -> None:
+        """Refuse to go on with a file that is gone; called before every commit, so it is quick."""
+        now = time.monotonic()
+        if now >= self._next_look:
+            self.refuse_if_gone()
+            self._next_look = now + LOOK_EVERY_S
+
+    def refuse_if_gone(self) -> None:
+        """Raise when the path leads to another file, or to none."""
+        if self._now() != self._opened:
+            raise StoreError(
+                f"{self._path} was deleted or replaced while it was open: close the store and "
+                "open it again; what was stored before is in the old file only"
+            )
+
+    def _now(self) -> int | None:
+        try:
+            found = os.stat(self._path)  # noqa: PTH116  a path object costs more than the call
+        except FileNotFoundError:
+            return None
+        except OSError:
+            return self._opened  # who may not look cannot tell
+        # As SQLite does it itself, where it keeps no log.
+        return found.st_ino

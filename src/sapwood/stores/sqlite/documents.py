@@ -52,9 +52,8 @@ class SqliteDocumentStatements(DocumentStatements[Connection]):
         stored: Row = self._tx.row(_PUT, (*scope, key, now, expires_at, value, kept))
         return stored
 
-    def renew(self, scope: DocumentScope, found: Row, expires_in_us: int) -> Row:
-        until = self._tx.clock() + expires_in_us
-        renewed: Row = self._tx.row(_RENEW, (until, found[DOCUMENT_VERSION]))
+    def renew(self, scope: DocumentScope, found: Row, expires_at: int) -> Row:
+        renewed: Row = self._tx.row(_RENEW, (expires_at, found[DOCUMENT_VERSION]))
         return renewed
 
     def delete(self, scope: DocumentScope, found: Row) -> None:

@@ -9,7 +9,7 @@ from ..relational.rows import Row, SessionRow
 from ..relational.walk import ending_on_path
 from .connection import Connection
 from .feed import KIND_APPEND, record_change
-from .lookup import descend
+from .lookup import add_descent
 from .messages import new_segment
 from .overlays import SqliteOverlayStatements, put_in_force
 from .rows import MESSAGE_COLUMNS, missing_overlay, refuse_if_changed
@@ -41,7 +41,7 @@ class SqliteForkStatements(ForkStatements):
     def stand_on(self, fork: SessionRow, source: SessionRow, pos: int) -> int:
         if not pos:
             return 0
-        descend(self._tx, fork.home, pos)
+        add_descent(self._tx, fork.home, pos)
         rows = self._tx.rows(_IN_FORCE, (source.number,)) if source.overlays else []
         taken = ending_on_path(rows, pos, self._tx.lineage)
         for number, _, first, last in taken:

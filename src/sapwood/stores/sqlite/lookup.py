@@ -14,29 +14,48 @@ from ..relational.position import public, unpack_place
 from ..relational.rows import SeenMessage, SessionRow, Touches
 from .connection import Connection
 
-ABOVE = (
+SESSION_COLUMNS = (
+    "s.number, s.owner, s.id, s.home, s.tree, s.tip, s.fork, s.context, s.messages, s.overlays,"
+    " s.version, s.created_at, s.active_at, s.active_s, 0, 0, s.edited"
+)
+HOMES_ABOVE = (
     "WITH RECURSIVE up (home) AS (SELECT above FROM descent WHERE home = ?1"
     " UNION ALL SELECT d.above FROM up JOIN descent d ON d.home = up.home)"
 )
 """Names the homes above the home ?1 `up`, the nearest first."""
-BELOW = (
+HOMES_BELOW = (
     "WITH RECURSIVE down (home) AS (SELECT home FROM descent WHERE above = ?1"
     " UNION ALL SELECT d.home FROM down JOIN descent d ON d.above = down.home)"
 )
 """Names the homes below the home ?1 `down`."""
+FEW_IDS = 8
+
+_FIND_SESSION = (
+    f"SELECT {SESSION_COLUMNS} FROM owner o JOIN standing s ON s.owner = o.number"
+    " WHERE o.name = ? AND s.id = ?"
+)
+_FIND_ALL_OWN = (
+    "SELECT m.id, m.pos, m.home, m.body IS NOT NULL FROM json_each(?1) j"
+    " CROSS JOIN message m ON m.home = ?2 AND m.id = j.value"
+)
+_FIND_SEEN = "SELECT pos, home, body IS NOT NULL FROM message WHERE home = ? AND id = ?"
+_FIND_ABOVE = (
+    f"{HOMES_ABOVE} SELECT m.pos, m.home, m.body IS NOT NULL FROM up"
+    " CROSS JOIN message m ON m.home = up.home AND m.id = ?2"
+)
 
 
 def homes_above(tx: Connection, home: int) -> list[int]:
     """Return the homes on the path to a fork point, and maybe more."""
-    return [above for (above,) in tx.rows(f"{ABOVE} SELECT home FROM up", (home,))]
+    return [above for (above,) in tx.rows(f"{HOMES_ABOVE} SELECT home FROM up", (home,))]
 
 
-def descend(tx: Connection, home: int, pos: int) -> None:
+def add_descent(tx: Connection, home: int, pos: int) -> None:
     """Let a home stand on that of a message."""
     tx.run("INSERT INTO descent SELECT ?, home FROM message WHERE pos = ?", (home, pos))
 
 
-def leave(tx: Connection, home: int) -> None:
+def leave_descent(tx: Connection, home: int) -> None:
     """Remove a retired home's link, and then those that only it led through."""
     gone: int | None = home
     while gone is not None:
@@ -60,26 +79,6 @@ def own_number(tx: Connection, name: str) -> int:
     insert = "INSERT INTO owner (name) VALUES (?) RETURNING number"
     number: int = find_owner(tx, name) or tx.value(insert, (name,))
     return number
-
-
-SESSION_COLUMNS = (
-    "s.number, s.owner, s.id, s.home, s.tree, s.tip, s.fork, s.context, s.messages, s.overlays,"
-    " s.version, s.created_at, s.active_at, s.active_s, 0, 0, s.edited"
-)
-_FIND_SESSION = (
-    f"SELECT {SESSION_COLUMNS} FROM owner o JOIN standing s ON s.owner = o.number"
-    " WHERE o.name = ? AND s.id = ?"
-)
-FEW_IDS = 8
-_FIND_ALL_OWN = (
-    "SELECT m.id, m.pos, m.home, m.body IS NOT NULL FROM json_each(?1) j"
-    " CROSS JOIN message m ON m.home = ?2 AND m.id = j.value"
-)
-_FIND_SEEN = "SELECT pos, home, body IS NOT NULL FROM message WHERE home = ? AND id = ?"
-_FIND_ABOVE = (
-    f"{ABOVE} SELECT m.pos, m.home, m.body IS NOT NULL FROM up"
-    " CROSS JOIN message m ON m.home = up.home AND m.id = ?2"
-)
 
 
 def missing_message(pos: int) -> StoreCorruptError:

@@ -59,6 +59,42 @@ _RECORD_ONE = (
     f" VALUES (?, ?, {KIND_APPEND}, ?, ?, ?)"
 )
 _KEEP_TIME = "UPDATE session SET tip = ?, active_at = ?, active_s = ? WHERE number = ?"
+_AT = f"SELECT {MESSAGE_COLUMNS} FROM message m WHERE pos = ?"
+_REWRITE = (
+    "UPDATE message SET role = ?2, tokens = ?3, digest = ?4, body = ?5, version = version + 1,"
+    " checksum = checksum_of(pos, home, id, ?2, ?3, version + 1, created_at, ?5) WHERE pos = ?1"
+)
+_EMPTY = (
+    "UPDATE message SET role = '', tokens = 0, digest = NULL, version = version + 1, body = NULL,"
+    " checksum = checksum_of(pos, home, id, '', 0, version + 1, created_at, NULL) WHERE pos = ?"
+)
+_IS_FOLLOWED = (
+    "SELECT EXISTS (SELECT 1 FROM message WHERE pos = ?1 + 1)"
+    " OR EXISTS (SELECT 1 FROM segment WHERE parent = ?1)"
+)
+_KEEP_EDIT = (
+    "INSERT INTO edit VALUES (?, ?, ?) ON CONFLICT DO UPDATE"
+    " SET delta = delta + excluded.delta, seq = excluded.seq"
+)
+_FOLLOWERS = (
+    "SELECT g.number << 24 | (g.parent & 0xffffff) + 1 FROM segment g"
+    " WHERE g.parent = ?1 AND g.home = ?2"
+    " UNION ALL SELECT pos FROM message WHERE pos = ?1 + 1 AND ?1 > 0 AND home = ?2"
+)
+_ENDS = "SELECT number, parent FROM segment WHERE home = ? ORDER BY number"
+_LAST = "SELECT max(pos) FROM message WHERE pos BETWEEN ? AND ?"
+_GAPS = (
+    "SELECT m.pos, m.id, s.id FROM message m LEFT JOIN session s ON s.home = m.home"
+    " WHERE m.pos BETWEEN ? AND ? AND m.body IS NULL ORDER BY m.pos"
+)
+_FORWARDS = (
+    f"SELECT {MESSAGE_COLUMNS} FROM message m"
+    " WHERE m.pos BETWEEN ? AND ? AND m.body IS NOT NULL ORDER BY m.pos LIMIT ?"
+)
+_BACKWARDS = _FORWARDS.replace("ORDER BY m.pos", "ORDER BY m.pos DESC")
+_LIVE_OR_DELETED = "SELECT pos, body IS NOT NULL FROM message WHERE pos BETWEEN ? AND ?"
+_DELETED = f"SELECT {MESSAGE_COLUMNS} FROM message m WHERE m.pos BETWEEN ? AND ? AND m.body IS NULL"
+_NO_LIMIT = -1
 
 
 def extend(tx: Connection, owner: str, session: str, it: Packed) -> Appended | None:
@@ -154,44 +190,6 @@ def _context_after(
         tx.run("INSERT OR IGNORE INTO stale VALUES (?)", (row.tree,))
         return None
     return before + added
-
-
-_AT = f"SELECT {MESSAGE_COLUMNS} FROM message m WHERE pos = ?"
-_REWRITE = (
-    "UPDATE message SET role = ?2, tokens = ?3, digest = ?4, body = ?5, version = version + 1,"
-    " checksum = checksum_of(pos, home, id, ?2, ?3, version + 1, created_at, ?5) WHERE pos = ?1"
-)
-_EMPTY = (
-    "UPDATE message SET role = '', tokens = 0, digest = NULL, version = version + 1, body = NULL,"
-    " checksum = checksum_of(pos, home, id, '', 0, version + 1, created_at, NULL) WHERE pos = ?"
-)
-_IS_FOLLOWED = (
-    "SELECT EXISTS (SELECT 1 FROM message WHERE pos = ?1 + 1)"
-    " OR EXISTS (SELECT 1 FROM segment WHERE parent = ?1)"
-)
-_KEEP_EDIT = (
-    "INSERT INTO edit VALUES (?, ?, ?) ON CONFLICT DO UPDATE"
-    " SET delta = delta + excluded.delta, seq = excluded.seq"
-)
-_FOLLOWERS = (
-    "SELECT g.number << 24 | (g.parent & 0xffffff) + 1 FROM segment g"
-    " WHERE g.parent = ?1 AND g.home = ?2"
-    " UNION ALL SELECT pos FROM message WHERE pos = ?1 + 1 AND ?1 > 0 AND home = ?2"
-)
-_ENDS = "SELECT number, parent FROM segment WHERE home = ? ORDER BY number"
-_LAST = "SELECT max(pos) FROM message WHERE pos BETWEEN ? AND ?"
-_GAPS = (
-    "SELECT m.pos, m.id, s.id FROM message m LEFT JOIN session s ON s.home = m.home"
-    " WHERE m.pos BETWEEN ? AND ? AND m.body IS NULL ORDER BY m.pos"
-)
-_FORWARDS = (
-    f"SELECT {MESSAGE_COLUMNS} FROM message m"
-    " WHERE m.pos BETWEEN ? AND ? AND m.body IS NOT NULL ORDER BY m.pos LIMIT ?"
-)
-_BACKWARDS = _FORWARDS.replace("ORDER BY m.pos", "ORDER BY m.pos DESC")
-_LIVE_OR_DELETED = "SELECT pos, body IS NOT NULL FROM message WHERE pos BETWEEN ? AND ?"
-_DELETED = f"SELECT {MESSAGE_COLUMNS} FROM message m WHERE m.pos BETWEEN ? AND ? AND m.body IS NULL"
-_NO_LIMIT = -1
 
 
 class SqliteMessageStatements(MessageStatements[Connection]):

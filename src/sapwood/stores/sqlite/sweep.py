@@ -7,7 +7,7 @@ from ..relational.position import DEPTH_BITS, whole_segment
 from ..relational.rows import SessionRow
 from .connection import Connection
 from .feed import KIND_GONE, KIND_RETIRE, note_erasure, record_change, record_removal
-from .lookup import leave
+from .lookup import leave_descent
 from .overlays import drop_unused_overlays
 
 _ADD_ALL = "INSERT OR IGNORE INTO sweep SELECT number FROM segment WHERE home = ?"
@@ -36,7 +36,7 @@ class SqliteSweepStatements(SweepStatements[Connection]):
         overlays = tx.rows("SELECT overlay FROM in_force WHERE session = ?", (session.number,))
         tx.run("DELETE FROM in_force WHERE session = ?", (session.number,))
         drop_unused_overlays(tx, [number for (number,) in overlays])
-        leave(tx, session.home)
+        leave_descent(tx, session.home)
         record_change(tx, session, KIND_RETIRE, 0, 0, tx.clock(), session.id)
         note_erasure(tx)
         tx.left_to_sweep = True

@@ -11,6 +11,9 @@ from ...errors import CompactionError, UsageError
 from ..sdk import ClientSettings, check_settings, client_of, load_sdk
 from ..vendor_answers import limit_name, summary_of_completion, summary_of_message
 
+# The protocol wants a limit. More than a good summary needs, and within what every model can do.
+DEFAULT_MAX_TOKENS = 8_192
+
 
 class AsyncSdkSummarizer(ABC):
     """Asks a model, through its vendor's SDK, for a summary. A context manager."""
@@ -94,10 +97,6 @@ class AsyncOpenAISummarizer(AsyncSdkSummarizer):
             request[limit_name(self._client.base_url.host)] = self._max_tokens
         answer = await self._client.chat.completions.create(**request)
         return summary_of_completion(answer, self._model)
-
-
-# The protocol wants a limit. More than a good summary needs, and within what every model can do.
-DEFAULT_MAX_TOKENS = 8_192
 
 
 class AsyncAnthropicSummarizer(AsyncSdkSummarizer):

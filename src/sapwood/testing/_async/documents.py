@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from ...errors import StaleVersionError, UsageError
+from ...errors import ConflictError, StaleVersionError, UsageError
 from ...store import AsyncStore
 from ..clock import Clock
 from ..makers import ADA
@@ -182,6 +182,23 @@ class AsyncDocumentContract(AsyncContractBase):
         assert await store.find_document(ADA, "k", session=session) == renewed
         with pytest.raises(StaleVersionError):
             await store.put_document(ADA, "k", b"2", session=session, expected_version=0)
+
+    @SCOPES
+    async def test_a_renewal_takes_no_time_away_and_gives_no_expiry(
+        self, store: AsyncStore, session: str | None
+    ) -> None:
+        await grow(store)
+        put = await store.put_document(ADA, "k", b"1", session=session, expires_in_s=600)
+        renewed = await store.renew_document(
+            ADA, "k", session=session, expected_version=put.version, expires_in_s=1
+        )
+        assert renewed == put
+        stays = await store.put_document(ADA, "k", b"2", session=session)
+        with pytest.raises(ConflictError):
+            await store.renew_document(
+                ADA, "k", session=session, expected_version=stays.version, expires_in_s=60
+            )
+        assert await store.find_document(ADA, "k", session=session) == stays
 
     @SCOPES
     async def test_its_holder_may_renew_an_expired_document_by_itself(

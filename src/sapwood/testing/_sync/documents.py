@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from ...errors import StaleVersionError, UsageError
+from ...errors import ConflictError, StaleVersionError, UsageError
 from ...store import Store
 from ..clock import Clock
 from ..makers import ADA
@@ -178,6 +178,23 @@ class DocumentContract(ContractBase):
         assert store.find_document(ADA, "k", session=session) == renewed
         with pytest.raises(StaleVersionError):
             store.put_document(ADA, "k", b"2", session=session, expected_version=0)
+
+    @SCOPES
+    def test_a_renewal_takes_no_time_away_and_gives_no_expiry(
+        self, store: Store, session: str | None
+    ) -> None:
+        grow(store)
+        put = store.put_document(ADA, "k", b"1", session=session, expires_in_s=600)
+        renewed = store.renew_document(
+            ADA, "k", session=session, expected_version=put.version, expires_in_s=1
+        )
+        assert renewed == put
+        stays = store.put_document(ADA, "k", b"2", session=session)
+        with pytest.raises(ConflictError):
+            store.renew_document(
+                ADA, "k", session=session, expected_version=stays.version, expires_in_s=60
+            )
+        assert store.find_document(ADA, "k", session=session) == stays
 
     @SCOPES
     def test_its_holder_may_renew_an_expired_document_by_itself(

@@ -13,6 +13,8 @@ from ...store import Store
 from ..lines import MOST_TOLD, SessionLine, first_few
 from ..named_session import NamedSession
 
+_encode = msgspec.json.Encoder(order="deterministic").encode
+
 
 class DifferenceKind(enum.Enum):
     """What can be done about a difference."""
@@ -51,9 +53,6 @@ class Differences:
 def is_same(one: Any, other: Any) -> bool:
     """Compare as JSON: 1 is neither 1.0 nor true, and the order of keys says nothing."""
     return _encode(one) == _encode(other)
-
-
-_encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 class Sides(NamedTuple):

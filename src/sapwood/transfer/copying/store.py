@@ -27,130 +27,13 @@ from .events import (
 from .session import OnProgress, SessionCopy
 from .sides import Sides
 
-
-def awaited_by_forks(sides: Sides, names: Iterable[str]) -> set[Position]:
-    """Find the ends of the overlays that forks have in the source."""
-    found: set[Position] = set()
-    for name in names:
-        record = sides.here(name).find_record()
-        if record is None or record.forked_at is None:
-            continue
-        # One that is deleted meanwhile awaits nothing.
-        with contextlib.suppress(NotFoundError):
-            for overlay in sides.source.list_overlays(sides.owner, name):
-                found |= {overlay.first, overlay.last}
-    return found
-
-
-class OpenPlaces:
-    """Knows the places of one owner, and who shows them: the session itself, and its forks."""
-
-    def __init__(self, sides: Sides) -> None:
-        self._sides = sides
-        self._places: dict[str, None] = {}
-        self.sessions: dict[str, tuple[CopyStatus, SessionCopy]] = {}
-        """What became of each, which is told when its places are gone."""
-
-    def keep(self, name: str, status: CopyStatus, copy: SessionCopy) -> bool:
-        """Note a session that was copied, if it shows a place; return whether it does."""
-        self._places |= dict.fromkeys(copy.kept)
-        if not self.shown_in(name):
-            return False
-        self.sessions[name] = status, copy
-        return True
-
-    def shown_in(self, name: str) -> list[str]:
-        """Find the places that a session shows now; one that is gone shows nothing."""
-        try:
-            found = self._sides.there(name).find(list(self._places))
-        except NotFoundError:
-            return []
-        return [it.id for it in found.values() if is_for_a_gap(it)]
-
-
-KEY = "copied:documents"
-"""A document of the owner with an expiry, in which a copy notes what it has written."""
-MOST_ROUNDS = 5
 DocumentValues = dict[str, bytes]
 KnownDigests = dict[str, list[str]]
 """By key, the digests of what copies wrote: only that may be replaced."""
 
-
-def copy_documents(sides: Sides) -> CopyStatus:
-    """Copy an owner's documents, but for those that expire; return what became of them.
-
-    Raises `ConflictError`, before anything is written, when others wrote one on the target.
-    """
-    status: CopyStatus = "equal"
-    written: DocumentValues | None = None
-    for _ in range(MOST_ROUNDS):
-        wanted, there = (
-            {it.key: it.value for it in lasting_documents(store, sides.owner)}
-            for store in (sides.source, sides.target)
-        )
-        known = _known(sides)
-        todo = _todo(wanted, there, known)
-        if not todo:
-            _note(sides, known, {key: [_digest(value)] for key, value in wanted.items()})
-            return status
-        if wanted == written:
-            names = ", ".join(repr(key) for key in sorted(todo)[:MOST_TOLD])
-            raise StoreCorruptError(f"the copy is not equal to its source: documents {names}")
-        status = "updated" if there else "copied"
-        _write(sides, known, wanted, there, todo)
-        written = wanted
-    raise ConflictError("they change faster than they are copied: copy them again later")
-
-
-def _todo(wanted: DocumentValues, there: DocumentValues, known: KnownDigests) -> set[str]:
-    """Return the keys to write or delete; one that others wrote is a conflict."""
-    differ = {key for key, value in wanted.items() if there.get(key) != value}
-    gone = {key for key in known.keys() - wanted.keys() if key in there}
-    theirs = [
-        key
-        for key in sorted(differ | gone)
-        if key in there and _digest(there[key]) not in known.get(key, ())
-    ]
-    refused = [key for key in theirs if key in wanted]
-    if refused:
-        names = ", ".join(repr(key) for key in refused[:MOST_TOLD])
-        more = len(refused) - MOST_TOLD
-        rest = f" and {more} more" if more > 0 else ""
-        raise ConflictError(f"none was written, the target has others: {names}{rest}")
-    return (differ | gone) - set(theirs)
-
-
-def _write(
-    sides: Sides, known: KnownDigests, wanted: DocumentValues, there: DocumentValues, todo: set[str]
-) -> None:
-    # What is going to be written is noted first: after a kill, it is known to be ours.
-    changed = {key: [_digest(side[key]) for side in (there, wanted) if key in side] for key in todo}
-    _note(sides, known, {**known, **changed})
-    for key in sorted(todo):
-        if key in wanted:
-            sides.target.put_document(sides.owner, key, wanted[key])
-        else:
-            sides.target.delete_document(sides.owner, key)
-
-
-def _known(sides: Sides) -> KnownDigests:
-    document = sides.target.find_document(sides.owner, KEY)
-    try:
-        return {} if document is None else msgspec.json.decode(document.value, type=KnownDigests)
-    except msgspec.MsgspecError:
-        return {}
-
-
-def _note(sides: Sides, known: KnownDigests, changed: KnownDigests) -> None:
-    if changed != known:
-        value = msgspec.json.encode(changed)
-        sides.target.put_document(sides.owner, KEY, value, expires_in_s=KEEP_S)
-
-
-def _digest(value: bytes) -> str:
-    return hashlib.blake2b(value, digest_size=16).hexdigest()
-
-
+NOTES_KEY = "copied:documents"
+"""A document of the owner with an expiry, in which a copy notes what it has written."""
+MOST_DOCUMENT_ROUNDS = 5
 PROBE = "copying:probe"
 PROBE_S = 60.0
 
@@ -350,3 +233,118 @@ def _refuse_same(source: Store, target: Store, owner: str) -> None:
     target.delete_document(owner, PROBE)
     if seen is not None and seen != before and seen.version == put.version:
         raise UsageError("both are the same store: copy to another one", path="target")
+
+
+def awaited_by_forks(sides: Sides, names: Iterable[str]) -> set[Position]:
+    """Find the ends of the overlays that forks have in the source."""
+    found: set[Position] = set()
+    for name in names:
+        record = sides.here(name).find_record()
+        if record is None or record.forked_at is None:
+            continue
+        # One that is deleted meanwhile awaits nothing.
+        with contextlib.suppress(NotFoundError):
+            for overlay in sides.source.list_overlays(sides.owner, name):
+                found |= {overlay.first, overlay.last}
+    return found
+
+
+class OpenPlaces:
+    """Knows the places of one owner, and who shows them: the session itself, and its forks."""
+
+    def __init__(self, sides: Sides) -> None:
+        self._sides = sides
+        self._places: dict[str, None] = {}
+        self.sessions: dict[str, tuple[CopyStatus, SessionCopy]] = {}
+        """What became of each, which is told when its places are gone."""
+
+    def keep(self, name: str, status: CopyStatus, copy: SessionCopy) -> bool:
+        """Note a session that was copied, if it shows a place; return whether it does."""
+        self._places |= dict.fromkeys(copy.kept)
+        if not self.shown_in(name):
+            return False
+        self.sessions[name] = status, copy
+        return True
+
+    def shown_in(self, name: str) -> list[str]:
+        """Find the places that a session shows now; one that is gone shows nothing."""
+        try:
+            found = self._sides.there(name).find(list(self._places))
+        except NotFoundError:
+            return []
+        return [it.id for it in found.values() if is_for_a_gap(it)]
+
+
+def copy_documents(sides: Sides) -> CopyStatus:
+    """Copy an owner's documents, but for those that expire; return what became of them.
+
+    Raises `ConflictError`, before anything is written, when others wrote one on the target.
+    """
+    status: CopyStatus = "equal"
+    written: DocumentValues | None = None
+    for _ in range(MOST_DOCUMENT_ROUNDS):
+        wanted, there = (
+            {it.key: it.value for it in lasting_documents(store, sides.owner)}
+            for store in (sides.source, sides.target)
+        )
+        known = _known_digests(sides)
+        todo = _keys_to_write(wanted, there, known)
+        if not todo:
+            _note_digests(sides, known, {key: [_digest(value)] for key, value in wanted.items()})
+            return status
+        if wanted == written:
+            names = ", ".join(repr(key) for key in sorted(todo)[:MOST_TOLD])
+            raise StoreCorruptError(f"the copy is not equal to its source: documents {names}")
+        status = "updated" if there else "copied"
+        _write_documents(sides, known, wanted, there, todo)
+        written = wanted
+    raise ConflictError("they change faster than they are copied: copy them again later")
+
+
+def _keys_to_write(wanted: DocumentValues, there: DocumentValues, known: KnownDigests) -> set[str]:
+    """Return the keys to write or delete; one that others wrote is a conflict."""
+    differ = {key for key, value in wanted.items() if there.get(key) != value}
+    gone = {key for key in known.keys() - wanted.keys() if key in there}
+    theirs = [
+        key
+        for key in sorted(differ | gone)
+        if key in there and _digest(there[key]) not in known.get(key, ())
+    ]
+    refused = [key for key in theirs if key in wanted]
+    if refused:
+        names = ", ".join(repr(key) for key in refused[:MOST_TOLD])
+        more = len(refused) - MOST_TOLD
+        rest = f" and {more} more" if more > 0 else ""
+        raise ConflictError(f"none was written, the target has others: {names}{rest}")
+    return (differ | gone) - set(theirs)
+
+
+def _write_documents(
+    sides: Sides, known: KnownDigests, wanted: DocumentValues, there: DocumentValues, todo: set[str]
+) -> None:
+    # What is going to be written is noted first: after a kill, it is known to be ours.
+    changed = {key: [_digest(side[key]) for side in (there, wanted) if key in side] for key in todo}
+    _note_digests(sides, known, {**known, **changed})
+    for key in sorted(todo):
+        if key in wanted:
+            sides.target.put_document(sides.owner, key, wanted[key])
+        else:
+            sides.target.delete_document(sides.owner, key)
+
+
+def _known_digests(sides: Sides) -> KnownDigests:
+    document = sides.target.find_document(sides.owner, NOTES_KEY)
+    try:
+        return {} if document is None else msgspec.json.decode(document.value, type=KnownDigests)
+    except msgspec.MsgspecError:
+        return {}
+
+
+def _note_digests(sides: Sides, known: KnownDigests, changed: KnownDigests) -> None:
+    if changed != known:
+        value = msgspec.json.encode(changed)
+        sides.target.put_document(sides.owner, NOTES_KEY, value, expires_in_s=KEEP_S)
+
+
+def _digest(value: bytes) -> str:
+    return hashlib.blake2b(value, digest_size=16).hexdigest()

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from ....calls import AsyncAnswer
-from ....errors import StoreUnavailableError, UnsupportedOperationError
+from ....errors import UnsupportedOperationError
 from ....model import Appended
 from ....store._async.admin import Progress
 from ..append_request import Request
 from ..loops import AsyncPerLoop
-from ..refusals import in_doubt
 from .unit import AsyncUnit
 
 T = TypeVar("T")
@@ -86,10 +85,7 @@ class AsyncPerLoopRunner(AsyncRunner, Generic[R]):
         return await self.here().write(work)
 
     async def append(self, request: Request) -> Appended:
-        try:
-            return await self.here().append(request)
-        except StoreUnavailableError as error:
-            raise in_doubt(error, request.batch) from error.__cause__
+        return await self.here().append(request)
 
     async def finish_deletions(self) -> None:
         await self.here().finish_deletions()

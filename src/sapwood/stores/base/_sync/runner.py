@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from ....calls import Answer
-from ....errors import StoreUnavailableError, UnsupportedOperationError
+from ....errors import UnsupportedOperationError
 from ....model import Appended
 from ....store._sync.admin import Progress
 from ..append_request import Request
 from ..loops import PerLoop
-from ..refusals import in_doubt
 from .unit import Unit
 
 T = TypeVar("T")
@@ -86,10 +85,7 @@ class PerLoopRunner(Runner, Generic[R]):
         return self.here().write(work)
 
     def append(self, request: Request) -> Appended:
-        try:
-            return self.here().append(request)
-        except StoreUnavailableError as error:
-            raise in_doubt(error, request.batch) from error.__cause__
+        return self.here().append(request)
 
     def finish_deletions(self) -> None:
         self.here().finish_deletions()

@@ -59,9 +59,8 @@ class AsyncPostgresDocumentStatements(AsyncDocumentStatements[AsyncTx]):
         stored: Row = await self._tx.row(_PUT, (*scope, key, now, expires_at, value))
         return stored
 
-    async def renew(self, scope: DocumentScope, found: Row, expires_in_us: int) -> Row:
-        until = await self._tx.now() + expires_in_us
-        renewed: Row = await self._tx.row(_RENEW, (until, *scope, found[DOCUMENT_KEY]))
+    async def renew(self, scope: DocumentScope, found: Row, expires_at: int) -> Row:
+        renewed: Row = await self._tx.row(_RENEW, (expires_at, *scope, found[DOCUMENT_KEY]))
         return renewed
 
     async def delete(self, scope: DocumentScope, found: Row) -> None:

@@ -17,6 +17,7 @@ from ....model import Appended, History, Read, SessionRecord
 from ...base._async.runner import AsyncRunner
 from ...base.append_request import Request
 from ...base.appends import AsyncAppends
+from ...base.refusals import in_doubt
 from ..failure import RETRIED, UNPREPARED, NoAnswerError, is_lost, translate, waited_for
 from ..migration import in_schema
 from .admin import repair_some
@@ -29,18 +30,6 @@ from .sweep import CHUNKS_AT_ONCE
 from .tx import AsyncTx
 from .unit import AsyncPostgresUnit
 
-
-class AsyncPatientConnection(AsyncConnection[Any]):
-    """A connection that gives up when the server keeps silent for too long."""
-
-    answer_within_s: float | None = None
-
-    async def wait(self, gen: Any, *args: Any, **options: Any) -> Any:
-        """Carry out an operation of the driver."""
-        steps = waited_for(gen, self.pgconn.socket, self.answer_within_s)
-        return await super().wait(steps, *args, **options)
-
-
 T = TypeVar("T")
 
 TRIES = 4
@@ -52,6 +41,17 @@ _BEGIN_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 _BEGIN_WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE"
 # A statement is prepared on the server where it says so, on a connection that allows it.
 _OPTIONS: dict[str, Any] = {"autocommit": True, "prepare_threshold": None}
+
+
+class AsyncPatientConnection(AsyncConnection[Any]):
+    """A connection that gives up when the server keeps silent for too long."""
+
+    answer_within_s: float | None = None
+
+    async def wait(self, gen: Any, *args: Any, **options: Any) -> Any:
+        """Carry out an operation of the driver."""
+        steps = waited_for(gen, self.pgconn.socket, self.answer_within_s)
+        return await super().wait(steps, *args, **options)
 
 
 class AsyncPostgresRunner(AsyncRunner):
@@ -131,16 +131,17 @@ class AsyncPostgresRunner(AsyncRunner):
         """
         if len(request.batch) > 1:
             refuse_large(request)
-        send = self._appends.add if request.is_plain else self._append_new
-        appended = await send(request)
-        if appended is not None:
-            return appended
-        return await self._transact(
-            lambda unit: unit.messages.append(*request),
-            _BEGIN_WRITE,
-            locks=True,
-            is_idempotent=True,
-        )
+        with in_doubt(request.batch):
+            send = self._appends.add if request.is_plain else self._append_new
+            appended = await send(request)
+            if appended is not None:
+                return appended
+            return await self._transact(
+                lambda unit: unit.messages.append(*request),
+                _BEGIN_WRITE,
+                locks=True,
+                is_idempotent=True,
+            )
 
     async def _append_new(self, request: Request) -> Appended | None:
         return await self._send(append_new, request)

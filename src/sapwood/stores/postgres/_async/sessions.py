@@ -21,41 +21,6 @@ from ..rows import RECORD_COLUMNS, RECORD_TABLES, SESSION_COLUMNS
 from .lookup import AsyncPostgresLookupStatements
 from .tx import AsyncTx
 
-_SELECT = f"SELECT s.active_s, s.number, {RECORD_COLUMNS} FROM {RECORD_TABLES} WHERE s.owner = %s"
-_ORDERS = {
-    "active": " ORDER BY s.active_s DESC, s.number DESC LIMIT %s",
-    "created": " ORDER BY s.number DESC LIMIT %s",
-}
-
-
-class AsyncPostgresListingStatements(AsyncListingStatements[AsyncTx]):
-    """Statements about pages of sessions."""
-
-    async def page(
-        self, owner: int, query: SessionQuery, after: tuple[int, int] | None, most: int
-    ) -> list[Row]:
-        conditions, args = _conditions(query, after)
-        text = _SELECT + conditions + _ORDERS[query.order]
-        return await self._tx.rows(text, (owner, *args, most))
-
-
-def _conditions(query: SessionQuery, after: tuple[int, int] | None) -> tuple[str, list[Any]]:
-    """Return the conditions of a query; every text is a constant, every value an argument."""
-    found: list[tuple[str, tuple[Any, ...]]] = [
-        (f"{it.text}%s", (it.value,)) for it in filters(query)
-    ]
-    if after is not None and query.order == "active":
-        found.append((" AND (s.active_s, s.number) < (%s, %s)", after))
-    elif after is not None:
-        found.append((" AND s.number < %s", after[1:]))
-    if query.title_prefix is not None:
-        prefix = query.title_prefix.encode()
-        found.append((" AND substr(p.title, 1, %s) = %s", (len(prefix), prefix)))
-    if query.tags:
-        found.append((" AND p.tags @> %s::text[]", (list(query.tags),)))
-    return "".join(text for text, _ in found), [value for _, values in found for value in values]
-
-
 _RECORD = (
     f"SELECT {RECORD_COLUMNS} FROM {{s}}.owner o JOIN {{s}}.directory d ON d.owner = o.number"
     f" JOIN {RECORD_TABLES} ON s.tree = d.tree AND s.number = d.number"
@@ -144,6 +109,12 @@ _COUNT = (
     " FROM {s}.session WHERE owner = %(owner)s"
 )
 
+_LIST = f"SELECT s.active_s, s.number, {RECORD_COLUMNS} FROM {RECORD_TABLES} WHERE s.owner = %s"
+_LIST_ORDERS = {
+    "active": " ORDER BY s.active_s DESC, s.number DESC LIMIT %s",
+    "created": " ORDER BY s.number DESC LIMIT %s",
+}
+
 
 class AsyncPostgresSessionStatements(AsyncSessionStatements[AsyncTx]):
     """Statements about sessions."""
@@ -207,3 +178,31 @@ class AsyncPostgresSessionStatements(AsyncSessionStatements[AsyncTx]):
     async def count(self, owner: int, now: int) -> Row:
         found: Row = await self._tx.row(_COUNT, {"owner": owner, "now": now})
         return found
+
+
+class AsyncPostgresListingStatements(AsyncListingStatements[AsyncTx]):
+    """Statements about pages of sessions."""
+
+    async def page(
+        self, owner: int, query: SessionQuery, after: tuple[int, int] | None, most: int
+    ) -> list[Row]:
+        conditions, args = _conditions(query, after)
+        text = _LIST + conditions + _LIST_ORDERS[query.order]
+        return await self._tx.rows(text, (owner, *args, most))
+
+
+def _conditions(query: SessionQuery, after: tuple[int, int] | None) -> tuple[str, list[Any]]:
+    """Return the conditions of a query; every text is a constant, every value an argument."""
+    found: list[tuple[str, tuple[Any, ...]]] = [
+        (f"{it.text}%s", (it.value,)) for it in filters(query)
+    ]
+    if after is not None and query.order == "active":
+        found.append((" AND (s.active_s, s.number) < (%s, %s)", after))
+    elif after is not None:
+        found.append((" AND s.number < %s", after[1:]))
+    if query.title_prefix is not None:
+        prefix = query.title_prefix.encode()
+        found.append((" AND substr(p.title, 1, %s) = %s", (len(prefix), prefix)))
+    if query.tags:
+        found.append((" AND p.tags @> %s::text[]", (list(query.tags),)))
+    return "".join(text for text, _ in found), [value for _, values in found for value in values]

@@ -61,9 +61,8 @@ class PostgresDocumentStatements(DocumentStatements[Tx]):
         stored: Row = self._tx.row(_PUT, (*scope, key, now, expires_at, value))
         return stored
 
-    def renew(self, scope: DocumentScope, found: Row, expires_in_us: int) -> Row:
-        until = self._tx.now() + expires_in_us
-        renewed: Row = self._tx.row(_RENEW, (until, *scope, found[DOCUMENT_KEY]))
+    def renew(self, scope: DocumentScope, found: Row, expires_at: int) -> Row:
+        renewed: Row = self._tx.row(_RENEW, (expires_at, *scope, found[DOCUMENT_KEY]))
         return renewed
 
     def delete(self, scope: DocumentScope, found: Row) -> None:

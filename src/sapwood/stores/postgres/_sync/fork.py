@@ -77,6 +77,34 @@ _WRITE = (
     " ON i.session = point.writer WHERE i.tree = %(tree)s UNION SELECT point.home FROM point) h)"
     f" SELECT {RECORD_COLUMNS} FROM s CROSS JOIN p LEFT JOIN point t ON true"
 )
+_IN_FORCE = " WHERE f.tree = %s AND f.session = %s AND {s}.is_on_path(f.tree, f.last, %s)"
+_OVERLAYS = (
+    f"SELECT {OVERLAY_COLUMNS} FROM {{s}}.in_force f JOIN {{s}}.overlay o"
+    f" ON o.tree = f.tree AND o.number = f.overlay{_IN_FORCE} ORDER BY o.number"
+)
+_TAKE_OVER = (
+    "WITH taken AS (INSERT INTO {s}.in_force SELECT f.tree, %s, f.last, f.width, f.overlay"
+    f" FROM {{s}}.in_force f{_IN_FORCE} RETURNING 1) SELECT count(*) FROM taken"
+)
+_COPY_DOCUMENTS = (
+    "INSERT INTO {s}.document (tree, session, key, version, updated_at, value)"
+    " SELECT %s, %s, key, nextval('{s}.document_version'), updated_at, value"
+    " FROM {s}.document WHERE tree = %s AND session = %s AND expires_at IS NULL"
+)
+_COPY_MESSAGES = (
+    "INSERT INTO {s}.message (tree, pos, home, tokens, path_tokens, version, created_at, id, role,"
+    " digest, body, words)"
+    " SELECT %(tree)s, %(base)s | (m.pos & 16777215), %(home)s, m.tokens,"
+    " sum(m.tokens) OVER (ORDER BY m.pos & 16777215), m.version, m.created_at, m.id, m.role,"
+    " m.digest, m.body, ts_delete(m.words, '_h' || m.home) || array_to_tsvector(%(marks)s::text[])"
+    " FROM {s}.visible(%(from)s, NULL, %(leaf)s) v"
+    " JOIN {s}.message m ON m.tree = %(from)s AND m.pos BETWEEN v.first AND v.last"
+)
+_CHANGE = (
+    "INSERT INTO {s}.change (owner, session, tree, kind, first, last, at)"
+    " VALUES (%s, %s, %s, 1, %s, %s, %s)"
+)
+_LIVE = "SELECT count(*) FROM {s}.message WHERE tree = %s AND body IS NOT NULL"
 
 
 def fork_at_once(tx: Tx, owner: str, new: NewSession, point: ForkPoint) -> SessionRecord | None:
@@ -144,36 +172,6 @@ def _profile(new: NewSession, parent: str) -> dict[str, Any]:
         "origin": None if new.source is UNSET else new.source,
         "end_reason": new.end_reason,
     }
-
-
-_IN_FORCE = " WHERE f.tree = %s AND f.session = %s AND {s}.is_on_path(f.tree, f.last, %s)"
-_OVERLAYS = (
-    f"SELECT {OVERLAY_COLUMNS} FROM {{s}}.in_force f JOIN {{s}}.overlay o"
-    f" ON o.tree = f.tree AND o.number = f.overlay{_IN_FORCE} ORDER BY o.number"
-)
-_TAKE_OVER = (
-    "WITH taken AS (INSERT INTO {s}.in_force SELECT f.tree, %s, f.last, f.width, f.overlay"
-    f" FROM {{s}}.in_force f{_IN_FORCE} RETURNING 1) SELECT count(*) FROM taken"
-)
-_COPY_DOCUMENTS = (
-    "INSERT INTO {s}.document (tree, session, key, version, updated_at, value)"
-    " SELECT %s, %s, key, nextval('{s}.document_version'), updated_at, value"
-    " FROM {s}.document WHERE tree = %s AND session = %s AND expires_at IS NULL"
-)
-_COPY_MESSAGES = (
-    "INSERT INTO {s}.message (tree, pos, home, tokens, path_tokens, version, created_at, id, role,"
-    " digest, body, words)"
-    " SELECT %(tree)s, %(base)s | (m.pos & 16777215), %(home)s, m.tokens,"
-    " sum(m.tokens) OVER (ORDER BY m.pos & 16777215), m.version, m.created_at, m.id, m.role,"
-    " m.digest, m.body, ts_delete(m.words, '_h' || m.home) || array_to_tsvector(%(marks)s::text[])"
-    " FROM {s}.visible(%(from)s, NULL, %(leaf)s) v"
-    " JOIN {s}.message m ON m.tree = %(from)s AND m.pos BETWEEN v.first AND v.last"
-)
-_CHANGE = (
-    "INSERT INTO {s}.change (owner, session, tree, kind, first, last, at)"
-    " VALUES (%s, %s, %s, 1, %s, %s, %s)"
-)
-_LIVE = "SELECT count(*) FROM {s}.message WHERE tree = %s AND body IS NOT NULL"
 
 
 class PostgresForkStatements(ForkStatements):

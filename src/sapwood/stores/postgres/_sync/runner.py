@@ -19,6 +19,7 @@ from ....model import Appended, History, Read, SessionRecord
 from ...base._sync.runner import Runner
 from ...base.append_request import Request
 from ...base.appends import Appends
+from ...base.refusals import in_doubt
 from ..failure import RETRIED, UNPREPARED, NoAnswerError, is_lost, translate, waited_for
 from ..migration import in_schema
 from .admin import repair_some
@@ -31,18 +32,6 @@ from .sweep import CHUNKS_AT_ONCE
 from .tx import Tx
 from .unit import PostgresUnit
 
-
-class PatientConnection(Connection[Any]):
-    """A connection that gives up when the server keeps silent for too long."""
-
-    answer_within_s: float | None = None
-
-    def wait(self, gen: Any, *args: Any, **options: Any) -> Any:
-        """Carry out an operation of the driver."""
-        steps = waited_for(gen, self.pgconn.socket, self.answer_within_s)
-        return super().wait(steps, *args, **options)
-
-
 T = TypeVar("T")
 
 TRIES = 4
@@ -54,6 +43,17 @@ _BEGIN_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 _BEGIN_WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE"
 # A statement is prepared on the server where it says so, on a connection that allows it.
 _OPTIONS: dict[str, Any] = {"autocommit": True, "prepare_threshold": None}
+
+
+class PatientConnection(Connection[Any]):
+    """A connection that gives up when the server keeps silent for too long."""
+
+    answer_within_s: float | None = None
+
+    def wait(self, gen: Any, *args: Any, **options: Any) -> Any:
+        """Carry out an operation of the driver."""
+        steps = waited_for(gen, self.pgconn.socket, self.answer_within_s)
+        return super().wait(steps, *args, **options)
 
 
 class PostgresRunner(Runner):
@@ -131,16 +131,17 @@ class PostgresRunner(Runner):
         """
         if len(request.batch) > 1:
             refuse_large(request)
-        send = self._appends.add if request.is_plain else self._append_new
-        appended = send(request)
-        if appended is not None:
-            return appended
-        return self._transact(
-            lambda unit: unit.messages.append(*request),
-            _BEGIN_WRITE,
-            locks=True,
-            is_idempotent=True,
-        )
+        with in_doubt(request.batch):
+            send = self._appends.add if request.is_plain else self._append_new
+            appended = send(request)
+            if appended is not None:
+                return appended
+            return self._transact(
+                lambda unit: unit.messages.append(*request),
+                _BEGIN_WRITE,
+                locks=True,
+                is_idempotent=True,
+            )
 
     def _append_new(self, request: Request) -> Appended | None:
         return self._send(append_new, request)

@@ -8,7 +8,7 @@ from typing import TypeVar
 from ....calls import AsyncAnswer
 from ....errors import StoreCorruptError
 from ....model import Document
-from ...base.refusals import stale_document
+from ...base.refusals import renewed_until, stale_document
 from ..errors import BehindError
 from ..fold import version_at
 from ..log_documents import LogEntry, LogKey, record_key, value_key
@@ -85,7 +85,8 @@ class AsyncLogDocuments(AsyncLogSubject):
             now = await self._logs.now()
             _check_version(key, state.documents.get(key), expected_version, now)
             [value] = await values_of(self._logs, state, [key])
-            return RenewDocument(key, now + expires_in_us), value
+            until = renewed_until(key, state.documents[key].expires_us, now, expires_in_us)
+            return RenewDocument(key, until), value
 
         state, value = await self._change(owner, session, decide)
         return document_of(key, state.documents[key], value)

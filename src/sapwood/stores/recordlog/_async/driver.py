@@ -24,6 +24,8 @@ from ..log_documents import MOST_IN_A_RECORD, LogDocument, LogKey, LogKind
 from ..record_sender import AsyncRecordSender, CreateOutcome, is_new
 from ..rows import RowCache
 
+CLOCK_READ_EVERY_S = 60.0
+
 
 class AsyncLogDriver(ABC):
     """A database as the record log sees it. One object serves any number of callers at once."""
@@ -152,16 +154,13 @@ class AsyncLogDriver(ABC):
         """Let go of connections, unless they are somebody else's."""
 
 
-CLOCK_S = 60.0
-
-
 class AsyncServerDriver(AsyncLogDriver):
     """Creates what arrives together at once, and counts on from the server's clock."""
 
     def __init__(self) -> None:
         self._gather = AsyncRecordSender(self._send)
         self._clock_us = 0
-        self._clock_at = -CLOCK_S
+        self._clock_at = -CLOCK_READ_EVERY_S
 
     @abstractmethod
     async def _send(self, documents: Sequence[LogDocument]) -> Sequence[CreateOutcome]:
@@ -184,7 +183,7 @@ class AsyncServerDriver(AsyncLogDriver):
 
     async def now(self) -> int:
         """Return the server's time, which is looked at once a minute and counted on from there."""
-        if time.monotonic() - self._clock_at >= CLOCK_S:
+        if time.monotonic() - self._clock_at >= CLOCK_READ_EVERY_S:
             self._clock_us = await self._server_time()
             self._clock_at = time.monotonic()
         return self._clock_us + round((time.monotonic() - self._clock_at) * 1_000_000)

@@ -10,7 +10,7 @@ from typing import TypeVar
 from ....calls import Answer
 from ....errors import StoreCorruptError
 from ....model import Document
-from ...base.refusals import stale_document
+from ...base.refusals import renewed_until, stale_document
 from ..errors import BehindError
 from ..fold import version_at
 from ..log_documents import LogEntry, LogKey, record_key, value_key
@@ -87,7 +87,8 @@ class LogDocuments(LogSubject):
             now = self._logs.now()
             _check_version(key, state.documents.get(key), expected_version, now)
             [value] = values_of(self._logs, state, [key])
-            return RenewDocument(key, now + expires_in_us), value
+            until = renewed_until(key, state.documents[key].expires_us, now, expires_in_us)
+            return RenewDocument(key, until), value
 
         state, value = self._change(owner, session, decide)
         return document_of(key, state.documents[key], value)

@@ -26,6 +26,8 @@ from ..log_documents import MOST_IN_A_RECORD, LogDocument, LogKey, LogKind
 from ..record_sender import CreateOutcome, RecordSender, is_new
 from ..rows import RowCache
 
+CLOCK_READ_EVERY_S = 60.0
+
 
 class LogDriver(ABC):
     """A database as the record log sees it. One object serves any number of callers at once."""
@@ -154,16 +156,13 @@ class LogDriver(ABC):
         """Let go of connections, unless they are somebody else's."""
 
 
-CLOCK_S = 60.0
-
-
 class ServerDriver(LogDriver):
     """Creates what arrives together at once, and counts on from the server's clock."""
 
     def __init__(self) -> None:
         self._gather = RecordSender(self._send)
         self._clock_us = 0
-        self._clock_at = -CLOCK_S
+        self._clock_at = -CLOCK_READ_EVERY_S
 
     @abstractmethod
     def _send(self, documents: Sequence[LogDocument]) -> Sequence[CreateOutcome]:
@@ -186,7 +185,7 @@ class ServerDriver(LogDriver):
 
     def now(self) -> int:
         """Return the server's time, which is looked at once a minute and counted on from there."""
-        if time.monotonic() - self._clock_at >= CLOCK_S:
+        if time.monotonic() - self._clock_at >= CLOCK_READ_EVERY_S:
             self._clock_us = self._server_time()
             self._clock_at = time.monotonic()
         return self._clock_us + round((time.monotonic() - self._clock_at) * 1_000_000)

@@ -12,7 +12,7 @@ from ....model import ROOT, Appended, Deleted, Gap, History, Leaf, Message, Read
 from ....rules.append_plan import KnownMessage, plan_append
 from ....rules.codec import Packed
 from ....rules.tree import Place, spans_after
-from ...base.refusals import delete_inherited, edit_inherited, no_message
+from ...base.refusals import delete_inherited, edit_inherited, in_doubt, no_message
 from ..rows import LogRow, first_digest, message_of
 from ..state import LogState, MessagePlace
 from ..view import LogView
@@ -168,7 +168,8 @@ class LogMessages(LogSubject):
         parent: str | Root | None,
         expected_tip: str | Root | None,
     ) -> Appended:
-        return LogAppend(self._logs, batch, parent, expected_tip).run(owner, session)
+        with in_doubt(batch):
+            return LogAppend(self._logs, batch, parent, expected_tip).run(owner, session)
 
     def read(self, owner: str, session: str, query: Read) -> History:
         return self._logs.look(

@@ -1,4 +1,4 @@
-"""What a unit of work stands on: it looks, decides, and applies it if nothing has changed."""
+"""What work stands on: it looks, decides, applies if nothing has changed; and sessions' names."""
 
 from __future__ import annotations
 
@@ -15,6 +15,13 @@ from ...base.queues import AsyncCallerQueues
 from ...base.refusals import no_session, session_exists
 from ..rows import OverlayRange, RedisKeys, RedisSessionRow, message_of, name_of, split_entry
 from .client import AsyncRedisClient, RedisCommand, ScriptCall
+
+MARKED_US = 60_000_000
+"""For how long a mark says that a tree may be written to."""
+MOST_REMEMBERED = 100_000
+CLAIM_US = 3_000_000
+"""How long a session may take to be created after its name was claimed."""
+CLAIM_PAUSE_S = 0.02
 
 
 class PlacedMessage(NamedTuple):
@@ -95,11 +102,6 @@ def _placed(found: Sequence[Any]) -> PlacedMessage:
 
 def _pairs(flat: Sequence[bytes]) -> dict[bytes, bytes]:
     return dict(zip(flat[::2], flat[1::2], strict=True))
-
-
-MARKED_US = 60_000_000
-"""For how long a mark says that a tree may be written to."""
-MOST_REMEMBERED = 100_000
 
 
 class MovedError(Exception):
@@ -258,11 +260,6 @@ def _refuse(answer: bytes, where: str) -> None:
         )
     if answer != b"ok":
         raise MovedError(where)
-
-
-CLAIM_US = 3_000_000
-"""How long a session may take to be created after its name was claimed."""
-CLAIM_PAUSE_S = 0.02
 
 
 class AsyncSessionDirectory:

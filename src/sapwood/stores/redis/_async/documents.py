@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from ....model import Document
-from ...base.refusals import stale_document
+from ...base.refusals import renewed_until, stale_document
 from ..rows import document_of, encode_document, is_expired
 from .client import RedisCommand
 from .context import AsyncRedisWork, Look
@@ -103,7 +103,8 @@ class AsyncRedisDocuments(AsyncRedisWork):
         slot = await self._slot(owner, session, key)
         _check_version(key, slot, expected_version)
         assert slot.stored is not None
-        renewed = replace(slot.stored, expires_us=slot.now + expires_in_us)
+        until = renewed_until(key, slot.stored.expires_us, slot.now, expires_in_us)
+        renewed = replace(slot.stored, expires_us=until)
         await self._apply(owner, key, slot, ("HSET", slot.key, key, encode_document(renewed)))
         return renewed
 

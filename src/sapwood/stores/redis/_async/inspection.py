@@ -14,6 +14,7 @@ from .client import RedisCommand
 from .context import AsyncRedisContext
 
 ENTRIES_AT_ONCE = 500
+MOST_LOOKS = 50
 
 
 class LoadedSegment(NamedTuple):
@@ -117,9 +118,6 @@ async def entries_of(
         start += len(chunk)
         if len(chunk) < ENTRIES_AT_ONCE:
             return
-
-
-MOST_LOOKS = 50
 
 
 class Finding(NamedTuple):

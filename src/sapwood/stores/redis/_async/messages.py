@@ -19,6 +19,163 @@ from .client import RedisCommand, ScriptCall
 from .context import MARKED_US, AsyncRedisContext, AsyncRedisWork, Look, MovedError, PlacedMessage
 from .list_reads import AsyncListReads
 
+GONE = "-"
+"""What is kept in place of a deleted message's digest."""
+
+
+class AsyncRedisMessages(AsyncRedisWork):
+    """Work on messages."""
+
+    def __init__(self, context: AsyncRedisContext) -> None:
+        super().__init__(context)
+        self._list_reads = AsyncListReads(context)
+
+    async def append(
+        self,
+        owner: str,
+        session: str,
+        batch: Sequence[Packed],
+        parent: str | Root | None,
+        expected_tip: str | Root | None,
+    ) -> Appended:
+        """Append what is new of a batch."""
+        request = Request(owner, session, batch, parent, expected_tip)
+        return await append_planned(self._context, request)
+
+    async def update(self, owner: str, session: str, message: Packed) -> Message:
+        """Replace a message's content; its place, time and first digest stay."""
+        context = self._context
+        look = await context.directory.look(owner, session, [message.id], with_sessions=True)
+        [place] = look.places
+        digest = None if place is None else place.first_digest()
+        if place is None or digest is None:
+            raise no_message(session, message.id)
+        if place.home != look.row.home:
+            raise edit_inherited(message.id)
+        head, _ = split_entry(place.entry)
+        new = head._replace(role=message.role, tokens=message.tokens, version=head.version + 1)
+        entry = new.with_body(message.body)
+        commands = self._replace(look, place, head, entry, digest.hex())
+        at = f"U {place.segment} {place.depth} {look.now} "
+        commands.append(("RPUSH", context.key(look.tree, "f"), at))
+        if new.tokens != head.tokens:
+            commands += context.forget_context_sums(look)
+        await context.apply(owner, look, commands, after_appends=True)
+        changed = place._replace(entry=entry).message()
+        assert changed is not None
+        return changed
+
+    async def delete(self, owner: str, session: str, ids: Sequence[str]) -> Deleted:
+        """Erase messages; their positions and ids stay."""
+        context = self._context
+        look = await context.directory.look(owner, session, ids, with_sessions=True)
+        places = _to_erase(look, ids)
+        if not places:
+            return Deleted(ids=[], quoting_overlays=[])
+        commands: list[RedisCommand] = []
+        for place in places.values():
+            head, _ = split_entry(place.entry)
+            entry = head._replace(role="", tokens=0).with_body(b"")
+            commands += self._replace(look, place, head, entry, GONE)
+            at = f"D {place.segment} {place.depth} {look.now} {session}"
+            commands.append(("RPUSH", context.key(look.tree, "f"), at))
+        own = sum(place.home == look.row.home for place in places.values())
+        commands.append(("HINCRBY", context.key(look.tree, f"s:{session}"), "m", -own))
+        commands += context.forget_context_sums(look)
+        key = context.keys.tree(look.tree)
+        numbers = [n for place in places.values() for n in (place.segment, place.depth)]
+        quoting = await context.client.run_script("quoting_overlays", [key], *numbers)
+        await context.apply(owner, look, commands, after_appends=True, only_frees=True)
+        return Deleted(ids=list(places), quoting_overlays=[it.decode() for it in quoting])
+
+    def _replace(
+        self, look: Look, place: PlacedMessage, head: EntryHead, entry: bytes, digest: str
+    ) -> list[RedisCommand]:
+        """Return the commands that replace an entry, and keep what has to be known of the old."""
+        tokens = int(entry.partition(b"\x1f")[0])
+        delta = int(place.edit.split(b" ")[1]) if place.edit else 0
+        edit = f"{look.version + 1} {delta + tokens - head.tokens} {digest}"
+        index, key = place.depth - place.above - 1, self._context.key
+        return [
+            ("LSET", key(look.tree, f"b:{place.segment}"), index, entry),
+            ("HSET", key(look.tree, f"e:{place.segment}"), place.depth, edit),
+            ("HSET", key(look.tree, "t"), "e", 1),
+        ]
+
+    async def find(self, owner: str, session: str, ids: Sequence[str]) -> list[Message | None]:
+        """Find messages that a session sees."""
+        look = await self._context.directory.look(owner, session, ids)
+        return [None if place is None else place.message() for place in look.places]
+
+    async def read(self, owner: str, session: str, query: Read) -> History:
+        """Read a path as it is shown, in one round trip where it was read before."""
+        directory = self._context.directory
+        tree = directory.known_tree(owner, session)
+        history = await self._list_reads.read(tree, session, query) if tree is not None else None
+        if history is not None:
+            return history
+        tree, answer = await directory.run_script(
+            owner, session, "read_path", *read_arguments(query)
+        )
+        if answer[0] == b"none":
+            raise no_message(session, str(query.leaf))
+        history = history_of(answer, session, query)
+        self._list_reads.note(tree, session, query, answer[9])
+        return history
+
+    async def children(self, owner: str, session: str, message: str | Root) -> list[Message]:
+        """List the live messages right after a message."""
+        _, answer = await self._context.directory.run_script(
+            owner, session, "children", *place_words(message)
+        )
+        if answer[0] == b"none":
+            raise no_message(session, str(message))
+        return [it for it in map(_message, answer[1]) if it is not None]
+
+    async def gaps(self, owner: str, session: str, leaf: str, after: int) -> list[Gap]:
+        """List the empty positions of a path."""
+        _, answer = await self._context.directory.run_script(owner, session, "gaps", leaf, after)
+        if answer[0] == b"none":
+            raise no_message(session, leaf)
+        return [
+            Gap(
+                id=split_entry(entry)[0].id,
+                position=Position(str(segment), depth),
+                home=name_of(home),
+            )
+            for segment, depth, home, entry in reversed(answer[1])
+        ]
+
+    async def leaves(self, owner: str, session: str) -> list[Leaf]:
+        """List the ends of a session's branches."""
+        _, (_, ends) = await self._context.directory.run_script(owner, session, "leaves")
+        return [
+            Leaf(
+                id=split_entry(entry)[0].id,
+                position=Position(str(segment), depth),
+                message=_message((segment, depth, home, entry)),
+            )
+            for segment, depth, home, entry in ends
+        ]
+
+
+def _to_erase(look: Look, ids: Sequence[str]) -> dict[str, PlacedMessage]:
+    places: dict[str, PlacedMessage] = {}
+    for id, place in zip(ids, look.places, strict=True):
+        if place is None:
+            raise no_message(look.row.id, id)
+        if place.entry.endswith(b"\n"):
+            continue
+        if place.session is not None and place.home != look.row.home:
+            raise delete_inherited(id, place.session)
+        places[id] = place
+    return places
+
+
+def _message(found: Sequence[Any]) -> Message | None:
+    segment, depth, home, entry = found
+    return message_of(entry, str(segment), depth, name_of(home))
+
 
 async def append_new(context: AsyncRedisContext, request: Request) -> Appended | None:
     """Append a batch that is all new; None, and nothing written, when it has to be planned."""
@@ -186,161 +343,3 @@ def _appended(
         context_tokens=int(known) if known else None,
         stamp=(int(version), int(created)),
     )
-
-
-GONE = "-"
-"""What is kept in place of a deleted message's digest."""
-
-
-class AsyncRedisMessages(AsyncRedisWork):
-    """Work on messages."""
-
-    def __init__(self, context: AsyncRedisContext) -> None:
-        super().__init__(context)
-        self._list_reads = AsyncListReads(context)
-
-    async def append(
-        self,
-        owner: str,
-        session: str,
-        batch: Sequence[Packed],
-        parent: str | Root | None,
-        expected_tip: str | Root | None,
-    ) -> Appended:
-        """Append what is new of a batch."""
-        request = Request(owner, session, batch, parent, expected_tip)
-        return await append_planned(self._context, request)
-
-    async def update(self, owner: str, session: str, message: Packed) -> Message:
-        """Replace a message's content; its place, time and first digest stay."""
-        context = self._context
-        look = await context.directory.look(owner, session, [message.id], with_sessions=True)
-        [place] = look.places
-        digest = None if place is None else place.first_digest()
-        if place is None or digest is None:
-            raise no_message(session, message.id)
-        if place.home != look.row.home:
-            raise edit_inherited(message.id)
-        head, _ = split_entry(place.entry)
-        new = head._replace(role=message.role, tokens=message.tokens, version=head.version + 1)
-        entry = new.with_body(message.body)
-        commands = self._replace(look, place, head, entry, digest.hex())
-        at = f"U {place.segment} {place.depth} {look.now} "
-        commands.append(("RPUSH", context.key(look.tree, "f"), at))
-        if new.tokens != head.tokens:
-            commands += context.forget_context_sums(look)
-        await context.apply(owner, look, commands, after_appends=True)
-        changed = place._replace(entry=entry).message()
-        assert changed is not None
-        return changed
-
-    async def delete(self, owner: str, session: str, ids: Sequence[str]) -> Deleted:
-        """Erase messages; their positions and ids stay."""
-        context = self._context
-        look = await context.directory.look(owner, session, ids, with_sessions=True)
-        places = _to_erase(look, ids)
-        if not places:
-            return Deleted(ids=[], quoting_overlays=[])
-        commands: list[RedisCommand] = []
-        for place in places.values():
-            head, _ = split_entry(place.entry)
-            entry = head._replace(role="", tokens=0).with_body(b"")
-            commands += self._replace(look, place, head, entry, GONE)
-            at = f"D {place.segment} {place.depth} {look.now} {session}"
-            commands.append(("RPUSH", context.key(look.tree, "f"), at))
-        own = sum(place.home == look.row.home for place in places.values())
-        commands.append(("HINCRBY", context.key(look.tree, f"s:{session}"), "m", -own))
-        commands += context.forget_context_sums(look)
-        key = context.keys.tree(look.tree)
-        numbers = [n for place in places.values() for n in (place.segment, place.depth)]
-        quoting = await context.client.run_script("quoting_overlays", [key], *numbers)
-        await context.apply(owner, look, commands, after_appends=True, only_frees=True)
-        return Deleted(ids=list(places), quoting_overlays=[it.decode() for it in quoting])
-
-    def _replace(
-        self, look: Look, place: PlacedMessage, head: EntryHead, entry: bytes, digest: str
-    ) -> list[RedisCommand]:
-        """Return the commands that replace an entry, and keep what has to be known of the old."""
-        tokens = int(entry.partition(b"\x1f")[0])
-        delta = int(place.edit.split(b" ")[1]) if place.edit else 0
-        edit = f"{look.version + 1} {delta + tokens - head.tokens} {digest}"
-        index, key = place.depth - place.above - 1, self._context.key
-        return [
-            ("LSET", key(look.tree, f"b:{place.segment}"), index, entry),
-            ("HSET", key(look.tree, f"e:{place.segment}"), place.depth, edit),
-            ("HSET", key(look.tree, "t"), "e", 1),
-        ]
-
-    async def find(self, owner: str, session: str, ids: Sequence[str]) -> list[Message | None]:
-        """Find messages that a session sees."""
-        look = await self._context.directory.look(owner, session, ids)
-        return [None if place is None else place.message() for place in look.places]
-
-    async def read(self, owner: str, session: str, query: Read) -> History:
-        """Read a path as it is shown, in one round trip where it was read before."""
-        directory = self._context.directory
-        tree = directory.known_tree(owner, session)
-        history = await self._list_reads.read(tree, session, query) if tree is not None else None
-        if history is not None:
-            return history
-        tree, answer = await directory.run_script(
-            owner, session, "read_path", *read_arguments(query)
-        )
-        if answer[0] == b"none":
-            raise no_message(session, str(query.leaf))
-        history = history_of(answer, session, query)
-        self._list_reads.note(tree, session, query, answer[9])
-        return history
-
-    async def children(self, owner: str, session: str, message: str | Root) -> list[Message]:
-        """List the live messages right after a message."""
-        _, answer = await self._context.directory.run_script(
-            owner, session, "children", *place_words(message)
-        )
-        if answer[0] == b"none":
-            raise no_message(session, str(message))
-        return [it for it in map(_message, answer[1]) if it is not None]
-
-    async def gaps(self, owner: str, session: str, leaf: str, after: int) -> list[Gap]:
-        """List the empty positions of a path."""
-        _, answer = await self._context.directory.run_script(owner, session, "gaps", leaf, after)
-        if answer[0] == b"none":
-            raise no_message(session, leaf)
-        return [
-            Gap(
-                id=split_entry(entry)[0].id,
-                position=Position(str(segment), depth),
-                home=name_of(home),
-            )
-            for segment, depth, home, entry in reversed(answer[1])
-        ]
-
-    async def leaves(self, owner: str, session: str) -> list[Leaf]:
-        """List the ends of a session's branches."""
-        _, (_, ends) = await self._context.directory.run_script(owner, session, "leaves")
-        return [
-            Leaf(
-                id=split_entry(entry)[0].id,
-                position=Position(str(segment), depth),
-                message=_message((segment, depth, home, entry)),
-            )
-            for segment, depth, home, entry in ends
-        ]
-
-
-def _to_erase(look: Look, ids: Sequence[str]) -> dict[str, PlacedMessage]:
-    places: dict[str, PlacedMessage] = {}
-    for id, place in zip(ids, look.places, strict=True):
-        if place is None:
-            raise no_message(look.row.id, id)
-        if place.entry.endswith(b"\n"):
-            continue
-        if place.session is not None and place.home != look.row.home:
-            raise delete_inherited(id, place.session)
-        places[id] = place
-    return places
-
-
-def _message(found: Sequence[Any]) -> Message | None:
-    segment, depth, home, entry = found
-    return message_of(entry, str(segment), depth, name_of(home))

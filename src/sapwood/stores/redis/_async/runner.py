@@ -12,6 +12,7 @@ from ...base._async.runner import AsyncRunner
 from ...base.append_request import Request
 from ...base.appends import AsyncAppends
 from ...base.queues import AsyncCallerQueues
+from ...base.refusals import in_doubt
 from ..rows import RedisKeys
 from .admin import AsyncRedisAdmin
 from .client import AsyncRedisClient
@@ -93,11 +94,12 @@ class AsyncRedisRunner(AsyncRunner):
             await self._make_ready()
         batch = request.batch
         may_be_new = len(batch) == 1 or len({it.id for it in batch}) == len(batch)
-        appended = await self._appends.add(request) if may_be_new else None
-        if appended is None:
-            appended = await self._queues.to_the_end(
-                lambda: self._append_alone(request, may_be_new)
-            )
+        with in_doubt(batch):
+            appended = await self._appends.add(request) if may_be_new else None
+            if appended is None:
+                appended = await self._queues.to_the_end(
+                    lambda: self._append_alone(request, may_be_new)
+                )
         return appended
 
     async def _append_alone(self, request: Request, may_be_new: bool) -> Appended:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from ....model import Document
-from ...base.refusals import stale_document
+from ...base.refusals import renewed_until, stale_document
 from ..rows import document_of, encode_document, is_expired
 from .client import RedisCommand
 from .context import Look, RedisWork
@@ -101,7 +101,8 @@ class RedisDocuments(RedisWork):
         slot = self._slot(owner, session, key)
         _check_version(key, slot, expected_version)
         assert slot.stored is not None
-        renewed = replace(slot.stored, expires_us=slot.now + expires_in_us)
+        until = renewed_until(key, slot.stored.expires_us, slot.now, expires_in_us)
+        renewed = replace(slot.stored, expires_us=until)
         self._apply(owner, key, slot, ("HSET", slot.key, key, encode_document(renewed)))
         return renewed
 

@@ -16,6 +16,7 @@ from .client import RedisCommand
 from .context import RedisContext
 
 ENTRIES_AT_ONCE = 500
+MOST_LOOKS = 50
 
 
 class LoadedSegment(NamedTuple):
@@ -115,9 +116,6 @@ def entries_of(
         start += len(chunk)
         if len(chunk) < ENTRIES_AT_ONCE:
             return
-
-
-MOST_LOOKS = 50
 
 
 class Finding(NamedTuple):

@@ -14,6 +14,7 @@ from ...base._sync.runner import Runner
 from ...base.append_request import Request
 from ...base.appends import Appends
 from ...base.queues import CallerQueues
+from ...base.refusals import in_doubt
 from ..rows import RedisKeys
 from .admin import RedisAdmin
 from .client import RedisClient
@@ -95,9 +96,10 @@ class RedisRunner(Runner):
             self._make_ready()
         batch = request.batch
         may_be_new = len(batch) == 1 or len({it.id for it in batch}) == len(batch)
-        appended = self._appends.add(request) if may_be_new else None
-        if appended is None:
-            appended = self._queues.to_the_end(lambda: self._append_alone(request, may_be_new))
+        with in_doubt(batch):
+            appended = self._appends.add(request) if may_be_new else None
+            if appended is None:
+                appended = self._queues.to_the_end(lambda: self._append_alone(request, may_be_new))
         return appended
 
     def _append_alone(self, request: Request, may_be_new: bool) -> Appended:

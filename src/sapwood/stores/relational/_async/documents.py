@@ -1,4 +1,4 @@
-"""Work on documents: an owner's own, or a session's."""
+"""Work on documents, an owner's own or a session's, and the pins that one holds."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....calls import AsyncAnswer
 from ....model import Document
-from ...base.refusals import stale_document
+from ...base.refusals import renewed_until, stale_document
 from ..rows import (
     DOCUMENT_EXPIRES_AT,
     DOCUMENT_VERSION,
@@ -57,7 +57,7 @@ class AsyncDocumentStatements(SubjectStatements[T]):
         """Write a document under a version of its own, in place of another; return its row."""
 
     @abstractmethod
-    async def renew(self, scope: DocumentScope, found: Row, expires_in_us: int) -> Row:
+    async def renew(self, scope: DocumentScope, found: Row, expires_at: int) -> Row:
         """Let a document that was found expire later; return its row."""
 
     @abstractmethod
@@ -117,7 +117,10 @@ class AsyncRelationalDocuments:
         if found is None or found[DOCUMENT_VERSION] != expected_version:
             version = None if found is None else found[DOCUMENT_VERSION]
             raise stale_document(key, version, expected_version)
-        return statements.document_of(await statements.renew(scope, found, expires_in_us))
+        until = renewed_until(
+            key, found[DOCUMENT_EXPIRES_AT], await self._dialect.now(), expires_in_us
+        )
+        return statements.document_of(await statements.renew(scope, found, until))
 
     async def delete(
         self, owner: str, session: str | None, key: str, expected_version: int | None

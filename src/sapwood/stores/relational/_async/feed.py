@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ....model import Change, Changes
 from ...base.refusals import cursor_ahead, feed_trimmed
-from ..rows import FeedCursor, cursor_text, read_cursor
+from ..rows import FeedCursor, feed_cursor_text, read_feed_cursor
 from ..statements import SubjectStatements, T
 
 if TYPE_CHECKING:
@@ -54,23 +54,23 @@ class AsyncRelationalFeed:
 
     async def changes(self, owner: str, after: str, limit: int, bound: int = NO_BOUND) -> Changes:
         """Read a page, up to a number below which all is committed, where a store needs one."""
-        cursor = read_cursor(after, self._statements.beginning)
+        cursor = read_feed_cursor(after, self._statements.beginning)
         number = await self._lookup.find_owner(owner)
         await self._refuse_lost(number, cursor)
         found: list[Change] = []
         following = await self._statements.after(number, cursor, limit + 1, bound)
         for place, change in following:
             if change is not None and len(found) == limit:
-                return Changes(changes=found, cursor=cursor_text(cursor), more=True)
+                return Changes(changes=found, cursor=feed_cursor_text(cursor), more=True)
             cursor = place
             if change is not None:
                 found.append(change)
         more = await self._statements.has_more(number, cursor)
-        return Changes(changes=found, cursor=cursor_text(cursor), more=more)
+        return Changes(changes=found, cursor=feed_cursor_text(cursor), more=more)
 
     async def register(self, owner: str, reader: str, after: str) -> None:
         """Keep what follows a cursor from being trimmed."""
-        cursor = read_cursor(after, self._statements.beginning)
+        cursor = read_feed_cursor(after, self._statements.beginning)
         number = await self._lookup.own_number(owner)
         await self._refuse_lost(number, cursor)
         await self._statements.put_reader(number, reader, cursor)
@@ -80,6 +80,6 @@ class AsyncRelationalFeed:
             return
         is_ahead, is_trimmed = await self._statements.is_lost(owner, cursor)
         if is_ahead:
-            raise cursor_ahead(cursor_text(cursor))
+            raise cursor_ahead(feed_cursor_text(cursor))
         if is_trimmed:
-            raise feed_trimmed(cursor_text(cursor))
+            raise feed_trimmed(feed_cursor_text(cursor))

@@ -33,6 +33,9 @@ from .lookup import get_pos, get_session
 if TYPE_CHECKING:
     from .dialect import Dialect
 
+ERASED_AT_ONCE = 100
+"""How many sessions one transaction erases: a server has room for so many locks only."""
+
 
 class ListingStatements(SubjectStatements[T]):
     """Statements about pages. A row is `active_s`, the session's number, then its record's row."""
@@ -51,10 +54,6 @@ def parse_cursor(cursor: str) -> tuple[int, int]:
     if not (is_short and cursor.isascii() and active_s.isdigit() and number.isdigit()):
         raise bad_listing_cursor(cursor)
     return int(active_s), int(number)
-
-
-ERASED_AT_ONCE = 100
-"""How many sessions one transaction erases: a server has room for so many locks only."""
 
 
 class SessionStatements(SubjectStatements[T]):

@@ -14,13 +14,15 @@ from ....store._async.contract import AsyncStore
 from ...base.refusals import no_session
 from ..entry import SearchCandidate
 
+WantedEntries = Mapping[str, tuple[Sequence[str], bool]]
+"""By session: the ids of messages, and whether its overlays are wanted."""
+
 AT_ONCE = 500
 SESSIONS_IN_A_PAGE = 1_000
 SKIMMED = 10_000
-
-
-WantedEntries = Mapping[str, tuple[Sequence[str], bool]]
-"""By session: the ids of messages, and whether its overlays are wanted."""
+MESSAGES_IN_A_PAGE = 500
+PAGE_BYTES = 4 * 1024 * 1024
+FIRST_LOOK = 64
 
 
 class SourceContent(NamedTuple):
@@ -203,11 +205,6 @@ def _by_session(
         # Without a home's name any that stands on it is looked for, among all.
         groups.setdefault(seen_by or candidate.session, []).append(candidate)
     return groups
-
-
-MESSAGES_IN_A_PAGE = 500
-PAGE_BYTES = 4 * 1024 * 1024
-FIRST_LOOK = 64
 
 
 class AsyncWalk:

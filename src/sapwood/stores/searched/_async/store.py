@@ -31,8 +31,12 @@ from .index import AsyncSearchIndex
 from .searcher import AsyncSearcher
 from .source import AsyncSource, overlays_of
 
+logger = logging.getLogger(__name__)
+
 P = ParamSpec("P")
 R = TypeVar("R")
+
+TRIES = 3
 
 
 class PassedCall(Generic[P, R]):
@@ -99,11 +103,6 @@ class AsyncDelegatingStore(AsyncStore):
     finish_deletions = PassedCall(AsyncStore.finish_deletions)
     erase_owner = PassedCall(AsyncStore.erase_owner)
     aclose = PassedCall(AsyncStore.aclose)
-
-
-logger = logging.getLogger(__name__)
-
-TRIES = 3
 
 
 class AsyncSearchedStore(AsyncDelegatingStore):

@@ -33,8 +33,12 @@ from .index import SearchIndex
 from .searcher import Searcher
 from .source import Source, overlays_of
 
+logger = logging.getLogger(__name__)
+
 P = ParamSpec("P")
 R = TypeVar("R")
+
+TRIES = 3
 
 
 class PassedCall(Generic[P, R]):
@@ -101,11 +105,6 @@ class DelegatingStore(Store):
     finish_deletions = PassedCall(Store.finish_deletions)
     erase_owner = PassedCall(Store.erase_owner)
     close = PassedCall(Store.close)
-
-
-logger = logging.getLogger(__name__)
-
-TRIES = 3
 
 
 class SearchedStore(DelegatingStore):

@@ -15,6 +15,7 @@ from ....model import Appended, Changes, History, Read, SessionRecord
 from ...base._async.runner import AsyncRunner
 from ...base._async.unit import AsyncUnit
 from ...base.append_request import Request
+from ...base.refusals import in_doubt
 from ..append_queue import AsyncAppendQueue
 from ..bridge import AsyncBridge, AsyncEngine
 from ..failure import is_lost, is_silence, is_unknown_setting, is_worth_a_try, translate
@@ -112,11 +113,14 @@ class AsyncSqlAlchemyRunner(AsyncRunner):
         When the connection is lost before the answer came, it is sent again: by their ids it is
         seen whether the messages were written.
         """
-        if request.is_plain:
-            appended = await self._appends.add(request)
-            if appended is not None:
-                return appended
-        return await self._transact(lambda unit: unit.messages.append(*request), is_idempotent=True)
+        with in_doubt(request.batch):
+            if request.is_plain:
+                appended = await self._appends.add(request)
+                if appended is not None:
+                    return appended
+            return await self._transact(
+                lambda unit: unit.messages.append(*request), is_idempotent=True
+            )
 
     async def _append_all(self, requests: Sequence[Request]) -> Sequence[Appended | None]:
         """Append for several callers in one transaction, or for each by itself if that fails."""

@@ -17,6 +17,7 @@ from ....model import Appended, Changes, History, Read, SessionRecord
 from ...base._sync.runner import Runner
 from ...base._sync.unit import Unit
 from ...base.append_request import Request
+from ...base.refusals import in_doubt
 from ..append_queue import AppendQueue
 from ..bridge import Bridge, Engine
 from ..failure import is_lost, is_silence, is_unknown_setting, is_worth_a_try, translate
@@ -110,11 +111,12 @@ class SqlAlchemyRunner(Runner):
         When the connection is lost before the answer came, it is sent again: by their ids it is
         seen whether the messages were written.
         """
-        if request.is_plain:
-            appended = self._appends.add(request)
-            if appended is not None:
-                return appended
-        return self._transact(lambda unit: unit.messages.append(*request), is_idempotent=True)
+        with in_doubt(request.batch):
+            if request.is_plain:
+                appended = self._appends.add(request)
+                if appended is not None:
+                    return appended
+            return self._transact(lambda unit: unit.messages.append(*request), is_idempotent=True)
 
     def _append_all(self, requests: Sequence[Request]) -> Sequence[Appended | None]:
         """Append for several callers in one transaction, or for each by itself if that fails."""

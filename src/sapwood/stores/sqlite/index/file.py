@@ -19,40 +19,14 @@ from ..inheritance import OPENING
 
 logger = logging.getLogger(__name__)
 
-CHECKSUM_BYTES = 8
-"""What the shim asks to be left free at the end of each page."""
-_EXTRA = "cksumvfs"
-_VFS = "cksmvfs"
-
-
-def checksum_vfs() -> str | None:
-    """Return the name of the shim; None where apsw came without it."""
-    # A second one would be laid over the first, and call itself.
-    with OPENING:
-        return _VFS if _VFS in apsw.vfs_names() or _is_loaded() else None
-
-
-def _is_loaded() -> bool:
-    default = apsw.vfs_names()[0]
-    try:
-        from apsw import sqlite_extra  # older ones have none
-
-        if sqlite_extra.has(_EXTRA) is None:
-            return False
-        with closing(apsw.Connection(":memory:")) as any_connection:
-            sqlite_extra.load(any_connection, _EXTRA)
-    except (ImportError, apsw.Error):
-        logger.debug("pages of the index have no checksums", exc_info=True)
-        return False
-    # It makes itself the default: other connections of the process are none of our concern.
-    apsw.set_default_vfs(default)
-    return True
-
-
 FORMAT = 2
 OWNER_BITS = 37
 """How far an owner's number is shifted: that many bits number its entries."""
+CHECKSUM_BYTES = 8
+"""What the shim asks to be left free at the end of each page."""
 
+_EXTRA = "cksumvfs"
+_VFS = "cksmvfs"
 _SCHEMA = """
 CREATE TABLE state (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE entry (number INTEGER PRIMARY KEY, pos INTEGER NOT NULL UNIQUE);
@@ -63,6 +37,11 @@ CREATE VIRTUAL TABLE words USING fts5(
 -- As much as fits into a page beside its checksum: the rest would take a page of its own.
 INSERT INTO words (words, rank) VALUES ('pgsz', 4040);
 """
+_PLACE_IN_FEED = (
+    "SELECT d.value, t.value, c.at, c.first, (SELECT max(seq) FROM change)"
+    " FROM sequence d JOIN sequence t"
+    " LEFT JOIN change c ON c.seq = ? WHERE d.name = 'database' AND t.name = 'trimmed'"
+)
 
 
 class Mark(NamedTuple):
@@ -81,12 +60,6 @@ class FeedPlace(NamedTuple):
 
 
 START = Mark(0, 0, 0)
-
-_PLACE_IN_FEED = (
-    "SELECT d.value, t.value, c.at, c.first, (SELECT max(seq) FROM change)"
-    " FROM sequence d JOIN sequence t"
-    " LEFT JOIN change c ON c.seq = ? WHERE d.name = 'database' AND t.name = 'trimmed'"
-)
 
 
 def index_path(database: str) -> str:
@@ -215,3 +188,27 @@ def database_number(main: Connection) -> int:
 
 class IndexFailedError(Exception):
     """The index cannot be used: its search is done without it."""
+
+
+def checksum_vfs() -> str | None:
+    """Return the name of the shim; None where apsw came without it."""
+    # A second one would be laid over the first, and call itself.
+    with OPENING:
+        return _VFS if _VFS in apsw.vfs_names() or _is_loaded() else None
+
+
+def _is_loaded() -> bool:
+    default = apsw.vfs_names()[0]
+    try:
+        from apsw import sqlite_extra  # older ones have none
+
+        if sqlite_extra.has(_EXTRA) is None:
+            return False
+        with closing(apsw.Connection(":memory:")) as any_connection:
+            sqlite_extra.load(any_connection, _EXTRA)
+    except (ImportError, apsw.Error):
+        logger.debug("pages of the index have no checksums", exc_info=True)
+        return False
+    # It makes itself the default: other connections of the process are none of our concern.
+    apsw.set_default_vfs(default)
+    return True

@@ -15,7 +15,7 @@ from ...relational.rows import HOME
 from ..connection import Connection
 from ..feed import KIND_APPEND, KIND_COVER, KIND_UNCOVER, KIND_UPDATE
 from ..inheritance import INDEXING
-from ..lookup import BELOW
+from ..lookup import HOMES_BELOW
 from ..rows import MESSAGE_COLUMNS, text_in
 from .file import (
     OWNER_BITS,
@@ -28,11 +28,138 @@ from .file import (
     refuse_if_cut,
 )
 
+BATCH = 500
 SUMMARY_HOME = "o"
-_CHUNK = 200
+
+_ENTRIES_AT_ONCE = 200
+_CHANGES = "SELECT seq, at, first, last, kind, owner FROM change WHERE seq > ? ORDER BY seq LIMIT ?"
+_MESSAGES = (
+    f"SELECT {MESSAGE_COLUMNS} FROM message m WHERE pos BETWEEN ? AND ? AND body IS NOT NULL"
+    " ORDER BY pos"
+)
+_OVERLAY = "SELECT number, summary FROM overlay WHERE number BETWEEN ? AND ?"
 
 
-class Text(NamedTuple):
+class Follower:
+    """Brings an index up to its database."""
+
+    def __init__(self, index: Connection, main: Connection) -> None:
+        self._index = index
+        self._main = main
+
+    def step(self, most: int = BATCH) -> bool:
+        """Index a batch; return whether there may be more to do."""
+        with INDEXING, self._index.transaction(), self._main.snapshot():
+            place = read_place(self._index, self._main)
+            more = self._scan(most) if place is None else self._follow(place.mark, most)
+            refuse_if_cut(self._index)
+            return more
+
+    def _follow(self, mark: Mark, most: int) -> bool:
+        """Take the next changes, at most so many messages of them, but one change at least."""
+        changes = self._main.rows(_CHANGES, (mark.seq, most))
+        touched: dict[int, list[tuple[int, int]]] = {}
+        gone: list[tuple[int, int]] = []
+        room, done = most, 0
+        for seq, at, first, last, kind, owner in changes:
+            room -= last - first + 1
+            if room < 0 and done:
+                break
+            mark, done = Mark(seq, at, first), done + 1
+            if kind in (KIND_COVER, KIND_UNCOVER):
+                first, last = -last, -first
+            gone.append((first, last))
+            if kind in (KIND_APPEND, KIND_UPDATE, KIND_COVER):
+                touched.setdefault(owner, []).append((first, last))
+        entries = IndexedEntries(self._index)
+        removed = [entries.remove(*span) for span in join_ranges(sorted(gone))]
+        if any(removed):
+            put_state(self._index, removed=mark.seq)
+        for owner, ranges in touched.items():
+            entries.add(self._texts(owner, ranges))
+        if changes:
+            put_state(self._index, **mark._asdict())
+        return len(changes) == most or done < len(changes)
+
+    def _texts(self, owner: int, ranges: list[tuple[int, int]]) -> Iterator[IndexedText]:
+        """Yield what stands in ranges now, each once, in the order in which it came.
+
+        A change of it that is yet to come will change it.
+        """
+        given: set[int] = set()
+        for first, last in join_ranges(ranges):
+            for text in self._texts_in(owner, first, last):
+                if text.pos not in given:
+                    given.add(text.pos)
+                    yield text
+
+    def _texts_in(self, owner: int, first: int, last: int) -> Iterator[IndexedText]:
+        if first < 0:
+            rows = self._main.rows(_OVERLAY, (-last, -first))
+            return (summary_text(owner, number, said) for number, said in rows)
+        cursor = self._main.raw.execute(_MESSAGES, (first, last))
+        return (text_of(owner, row) for row in cursor)
+
+    def _scan(self, most: int) -> bool:
+        """Read the whole database, bit by bit; then go on from where it was at the beginning."""
+        state = read_state(self._index)
+        if "scanned" not in state or state.get("database") != database_number(self._main):
+            self._begin()
+            state = read_state(self._index)
+        owners = Owners(self._main)
+        entries = IndexedEntries(self._index)
+        todo = self._index.rows(
+            "SELECT number, pos FROM todo WHERE number > ? ORDER BY number LIMIT ?",
+            (state["scanned"], most),
+        )
+        entries.add(self._texts_at([pos for _, pos in todo], owners))
+        if len(todo) == most:
+            put_state(self._index, scanned=todo[-1][0])
+        else:
+            entries.add(self._summaries(owners))
+            self._end(state)
+        return True
+
+    def _texts_at(self, positions: list[int], owners: Owners) -> Iterator[IndexedText]:
+        for pos in positions:
+            for row in self._main.rows(_MESSAGES, (pos, pos)):
+                owner = owners.of_home(row[HOME])
+                if owner is not None:
+                    yield text_of(owner, row)
+
+    def _begin(self) -> None:
+        mark = newest_mark(self._main)
+        self._index.run("DELETE FROM state WHERE name <> 'removed'", ())
+        if IndexedEntries(self._index).remove_all():
+            put_state(self._index, removed=mark.seq)
+        # By time, since what is found is given the newest first.
+        self._index.run("DELETE FROM todo", ())
+        self._index.run_many(
+            "INSERT INTO todo (pos) VALUES (?)",
+            self._main.raw.execute(
+                "SELECT pos FROM message WHERE body IS NOT NULL ORDER BY created_at, pos"
+            ),
+        )
+        put_state(
+            self._index,
+            database=database_number(self._main),
+            scanned=0,
+            **{f"from_{name}": value for name, value in mark._asdict().items()},
+        )
+
+    def _end(self, state: dict[str, int]) -> None:
+        self._index.run("DELETE FROM todo", ())
+        self._index.run("DELETE FROM state WHERE name NOT IN ('database', 'removed')", ())
+        put_state(self._index, **{name: state[f"from_{name}"] for name in Mark._fields})
+
+    def _summaries(self, owners: Owners) -> Iterator[IndexedText]:
+        for number, tree, summary in self._main.rows("SELECT number, tree, summary FROM overlay"):
+            owner = owners.of_tree(tree)
+            if owner is not None:
+                yield summary_text(owner, number, summary)
+
+
+class IndexedText(NamedTuple):
     """Something to be found: whose it is, where it stands, what it says and where it was said."""
 
     owner: int
@@ -46,18 +173,18 @@ def home_token(home: int) -> str:
     return f"h{home}"
 
 
-def text_of(owner: int, row: tuple[Any, ...]) -> Text:
+def text_of(owner: int, row: tuple[Any, ...]) -> IndexedText:
     """Return the text of a message's row; a damaged one has none."""
     pos, home, *_ = row
-    return Text(owner, pos, segment(fold(text_in(row) or "")), home_token(home))
+    return IndexedText(owner, pos, segment(fold(text_in(row) or "")), home_token(home))
 
 
-def summary_text(owner: int, number: int, summary: str) -> Text:
+def summary_text(owner: int, number: int, summary: str) -> IndexedText:
     """Return the text of an overlay."""
-    return Text(owner, -number, segment(fold(summary)), SUMMARY_HOME)
+    return IndexedText(owner, -number, segment(fold(summary)), SUMMARY_HOME)
 
 
-class Entries:
+class IndexedEntries:
     """The entries of an open index, inside its transaction."""
 
     def __init__(self, index: Connection) -> None:
@@ -65,13 +192,13 @@ class Entries:
         self._last: dict[int, int] = {}
         self._kept: dict[int, int] = {}
 
-    def add(self, texts: Iterable[Text]) -> None:
+    def add(self, texts: Iterable[IndexedText]) -> None:
         """Add texts that are not in the index, with numbers that rise for each owner.
 
         What was removed just before gets its old number again: an edit makes nothing newer.
         """
         rest = iter(texts)
-        while chunk := list(islice(rest, _CHUNK)):
+        while chunk := list(islice(rest, _ENTRIES_AT_ONCE)):
             numbers = [self._kept.get(text.pos) or self._next(text.owner) for text in chunk]
             self._index.run_many(
                 "INSERT INTO entry VALUES (?, ?)",
@@ -115,7 +242,7 @@ class Entries:
         return was_filled
 
 
-def join(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+def join_ranges(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return ranges in the order that they have; those that touch the last as one with it."""
     joined: list[tuple[int, int]] = []
     for first, last in ranges:
@@ -125,135 +252,6 @@ def join(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
         else:
             joined.append((first, last))
     return joined
-
-
-BATCH = 500
-
-_CHANGES = "SELECT seq, at, first, last, kind, owner FROM change WHERE seq > ? ORDER BY seq LIMIT ?"
-_MESSAGES = (
-    f"SELECT {MESSAGE_COLUMNS} FROM message m WHERE pos BETWEEN ? AND ? AND body IS NOT NULL"
-    " ORDER BY pos"
-)
-_OVERLAY = "SELECT number, summary FROM overlay WHERE number BETWEEN ? AND ?"
-
-
-class Follower:
-    """Brings an index up to its database."""
-
-    def __init__(self, index: Connection, main: Connection) -> None:
-        self._index = index
-        self._main = main
-
-    def step(self, most: int = BATCH) -> bool:
-        """Index a batch; return whether there may be more to do."""
-        with INDEXING, self._index.transaction(), self._main.snapshot():
-            place = read_place(self._index, self._main)
-            more = self._scan(most) if place is None else self._follow(place.mark, most)
-            refuse_if_cut(self._index)
-            return more
-
-    def _follow(self, mark: Mark, most: int) -> bool:
-        """Take the next changes, at most so many messages of them, but one change at least."""
-        changes = self._main.rows(_CHANGES, (mark.seq, most))
-        touched: dict[int, list[tuple[int, int]]] = {}
-        gone: list[tuple[int, int]] = []
-        room, done = most, 0
-        for seq, at, first, last, kind, owner in changes:
-            room -= last - first + 1
-            if room < 0 and done:
-                break
-            mark, done = Mark(seq, at, first), done + 1
-            if kind in (KIND_COVER, KIND_UNCOVER):
-                first, last = -last, -first
-            gone.append((first, last))
-            if kind in (KIND_APPEND, KIND_UPDATE, KIND_COVER):
-                touched.setdefault(owner, []).append((first, last))
-        entries = Entries(self._index)
-        removed = [entries.remove(*span) for span in join(sorted(gone))]
-        if any(removed):
-            put_state(self._index, removed=mark.seq)
-        for owner, ranges in touched.items():
-            entries.add(self._texts(owner, ranges))
-        if changes:
-            put_state(self._index, **mark._asdict())
-        return len(changes) == most or done < len(changes)
-
-    def _texts(self, owner: int, ranges: list[tuple[int, int]]) -> Iterator[Text]:
-        """Yield what stands in ranges now, each once, in the order in which it came.
-
-        A change of it that is yet to come will change it.
-        """
-        given: set[int] = set()
-        for first, last in join(ranges):
-            for text in self._texts_in(owner, first, last):
-                if text.pos not in given:
-                    given.add(text.pos)
-                    yield text
-
-    def _texts_in(self, owner: int, first: int, last: int) -> Iterator[Text]:
-        if first < 0:
-            rows = self._main.rows(_OVERLAY, (-last, -first))
-            return (summary_text(owner, number, said) for number, said in rows)
-        cursor = self._main.raw.execute(_MESSAGES, (first, last))
-        return (text_of(owner, row) for row in cursor)
-
-    def _scan(self, most: int) -> bool:
-        """Read the whole database, bit by bit; then go on from where it was at the beginning."""
-        state = read_state(self._index)
-        if "scanned" not in state or state.get("database") != database_number(self._main):
-            self._begin()
-            state = read_state(self._index)
-        owners = Owners(self._main)
-        entries = Entries(self._index)
-        todo = self._index.rows(
-            "SELECT number, pos FROM todo WHERE number > ? ORDER BY number LIMIT ?",
-            (state["scanned"], most),
-        )
-        entries.add(self._texts_at([pos for _, pos in todo], owners))
-        if len(todo) == most:
-            put_state(self._index, scanned=todo[-1][0])
-        else:
-            entries.add(self._summaries(owners))
-            self._end(state)
-        return True
-
-    def _texts_at(self, positions: list[int], owners: Owners) -> Iterator[Text]:
-        for pos in positions:
-            for row in self._main.rows(_MESSAGES, (pos, pos)):
-                owner = owners.of_home(row[HOME])
-                if owner is not None:
-                    yield text_of(owner, row)
-
-    def _begin(self) -> None:
-        mark = newest_mark(self._main)
-        self._index.run("DELETE FROM state WHERE name <> 'removed'", ())
-        if Entries(self._index).remove_all():
-            put_state(self._index, removed=mark.seq)
-        # By time, since what is found is given the newest first.
-        self._index.run("DELETE FROM todo", ())
-        self._index.run_many(
-            "INSERT INTO todo (pos) VALUES (?)",
-            self._main.raw.execute(
-                "SELECT pos FROM message WHERE body IS NOT NULL ORDER BY created_at, pos"
-            ),
-        )
-        put_state(
-            self._index,
-            database=database_number(self._main),
-            scanned=0,
-            **{f"from_{name}": value for name, value in mark._asdict().items()},
-        )
-
-    def _end(self, state: dict[str, int]) -> None:
-        self._index.run("DELETE FROM todo", ())
-        self._index.run("DELETE FROM state WHERE name NOT IN ('database', 'removed')", ())
-        put_state(self._index, **{name: state[f"from_{name}"] for name in Mark._fields})
-
-    def _summaries(self, owners: Owners) -> Iterator[Text]:
-        for number, tree, summary in self._main.rows("SELECT number, tree, summary FROM overlay"):
-            owner = owners.of_tree(tree)
-            if owner is not None:
-                yield summary_text(owner, number, summary)
 
 
 class Owners:
@@ -267,7 +265,7 @@ class Owners:
         """Return the owner of what a session wrote; None when nobody sees it any more."""
         if home not in self._known:
             self._known[home] = self._main.value(
-                f"{BELOW} SELECT owner FROM session WHERE home = ?1 UNION ALL"
+                f"{HOMES_BELOW} SELECT owner FROM session WHERE home = ?1 UNION ALL"
                 " SELECT s.owner FROM down JOIN session s ON s.home = down.home LIMIT 1",
                 (home,),
             )
