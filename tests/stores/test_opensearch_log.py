@@ -28,7 +28,7 @@ async def log() -> AsyncIterator[AsyncLogDriver]:
     prefix = f"{opensearch.prefix()}-log{next(numbers)}"
     async with AsyncOpenSearchStore(opensearch.shared_url(), prefix=prefix, new_id=new_id) as store:
         await store.admin.migrate()
-        yield store._store._runner.here().logs.driver  # type: ignore[attr-defined]
+        yield store._store._store._runner.here().logs.driver  # type: ignore[attr-defined]
     opensearch.admin().indices.delete(index=f"{prefix}-*")
 
 
